@@ -1,0 +1,2 @@
+//! The spikelet program.
+fn main() {}

@@ -1,0 +1,182 @@
+//! The CPU as a backend.
+
+use crate::executor::CpuExecutor;
+use crate::memory::{Memory, Slot, View, ViewMut};
+use crate::op;
+use rayon::ThreadPool;
+use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{
+    Backend, Buffer, DType, Error, Executor, Graph, Node, Plan, Result, Target, TensorType, ValueId,
+};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The CPU, with a pool of threads of its own.
+///
+/// ```
+/// use spikelet_cpu::Cpu;
+/// use spikelet_graph::{Backend, DType, TensorType, op::{HostTensor, HostTensorMut}};
+/// let cpu = Cpu::new(2)?;
+/// let buffer = cpu.allocate(&TensorType::new(DType::F32, [3]))?;
+/// cpu.upload(&buffer, HostTensor::F32(&[1.0, 2.0, 3.0]))?;
+/// let mut back = [0.0; 3];
+/// cpu.download(&buffer, HostTensorMut::F32(&mut back))?;
+/// assert_eq!(back, [1.0, 2.0, 3.0]);
+/// # Ok::<(), spikelet_graph::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Cpu {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) pool: ThreadPool,
+    /// Held by whoever touches buffers.
+    lock: Mutex<()>,
+}
+
+impl Shared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+pub(crate) fn failure(problem: impl Into<String>) -> Error {
+    Error::Backend {
+        backend: "cpu".to_string(),
+        problem: problem.into(),
+    }
+}
+
+impl Cpu {
+    /// The CPU with this many threads; 0 takes as many as the machine has cores.
+    ///
+    /// # Errors
+    /// When the threads cannot be started, or the matrix library that was asked for by
+    /// `SPIKELET_GEMM` is not there.
+    pub fn new(threads: usize) -> Result<Self> {
+        crate::gemm::GemmLibrary::get().map_err(|e| failure(e.to_string()))?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|k| format!("spikelet-{k}"))
+            .build()
+            .map_err(|e| failure(format!("cannot start {threads} threads: {e}")))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                pool,
+                lock: Mutex::new(()),
+            }),
+        })
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.shared.pool.current_num_threads()
+    }
+
+    /// The instruction sets that the kernels use: `AVX-512`, `AVX2` or `baseline`.
+    pub fn instructions() -> &'static str {
+        let found = format!("{:?}", pulp::Arch::new());
+        if found.starts_with("V4") {
+            "AVX-512"
+        } else if found.starts_with("V3") {
+            "AVX2"
+        } else {
+            "baseline"
+        }
+    }
+}
+
+impl Target for Cpu {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        op::workspace(graph, node, self.threads())
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        op::reads_bits(graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        op::writes_bits(graph, node, value)
+    }
+}
+
+pub(crate) fn memory_of(buffer: &Buffer) -> Result<&Memory> {
+    buffer
+        .handle
+        .downcast_ref::<Memory>()
+        .ok_or_else(|| failure("the buffer belongs to another backend; allocate it from this one"))
+}
+
+fn slot_of(buffer: &Buffer) -> Result<Slot> {
+    Ok(Slot {
+        pointer: memory_of(buffer)?.at(0),
+        ty: buffer.ty.clone(),
+    })
+}
+
+fn transfer_error(ty: &TensorType, given: &str, length: usize) -> Error {
+    failure(format!(
+        "a buffer of {ty} ({} elements) cannot exchange {length} {given} values; use its own type and size",
+        ty.len()
+    ))
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> String {
+        "cpu".to_string()
+    }
+
+    fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
+        Ok(Buffer {
+            ty: ty.clone(),
+            handle: Arc::new(Memory::new(ty.bytes())),
+        })
+    }
+
+    fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> Result<()> {
+        let slot = slot_of(to)?;
+        let _guard = self.shared.lock();
+        // SAFETY: the buffer keeps the memory alive, and the lock keeps others away.
+        let target = unsafe { slot.view_mut() };
+        match (target, values) {
+            (ViewMut::F32(to), HostTensor::F32(from)) if to.len() == from.len() => to.copy_from_slice(from),
+            (ViewMut::F64(to), HostTensor::F64(from)) if to.len() == from.len() => to.copy_from_slice(from),
+            (ViewMut::I64(to), HostTensor::I64(from)) if to.len() == from.len() => to.copy_from_slice(from),
+            (_, HostTensor::F32(from)) => return Err(transfer_error(&to.ty, "f32", from.len())),
+            (_, HostTensor::F64(from)) => return Err(transfer_error(&to.ty, "f64", from.len())),
+            (_, HostTensor::I64(from)) => return Err(transfer_error(&to.ty, "i64", from.len())),
+        }
+        Ok(())
+    }
+
+    fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()> {
+        let slot = slot_of(from)?;
+        let _guard = self.shared.lock();
+        // SAFETY: the buffer keeps the memory alive, and the lock keeps writers away.
+        let source = unsafe { slot.view() };
+        match (source, values) {
+            (View::F32(from), HostTensorMut::F32(to)) if to.len() == from.len() => to.copy_from_slice(from),
+            (View::F64(from), HostTensorMut::F64(to)) if to.len() == from.len() => to.copy_from_slice(from),
+            (View::I64(from), HostTensorMut::I64(to)) if to.len() == from.len() => to.copy_from_slice(from),
+            (_, HostTensorMut::F32(to)) => return Err(transfer_error(&from.ty, "f32", to.len())),
+            (_, HostTensorMut::F64(to)) => return Err(transfer_error(&from.ty, "f64", to.len())),
+            (_, HostTensorMut::I64(to)) => return Err(transfer_error(&from.ty, "i64", to.len())),
+        }
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+    ) -> Result<Box<dyn Executor>> {
+        let executor = CpuExecutor::new(self.shared.clone(), self.threads(), plan, inputs, outputs)?;
+        Ok(Box::new(executor))
+    }
+}
+
+/// Whether a type is one that a host buffer can hold.
+pub(crate) fn is_host_type(ty: &TensorType) -> bool {
+    ty.dtype != DType::Bits
+}

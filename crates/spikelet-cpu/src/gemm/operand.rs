@@ -1,0 +1,98 @@
+//! Sizes and strides of operands, checked once.
+
+use super::GemmError;
+use std::ffi::c_int;
+
+/// A matrix inside a slice: element (i, j) lies at `i·row_stride + j·col_stride`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) row_stride: usize,
+    pub(super) col_stride: usize,
+}
+
+impl Layout {
+    pub(super) fn new(rows: usize, cols: usize, (row_stride, col_stride): (usize, usize)) -> Self {
+        Self {
+            rows,
+            cols,
+            row_stride,
+            col_stride,
+        }
+    }
+
+    /// Refuses a slice of `len` elements that this matrix would reach beyond.
+    pub(super) fn check(self, operand: &'static str, len: usize) -> Result<(), GemmError> {
+        // A reach above isize::MAX is refused as well: offsets of pointers are signed.
+        let needed = self
+            .reach()
+            .filter(|&needed| isize::try_from(needed).is_ok())
+            .unwrap_or(usize::MAX);
+        if needed <= len {
+            return Ok(());
+        }
+        Err(GemmError::TooShort {
+            operand,
+            rows: self.rows,
+            cols: self.cols,
+            row_stride: self.row_stride,
+            col_stride: self.col_stride,
+            needed,
+            len,
+        })
+    }
+
+    /// Elements from the first to the last of the matrix, both included.
+    fn reach(self) -> Option<usize> {
+        if self.rows == 0 || self.cols == 0 {
+            return Some(0);
+        }
+        let down = (self.rows - 1).checked_mul(self.row_stride)?;
+        let along = (self.cols - 1).checked_mul(self.col_stride)?;
+        down.checked_add(along)?.checked_add(1)
+    }
+
+    /// Offset of element (row, col), which `check` has shown to lie inside.
+    pub(super) fn offset(self, row: usize, col: usize) -> usize {
+        row * self.row_stride + col * self.col_stride
+    }
+
+    /// How BLAS would call this matrix, if it can: one of the strides must be one.
+    pub(super) fn for_blas(self) -> Option<BlasOperand> {
+        let int = |value: usize| c_int::try_from(value.max(1)).ok();
+        let (rows, cols) = (int(self.rows)?, int(self.cols)?);
+        // The stride along a dimension of size one is never used.
+        let row_stride = if self.rows <= 1 {
+            cols
+        } else {
+            int(self.row_stride)?
+        };
+        let col_stride = if self.cols <= 1 {
+            rows
+        } else {
+            int(self.col_stride)?
+        };
+        let unit = |stride: usize, size: usize| stride == 1 || size <= 1;
+        if unit(self.col_stride, self.cols) && row_stride >= cols {
+            Some(BlasOperand {
+                transposed: false,
+                leading: row_stride,
+            })
+        } else if unit(self.row_stride, self.rows) && col_stride >= rows {
+            Some(BlasOperand {
+                transposed: true,
+                leading: col_stride,
+            })
+        } else {
+            None
+        }
+    }
+}
+
+/// A matrix as BLAS wants it told: row-major, perhaps transposed, with a leading dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlasOperand {
+    pub(super) transposed: bool,
+    pub(super) leading: c_int,
+}

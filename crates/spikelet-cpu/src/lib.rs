@@ -1,0 +1,16 @@
+//! Runs spikelet plans on the CPU.
+//!
+//! Work is cut into pieces that do not depend on the number of threads wherever the order of
+//! summation matters, so that results are bitwise equal for any number of threads. A plan's
+//! arena and all scratch memory are allocated when the plan is loaded, none while it runs.
+
+mod backend;
+mod broadcast;
+mod executor;
+pub mod gemm;
+mod memory;
+mod op;
+mod scratch;
+pub mod spikes;
+
+pub use backend::Cpu;

@@ -1,0 +1,181 @@
+//! Aligned memory that kernels share, and the views of it that they get.
+
+use spikelet_graph::{DType, TensorType};
+use std::cell::UnsafeCell;
+
+/// One cache line; what memory is made of, so that every tensor starts on a line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// A fixed piece of memory, zeroed at first.
+///
+/// It is written through shared handles. Whoever touches it holds the backend's lock, which
+/// [`crate::Cpu`] takes around every run, upload and download.
+pub(crate) struct Memory {
+    lines: Box<[UnsafeCell<Line>]>,
+    bytes: usize,
+}
+
+// SAFETY: the content is only touched under the backend's lock (see `Memory`), and within a run
+// kernels hand disjoint pieces to their threads.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    pub(crate) fn new(bytes: usize) -> Self {
+        let lines = (0..bytes.div_ceil(64)).map(|_| UnsafeCell::new(Line([0; 64])));
+        Self {
+            lines: lines.collect(),
+            bytes,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The address of a byte; one past the end at most.
+    pub(crate) fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset <= self.bytes, "offset {offset} of {} bytes", self.bytes);
+        // SAFETY: the offset lies within the allocation, or one past its end.
+        unsafe { UnsafeCell::raw_get(self.lines.as_ptr()).cast::<u8>().add(offset) }
+    }
+}
+
+/// A tensor that a kernel reads.
+#[derive(Clone, Copy)]
+pub(crate) enum View<'a> {
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    I64(&'a [i64]),
+    Bits(&'a [u64]),
+    /// The memory of this result, which holds the operand until it is overwritten.
+    InPlace(usize),
+}
+
+/// A tensor that a kernel writes.
+pub(crate) enum ViewMut<'a> {
+    F32(&'a mut [f32]),
+    F64(&'a mut [f64]),
+    I64(&'a mut [i64]),
+    Bits(&'a mut [u64]),
+    /// Nobody reads this result.
+    Unused,
+}
+
+/// The elements of a slice type inside the views.
+pub(crate) trait Element: Copy + Send + Sync + 'static {
+    fn of<'a>(view: &View<'a>) -> &'a [Self];
+    fn of_mut<'a, 'b>(view: &'a mut ViewMut<'b>) -> &'a mut [Self];
+}
+
+macro_rules! elements {
+    ($($type:ty: $variant:ident),*) => {$(
+        impl Element for $type {
+            fn of<'a>(view: &View<'a>) -> &'a [Self] {
+                match view {
+                    View::$variant(values) => values,
+                    _ => unreachable!("the graph checked the element types"),
+                }
+            }
+            fn of_mut<'a, 'b>(view: &'a mut ViewMut<'b>) -> &'a mut [Self] {
+                match view {
+                    ViewMut::$variant(values) => values,
+                    _ => unreachable!("the graph checked the element types"),
+                }
+            }
+        }
+    )*};
+}
+
+elements!(f32: F32, f64: F64, i64: I64, u64: Bits);
+
+/// A tensor's address and type, resolved when a plan is loaded.
+#[derive(Clone)]
+pub(crate) struct Slot {
+    pub(crate) pointer: *mut u8,
+    pub(crate) ty: TensorType,
+}
+
+// SAFETY: a slot is an address; what is behind it is guarded as `Memory` says.
+unsafe impl Send for Slot {}
+// SAFETY: as above.
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    /// The elements, for reading.
+    ///
+    /// # Safety
+    /// The memory holds this tensor, stays allocated for `'a`, and is not written meanwhile.
+    pub(crate) unsafe fn view<'a>(&self) -> View<'a> {
+        let n = self.ty.len();
+        let p = self.pointer;
+        // SAFETY: address, length and freedom from writers as the caller promises; every tensor
+        // starts on a cache line.
+        unsafe {
+            match self.ty.dtype {
+                DType::F32 => View::F32(std::slice::from_raw_parts(p.cast(), n)),
+                DType::F64 => View::F64(std::slice::from_raw_parts(p.cast(), n)),
+                DType::I64 => View::I64(std::slice::from_raw_parts(p.cast(), n)),
+                DType::Bits => View::Bits(std::slice::from_raw_parts(p.cast(), self.ty.bytes() / 8)),
+            }
+        }
+    }
+
+    /// The elements, for writing.
+    ///
+    /// # Safety
+    /// The memory is as large as the tensor, stays allocated for `'a`, and nothing else reads
+    /// or writes it meanwhile.
+    pub(crate) unsafe fn view_mut<'a>(&self) -> ViewMut<'a> {
+        let n = self.ty.len();
+        let p = self.pointer;
+        // SAFETY: as the caller promises; every tensor starts on a cache line.
+        unsafe {
+            match self.ty.dtype {
+                DType::F32 => ViewMut::F32(std::slice::from_raw_parts_mut(p.cast(), n)),
+                DType::F64 => ViewMut::F64(std::slice::from_raw_parts_mut(p.cast(), n)),
+                DType::I64 => ViewMut::I64(std::slice::from_raw_parts_mut(p.cast(), n)),
+                DType::Bits => {
+                    ViewMut::Bits(std::slice::from_raw_parts_mut(p.cast(), self.ty.bytes() / 8))
+                }
+            }
+        }
+    }
+}
+
+/// A slice whose disjoint ranges are written by several threads.
+pub(crate) struct Shared<'a, R> {
+    pointer: *mut R,
+    length: usize,
+    borrowed: std::marker::PhantomData<&'a mut [R]>,
+}
+
+// SAFETY: `range` is unsafe; its callers promise that threads take disjoint ranges.
+unsafe impl<R: Send> Sync for Shared<'_, R> {}
+// SAFETY: as above.
+unsafe impl<R: Send> Send for Shared<'_, R> {}
+
+impl<'a, R> Shared<'a, R> {
+    pub(crate) fn new(slice: &'a mut [R]) -> Self {
+        Self {
+            pointer: slice.as_mut_ptr(),
+            length: slice.len(),
+            borrowed: std::marker::PhantomData,
+        }
+    }
+
+    /// The elements `start..start + length`.
+    ///
+    /// # Safety
+    /// No other range that is in use at the same time overlaps this one.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the ranges are disjoint, as the caller promises"
+    )]
+    pub(crate) unsafe fn range(&self, start: usize, length: usize) -> &mut [R] {
+        assert!(start + length <= self.length, "range within the slice");
+        // SAFETY: inside the slice, and disjoint from other ranges in use.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.add(start), length) }
+    }
+}

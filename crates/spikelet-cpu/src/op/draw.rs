@@ -1,0 +1,159 @@
+//! Random draws, numbered by element: any cut into pieces draws the same.
+
+use super::{BLOCK, CHUNK, Float, Kernel, Types};
+use crate::broadcast::Broadcast;
+use crate::memory::{Element, Shared, View, ViewMut};
+use crate::scratch::PerThread;
+use rayon::prelude::*;
+use spikelet_graph::op::{Distribution, Draw};
+use spikelet_random::{ActiveGroups, Stream};
+
+/// A row of bits starts at a whole group of draws.
+pub(super) fn writes_bits(op: &Draw) -> bool {
+    let row = op.shape.last().copied().unwrap_or(1);
+    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row % 4 == 0
+}
+
+pub(super) struct DrawKernel<R> {
+    op: Draw,
+    /// Elements of one time step, or of everything if there is no time.
+    step: usize,
+    steps: usize,
+    /// How the probabilities lie under one time step, and how far apart two steps are.
+    probabilities: Broadcast,
+    time_stride: usize,
+    scratch: PerThread<Scratch<R>>,
+}
+
+struct Scratch<R> {
+    probabilities: Vec<R>,
+    single: Vec<f32>,
+    drawn: Vec<f32>,
+    active: ActiveGroups,
+}
+
+impl<R: Float> DrawKernel<R> {
+    pub(super) fn new(op: &Draw, types: &Types, threads: usize) -> Self {
+        let (steps, step_shape) = match op.shape.split_first() {
+            Some((&time, rest)) if op.over_time => (time, rest.to_vec()),
+            _ => (1, op.shape.clone()),
+        };
+        let step: usize = step_shape.iter().product();
+        let p = types.inputs.get(1).map(|t| t.shape.clone()).unwrap_or_default();
+        let (own_time, p_step) = if op.over_time && p.len() == op.shape.len() {
+            (p[0], p[1..].to_vec())
+        } else {
+            (1, p)
+        };
+        let row = op.shape.last().copied().unwrap_or(1).max(BLOCK);
+        Self {
+            op: op.clone(),
+            step,
+            steps,
+            time_stride: if own_time == 1 { 0 } else { p_step.iter().product() },
+            probabilities: Broadcast::new(&p_step, &step_shape),
+            scratch: PerThread::new(threads, || Scratch {
+                probabilities: vec![R::ZERO; row],
+                single: vec![0.0; row],
+                drawn: vec![0.0; BLOCK],
+                active: ActiveGroups::with_capacity(row),
+            }),
+        }
+    }
+
+    /// The probabilities of elements of step `t`, as f32: that is what draws compare with.
+    fn gather(&self, p: &[R], t: usize, start: usize, length: usize, scratch: &mut Scratch<R>) {
+        let values = &mut scratch.probabilities[..length];
+        self.probabilities.gather(&p[t * self.time_stride..], start, values);
+        for (single, p) in scratch.single.iter_mut().zip(values) {
+            *single = p.to_f64() as f32;
+        }
+    }
+
+    fn draw(&self, stream: Stream, first_step: u32, p: &[R], out: &mut [R]) {
+        let pieces = self.step.div_ceil(CHUNK);
+        let out = Shared::new(out);
+        (0..self.steps * pieces).into_par_iter().for_each(|k| {
+            let (t, piece) = (k / pieces, k % pieces);
+            let time = first_step.wrapping_add(t as u32);
+            let end = ((piece + 1) * CHUNK).min(self.step);
+            let mut scratch = self.scratch.get();
+            let mut start = piece * CHUNK;
+            while start < end {
+                let length = BLOCK.min(end - start);
+                let first = start as u64;
+                if self.op.distribution == Distribution::Bernoulli {
+                    self.gather(p, t, start, length, &mut scratch);
+                }
+                let Scratch { single, drawn, .. } = &mut *scratch;
+                let drawn = &mut drawn[..length];
+                match self.op.distribution {
+                    Distribution::Uniform => stream.fill_uniform(time, first, drawn),
+                    Distribution::Normal => stream.fill_normal(time, first, drawn),
+                    Distribution::Bernoulli => stream
+                        .fill_bernoulli(time, first, &single[..length], drawn)
+                        .expect("both slices have one length"),
+                }
+                // SAFETY: steps and pieces are disjoint.
+                let to = unsafe { out.range(t * self.step + start, length) };
+                for (to, drawn) in to.iter_mut().zip(&*drawn) {
+                    *to = R::from_f64(f64::from(*drawn));
+                }
+                start += length;
+            }
+        });
+    }
+
+    /// Rows of bits. An image that is shown at every step is searched once for what can fire.
+    fn draw_bits(&self, stream: Stream, first_step: u32, p: &[R], out: &mut [u64]) {
+        let row = self.op.shape.last().copied().unwrap_or(1);
+        let words = row.div_ceil(64);
+        let rows = self.step / row;
+        let out = Shared::new(out);
+        (0..rows).into_par_iter().for_each(|r| {
+            let mut scratch = self.scratch.get();
+            for t in 0..self.steps {
+                if t == 0 || self.time_stride != 0 {
+                    self.gather(p, t, r * row, row, &mut scratch);
+                    let Scratch { single, active, .. } = &mut *scratch;
+                    active.assign(&single[..row]);
+                }
+                // SAFETY: rows of all steps are disjoint.
+                let to = unsafe { out.range((t * rows + r) * words, words) };
+                let time = first_step.wrapping_add(t as u32);
+                let first = (r * row) as u64;
+                let Scratch { single, active, .. } = &*scratch;
+                // Scattered groups cost a little more each: a full row is drawn in order.
+                let done = if 5 * active.active() > row {
+                    stream.fill_bernoulli_bits(time, first, &single[..row], to)
+                } else {
+                    active.fill_bernoulli_bits(&stream, time, first, to)
+                };
+                done.expect("a row is whole words and starts at a whole group");
+            }
+        });
+    }
+}
+
+impl<R: Float> Kernel for DrawKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let state = i64::of(&reads[0]);
+        let stream = Stream {
+            seed: state[0] as u64,
+            id: self.op.stream,
+            step: state[1] as u32,
+        };
+        let first_step = if self.op.over_time { state[2] as u32 } else { 0 };
+        let p = reads.get(1).map_or(&[][..], |p| R::of(p));
+        match &mut writes[0] {
+            ViewMut::Bits(bits) => self.draw_bits(stream, first_step, p, bits),
+            write => self.draw(stream, first_step, p, R::of_mut(write)),
+        }
+        Ok(())
+    }
+}

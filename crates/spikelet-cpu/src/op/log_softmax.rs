@@ -1,0 +1,41 @@
+//! Logarithm of the softmax along the last axis.
+
+use super::{Float, Kernel, Types};
+use crate::memory::{View, ViewMut};
+use rayon::prelude::*;
+use std::marker::PhantomData;
+
+pub(super) struct LogSoftmaxKernel<R> {
+    classes: usize,
+    element: PhantomData<R>,
+}
+
+impl<R> LogSoftmaxKernel<R> {
+    pub(super) fn new(types: &Types) -> Self {
+        Self {
+            classes: types.inputs[0].rows_and_columns().1,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<R: Float> Kernel for LogSoftmaxKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let rows = R::of(&reads[0]).par_chunks(self.classes);
+        let results = R::of_mut(&mut writes[0]).par_chunks_mut(self.classes);
+        rows.zip(results).for_each(|(x, y)| {
+            let most = x.iter().fold(x[0], |a, &b| a.max_nan(b));
+            let sum = x.iter().fold(R::ZERO, |sum, &x| sum + (x - most).exp());
+            let offset = most + sum.ln();
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = x - offset;
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Fused elementwise regions.
+
+use super::{BLOCK, CHUNK, Float, Kernel, Types};
+use crate::broadcast::Broadcast;
+use crate::memory::{Shared, View, ViewMut};
+use crate::scratch::PerThread;
+use rayon::prelude::*;
+use spikelet_expr::{CompileError, Program, Workspace};
+use spikelet_graph::op::Map;
+
+pub(super) struct MapKernel<R> {
+    program: Program,
+    operands: Vec<Broadcast>,
+    length: usize,
+    scratch: PerThread<Scratch<R>>,
+}
+
+struct Scratch<R> {
+    work: Workspace<R>,
+    /// A block for each operand that cannot be read where it is.
+    gathered: Vec<Vec<R>>,
+}
+
+/// More results than any region has: outputs are gathered in an array on the stack.
+const MOST: usize = 32;
+
+impl<R: Float> MapKernel<R> {
+    pub(super) fn new(op: &Map, types: &Types, threads: usize) -> Result<Self, CompileError> {
+        let program = op.program(types.inputs.len())?;
+        let needed = types.inputs.len().max(types.outputs.len());
+        if needed > MOST {
+            return Err(CompileError::TooLarge { needed });
+        }
+        let operands: Vec<Broadcast> = types
+            .inputs
+            .iter()
+            .map(|t| Broadcast::new(&t.shape, &op.shape))
+            .collect();
+        let gathered = vec![vec![R::ZERO; BLOCK]; operands.len()];
+        Ok(Self {
+            scratch: PerThread::new(threads, || Scratch {
+                work: program.workspace(BLOCK),
+                gathered: gathered.clone(),
+            }),
+            program,
+            operands,
+            length: op.shape.iter().product(),
+        })
+    }
+
+    fn block(
+        &self,
+        scratch: &mut Scratch<R>,
+        reads: &[Option<&[R]>],
+        writes: &mut [&mut [R]],
+        in_place: &[usize],
+        (start, length): (usize, usize),
+    ) {
+        for (k, operand) in self.operands.iter().enumerate() {
+            let to = &mut scratch.gathered[k][..length];
+            match (reads[k], operand) {
+                (Some(_), Broadcast::Same) => {}
+                (Some(values), _) => operand.gather(values, start, to),
+                (None, _) => to.copy_from_slice(writes[in_place[k]]),
+            }
+        }
+        let mut inputs: [&[R]; MOST] = [&[]; MOST];
+        for (k, operand) in self.operands.iter().enumerate() {
+            inputs[k] = match (reads[k], operand) {
+                (Some(values), Broadcast::Same) => &values[start..start + length],
+                _ => &scratch.gathered[k][..length],
+            };
+        }
+        self.program.step(&mut scratch.work, &inputs[..self.operands.len()], writes);
+    }
+}
+
+impl<R: Float> Kernel for MapKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let mut values: [Option<&[R]>; MOST] = [None; MOST];
+        let mut in_place = [0; MOST];
+        for (k, read) in reads.iter().enumerate() {
+            match read {
+                View::InPlace(j) => in_place[k] = *j,
+                view => values[k] = Some(R::of(view)),
+            }
+        }
+        let outputs = writes.len();
+        let mut shared: [Option<Shared<'_, R>>; MOST] = [const { None }; MOST];
+        for (shared, write) in shared.iter_mut().zip(writes) {
+            *shared = Some(Shared::new(R::of_mut(write)));
+        }
+        let this = &*self;
+        let pieces = this.length.div_ceil(CHUNK);
+        (0..pieces).into_par_iter().for_each(|piece| {
+            let mut scratch = this.scratch.get();
+            let end = ((piece + 1) * CHUNK).min(this.length);
+            let mut start = piece * CHUNK;
+            while start < end {
+                let length = BLOCK.min(end - start);
+                let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
+                for (out, shared) in outs.iter_mut().zip(shared.iter().flatten()) {
+                    // SAFETY: pieces are disjoint, and so are the blocks of a piece.
+                    *out = unsafe { shared.range(start, length) };
+                }
+                this.block(&mut scratch, &values, &mut outs[..outputs], &in_place, (start, length));
+                start += length;
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Matrix products: dense ones by the matrix library, spikes by adding weight rows.
+
+use super::{Float, Kernel, Types};
+use crate::memory::{Element, View, ViewMut};
+use crate::gemm::{self, GemmError};
+use crate::spikes::{self, LinearShape};
+use spikelet_graph::DType;
+use spikelet_graph::op::MatMul;
+
+/// Which operand of a product arrives as bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    Dense,
+    /// `y = spikes · wᵀ`
+    Forward,
+    /// `dw = gᵀ · spikes`
+    WeightGrad,
+}
+
+fn path(op: MatMul, types: &Types) -> Path {
+    let bits = |k: usize| types.inputs[k].dtype == DType::Bits;
+    match (op.transpose_a, op.transpose_b) {
+        (false, true) if bits(0) => Path::Forward,
+        (true, false) if bits(1) => Path::WeightGrad,
+        _ => Path::Dense,
+    }
+}
+
+pub(super) fn reads_bits(op: MatMul, types: &Types, operand: usize) -> bool {
+    let single = types.outputs[0].dtype == DType::F32;
+    let place = match (op.transpose_a, op.transpose_b) {
+        (false, true) => operand == 0,
+        (true, false) => operand == 1,
+        _ => false,
+    };
+    single && place
+}
+
+pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
+    let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
+    match path(op, types) {
+        Path::Dense => 0,
+        Path::Forward => (k * spikes::row_stride(n)).div_ceil(2),
+        Path::WeightGrad => {
+            let shape = Sizes { m, n, k }.weight_grad_shape();
+            line_words(n * m) + spikes::weight_grad_scratch_words(shape)
+        }
+    }
+}
+
+/// Words for this many floats, up to a whole cache line.
+fn line_words(floats: usize) -> usize {
+    floats.div_ceil(2).next_multiple_of(8)
+}
+
+pub(super) fn prepare(op: MatMul, types: &Types) -> Box<dyn Kernel> {
+    let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
+    let sizes = Sizes { m, n, k };
+    match path(op, types) {
+        Path::Forward => Box::new(SpikesForward(sizes)),
+        Path::WeightGrad => Box::new(SpikesWeightGrad(sizes)),
+        Path::Dense if types.float() == DType::F64 => Box::new(Dense::<f64>::new(op, sizes)),
+        Path::Dense => Box::new(Dense::<f32>::new(op, sizes)),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+impl Sizes {
+    fn weight_grad_shape(self) -> LinearShape {
+        LinearShape {
+            rows: self.k,
+            in_features: self.n,
+            out_features: self.m,
+        }
+    }
+}
+
+/// Elements, and the strides of rows and columns.
+type Matrix<'a, R> = (&'a [R], (usize, usize));
+
+/// The library's product for one element type.
+trait Product: Element {
+    fn product(sizes: Sizes, a: Matrix<Self>, b: Matrix<Self>, c: &mut [Self])
+    -> Result<(), GemmError>;
+}
+
+impl Product for f32 {
+    fn product(
+        s: Sizes,
+        a: Matrix<Self>,
+        b: Matrix<Self>,
+        c: &mut [Self],
+    ) -> Result<(), GemmError> {
+        gemm::sgemm(s.m, s.n, s.k, 1.0, a.0, a.1, b.0, b.1, 0.0, c, s.n)
+    }
+}
+
+impl Product for f64 {
+    fn product(
+        s: Sizes,
+        a: Matrix<Self>,
+        b: Matrix<Self>,
+        c: &mut [Self],
+    ) -> Result<(), GemmError> {
+        gemm::dgemm(s.m, s.n, s.k, 1.0, a.0, a.1, b.0, b.1, 0.0, c, s.n)
+    }
+}
+
+struct Dense<R> {
+    sizes: Sizes,
+    a: (usize, usize),
+    b: (usize, usize),
+    element: std::marker::PhantomData<R>,
+}
+
+impl<R> Dense<R> {
+    fn new(op: MatMul, sizes: Sizes) -> Self {
+        let Sizes { m, n, k } = sizes;
+        Self {
+            sizes,
+            a: if op.transpose_a { (1, m) } else { (k, 1) },
+            b: if op.transpose_b { (1, k) } else { (n, 1) },
+            element: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<R: Product> Kernel for Dense<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
+        let c = R::of_mut(&mut writes[0]);
+        R::product(self.sizes, (a, self.a), (b, self.b), c).map_err(|e| e.to_string())
+    }
+}
+
+/// Sums, for each row of spikes, the weights of the features that fired.
+struct SpikesForward(Sizes);
+
+impl Kernel for SpikesForward {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let Sizes { m, n, k } = self.0;
+        let shape = LinearShape {
+            rows: m,
+            in_features: k,
+            out_features: n,
+        };
+        let stride = spikes::row_stride(n);
+        let weights = &mut f32::from_words(workspace)[..k * stride];
+        let out = f32::of_mut(&mut writes[0]);
+        spikes::transpose_strided(f32::of(&reads[1]), n, k, weights, stride)
+            .and_then(|()| spikes::forward(shape, u64::of(&reads[0]), weights, None, out))
+            .map_err(|e| e.to_string())
+    }
+}
+
+/// Sums, for each feature, the gradients of the rows in which it fired.
+struct SpikesWeightGrad(Sizes);
+
+impl Kernel for SpikesWeightGrad {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let Sizes { m, n, .. } = self.0;
+        let shape = self.0.weight_grad_shape();
+        let (transposed, scratch) = workspace.split_at_mut(line_words(n * m));
+        let transposed = &mut f32::from_words(transposed)[..n * m];
+        let (grad, bits) = (f32::of(&reads[0]), u64::of(&reads[1]));
+        let out = f32::of_mut(&mut writes[0]);
+        spikes::weight_grad(shape, bits, grad, transposed, scratch)
+            .and_then(|()| spikes::transpose(transposed, n, m, out))
+            .map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,144 @@
+//! The kernels, one file an operation, named as in `spikelet-graph/src/op`.
+
+mod custom;
+mod draw;
+mod labels;
+mod log_softmax;
+mod map;
+mod matmul;
+mod movement;
+mod reduce;
+mod scan;
+mod scan_grad;
+
+use crate::memory::{Element, View, ViewMut};
+use spikelet_expr::math::Real;
+use spikelet_graph::op::{Op, Operation};
+use spikelet_graph::{DType, Graph, Node, Result, TensorType, ValueId};
+
+/// A prepared operation.
+pub(crate) trait Kernel: Send {
+    /// Runs it. An error is one that only the data can cause, said in words.
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> std::result::Result<(), String>;
+}
+
+/// The floating-point types that kernels are written for.
+pub(crate) trait Float: Real + Element {
+    /// Workspace words seen as elements.
+    fn from_words(words: &mut [u64]) -> &mut [Self];
+}
+
+macro_rules! float {
+    ($($type:ty),*) => {$(
+        impl Float for $type {
+            fn from_words(words: &mut [u64]) -> &mut [Self] {
+                // SAFETY: every bit pattern is a float, and a word's alignment is enough.
+                unsafe { words.align_to_mut::<$type>().1 }
+            }
+        }
+    )*};
+}
+
+float!(f32, f64);
+
+/// Elements that go through an instruction at once: registers stay in the first-level cache.
+pub(crate) const BLOCK: usize = 512;
+
+/// Elements in one piece of work: fixed, so that results do not depend on the threads.
+pub(crate) const CHUNK: usize = 16 * 1024;
+
+/// The types of a node's operands and results.
+pub(crate) struct Types {
+    pub(crate) inputs: Vec<TensorType>,
+    pub(crate) outputs: Vec<TensorType>,
+    /// Which results somebody reads.
+    pub(crate) used: Vec<bool>,
+}
+
+impl Types {
+    fn of(graph: &Graph, node: &Node) -> Self {
+        let uses = graph.uses();
+        let list = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
+        Self {
+            inputs: list(&node.inputs),
+            outputs: list(&node.outputs),
+            used: node.outputs.iter().map(|v| uses[v.index()] > 0).collect(),
+        }
+    }
+
+    /// The floating-point type that the node computes in.
+    fn float(&self) -> DType {
+        let mut all = self.outputs.iter().chain(&self.inputs);
+        let wide = all.any(|t| t.dtype == DType::F64);
+        if wide { DType::F64 } else { DType::F32 }
+    }
+}
+
+/// Makes a kernel for a node.
+pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<dyn Kernel>> {
+    let types = Types::of(graph, node);
+    let made = match types.float() {
+        DType::F64 => typed::<f64>(node, &types, threads),
+        _ => typed::<f32>(node, &types, threads),
+    };
+    made.map_err(|source| spikelet_graph::Error::Expression {
+        layer: node.layer.to_string(),
+        operation: node.op.name(),
+        source,
+    })
+}
+
+type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
+
+fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
+    Ok(match &node.op {
+        Op::Map(op) => Box::new(map::MapKernel::<R>::new(op, types, threads)?),
+        Op::MatMul(op) => matmul::prepare(*op, types),
+        Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
+        Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
+        Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
+        Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
+        Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
+        Op::OneHot(op) => Box::new(labels::OneHotKernel::<R>::new(op)),
+        Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
+        Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
+        Op::Fill(op) => Box::new(movement::FillKernel { value: op.value }),
+        Op::Expand(_) | Op::Permute(_) | Op::Slice(_) | Op::Concat(_) | Op::Reshape(_) => {
+            Box::new(movement::MoveKernel::new(&node.op, types))
+        }
+        Op::Custom(op) => Box::new(custom::CustomKernel(op.0.clone())),
+    })
+}
+
+/// Scratch memory in bytes, a multiple of eight.
+pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
+    let types = Types::of(graph, node);
+    let words = match &node.op {
+        Op::MatMul(op) => matmul::workspace_words(*op, &types),
+        Op::Reduce(op) => reduce::workspace_words(op, &types),
+        Op::ScanGrad(op) => scan_grad::workspace_words(op, &types, threads),
+        _ => 0,
+    };
+    8 * words
+}
+
+/// Whether a kernel takes its operand as bits.
+pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
+    match &node.op {
+        Op::MatMul(op) => matmul::reads_bits(*op, &Types::of(graph, node), operand),
+        _ => false,
+    }
+}
+
+/// Whether a kernel can write its result as bits.
+pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
+    match &node.op {
+        Op::Draw(op) => draw::writes_bits(op),
+        _ => false,
+    }
+}

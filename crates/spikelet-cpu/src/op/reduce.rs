@@ -1,0 +1,204 @@
+//! Sums and maxima, each in a fixed order.
+
+use super::{CHUNK, Float, Kernel, Types};
+use crate::broadcast::Broadcast;
+use crate::memory::{Shared, View, ViewMut};
+use rayon::prelude::*;
+use spikelet_expr::vectorised;
+use spikelet_graph::op::{Reduce, Reduction};
+
+/// Partial sums that run side by side, so that the loop vectorises.
+const LANES: usize = 64;
+
+enum Shape {
+    /// `[outer, reduced, inner]`, the reduced axes next to each other.
+    Block {
+        outer: usize,
+        reduced: usize,
+        inner: usize,
+    },
+    /// Reduced and kept axes alternate: the operand's elements for each result, gathered.
+    Scattered { gather: Broadcast, reduced: usize },
+}
+
+pub(super) struct ReduceKernel<R> {
+    reduction: Reduction,
+    shape: Shape,
+    element: std::marker::PhantomData<R>,
+}
+
+fn shape(op: &Reduce, axes: &[usize]) -> Shape {
+    let contiguous = op.axes.windows(2).all(|w| w[1] == w[0] + 1);
+    if contiguous {
+        let (first, last) = match (op.axes.first(), op.axes.last()) {
+            (Some(&a), Some(&b)) => (a, b + 1),
+            _ => (axes.len(), axes.len()),
+        };
+        return Shape::Block {
+            outer: axes[..first].iter().product(),
+            reduced: axes[first..last].iter().product(),
+            inner: axes[last..].iter().product(),
+        };
+    }
+    let mut strides = vec![1; axes.len()];
+    for k in (1..axes.len()).rev() {
+        strides[k - 1] = strides[k] * axes[k];
+    }
+    let kept = (0..axes.len()).filter(|k| !op.axes.contains(k));
+    let order: Vec<usize> = kept.chain(op.axes.iter().copied()).collect();
+    let target: Vec<usize> = order.iter().map(|&k| axes[k]).collect();
+    let strides: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
+    Shape::Scattered {
+        gather: Broadcast::strided(&target, &strides),
+        reduced: op.axes.iter().map(|&k| axes[k]).product(),
+    }
+}
+
+/// One partial result for each chunk of a long row.
+fn chunks(reduced: usize) -> usize {
+    reduced.div_ceil(CHUNK)
+}
+
+pub(super) fn workspace_words(op: &Reduce, types: &Types) -> usize {
+    match shape(op, &types.inputs[0].shape) {
+        Shape::Block { outer, reduced, inner: 1 } => outer * chunks(reduced),
+        _ => 0,
+    }
+}
+
+impl<R: Float> ReduceKernel<R> {
+    pub(super) fn new(op: &Reduce, types: &Types) -> Self {
+        Self {
+            reduction: op.reduction,
+            shape: shape(op, &types.inputs[0].shape),
+            element: std::marker::PhantomData,
+        }
+    }
+
+    fn start(&self) -> R {
+        match self.reduction {
+            Reduction::Sum => R::ZERO,
+            Reduction::Max => R::from_f64(f64::NEG_INFINITY),
+        }
+    }
+
+    fn join(&self, a: R, b: R) -> R {
+        match self.reduction {
+            Reduction::Sum => a + b,
+            Reduction::Max => a.max_nan(b),
+        }
+    }
+
+    /// One number from a row, in lanes.
+    fn row(&self, row: &[R]) -> R {
+        let mut lanes = [self.start(); LANES];
+        let sum = self.reduction == Reduction::Sum;
+        vectorised(
+            (&mut lanes, row, sum),
+            #[inline(always)]
+            |(lanes, row, sum)| {
+                let mut parts = row.chunks_exact(LANES);
+                for part in &mut parts {
+                    for k in 0..LANES {
+                        lanes[k] = if sum { lanes[k] + part[k] } else { lanes[k].max_nan(part[k]) };
+                    }
+                }
+                for (lane, x) in lanes.iter_mut().zip(parts.remainder()) {
+                    *lane = if sum { *lane + *x } else { lane.max_nan(*x) };
+                }
+            },
+        );
+        let mut width = LANES / 2;
+        while width > 0 {
+            for k in 0..width {
+                lanes[k] = self.join(lanes[k], lanes[k + width]);
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+
+    fn rows(&self, x: &[R], outer: usize, reduced: usize, y: &mut [R], partial: &mut [R]) {
+        if reduced <= CHUNK {
+            let per_task = (CHUNK / reduced.max(1)).max(1);
+            y.par_chunks_mut(per_task).enumerate().for_each(|(task, y)| {
+                for (k, y) in y.iter_mut().enumerate() {
+                    let o = task * per_task + k;
+                    *y = self.row(&x[o * reduced..(o + 1) * reduced]);
+                }
+            });
+            return;
+        }
+        let count = chunks(reduced);
+        partial[..outer * count].par_iter_mut().enumerate().for_each(|(k, p)| {
+            let (o, c) = (k / count, k % count);
+            let row = &x[o * reduced..(o + 1) * reduced];
+            *p = self.row(&row[c * CHUNK..((c + 1) * CHUNK).min(reduced)]);
+        });
+        for (o, y) in y.iter_mut().enumerate() {
+            let parts = &partial[o * count..(o + 1) * count];
+            *y = parts.iter().fold(self.start(), |a, &b| self.join(a, b));
+        }
+    }
+
+    /// Adds whole rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending.
+    fn columns(&self, x: &[R], (outer, reduced, inner): (usize, usize, usize), y: &mut [R]) {
+        const WIDTH: usize = 2048;
+        let pieces = inner.div_ceil(WIDTH);
+        let shared = Shared::new(y);
+        (0..outer * pieces).into_par_iter().for_each(|k| {
+            let (o, i) = (k / pieces, k % pieces * WIDTH);
+            let length = WIDTH.min(inner - i);
+            // SAFETY: every (o, piece) has its own range.
+            let y = unsafe { shared.range(o * inner + i, length) };
+            y.fill(self.start());
+            let sum = self.reduction == Reduction::Sum;
+            let from = &x[o * reduced * inner + i..];
+            vectorised(
+                (y, from, sum, reduced, inner),
+                #[inline(always)]
+                |(y, from, sum, reduced, inner)| {
+                    for r in 0..reduced {
+                        let x = &from[r * inner..r * inner + y.len()];
+                        for (y, &x) in y.iter_mut().zip(x) {
+                            *y = if sum { *y + x } else { y.max_nan(x) };
+                        }
+                    }
+                },
+            );
+        });
+    }
+}
+
+impl<R: Float> Kernel for ReduceKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let x = R::of(&reads[0]);
+        let y = R::of_mut(&mut writes[0]);
+        match &self.shape {
+            &Shape::Block { outer, reduced, inner: 1 } => {
+                self.rows(x, outer, reduced, y, R::from_words(workspace));
+            }
+            &Shape::Block { outer, reduced, inner } => self.columns(x, (outer, reduced, inner), y),
+            Shape::Scattered { gather, reduced } => {
+                y.par_iter_mut().enumerate().for_each(|(o, y)| {
+                    let mut total = self.start();
+                    let mut block = [R::ZERO; LANES];
+                    let mut done = 0;
+                    while done < *reduced {
+                        let length = LANES.min(reduced - done);
+                        gather.gather(x, o * reduced + done, &mut block[..length]);
+                        total = block[..length].iter().fold(total, |a, &b| self.join(a, b));
+                        done += length;
+                    }
+                    *y = total;
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! The multi-step forward pass of a neuron (FPTT).
+//!
+//! A tile of elements runs through all time steps before the next one starts: the states stay in
+//! the first-level cache, the sequences are read and written once.
+
+use super::{BLOCK, Float, Kernel, Types};
+use crate::broadcast::Broadcast;
+use crate::memory::{Shared, View, ViewMut};
+use crate::scratch::PerThread;
+use rayon::prelude::*;
+use spikelet_expr::{CompileError, Program, Workspace};
+use spikelet_graph::op::Scan;
+
+/// More sequences, states and outputs than any neuron has.
+pub(super) const MOST: usize = 32;
+
+/// The operands of a scan by kind, and how each is read at a tile.
+pub(super) struct Operands {
+    pub(super) sequences: usize,
+    pub(super) states: usize,
+    pub(super) params: usize,
+    /// Whether each sequence is the same at all steps.
+    pub(super) constant: Vec<bool>,
+    pub(super) broadcasts: Vec<Broadcast>,
+    pub(super) time_steps: usize,
+    /// Elements of one time step.
+    pub(super) elements: usize,
+}
+
+impl Operands {
+    pub(super) fn new(
+        (sequences, states, params): (usize, usize, usize),
+        time_steps: usize,
+        types: &Types,
+    ) -> Result<Self, CompileError> {
+        let needed = types.inputs.len().max(types.outputs.len());
+        if needed > MOST {
+            return Err(CompileError::TooLarge { needed });
+        }
+        let step = &types.inputs[0].shape[1..];
+        let held = &types.inputs[sequences..sequences + states + params];
+        Ok(Self {
+            sequences,
+            states,
+            params,
+            constant: types.inputs[..sequences].iter().map(|t| t.shape[0] == 1).collect(),
+            broadcasts: held.iter().map(|t| Broadcast::new(&t.shape, step)).collect(),
+            time_steps,
+            elements: step.iter().product(),
+        })
+    }
+
+    /// Where sequence `k` has the element `start` of step `t`.
+    pub(super) fn at(&self, k: usize, t: usize, start: usize) -> usize {
+        if self.constant[k] { start } else { t * self.elements + start }
+    }
+
+    /// Gathers the initial states of a tile.
+    pub(super) fn initial<'a, R: Float>(
+        &self,
+        reads: &[&[R]],
+        start: usize,
+        to: impl Iterator<Item = &'a mut [R]>,
+    ) {
+        for (k, to) in to.enumerate() {
+            self.broadcasts[k].gather(reads[self.sequences + k], start, to);
+        }
+    }
+
+    /// Gathers the parameters of a tile and sets them.
+    pub(super) fn hold<R: Float>(
+        &self,
+        reads: &[&[R]],
+        start: usize,
+        length: usize,
+        blocks: &mut [Vec<R>],
+        works: [(&Program, &mut Workspace<R>); 2],
+    ) {
+        if self.params == 0 {
+            return;
+        }
+        for (k, block) in blocks.iter_mut().enumerate() {
+            let operand = self.states + k;
+            let values = reads[self.sequences + operand];
+            self.broadcasts[operand].gather(values, start, &mut block[..length]);
+        }
+        let mut held: [&[R]; MOST] = [&[]; MOST];
+        for (held, block) in held.iter_mut().zip(blocks.iter()) {
+            *held = &block[..length];
+        }
+        for (program, work) in works {
+            program.hold(work, &held[..self.params]);
+        }
+    }
+}
+
+/// Small enough that every thread gets several tiles, at most a block.
+pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
+    (elements / (4 * threads.max(1)) / 64 * 64).clamp(64, most)
+}
+
+pub(super) struct ScanKernel<R> {
+    program: Program,
+    operands: Operands,
+    outputs: usize,
+    tile: usize,
+    scratch: PerThread<Scratch<R>>,
+}
+
+struct Scratch<R> {
+    work: Workspace<R>,
+    unused: Workspace<R>,
+    now: Vec<Vec<R>>,
+    next: Vec<Vec<R>>,
+    params: Vec<Vec<R>>,
+}
+
+impl<R: Float> ScanKernel<R> {
+    pub(super) fn new(op: &Scan, types: &Types, threads: usize) -> Result<Self, CompileError> {
+        let r = &op.recurrence;
+        let kinds = (r.inputs.len(), r.states.len(), r.params.len());
+        let operands = Operands::new(kinds, op.time_steps, types)?;
+        let outputs = r.outputs.len();
+        let program = r.forward_program(&types.used[..outputs])?;
+        let blocks = |n: usize| vec![vec![R::ZERO; BLOCK]; n];
+        Ok(Self {
+            scratch: PerThread::new(threads, || Scratch {
+                work: program.workspace(BLOCK),
+                unused: program.workspace(0),
+                now: blocks(operands.states),
+                next: blocks(operands.states),
+                params: blocks(operands.params),
+            }),
+            tile: tile(operands.elements, threads, BLOCK),
+            outputs,
+            program,
+            operands,
+        })
+    }
+
+    fn run_tile(
+        &self,
+        reads: &[&[R]],
+        writes: &[Option<Shared<'_, R>>; MOST],
+        (start, length): (usize, usize),
+    ) {
+        let o = &self.operands;
+        let mut scratch = self.scratch.get();
+        let Scratch {
+            work,
+            unused,
+            now,
+            next,
+            params,
+        } = &mut *scratch;
+        o.hold(reads, start, length, params, [(&self.program, work), (&self.program, unused)]);
+        o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
+        for t in 0..o.time_steps {
+            let mut inputs: [&[R]; MOST] = [&[]; MOST];
+            for k in 0..o.sequences {
+                let at = o.at(k, t, start);
+                inputs[k] = &reads[k][at..at + length];
+            }
+            for (k, state) in now.iter().enumerate() {
+                inputs[o.sequences + k] = &state[..length];
+            }
+            let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
+            let mut count = 0;
+            for write in writes[..self.outputs].iter().flatten() {
+                // SAFETY: tiles are disjoint at every step.
+                outs[count] = unsafe { write.range(t * o.elements + start, length) };
+                count += 1;
+            }
+            for state in next.iter_mut() {
+                outs[count] = &mut state[..length];
+                count += 1;
+            }
+            self.program.step(work, &inputs[..o.sequences + o.states], &mut outs[..count]);
+            for (k, state) in next.iter().enumerate() {
+                if let Some(write) = &writes[self.outputs + o.states + k] {
+                    // SAFETY: tiles are disjoint at every step.
+                    let to = unsafe { write.range(t * o.elements + start, length) };
+                    to.copy_from_slice(&state[..length]);
+                }
+            }
+            std::mem::swap(now, next);
+        }
+        for (k, state) in now.iter().enumerate() {
+            if let Some(write) = &writes[self.outputs + k] {
+                // SAFETY: tiles are disjoint.
+                unsafe { write.range(start, length) }.copy_from_slice(&state[..length]);
+            }
+        }
+    }
+}
+
+/// The operands as slices, and the results as slices that tiles share.
+pub(super) fn open<'a, 'b, R: Float>(
+    reads: &[View<'a>],
+    writes: &'b mut [ViewMut<'_>],
+) -> ([&'a [R]; MOST], [Option<Shared<'b, R>>; MOST]) {
+    let mut values: [&[R]; MOST] = [&[]; MOST];
+    for (value, read) in values.iter_mut().zip(reads) {
+        *value = R::of(read);
+    }
+    let mut shared = [const { None }; MOST];
+    for (shared, write) in shared.iter_mut().zip(writes) {
+        if !matches!(write, ViewMut::Unused) {
+            *shared = Some(Shared::new(R::of_mut(write)));
+        }
+    }
+    (values, shared)
+}
+
+impl<R: Float> Kernel for ScanKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let (values, shared) = open::<R>(reads, writes);
+        let this = &*self;
+        let elements = this.operands.elements;
+        (0..elements.div_ceil(this.tile)).into_par_iter().for_each(|k| {
+            let start = k * this.tile;
+            this.run_tile(&values, &shared, (start, this.tile.min(elements - start)));
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! The kernel that both directions share: adding up the rows of a table that a list names.
+
+use pulp::Simd;
+
+/// Floats in a line of the cache, and the widest vector: tables are padded to a multiple of it.
+const LINE: usize = 16;
+
+/// Floats from one row of a table of `features` columns to the next.
+///
+/// The rows are padded to whole cache lines, so that a vector never straddles two (which costs a
+/// third of the speed), and wide ones to an odd number of lines, so that the same columns of
+/// many rows do not compete for few sets of the cache.
+///
+/// ```
+/// use spikelet_cpu::spikes::row_stride;
+/// assert_eq!(row_stride(10), 16);
+/// assert_eq!(row_stride(196), 208);
+/// assert_eq!(row_stride(2048), 2064);
+/// ```
+pub const fn row_stride(features: usize) -> usize {
+    let lines = features.div_ceil(LINE);
+    if lines < 8 {
+        lines * LINE
+    } else {
+        (lines | 1) * LINE
+    }
+}
+
+/// Words that are decoded at once.
+pub(super) const TILE_WORDS: usize = 16;
+
+/// A list of the bits that are set in up to [`TILE_WORDS`] words.
+pub(super) struct Indices {
+    // A word's worth of room at the end, because decoding writes ahead.
+    list: [u32; TILE_WORDS * 64 + 64],
+}
+
+impl Indices {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            list: [0; TILE_WORDS * 64 + 64],
+        }
+    }
+
+    /// The set bits of `words`, counted from `first`, in increasing order.
+    ///
+    /// Bits are written eight at a time whether there are so many or not, and the surplus is
+    /// overwritten: that has next to no branches to mispredict.
+    #[inline(always)]
+    pub(super) fn decode(&mut self, words: impl Iterator<Item = u64>, first: usize) -> &[u32] {
+        const BATCH: usize = 8;
+        let mut len = 0;
+        for (w, word) in words.take(TILE_WORDS).enumerate() {
+            let base = (first + 64 * w) as u32;
+            let end = len + word.count_ones() as usize;
+            let mut left = word;
+            let mut at = len;
+            while at < end {
+                for slot in &mut self.list[at..at + BATCH] {
+                    *slot = base.wrapping_add(left.trailing_zeros());
+                    left &= left.wrapping_sub(1);
+                }
+                at += BATCH;
+            }
+            len = end;
+        }
+        &self.list[..len]
+    }
+}
+
+/// A column range of a table, seen as vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a, S: Simd> {
+    table: &'a [S::f32s],
+    /// Vectors from one row to the next.
+    stride: usize,
+    /// The first vector of the range in each row.
+    first: usize,
+}
+
+impl<'a, S: Simd> Columns<'a, S> {
+    /// `table` has rows of `stride` floats, a multiple of [`LINE`].
+    #[inline(always)]
+    pub(super) fn new(table: &'a [f32], stride: usize, first: usize) -> Self {
+        Self {
+            table: S::as_simd_f32s(table).0,
+            stride: stride / S::F32_LANES,
+            first,
+        }
+    }
+
+    /// `sum` plus the named rows, in the order of the list, in registers throughout.
+    #[inline(always)]
+    pub(super) fn add<const N: usize>(
+        self,
+        simd: S,
+        rows: &[u32],
+        mut sum: [S::f32s; N],
+    ) -> [S::f32s; N] {
+        for &row in rows {
+            let at = row as usize * self.stride + self.first;
+            let row = &self.table[at..at + N];
+            for j in 0..N {
+                sum[j] = simd.add_f32s(sum[j], row[j]);
+            }
+        }
+        sum
+    }
+}
+
+/// Reads N vectors from a row that may end within the last of them; zeros beyond.
+#[inline(always)]
+pub(super) fn load<S: Simd, const N: usize>(simd: S, row: &[f32]) -> [S::f32s; N] {
+    let (whole, rest) = S::as_simd_f32s(row);
+    let mut values = [simd.splat_f32s(0.0); N];
+    if whole.len() >= N {
+        values.copy_from_slice(&whole[..N]);
+    } else {
+        values[..whole.len()].copy_from_slice(whole);
+        values[whole.len()] = simd.partial_load_f32s(rest);
+    }
+    values
+}
+
+/// Writes N vectors to a row that may end within the last of them.
+#[inline(always)]
+pub(super) fn store<S: Simd, const N: usize>(simd: S, row: &mut [f32], values: [S::f32s; N]) {
+    let (whole, rest) = S::as_mut_simd_f32s(row);
+    let count = whole.len();
+    if count >= N {
+        whole[..N].copy_from_slice(&values);
+    } else {
+        whole.copy_from_slice(&values[..count]);
+        simd.partial_store_f32s(rest, values[count]);
+    }
+}
+
+/// How the columns of a result are shared out: chunks of whole vectors, as equal as may be, each
+/// narrow enough for its sums to stay in registers.
+#[inline(always)]
+pub(super) fn chunks<S: Simd>(features: usize) -> impl Iterator<Item = Chunk> {
+    let most = if S::REGISTER_COUNT >= 32 { 16 } else { 12 };
+    let vectors = features.div_ceil(S::F32_LANES);
+    let width = vectors.div_ceil(vectors.div_ceil(most).max(1));
+    (0..vectors).step_by(width.max(1)).map(move |first| {
+        let end = (first + width).min(vectors);
+        Chunk {
+            first,
+            vectors: end - first,
+            floats: first * S::F32_LANES..(end * S::F32_LANES).min(features),
+        }
+    })
+}
+
+/// Some columns of a result.
+pub(super) struct Chunk {
+    /// First vector.
+    pub(super) first: usize,
+    /// Vectors, the last perhaps partly used.
+    pub(super) vectors: usize,
+    /// The columns themselves.
+    pub(super) floats: std::ops::Range<usize>,
+}
+
+/// Calls a method with the number of vectors as a constant, which keeps the sums in registers.
+macro_rules! with_vectors {
+    ($count:expr, $receiver:ident.$method:ident($($argument:expr),* $(,)?)) => {
+        with_vectors!(@ $count, $receiver, $method, ($($argument),*),
+            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    };
+    (@ $count:expr, $receiver:ident, $method:ident, $arguments:tt, $($n:literal)*) => {
+        match $count {
+            $($n => with_vectors!(@call $n, $receiver, $method, $arguments),)*
+            _ => unreachable!("chunks are 1 to 16 vectors wide"),
+        }
+    };
+    (@call $n:literal, $receiver:ident, $method:ident, ($($argument:expr),*)) => {
+        $receiver.$method::<S, $n>($($argument),*)
+    };
+}
+pub(super) use with_vectors;

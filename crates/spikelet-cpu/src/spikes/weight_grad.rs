@@ -1,0 +1,245 @@
+//! The gradient of the weights of a linear layer fed by spikes.
+
+use super::bits::{transpose_64, words};
+use super::error::{SpikeError, check};
+use super::rows::{Chunk, Columns, Indices, TILE_WORDS, chunks, load, row_stride, store};
+use super::{LinearShape, rows::with_vectors};
+use pulp::{Arch, Simd, WithSimd, bytemuck};
+use rayon::prelude::*;
+
+/// Features of one task. No feature depends on another, so the cut changes no result.
+const FEATURES_PER_TASK: usize = 16;
+/// Floats of the part of `grad_out` that is to stay in the L2 cache.
+const TILE_FLOATS: usize = 1 << 17;
+/// Words that a cache line holds: the scratch may have to start that much later.
+const LINE_WORDS: usize = 8;
+
+/// Rows that are summed before they are added to the gradient. It depends on the width of the
+/// layer alone and is a multiple of 64 from 64 to 1024.
+pub const fn weight_grad_row_tile(out_features: usize) -> usize {
+    let stride = row_stride(out_features);
+    let rows = TILE_FLOATS / if stride == 0 { 1 } else { stride } / 64 * 64;
+    if rows < 64 {
+        64
+    } else if rows > 64 * TILE_WORDS {
+        64 * TILE_WORDS
+    } else {
+        rows
+    }
+}
+
+/// Words of 64 bits that [`weight_grad`] needs as scratch: some 512 KiB for a tile of `grad_out` and
+/// at most 128 bytes per input feature, whatever the number of rows.
+pub fn weight_grad_scratch_words(shape: LinearShape) -> usize {
+    let tile = tile_rows(shape);
+    let bits = words(shape.in_features)
+        .saturating_mul(64)
+        .saturating_mul(tile / 64);
+    let grads = (tile / 2).saturating_mul(row_stride(shape.out_features));
+    bits.saturating_add(grads).saturating_add(LINE_WORDS)
+}
+
+/// Rows of a tile, no more than there are.
+fn tile_rows(shape: LinearShape) -> usize {
+    weight_grad_row_tile(shape.out_features).min(shape.rows.next_multiple_of(64))
+}
+
+/// dWᵀ = xᵀ·dY for spikes x: each row of `dwt` is the sum of the rows of `grad_out` in which
+/// that feature spikes.
+///
+/// | argument | shape |
+/// |---|---|
+/// | `bits` | `[rows, words(in)]`, bits past the last feature are ignored |
+/// | `grad_out` | `[rows, out]` |
+/// | `dwt` | `[in, out]`, overwritten; the transpose of the layout of W |
+/// | `scratch` | at least [`weight_grad_scratch_words`] |
+///
+/// The order of summation is fixed: rows are cut in tiles of [`weight_grad_row_tile`]; within a
+/// tile the rows are added in increasing order, starting from zero; the sums of the tiles are
+/// added in increasing order. The result is bitwise the same on every machine and for any number
+/// of threads. Cost: one addition per spike and output feature; nothing is allocated.
+///
+/// # Errors
+/// [`SpikeError::Length`] and [`SpikeError::Scratch`].
+pub fn weight_grad(
+    shape: LinearShape,
+    bits: &[u64],
+    grad_out: &[f32],
+    dwt: &mut [f32],
+    scratch: &mut [u64],
+) -> Result<(), SpikeError> {
+    let LinearShape {
+        rows,
+        in_features,
+        out_features,
+    } = shape;
+    let width = words(in_features);
+    check("bits", "[rows, words(in)]", &[rows, width], bits.len())?;
+    check(
+        "grad_out",
+        "[rows, out]",
+        &[rows, out_features],
+        grad_out.len(),
+    )?;
+    check("dwt", "[in, out]", &[in_features, out_features], dwt.len())?;
+    let needed = weight_grad_scratch_words(shape);
+    if scratch.len() < needed {
+        return Err(SpikeError::Scratch {
+            needed,
+            given: scratch.len(),
+        });
+    }
+    if dwt.is_empty() {
+        return Ok(());
+    }
+    if rows == 0 {
+        dwt.fill(0.0);
+        return Ok(());
+    }
+    let tile = tile_rows(shape);
+    let stride = row_stride(out_features);
+    // At most LINE_WORDS − 1 for 8-byte words; without an answer the start is as good as any.
+    let skip = scratch.as_ptr().align_offset(64).min(LINE_WORDS);
+    let (grads, columns) = scratch[skip..].split_at_mut(tile / 2 * stride);
+    let grads: &mut [f32] = bytemuck::cast_slice_mut(grads);
+    let columns = &mut columns[..width * 64 * (tile / 64)];
+    let arch = Arch::new();
+
+    for first in (0..rows).step_by(tile) {
+        let count = tile.min(rows - first);
+        let column_words = count.div_ceil(64);
+        let bits = &bits[first * width..(first + count) * width];
+        let grad_out = &grad_out[first * out_features..(first + count) * out_features];
+        let grads = &mut grads[..count * stride];
+        let columns = &mut columns[..width * 64 * column_words];
+        rayon::join(
+            || pad_rows(grad_out, out_features, grads, stride),
+            || transpose_bits(bits, width, columns, column_words),
+        );
+        dwt.par_chunks_mut(FEATURES_PER_TASK * out_features)
+            .zip(columns.par_chunks(FEATURES_PER_TASK * column_words))
+            .for_each(|(dwt, columns)| {
+                arch.dispatch(Block {
+                    out_features,
+                    columns,
+                    column_words,
+                    grads,
+                    dwt,
+                    fresh: first == 0,
+                });
+            });
+    }
+    Ok(())
+}
+
+/// Copies rows to the wider rows of the scratch; what lies between them is not used.
+fn pad_rows(from: &[f32], width: usize, to: &mut [f32], stride: usize) {
+    const ROWS: usize = 64;
+    to.par_chunks_mut(ROWS * stride)
+        .zip(from.par_chunks(ROWS * width))
+        .for_each(|(to, from)| {
+            for (to, from) in to.chunks_exact_mut(stride).zip(from.chunks_exact(width)) {
+                to[..width].copy_from_slice(from);
+            }
+        });
+}
+
+/// Turns rows of features into one row of `column_words` words per feature, bit r for row r.
+fn transpose_bits(bits: &[u64], width: usize, columns: &mut [u64], column_words: usize) {
+    columns
+        .par_chunks_mut(64 * column_words)
+        .enumerate()
+        .for_each(|(word, columns)| {
+            for (group, rows) in bits.chunks(64 * width).enumerate() {
+                let mut block = [0; 64];
+                for (line, row) in block.iter_mut().zip(rows.chunks_exact(width)) {
+                    *line = row[word];
+                }
+                transpose_64(&mut block);
+                for (column, line) in columns.chunks_exact_mut(column_words).zip(block) {
+                    column[group] = line;
+                }
+            }
+        });
+}
+
+/// What one tile of rows adds to some features.
+struct Block<'a> {
+    out_features: usize,
+    columns: &'a [u64],
+    column_words: usize,
+    grads: &'a [f32],
+    dwt: &'a mut [f32],
+    /// Whether this is the first tile, which overwrites.
+    fresh: bool,
+}
+
+impl WithSimd for Block<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let mut indices = Indices::new();
+        for chunk in chunks::<S>(self.out_features) {
+            let block = &mut self;
+            with_vectors!(chunk.vectors, block.add(simd, &chunk, &mut indices));
+        }
+    }
+}
+
+impl Block<'_> {
+    #[inline(always)]
+    fn add<S: Simd, const N: usize>(&mut self, simd: S, chunk: &Chunk, indices: &mut Indices) {
+        let grads = Columns::<S>::new(self.grads, row_stride(self.out_features), chunk.first);
+        let features = self.dwt.chunks_exact_mut(self.out_features);
+        for (dwt, column) in features.zip(self.columns.chunks_exact(self.column_words)) {
+            let dwt = &mut dwt[chunk.floats.clone()];
+            let rows = indices.decode(column.iter().copied(), 0);
+            let mut sum = grads.add(simd, rows, [simd.splat_f32s(0.0); N]);
+            if !self.fresh {
+                let before = load::<S, N>(simd, dwt);
+                for j in 0..N {
+                    sum[j] = simd.add_f32s(before[j], sum[j]);
+                }
+            }
+            store(simd, dwt, sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spikes::tests::{Random, bits_of};
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        for out_features in [10, 196, 300] {
+            let stride = row_stride(out_features);
+            let mut random = Random(21);
+            let grads = random.take(128 * stride);
+            let columns: Vec<u64> = (1..=10u64)
+                .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+                .collect();
+            let before = random.take(5 * out_features);
+            let run = |with: &dyn Fn(Block)| {
+                let mut dwt = before.clone();
+                with(Block {
+                    out_features,
+                    columns: &columns,
+                    column_words: 2,
+                    grads: &grads,
+                    dwt: &mut dwt,
+                    fresh: false,
+                });
+                bits_of(&dwt)
+            };
+            let scalar = run(&|block| Simd::vectorize(pulp::Scalar::new(), block));
+            assert!(scalar == run(&|block| Arch::new().dispatch(block)));
+            #[cfg(target_arch = "x86_64")]
+            if let Some(v3) = pulp::x86::V3::try_new() {
+                assert!(scalar == run(&|block| Simd::vectorize(v3, block)));
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What can go wrong with data, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::download::DownloadError;
+use crate::idx::IdxError;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate. Every message names what was given, what was expected and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be opened.
+    #[error("cannot open {}: {source}\n  help: check the path and its permissions", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file is not the IDX file that it should be.
+    #[error("{}: {problem}", path.display())]
+    Idx {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it.
+        #[source]
+        problem: IdxError,
+    },
+    /// A file of images and its file of labels do not belong together.
+    #[error(
+        "{} holds {images} images, but {} holds {labels} labels\n  \
+         help: the two files must come from the same data set and the same split",
+        images_path.display(), labels_path.display()
+    )]
+    CountMismatch {
+        /// The file of images.
+        images_path: PathBuf,
+        /// How many images it holds.
+        images: usize,
+        /// The file of labels.
+        labels_path: PathBuf,
+        /// How many labels it holds.
+        labels: usize,
+    },
+    /// A file of labels holds a label that no class has.
+    #[error(
+        "{}: label {label} at position {index}, but there are {classes} classes (0 to {})\n  \
+         help: the file belongs to another data set or is damaged; fetch it again",
+        path.display(), classes - 1
+    )]
+    FileLabel {
+        /// The file of labels.
+        path: PathBuf,
+        /// Where in the file, counted from 0.
+        index: usize,
+        /// The label found there.
+        label: u8,
+        /// How many classes there are.
+        classes: usize,
+    },
+    /// The images of a file have another size than the data set's.
+    #[error(
+        "{}: images of {}x{} pixels, {dataset} has {}x{}\n  \
+         help: this is another data set's file; read it with `idx::read_images`",
+        path.display(), found[0], found[1], expected[0], expected[1]
+    )]
+    ImageSize {
+        /// The file of images.
+        path: PathBuf,
+        /// The data set that was asked for.
+        dataset: String,
+        /// Height and width in the file.
+        found: [usize; 2],
+        /// Height and width of the data set.
+        expected: [usize; 2],
+    },
+    /// A data set's files are not there.
+    #[error(
+        "{dataset} is not complete: no {} in any of\n{}  \
+         help: download them, or put them (raw or .gz) into {}",
+        missing.join(", "), lines(searched.iter().map(|path| path.display())), folder.display()
+    )]
+    MissingFiles {
+        /// The data set.
+        dataset: String,
+        /// The folders that were searched.
+        searched: Vec<PathBuf>,
+        /// The files that the most complete of the folders lacks.
+        missing: Vec<String>,
+        /// That folder, or where to put the files if there is none.
+        folder: PathBuf,
+    },
+    /// A folder holds another data set under the same file names.
+    #[error(
+        "{} holds the files of {found}, not those of {expected}\n  \
+         help: the two use the same file names; put those of {expected} into {}",
+        folder.display(), target.display()
+    )]
+    OtherDataset {
+        /// The folder.
+        folder: PathBuf,
+        /// The data set whose files these are.
+        found: String,
+        /// The data set that was asked for.
+        expected: String,
+        /// The folder where the files of the one that was asked for belong.
+        target: PathBuf,
+    },
+    /// A file could not be downloaded from anywhere.
+    #[error(transparent)]
+    Download(#[from] DownloadError),
+    /// A data set's shape has a zero, is too large to count, or there are no images.
+    #[error(
+        "data set `{dataset}`: {len} images of shape {shape:?} [channels, height, width] \
+         cannot be used\n  help: every number must be at least 1, and there may be at most \
+         2^32 - 1 images"
+    )]
+    Shape {
+        /// The data set.
+        dataset: String,
+        /// Number of images.
+        len: usize,
+        /// Channels, height, width.
+        shape: [usize; 3],
+    },
+    /// A data set's pixels are more or fewer than its shape says.
+    #[error(
+        "data set `{dataset}`: {found} bytes of images, but {len} labels and the shape {shape:?} \
+         need {expected}\n  help: images are one byte a channel, [len, channels, height, width]"
+    )]
+    ImageBytes {
+        /// The data set.
+        dataset: String,
+        /// Bytes given.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+        /// Number of labels.
+        len: usize,
+        /// Channels, height, width.
+        shape: [usize; 3],
+    },
+    /// A data set has a label that no class has.
+    #[error(
+        "data set `{dataset}`: label {label} of image {index}, but there are {classes} classes\n  \
+         help: labels are 0 to the number of classes minus 1; name every class in `classes`"
+    )]
+    Label {
+        /// The data set.
+        dataset: String,
+        /// Which image, counted from 0.
+        index: usize,
+        /// Its label.
+        label: u8,
+        /// How many classes there are.
+        classes: usize,
+    },
+    /// Training and test images differ in shape or classes.
+    #[error(
+        "the training images have the shape {train:?} and {train_classes} classes, the test \
+         images {test:?} and {test_classes}\n  help: both parts must come from the same data set"
+    )]
+    SplitMismatch {
+        /// Shape of the training images.
+        train: [usize; 3],
+        /// Classes of the training images.
+        train_classes: usize,
+        /// Shape of the test images.
+        test: [usize; 3],
+        /// Classes of the test images.
+        test_classes: usize,
+    },
+    /// A loader's batches would be empty.
+    #[error(
+        "batches of {batch_size} from the {len} images of `{dataset}`{} make no batch\n  \
+         help: choose a batch size from 1 to {len}",
+        if *drop_last { ", the last incomplete one dropped," } else { "" }
+    )]
+    BatchSize {
+        /// The data set.
+        dataset: String,
+        /// The batch size given.
+        batch_size: usize,
+        /// Number of images.
+        len: usize,
+        /// Whether an incomplete last batch is dropped.
+        drop_last: bool,
+    },
+}
+
+/// Items as an indented list, one on a line.
+pub(crate) fn lines(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
+    items.map(|item| format!("    {item}\n")).collect()
+}

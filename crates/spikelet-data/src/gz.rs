@@ -1,0 +1,47 @@
+//! Reading what may or may not be compressed: the content decides, not the name.
+
+use std::io::{self, BufRead, Chain, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// A reader whose first bytes were looked at and put back.
+type Peeked<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// A stream of plain bytes from either kind of file.
+pub(crate) enum Plain<R: BufRead> {
+    Raw(Peeked<R>),
+    Gzip(Box<MultiGzDecoder<Peeked<R>>>),
+}
+
+impl<R: BufRead> Plain<R> {
+    /// Looks at the first two bytes of `reader` and decompresses it if they are gzip's.
+    pub(crate) fn new(mut reader: R) -> io::Result<Self> {
+        let mut head = Vec::with_capacity(GZIP_MAGIC.len());
+        reader
+            .by_ref()
+            .take(GZIP_MAGIC.len() as u64)
+            .read_to_end(&mut head)?;
+        let gzip = head == GZIP_MAGIC;
+        let peeked = Cursor::new(head).chain(reader);
+        Ok(if gzip {
+            Self::Gzip(Box::new(MultiGzDecoder::new(peeked)))
+        } else {
+            Self::Raw(peeked)
+        })
+    }
+
+    pub(crate) fn is_gzip(&self) -> bool {
+        matches!(self, Self::Gzip(_))
+    }
+}
+
+impl<R: BufRead> Read for Plain<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Raw(reader) => reader.read(buffer),
+            Self::Gzip(reader) => reader.read(buffer),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! IDX files, the format of MNIST and of many data sets after it.
+//!
+//! ```text
+//! 0  0  type  D      type 0x08 is u8; D is the number of dimensions
+//! d₁ … d_D           each a big-endian u32; the first counts the items
+//! d₁·…·d_D values    row-major
+//! ```
+//!
+//! Files may be compressed with gzip; that is told by their content, whatever their name. Nothing
+//! is allocated on the word of a header: the buffer grows with the bytes that are really there.
+//!
+//! Source: Y. LeCun, C. Cortes, C. Burges, *The MNIST database of handwritten digits*.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::gz::Plain;
+
+/// The largest content that is read, in bytes. A header that promises more is not believed.
+pub const MAX_BYTES: u64 = 1 << 32;
+
+/// How far bytes after the end are counted for the error message.
+const COUNTED_EXCESS: u64 = 1 << 20;
+
+/// Type code of unsigned bytes, the only type that images and labels come in.
+const TYPE_U8: u8 = 0x08;
+
+/// An IDX file's content, of `D` dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idx<const D: usize> {
+    /// Length of each dimension; the first counts the items.
+    pub dims: [usize; D],
+    /// The values, row-major; as many as the product of `dims`.
+    pub data: Vec<u8>,
+}
+
+/// What is wrong with the content of an IDX file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdxError {
+    /// Reading failed.
+    #[error("cannot be read: {0}\n  help: check the disk and the file's permissions")]
+    Read(#[source] io::Error),
+    /// It starts like gzip, but does not decompress.
+    #[error("damaged gzip data: {0}\n  help: fetch the file again")]
+    Gzip(#[source] io::Error),
+    /// It is named `.gz`, but is neither gzip nor IDX.
+    #[error(
+        "named .gz, but starts with {found:02x?} instead of gzip's [1f, 8b]\n  \
+         help: this is often a web page saved in place of the file; fetch it again"
+    )]
+    NotGzip {
+        /// The first four bytes.
+        found: [u8; 4],
+    },
+    /// It does not start with two zero bytes.
+    #[error(
+        "not an IDX file: starts with {found:02x?} instead of [00, 00, 08, {expected_dims:02x}]\n  \
+         help: this is not a file of the data set, or it is damaged; fetch it again"
+    )]
+    Magic {
+        /// The first four bytes.
+        found: [u8; 4],
+        /// Number of dimensions that was wanted.
+        expected_dims: usize,
+    },
+    /// Its values are not unsigned bytes.
+    #[error(
+        "values of type 0x{found:02x} ({}), only 0x08 (u8) is read\n  \
+         help: images and labels are stored as unsigned bytes; convert the file",
+        type_name(*found)
+    )]
+    Type {
+        /// The type code.
+        found: u8,
+    },
+    /// It has another number of dimensions.
+    #[error(
+        "{found} dimensions, expected {expected}\n  help: files of images have 3 dimensions \
+         (count, height, width), files of labels 1; have the two been exchanged?"
+    )]
+    Dimensions {
+        /// Dimensions in the header.
+        found: usize,
+        /// Dimensions wanted.
+        expected: usize,
+    },
+    /// A dimension is zero.
+    #[error("holds nothing: its dimensions are {dims:?}\n  help: fetch the file again")]
+    Empty {
+        /// Dimensions in the header.
+        dims: Vec<usize>,
+    },
+    /// The header promises more than is reasonable.
+    #[error(
+        "its header promises {dims:?} values, more than {MAX_BYTES}\n  \
+         help: the file is damaged; fetch it again"
+    )]
+    TooLarge {
+        /// Dimensions in the header.
+        dims: Vec<usize>,
+    },
+    /// It ends within its header.
+    #[error("ends after {found} bytes, its header alone has {expected}\n  help: fetch it again")]
+    TruncatedHeader {
+        /// Bytes found.
+        found: usize,
+        /// Bytes of the header.
+        expected: usize,
+    },
+    /// It ends too early.
+    #[error(
+        "ends early: {found} values, its header promises {expected} ({dims:?})\n  \
+         help: the file was not copied or downloaded to its end; fetch it again"
+    )]
+    Truncated {
+        /// Values found.
+        found: u64,
+        /// Values promised.
+        expected: u64,
+        /// Dimensions in the header.
+        dims: Vec<usize>,
+    },
+    /// It goes on after its end.
+    #[error(
+        "{}{excess} bytes more than the {expected} values that its header promises ({dims:?})\n  \
+         help: the file is damaged or two files were joined; fetch it again",
+        if *excess >= COUNTED_EXCESS { "at least " } else { "" }
+    )]
+    TrailingBytes {
+        /// Bytes after the end, counted up to 2²⁰.
+        excess: u64,
+        /// Values promised.
+        expected: u64,
+        /// Dimensions in the header.
+        dims: Vec<usize>,
+    },
+}
+
+fn type_name(code: u8) -> &'static str {
+    match code {
+        0x08 => "u8",
+        0x09 => "i8",
+        0x0b => "i16",
+        0x0c => "i32",
+        0x0d => "f32",
+        0x0e => "f64",
+        _ => "unknown",
+    }
+}
+
+/// Reads IDX content, raw or compressed, of exactly `D` dimensions.
+///
+/// ```
+/// use spikelet_data::idx;
+///
+/// let labels = idx::parse::<1>(&[0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1])?;
+/// assert_eq!((labels.dims, labels.data), ([3], vec![7, 2, 1]));
+/// # Ok::<(), idx::IdxError>(())
+/// ```
+///
+/// # Errors
+/// Whatever [`IdxError`] lists but [`IdxError::NotGzip`], which needs a name.
+pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
+    decode(bytes)
+}
+
+/// Reads an IDX file, raw or compressed, of exactly `D` dimensions.
+///
+/// # Errors
+/// [`Error::Open`] if it cannot be opened, [`Error::Idx`] for what is wrong in it.
+pub fn read<const D: usize>(path: &Path) -> Result<Idx<D>> {
+    let file = File::open(path).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    let problem = match decode(BufReader::with_capacity(1 << 16, file)) {
+        Ok(idx) => return Ok(idx),
+        Err(IdxError::Magic { found, .. }) if path.extension().is_some_and(|ext| ext == "gz") => {
+            IdxError::NotGzip { found }
+        }
+        Err(problem) => problem,
+    };
+    Err(Error::Idx {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+/// Reads a file of grey images: dimensions count, height, width.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_images(path: &Path) -> Result<Idx<3>> {
+    read(path)
+}
+
+/// Reads a file of labels, each of which must be below `classes`.
+///
+/// # Errors
+/// As [`read`], and [`Error::FileLabel`] for the first label that is too large.
+pub fn read_labels(path: &Path, classes: usize) -> Result<Vec<u8>> {
+    let labels = read::<1>(path)?.data;
+    match labels
+        .iter()
+        .position(|&label| usize::from(label) >= classes)
+    {
+        None => Ok(labels),
+        Some(index) => Err(Error::FileLabel {
+            path: path.to_owned(),
+            index,
+            label: labels[index],
+            classes,
+        }),
+    }
+}
+
+fn decode<const D: usize>(reader: impl BufRead) -> Result<Idx<D>, IdxError> {
+    let mut reader = Plain::new(reader).map_err(IdxError::Read)?;
+    let failed = if reader.is_gzip() {
+        IdxError::Gzip
+    } else {
+        IdxError::Read
+    };
+
+    let header_len = 4 * (1 + D);
+    let magic = read_word(&mut reader, 0, header_len, failed)?;
+    let [0, 0, value_type, found] = magic else {
+        return Err(IdxError::Magic {
+            found: magic,
+            expected_dims: D,
+        });
+    };
+    if value_type != TYPE_U8 {
+        return Err(IdxError::Type { found: value_type });
+    }
+    if usize::from(found) != D {
+        return Err(IdxError::Dimensions {
+            found: found.into(),
+            expected: D,
+        });
+    }
+
+    let mut dims = [0; D];
+    let mut expected = Some(1u64);
+    for (axis, dim) in dims.iter_mut().enumerate() {
+        let word = read_word(&mut reader, 4 * (1 + axis), header_len, failed)?;
+        let size = u32::from_be_bytes(word);
+        *dim = size as usize;
+        expected = expected.and_then(|product| product.checked_mul(size.into()));
+    }
+    if dims.contains(&0) {
+        return Err(IdxError::Empty { dims: dims.into() });
+    }
+    let Some(expected) = expected.filter(|&product| product <= MAX_BYTES) else {
+        return Err(IdxError::TooLarge { dims: dims.into() });
+    };
+
+    let mut data = Vec::new();
+    let found = reader.by_ref().take(expected).read_to_end(&mut data);
+    let found = found.map_err(failed)? as u64;
+    if found < expected {
+        return Err(IdxError::Truncated {
+            found,
+            expected,
+            dims: dims.into(),
+        });
+    }
+    // Reading to the end also has gzip check its checksum.
+    let mut rest = reader.take(COUNTED_EXCESS);
+    let excess = io::copy(&mut rest, &mut io::sink()).map_err(failed)?;
+    if excess > 0 {
+        return Err(IdxError::TrailingBytes {
+            excess,
+            expected,
+            dims: dims.into(),
+        });
+    }
+    Ok(Idx { dims, data })
+}
+
+/// The next four bytes of a header of `header_len` bytes, of which `before` are already read.
+fn read_word(
+    reader: &mut impl Read,
+    before: usize,
+    header_len: usize,
+    failed: impl Fn(io::Error) -> IdxError,
+) -> Result<[u8; 4], IdxError> {
+    let mut word = Vec::with_capacity(4);
+    reader.take(4).read_to_end(&mut word).map_err(failed)?;
+    <[u8; 4]>::try_from(word).map_err(|short| IdxError::TruncatedHeader {
+        found: before + short.len(),
+        expected: header_len,
+    })
+}

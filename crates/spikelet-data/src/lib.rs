@@ -1,0 +1,44 @@
+//! Data for spiking networks: where it comes from, and how it reaches the network.
+//!
+//! | to have | use |
+//! |---|---|
+//! | digits at once, without a file or a network | [`synthetic::digits`] |
+//! | MNIST, Fashion-MNIST from a folder | [`mnist::load`], [`fashion_mnist::load`] |
+//! | the same, fetched if they are not there | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`] |
+//! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`Dataset::new`] |
+//! | shuffled batches of `f32`, prepared ahead | [`Loader`] |
+//!
+//! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
+//! testing. Whatever is random here depends on a seed and a position alone: the same seed gives the
+//! same images and the same batches on every machine and with any number of threads.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use spikelet_data::{Loader, LoaderConfig, synthetic};
+//!
+//! let digits = synthetic::digits_of(0, 1000, 100);
+//! let config = LoaderConfig { batch_size: 256, shuffle: true, drop_last: true, seed: 0 };
+//! let loader = Loader::new(Arc::new(digits.train), config)?;
+//! for batch in loader.epoch(0, 0) {
+//!     assert_eq!(batch.images.len(), 256 * 28 * 28);
+//!     assert!(batch.images.iter().all(|&pixel| (0.0..=1.0).contains(&pixel)));
+//! }
+//! # Ok::<(), spikelet_data::Error>(())
+//! ```
+
+mod batch;
+mod dataset;
+pub mod download;
+mod error;
+pub mod fashion_mnist;
+mod gz;
+pub mod idx;
+pub mod mnist;
+mod source;
+pub mod synthetic;
+
+pub use batch::{Batch, Batches, Loader, LoaderConfig};
+pub use dataset::{Dataset, Split};
+pub use download::Progress;
+pub use error::{Error, Result};
+pub use source::Source;

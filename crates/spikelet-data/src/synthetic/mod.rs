@@ -1,0 +1,217 @@
+//! Digits drawn by the program itself: a data set that needs no file and no network.
+//!
+//! Each digit has three skeletons, the path of a pen in a few strokes. For every image one of them
+//! is bent, leaned, turned, sized and placed by chance, drawn with a pen of chance width and
+//! pressure, and lightly soiled. The result looks like handwriting, has MNIST's form and roughly
+//! its statistics, and is about as hard for a small network; it says nothing about how a
+//! network fares on digits that people wrote.
+
+mod pen;
+mod skeleton;
+
+use rayon::prelude::*;
+use spikelet_random::{Generator, Stream};
+
+use crate::dataset::{Dataset, Split};
+use pen::{Nib, Paper, Point};
+use skeleton::DIGITS;
+
+/// Height and width of an image in pixels.
+pub const SIDE: usize = 28;
+
+const PIXELS: usize = SIDE * SIDE;
+
+/// The streams of random numbers of a part of the data set.
+struct Streams {
+    /// For the images; the step is the image.
+    images: u32,
+    /// For the order of the labels; the step is the group of ten.
+    labels: u32,
+}
+
+const TRAIN: Streams = Streams {
+    images: 0xda7a_0010,
+    labels: 0xda7a_0020,
+};
+
+const TEST: Streams = Streams {
+    images: 0xda7a_0011,
+    labels: 0xda7a_0021,
+};
+
+/// 60,000 images to learn from and 10,000 to measure with, like MNIST.
+///
+/// The same seed always gives the same bytes. Image `i` depends on the seed, its part and `i`
+/// alone: not on the number of threads or of images.
+///
+/// ```no_run
+/// let digits = spikelet_data::synthetic::digits(0);
+/// assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));
+/// assert!(digits.train.synthetic);
+/// ```
+#[must_use]
+pub fn digits(seed: u64) -> Split {
+    digits_of(seed, 60_000, 10_000)
+}
+
+/// As [`digits`], with `train` and `test` images: the first of those that [`digits`] makes.
+///
+/// The classes are balanced: each group of ten images has every digit once.
+///
+/// ```
+/// let digits = spikelet_data::synthetic::digits_of(7, 20, 10);
+/// assert_eq!(digits.train.shape, [1, 28, 28]);
+/// assert_eq!(digits.train.labels.iter().filter(|&&label| label == 3).count(), 2);
+/// ```
+#[must_use]
+pub fn digits_of(seed: u64, train: usize, test: usize) -> Split {
+    Split {
+        train: part(seed, TRAIN, train),
+        test: part(seed, TEST, test),
+    }
+}
+
+fn part(seed: u64, streams: Streams, len: usize) -> Dataset {
+    let mut labels = Vec::with_capacity(len.next_multiple_of(10));
+    for group in 0..len.div_ceil(10) {
+        let mut ten = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+        generator(seed, streams.labels, group).shuffle(&mut ten);
+        labels.extend(ten);
+    }
+    labels.truncate(len);
+
+    let mut images = vec![0; len * PIXELS];
+    images
+        .par_chunks_exact_mut(PIXELS)
+        .zip(&labels)
+        .enumerate()
+        .for_each(|(index, (image, &label))| {
+            write_digit(label, generator(seed, streams.images, index), image);
+        });
+    Dataset {
+        name: "synthetic digits".into(),
+        images,
+        labels,
+        shape: [1, SIDE, SIDE],
+        classes: (0..10).map(|digit| digit.to_string()).collect(),
+        synthetic: true,
+    }
+}
+
+fn generator(seed: u64, id: u32, step: usize) -> Generator {
+    // More than 2³² images would not fit a data set.
+    let step = step as u32;
+    Generator::new(Stream { seed, id, step })
+}
+
+/// A number around 0, within `spread` of it, the nearer the likelier: a bell without tails, so
+/// that no digit is torn apart by an extreme draw.
+fn around_zero(random: &mut Generator, spread: f32) -> f32 {
+    let sum = random.unit() + random.unit() + random.unit();
+    (sum - 1.5) * (spread / 1.5)
+}
+
+fn between(random: &mut Generator, low: f32, high: f32) -> f32 {
+    low + (high - low) * random.unit()
+}
+
+/// How an image's writer moves the points of a skeleton on the way to the paper.
+struct Hand {
+    /// Quadratic bend of x and y, by x², xy and y².
+    bend: [[f32; 3]; 2],
+    /// Sine-like sway of x and y along y and x.
+    sway: [f32; 2],
+    /// Linear map to pixels: size, lean and turn.
+    map: [[f32; 2]; 2],
+    /// Where the middle of the digit goes, in pixels.
+    middle: Point,
+}
+
+impl Hand {
+    fn new(random: &mut Generator) -> Self {
+        let bend = [(); 2].map(|()| [(); 3].map(|()| around_zero(random, 0.48)));
+        let sway = [(); 2].map(|()| around_zero(random, 0.48));
+        // Half the height of the digit in pixels, and how wide it is for that.
+        let height = 9.2 + around_zero(random, 2.0);
+        let width = height * (1.0 + around_zero(random, 0.42));
+        // People lean to the right more than to the left.
+        let lean = -0.15 + around_zero(random, 0.62);
+        // A rotation by the angle whose half has this tangent, without sine and cosine.
+        let half = around_zero(random, 0.22);
+        let (cos, sin) = (
+            (1.0 - half * half) / (1.0 + half * half),
+            2.0 * half / (1.0 + half * half),
+        );
+        let lean = lean * height;
+        let centre = 0.5 * (SIDE as f32 - 1.0);
+        Self {
+            bend,
+            sway,
+            map: [
+                [cos * width, cos * lean - sin * height],
+                [sin * width, sin * lean + cos * height],
+            ],
+            middle: (
+                centre + around_zero(random, 3.0),
+                centre + around_zero(random, 2.6),
+            ),
+        }
+    }
+
+    /// From the skeleton's coordinates to pixels.
+    fn place(&self, (x, y): Point) -> Point {
+        let bent = |[xx, xy, yy]: [f32; 3]| xx * x * x + xy * x * y + yy * (y * y - 0.4);
+        // t (1 − t²) rises, falls and rises like a sine, and is cheap.
+        let u = x + bent(self.bend[0]) + self.sway[0] * y * (1.0 - y * y);
+        let v = y + 0.5 * bent(self.bend[1]) + self.sway[1] * x * (1.0 - x * x);
+        (
+            self.middle.0 + self.map[0][0] * u + self.map[0][1] * v,
+            self.middle.1 + self.map[1][0] * u + self.map[1][1] * v,
+        )
+    }
+}
+
+/// Writes one digit into `image`, which is all 0.
+fn write_digit(digit: u8, mut random: Generator, image: &mut [u8]) {
+    let ways = DIGITS[usize::from(digit)];
+    let strokes = ways[random.below(ways.len() as u64) as usize];
+    let hand = Hand::new(&mut random);
+    let nib = Nib {
+        radius: 1.3 + around_zero(&mut random, 0.65),
+        swell: around_zero(&mut random, 0.5),
+        softness: between(&mut random, 1.1, 1.8),
+    };
+    let shake = between(&mut random, 0.04, 0.2);
+
+    let mut paper = Paper::<SIDE>::new();
+    // A point that strokes share is shaken once, so that they stay joined.
+    let mut shaken: Vec<(Point, Point)> = Vec::new();
+    for &stroke in strokes {
+        let path = pen::trace(stroke, |point| {
+            if let Some(&(_, placed)) = shaken.iter().find(|(known, _)| *known == point) {
+                return placed;
+            }
+            let moved = (
+                point.0 + around_zero(&mut random, shake),
+                point.1 + around_zero(&mut random, shake),
+            );
+            let placed = hand.place(moved);
+            shaken.push((point, placed));
+            placed
+        });
+        paper.draw(&path, nib);
+    }
+
+    let strength = between(&mut random, 200.0, 290.0);
+    let grain = between(&mut random, 0.0, 0.16);
+    for (pixel, &ink) in image.iter_mut().zip(paper.rows().as_flattened()) {
+        if ink > 0.0 {
+            let grey = strength * ink * (1.0 - grain * random.unit());
+            *pixel = grey.min(255.0) as u8;
+        }
+    }
+    for _ in 0..random.below(5) {
+        let place = random.below(PIXELS as u64) as usize;
+        image[place] = image[place].max(16 + random.below(64) as u8);
+    }
+}

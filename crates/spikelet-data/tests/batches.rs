@@ -1,0 +1,201 @@
+//! Batches: their order, their content, and the thread that makes them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use spikelet_data::{Batch, Dataset, Error, Loader, LoaderConfig};
+
+/// `len` images of two pixels, by which each is known.
+fn numbered(len: usize) -> Arc<Dataset> {
+    let images = (0..len).flat_map(|index| [index as u8, 255]).collect();
+    let labels = (0..len).map(|index| (index % 3) as u8).collect();
+    let classes = ["a", "b", "c"].map(String::from).into();
+    Arc::new(Dataset::new("numbered", images, labels, [1, 1, 2], classes).unwrap())
+}
+
+fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> Loader {
+    let config = LoaderConfig {
+        batch_size,
+        shuffle,
+        drop_last,
+        seed: 11,
+    };
+    Loader::new(numbered(len), config).unwrap()
+}
+
+fn order(loader: &Loader, epoch: u64) -> Vec<u32> {
+    loader
+        .epoch(epoch, 0)
+        .flat_map(|batch| batch.indices)
+        .collect()
+}
+
+#[test]
+fn without_shuffling_the_order_is_the_data_sets() {
+    let loader = loader(10, 4, false, false);
+    assert_eq!(order(&loader, 5), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_batch_holds_the_pixels_and_labels_of_its_indices() {
+    for batch in loader(100, 7, true, false).epoch(3, 0) {
+        for (place, &index) in batch.indices.iter().enumerate() {
+            assert_eq!(batch.images[2 * place], index as f32 / 255.0);
+            assert_eq!(batch.images[2 * place + 1], 1.0);
+            assert_eq!(batch.labels[place], i64::from(index % 3));
+        }
+    }
+}
+
+#[test]
+fn an_epoch_has_every_image_once_and_each_epoch_its_own_order() {
+    let loader = loader(101, 10, true, false);
+    let epochs: Vec<_> = [0, 1, 2, 1 << 32, u64::MAX]
+        .map(|epoch| order(&loader, epoch))
+        .into();
+    for order in &epochs {
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 101);
+    }
+    assert_eq!(epochs.iter().collect::<BTreeSet<_>>().len(), epochs.len());
+}
+
+#[test]
+fn the_order_depends_on_the_seed_and_the_epoch_alone() {
+    let first = loader(50, 8, true, false);
+    let _ = order(&first, 0);
+    assert_eq!(order(&first, 4), order(&loader(50, 8, true, false), 4));
+    // Another batch size cuts the same order.
+    assert_eq!(order(&first, 4), order(&loader(50, 13, true, false), 4));
+    let other = LoaderConfig {
+        seed: 12,
+        ..*first.config()
+    };
+    let other = Loader::new(numbered(50), other).unwrap();
+    assert_ne!(order(&first, 4), order(&other, 4));
+}
+
+#[test]
+fn the_order_is_the_same_on_every_machine_and_in_every_version() {
+    assert_eq!(
+        order(&loader(10, 4, true, false), 3),
+        [1, 4, 3, 7, 5, 9, 0, 2, 8, 6]
+    );
+}
+
+#[test]
+fn an_incomplete_batch_comes_last_or_not_at_all() {
+    let sizes = |loader: &Loader| -> Vec<usize> {
+        assert_eq!(loader.epoch(0, 0).len(), loader.len());
+        loader.epoch(0, 0).map(|batch| batch.len()).collect()
+    };
+    assert_eq!(sizes(&loader(10, 4, true, false)), [4, 4, 2]);
+    assert_eq!(sizes(&loader(10, 4, true, true)), [4, 4]);
+    assert_eq!(sizes(&loader(8, 4, true, true)), [4, 4]);
+    assert_eq!(sizes(&loader(8, 100, true, false)), [8]);
+}
+
+#[test]
+fn an_epoch_may_be_dropped_anywhere() {
+    let loader = loader(250, 1, true, false);
+    for taken in [0, 1, 5, 249, 250] {
+        let mut batches = loader.epoch(0, 0);
+        assert_eq!(batches.by_ref().take(taken).count(), taken);
+        assert_eq!(batches.len(), 250 - taken);
+        drop(batches);
+    }
+    // The thread has ended and let go of the data set: the loader's hold is the only one left.
+    assert_eq!(Arc::strong_count(loader.dataset()), 1);
+}
+
+#[test]
+fn recycled_batches_hold_nothing_of_their_former_content() {
+    let loader = loader(103, 10, true, false);
+    let expected: Vec<Batch> = loader.epoch(2, 0).collect();
+    let mut batches = loader.epoch(2, 0);
+    let mut count = 0;
+    while let Some(batch) = batches.next() {
+        assert_eq!(batch, expected[count]);
+        batches.recycle(batch);
+        count += 1;
+    }
+    assert_eq!(count, 11);
+}
+
+#[test]
+fn batch_sizes_that_make_no_batch_are_refused() {
+    for (batch_size, drop_last) in [(0, false), (0, true), (11, true)] {
+        let config = LoaderConfig {
+            batch_size,
+            shuffle: true,
+            drop_last,
+            seed: 0,
+        };
+        let error = Loader::new(numbered(10), config).unwrap_err();
+        assert!(matches!(error, Error::BatchSize { len: 10, .. }), "{error}");
+    }
+}
+
+#[test]
+fn data_that_does_not_fit_its_shape_is_refused() {
+    let good = Dataset::clone(&numbered(10));
+    let refused = |dataset: Dataset| {
+        let config = LoaderConfig {
+            batch_size: 2,
+            shuffle: true,
+            drop_last: false,
+            seed: 0,
+        };
+        Loader::new(Arc::new(dataset), config).unwrap_err()
+    };
+    let mut bad = good.clone();
+    bad.images.pop();
+    assert_eq!(bad.image(9), None);
+    let error = refused(bad);
+    assert!(
+        matches!(
+            error,
+            Error::ImageBytes {
+                found: 19,
+                expected: 20,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let mut bad = good.clone();
+    bad.labels[4] = 3;
+    let error = refused(bad);
+    assert!(matches!(error, Error::Label { index: 4, .. }), "{error}");
+    for shape in [[1, 0, 2], [usize::MAX, 2, 2]] {
+        let mut bad = good.clone();
+        bad.shape = shape;
+        let error = refused(bad);
+        assert!(matches!(error, Error::Shape { .. }), "{error}");
+    }
+    let mut bad = good;
+    bad.labels.clear();
+    bad.images.clear();
+    assert!(matches!(refused(bad), Error::Shape { len: 0, .. }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn resuming_gives_the_batches_that_were_left(
+        len in 1usize..60,
+        batch_size in 1usize..20,
+        first in 0usize..20,
+        shuffle: bool,
+        epoch: u64,
+    ) {
+        let loader = loader(len, batch_size, shuffle, false);
+        let left: Vec<Batch> = loader.epoch(epoch, 0).skip(first).collect();
+        let resumed: Vec<Batch> = loader.epoch(epoch, first).collect();
+        prop_assert_eq!(&resumed, &left);
+        prop_assert_eq!(resumed.len(), loader.len().saturating_sub(first));
+        if let Some(batch) = resumed.first() {
+            prop_assert_eq!(batch.index_in_epoch, first);
+        }
+    }
+}

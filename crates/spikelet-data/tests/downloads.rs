@@ -1,0 +1,290 @@
+//! Downloads, from a server on this machine that sends what the test wants.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use common::{gzip, idx_file};
+use sha2::{Digest, Sha256};
+use spikelet_data::download::{DownloadError, Failure, RemoteFile, fetch};
+use spikelet_data::{Error, Progress, Source, mnist};
+use tempfile::TempDir;
+
+/// What a server sends for a path.
+type Answers = Box<dyn Fn(&str) -> Vec<u8> + Send>;
+
+/// A server that lives as long as the test's process.
+struct Server {
+    url: String,
+    /// The paths that were asked for.
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn start(answers: Answers) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/data", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let log = asked.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                serve(stream.unwrap(), &log, &answers);
+            }
+        });
+        Self { url, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, answers: &Answers) {
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let request = lines.next().unwrap().unwrap();
+    while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+    let path = request.split(' ').nth(1).unwrap().to_owned();
+    log.lock().unwrap().push(path.clone());
+    // The client may have hung up after a refused file; that is no concern of the server's.
+    let _ = stream.write_all(&answers(&path));
+}
+
+fn ok(body: &[u8]) -> Vec<u8> {
+    answer("200 OK", body, body.len())
+}
+
+fn answer(status: &str, body: &[u8], promised: usize) -> Vec<u8> {
+    let mut answer =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {promised}\r\nConnection: close\r\n\r\n")
+            .into_bytes();
+    answer.extend(body);
+    answer
+}
+
+/// An address at which nobody listens.
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}/", listener.local_addr().unwrap())
+}
+
+fn content() -> Vec<u8> {
+    idx_file(&[50_000], &[3; 50_000])
+}
+
+fn remote(name: &str, content: &[u8]) -> RemoteFile {
+    let digest = Sha256::digest(content);
+    RemoteFile {
+        name: name.into(),
+        bytes: content.len() as u64,
+        sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+/// Tries mirrors that give `first`, if anything, and then, if wanted, one that gives the file.
+fn fetch_after(first: Option<Vec<u8>>, then_good: bool) -> (TempDir, Result<(), DownloadError>) {
+    let mut mirrors = vec![match first {
+        Some(first) => Server::start(Box::new(move |_| first.clone())).url,
+        None => nobody(),
+    }];
+    if then_good {
+        mirrors.push(Server::start(Box::new(|_| ok(&gzip(&content())))).url);
+    }
+    let folder = TempDir::new().unwrap();
+    let target = folder.path().join("deep/down");
+    let file = remote("labels", &content());
+    let result = fetch(&file, &mirrors, &target, Progress::Quiet).map(|path| {
+        assert_eq!(path, target.join("labels"));
+        assert_eq!(fs::read(path).unwrap(), content());
+    });
+    assert_eq!(files_in(&target), usize::from(result.is_ok()));
+    (folder, result)
+}
+
+/// Nothing but whole files may stay behind.
+fn files_in(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+fn only_failure(first: Option<Vec<u8>>) -> Failure {
+    let (_folder, result) = fetch_after(first.clone(), true);
+    result.expect("the second mirror has the file");
+    let (_folder, result) = fetch_after(first, false);
+    let mut error = result.unwrap_err();
+    assert_eq!(error.attempts.len(), 1);
+    error.attempts.remove(0).failure
+}
+
+#[test]
+fn a_good_file_arrives_uncompressed() {
+    let (_folder, result) = fetch_after(Some(ok(&gzip(&content()))), false);
+    result.unwrap();
+}
+
+#[test]
+fn a_file_that_was_decompressed_on_the_way_is_as_good() {
+    let (_folder, result) = fetch_after(Some(ok(&content())), false);
+    result.unwrap();
+}
+
+#[test]
+fn a_wrong_checksum_leads_to_the_next_mirror() {
+    let mut wrong = content();
+    wrong[1000] ^= 1;
+    let failure = only_failure(Some(ok(&gzip(&wrong))));
+    assert!(matches!(failure, Failure::Checksum { .. }), "{failure}");
+}
+
+#[test]
+fn a_missing_file_leads_to_the_next_mirror() {
+    let failure = only_failure(Some(answer("404 Not Found", b"no", 2)));
+    assert!(failure.to_string().contains("404"), "{failure}");
+}
+
+#[test]
+fn a_transfer_that_breaks_off_leads_to_the_next_mirror() {
+    let body = gzip(&content());
+    let failure = only_failure(Some(answer("200 OK", &body[..body.len() / 2], body.len())));
+    assert!(matches!(failure, Failure::Transfer { .. }), "{failure}");
+    // The same within content that arrives plain.
+    let failure = only_failure(Some(answer("200 OK", &content()[..9_000], 50_008)));
+    assert!(matches!(failure, Failure::Transfer { .. }), "{failure}");
+}
+
+#[test]
+fn a_short_file_leads_to_the_next_mirror() {
+    let failure = only_failure(Some(ok(&gzip(&content()[..9_000]))));
+    assert!(
+        matches!(
+            failure,
+            Failure::Length {
+                found: 9_000,
+                expected: 50_008
+            }
+        ),
+        "{failure}"
+    );
+}
+
+#[test]
+fn a_file_without_end_is_not_read_to_it() {
+    let bomb = gzip(&vec![0; 20_000_000]);
+    let failure = only_failure(Some(ok(&bomb)));
+    assert!(
+        matches!(failure, Failure::Length { found: 50_009, .. }),
+        "{failure}"
+    );
+}
+
+#[test]
+fn damaged_compression_leads_to_the_next_mirror() {
+    let mut body = gzip(&content());
+    let middle = body.len() / 2;
+    body[middle..].fill(0xff);
+    let failure = only_failure(Some(ok(&body)));
+    assert!(matches!(failure, Failure::Transfer { .. }), "{failure}");
+}
+
+#[test]
+fn a_server_that_is_not_there_leads_to_the_next_mirror() {
+    let failure = only_failure(None);
+    assert!(matches!(failure, Failure::Request(_)), "{failure}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_at_once() {
+    let folder = TempDir::new().unwrap();
+    let occupied = folder.path().join("a-file");
+    fs::write(&occupied, "in the way").unwrap();
+    let file = remote("labels", &content());
+    let error = fetch(&file, &[nobody(), nobody()], &occupied, Progress::Quiet).unwrap_err();
+    assert_eq!(error.attempts.len(), 1);
+    assert!(matches!(error.attempts[0].failure, Failure::Write { .. }));
+}
+
+/// A data set of five images whose files are these.
+fn small_source(mirrors: Vec<String>) -> (Source, [Vec<u8>; 4]) {
+    let contents = [
+        idx_file(&[3, 28, 28], &[1; 3 * 784]),
+        idx_file(&[3], &[5, 0, 9]),
+        idx_file(&[2, 28, 28], &[2; 2 * 784]),
+        idx_file(&[2], &[7, 2]),
+    ];
+    let mut source = mnist::source();
+    for (file, content) in source.files.iter_mut().zip(&contents) {
+        *file = remote(&file.name, content);
+    }
+    source.mirrors = mirrors;
+    (source, contents)
+}
+
+#[test]
+fn a_data_set_is_fetched_once_and_only_as_far_as_it_is_missing() {
+    let (mut source, contents) = small_source(Vec::new());
+    let files: Vec<_> = source
+        .files
+        .iter()
+        .map(|file| format!("/data/{}.gz", file.name))
+        .zip(contents.iter().map(|content| ok(&gzip(content))))
+        .collect();
+    let names: Vec<_> = files.iter().map(|(name, _)| name.clone()).collect();
+    let server = Server::start(Box::new(move |path| {
+        let known = files.iter().find(|(name, _)| name == path);
+        known.map_or_else(|| answer("404 Not Found", b"", 0), |(_, file)| file.clone())
+    }));
+    source.mirrors = vec![server.url.clone()];
+
+    let dir = TempDir::new().unwrap();
+    let folder = dir.path().join("mnist");
+    fs::create_dir(&folder).unwrap();
+    fs::write(
+        folder.join("train-labels-idx1-ubyte.gz"),
+        gzip(&contents[1]),
+    )
+    .unwrap();
+
+    let split = source.load_or_download(dir.path(), Progress::Bar).unwrap();
+    assert_eq!((split.train.len(), split.test.len()), (3, 2));
+    assert_eq!(
+        server.asked(),
+        [&names[0], &names[2], &names[3]].map(String::clone)
+    );
+
+    assert_eq!(source.load(dir.path()).unwrap(), split);
+    source.load_or_download(dir.path(), Progress::Bar).unwrap();
+    assert_eq!(server.asked().len(), 3);
+}
+
+#[test]
+fn a_failed_download_names_every_mirror_and_what_to_do_by_hand() {
+    let gone = Server::start(Box::new(|_| answer("410 Gone", b"", 0)));
+    let (source, contents) = small_source(vec![nobody(), gone.url.clone()]);
+    let dir = TempDir::new().unwrap();
+    let folder = dir.path().join("mnist");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("train-images-idx3-ubyte"), &contents[0]).unwrap();
+
+    let error = source
+        .load_or_download(dir.path(), Progress::Quiet)
+        .unwrap_err();
+    let message = error.to_string();
+    let Error::Download(error) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(error.file, "train-labels-idx1-ubyte");
+    assert_eq!(error.folder, folder);
+    for mirror in &source.mirrors {
+        assert!(message.contains(mirror.as_str()), "{message}");
+    }
+    assert!(message.contains("410"), "{message}");
+    let by_hand = format!(
+        "(compressed or not) into {}\n    train-labels-idx1-ubyte.gz\n    \
+         t10k-images-idx3-ubyte.gz\n    t10k-labels-idx1-ubyte.gz",
+        folder.display()
+    );
+    assert!(message.ends_with(&by_hand), "{message}");
+}

@@ -1,0 +1,226 @@
+//! Symbolic derivatives, in reverse mode: one sweep gives those with respect to every symbol.
+
+use crate::expr::{Binary, Expr, Node, Unary};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Pulls adjoints back: given dL/d(output) for each output, dL/d(symbol) for each name in `wrt`.
+///
+/// A name that no output depends on gets the constant 0. Of a graft only the tangent is seen.
+///
+/// ```
+/// use spikelet_expr::{Expr, pull_back};
+/// let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
+/// let grads = pull_back(&[(&x * &y, Expr::symbol("g"))], &["x", "y"]);
+/// assert_eq!(grads[0].to_string(), "g · y");
+/// assert_eq!(grads[1].to_string(), "g · x");
+/// ```
+pub fn pull_back(outputs: &[(Expr, Expr)], wrt: &[&str]) -> Vec<Expr> {
+    let mut order = Order {
+        wrt,
+        seen: HashMap::new(),
+        sorted: vec![],
+    };
+    for (output, _) in outputs {
+        order.visit(output);
+    }
+    let mut adjoints: HashMap<*const Node, Expr> = HashMap::new();
+    for (output, adjoint) in outputs {
+        accumulate(&mut adjoints, &order, output, adjoint.clone());
+    }
+    let mut by_symbol: HashMap<Arc<str>, Expr> = HashMap::new();
+    for expr in order.sorted.iter().rev() {
+        let Some(adjoint) = adjoints.remove(&pointer(expr)) else {
+            continue;
+        };
+        if let Node::Symbol(name) = expr.node() {
+            let total = match by_symbol.remove(name) {
+                Some(sum) => sum + adjoint,
+                None => adjoint,
+            };
+            by_symbol.insert(name.clone(), total);
+        } else {
+            for (child, part) in local(expr, &adjoint, &order) {
+                accumulate(&mut adjoints, &order, &child, part);
+            }
+        }
+    }
+    wrt.iter()
+        .map(|&name| by_symbol.get(name).cloned().unwrap_or(Expr::constant(0.0)))
+        .collect()
+}
+
+impl Expr {
+    /// The derivative with respect to one symbol.
+    pub fn derivative(&self, symbol: &str) -> Expr {
+        pull_back(&[(self.clone(), Expr::constant(1.0))], &[symbol]).remove(0)
+    }
+
+    /// The names of all symbols that the value depends on, sorted.
+    pub fn symbols(&self) -> Vec<String> {
+        fn walk(expr: &Expr, seen: &mut HashSet<*const Node>, names: &mut Vec<String>) {
+            if !seen.insert(pointer(expr)) {
+                return;
+            }
+            match expr.node() {
+                Node::Symbol(name) => names.push(name.to_string()),
+                Node::Graft { value, .. } => walk(value, seen, names),
+                _ => expr.children().iter().for_each(|c| walk(c, seen, names)),
+            }
+        }
+        let mut names = vec![];
+        walk(self, &mut HashSet::new(), &mut names);
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+fn pointer(expr: &Expr) -> *const Node {
+    Arc::as_ptr(&expr.0)
+}
+
+/// Topological order along tangents, and which nodes depend on a wanted symbol.
+struct Order<'a> {
+    wrt: &'a [&'a str],
+    seen: HashMap<*const Node, bool>,
+    sorted: Vec<Expr>,
+}
+
+impl Order<'_> {
+    fn visit(&mut self, expr: &Expr) -> bool {
+        if let Some(&needed) = self.seen.get(&pointer(expr)) {
+            return needed;
+        }
+        let needed = match expr.node() {
+            Node::Symbol(name) => self.wrt.contains(&&**name),
+            Node::Graft { tangent, .. } => self.visit(tangent),
+            _ => {
+                let mut any = false;
+                for child in expr.children() {
+                    any |= self.visit(&child);
+                }
+                any
+            }
+        };
+        self.seen.insert(pointer(expr), needed);
+        self.sorted.push(expr.clone());
+        needed
+    }
+
+    fn needs(&self, expr: &Expr) -> bool {
+        self.seen.get(&pointer(expr)).copied().unwrap_or(false)
+    }
+}
+
+fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Expr, part: Expr) {
+    if !order.needs(to) || part.as_constant() == Some(0.0) {
+        return;
+    }
+    let total = match adjoints.remove(&pointer(to)) {
+        Some(sum) => sum + part,
+        None => part,
+    };
+    adjoints.insert(pointer(to), total);
+}
+
+/// What one node hands to its children: (child, adjoint · ∂node/∂child).
+fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
+    match expr.node() {
+        Node::Const(_) | Node::Symbol(_) => vec![],
+        Node::Graft { tangent, .. } => vec![(tangent.clone(), g.clone())],
+        Node::Unary(op, a) => vec![(a.clone(), unary(*op, a, expr, g))],
+        Node::Binary(op, a, b) => {
+            let mut parts = vec![];
+            if order.needs(a) {
+                parts.push((a.clone(), left(*op, a, b, g)));
+            }
+            if order.needs(b) {
+                parts.push((b.clone(), right(*op, a, b, expr, g)));
+            }
+            parts
+        }
+        Node::Select {
+            condition,
+            then,
+            otherwise,
+        } => vec![
+            (then.clone(), Expr::select(condition, g, 0.0)),
+            (otherwise.clone(), Expr::select(condition, 0.0, g)),
+        ],
+    }
+}
+
+fn unary(op: Unary, a: &Expr, y: &Expr, g: &Expr) -> Expr {
+    match op {
+        Unary::Neg => -g,
+        Unary::Exp => g * y,
+        Unary::Ln => g / a,
+        Unary::Tanh => g * (1.0 - y * y),
+        Unary::Sigmoid => g * (y * (1.0 - y)),
+        Unary::Atan => g / (1.0 + a * a),
+        Unary::Erf => g * (std::f64::consts::FRAC_2_SQRT_PI * (-(a * a)).exp()),
+        Unary::Erfc => g * (-std::f64::consts::FRAC_2_SQRT_PI * (-(a * a)).exp()),
+        Unary::Sin => g * a.cos(),
+        Unary::Cos => -(g * a.sin()),
+        Unary::Sqrt => g / (2.0 * y),
+        Unary::Abs => Expr::select(a.gt(0.0), g, Expr::select(a.lt(0.0), -g, 0.0)),
+        Unary::Round | Unary::Floor => Expr::constant(0.0),
+    }
+}
+
+fn left(op: Binary, a: &Expr, b: &Expr, g: &Expr) -> Expr {
+    match op {
+        Binary::Add | Binary::Sub => g.clone(),
+        Binary::Mul => g * b,
+        Binary::Div => g / b,
+        Binary::Pow => g * (b * a.pow(b - 1.0)),
+        Binary::Min => Expr::select(a.le(b), g, 0.0),
+        Binary::Max => Expr::select(a.ge(b), g, 0.0),
+        _ => Expr::constant(0.0),
+    }
+}
+
+fn right(op: Binary, a: &Expr, b: &Expr, y: &Expr, g: &Expr) -> Expr {
+    match op {
+        Binary::Add => g.clone(),
+        Binary::Sub => -g,
+        Binary::Mul => g * a,
+        Binary::Div => -(g * y / b),
+        Binary::Pow => g * (y * a.ln()),
+        Binary::Min => Expr::select(a.le(b), 0.0, g),
+        Binary::Max => Expr::select(a.ge(b), 0.0, g),
+        _ => Expr::constant(0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graft_is_differentiated_by_its_tangent_and_evaluated_by_its_value() {
+        let x = Expr::symbol("x");
+        let spike = Expr::graft(x.ge(0.0), x.sigmoid());
+        let y = &spike * 3.0 + &spike * &x;
+        let d = y.derivative("x").to_string();
+        assert!(d.contains("σ(x)"), "{d}");
+        assert!(y.to_string().contains("x ≥ 0") && !y.to_string().contains('σ'));
+    }
+
+    #[test]
+    fn a_shared_node_collects_all_its_adjoints_before_it_passes_them_on() {
+        let x = Expr::symbol("x");
+        let square = &x * &x;
+        assert_eq!(
+            (&square + &square).derivative("x").to_string(),
+            "2 · x + 2 · x"
+        );
+    }
+
+    #[test]
+    fn a_detached_expression_has_no_derivative() {
+        let x = Expr::symbol("x");
+        assert_eq!((x.detach() * &x).derivative("x").to_string(), "x");
+    }
+}

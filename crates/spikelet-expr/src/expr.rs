@@ -1,0 +1,396 @@
+//! The expression tree and its operators.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::Arc;
+
+/// A scalar expression: a cheap handle to an immutable directed acyclic graph.
+///
+/// Operators are overloaded for `Expr`, `&Expr` and `f64`, so that an equation reads like the
+/// paper it comes from. The order in which an expression is written is the order in which it is
+/// evaluated, on every device: it decides the last bits, and hence the spikes.
+///
+/// ```
+/// use spikelet_expr::Expr;
+/// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
+/// let h = &v + (x - &v) / 3.0;
+/// assert_eq!(h.to_string(), "v + (x - v) / 3");
+/// assert_eq!(h.derivative("v").to_string(), "1 - 1 / 3");
+/// ```
+#[derive(Clone)]
+pub struct Expr(pub(crate) Arc<Node>);
+
+/// One node of an expression.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A number; rounded to the evaluator's type when it is used.
+    Const(f64),
+    /// A named input, state or parameter.
+    Symbol(Arc<str>),
+    /// A function of one argument.
+    Unary(Unary, Expr),
+    /// A function of two arguments.
+    Binary(Binary, Expr, Expr),
+    /// `then` where `condition` is not zero, else `otherwise`. A true selection: a NaN in the
+    /// branch that is not taken does not reach the result.
+    Select {
+        /// Not zero means yes; comparisons give 1 or 0.
+        condition: Expr,
+        /// The value where the condition holds.
+        then: Expr,
+        /// The value elsewhere.
+        otherwise: Expr,
+    },
+    /// Has the value of one expression and the derivative of another.
+    Graft {
+        /// What is computed.
+        value: Expr,
+        /// What is differentiated.
+        tangent: Expr,
+    },
+}
+
+/// Functions of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unary {
+    /// −x
+    Neg,
+    /// eˣ
+    Exp,
+    /// Natural logarithm.
+    Ln,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// 1 / (1 + e⁻ˣ)
+    Sigmoid,
+    /// Arc tangent.
+    Atan,
+    /// Error function.
+    Erf,
+    /// Complementary error function.
+    Erfc,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Square root.
+    Sqrt,
+    /// |x|
+    Abs,
+    /// Nearest integer, ties to even.
+    Round,
+    /// Largest integer not above x.
+    Floor,
+}
+
+/// Functions of two arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Binary {
+    /// a + b
+    Add,
+    /// a − b
+    Sub,
+    /// a · b
+    Mul,
+    /// a / b
+    Div,
+    /// aᵇ
+    Pow,
+    /// The smaller; NaN if either is NaN.
+    Min,
+    /// The larger; NaN if either is NaN.
+    Max,
+    /// 1 if a < b, else 0.
+    Lt,
+    /// 1 if a ≤ b, else 0.
+    Le,
+    /// 1 if a > b, else 0.
+    Gt,
+    /// 1 if a ≥ b, else 0.
+    Ge,
+    /// 1 if a = b, else 0.
+    Eq,
+    /// 1 if a ≠ b, else 0.
+    Ne,
+}
+
+impl Binary {
+    /// Whether this is one of the comparisons, whose results are 1 and 0.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne)
+    }
+}
+
+macro_rules! unary_methods {
+    ($($(#[$doc:meta])* $method:ident => $op:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&self) -> Expr { Expr::unary(Unary::$op, self) }
+    )*};
+}
+
+macro_rules! binary_methods {
+    ($($(#[$doc:meta])* $method:ident => $op:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $method(&self, other: impl Into<Expr>) -> Expr {
+            Expr::binary(Binary::$op, self, &other.into())
+        }
+    )*};
+}
+
+impl Expr {
+    /// A named leaf: an input, a state or a parameter.
+    pub fn symbol(name: impl AsRef<str>) -> Expr {
+        Expr(Arc::new(Node::Symbol(Arc::from(name.as_ref()))))
+    }
+
+    /// A number.
+    pub fn constant(value: f64) -> Expr {
+        Expr(Arc::new(Node::Const(value)))
+    }
+
+    /// The node behind the handle.
+    pub fn node(&self) -> &Node {
+        &self.0
+    }
+
+    /// The value, if the expression is a number.
+    pub fn as_constant(&self) -> Option<f64> {
+        match self.node() {
+            Node::Const(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// `then` where `condition` is not zero, else `otherwise`.
+    ///
+    /// ```
+    /// use spikelet_expr::Expr;
+    /// let x = Expr::symbol("x");
+    /// let relu = Expr::select(x.gt(0.0), &x, 0.0);
+    /// assert_eq!(relu.to_string(), "x > 0 ? x : 0");
+    /// ```
+    pub fn select(
+        condition: impl Into<Expr>,
+        then: impl Into<Expr>,
+        otherwise: impl Into<Expr>,
+    ) -> Expr {
+        crate::simplify::select(condition.into(), then.into(), otherwise.into())
+    }
+
+    /// Has the value of `value` and the derivative of `tangent`.
+    ///
+    /// This is how a spike gets its surrogate gradient: the value is a step, the tangent a
+    /// smooth function. Higher derivatives are those of the tangent.
+    pub fn graft(value: impl Into<Expr>, tangent: impl Into<Expr>) -> Expr {
+        Expr(Arc::new(Node::Graft {
+            value: value.into(),
+            tangent: tangent.into(),
+        }))
+    }
+
+    /// The same value, with no derivative.
+    pub fn detach(&self) -> Expr {
+        match self.node() {
+            Node::Const(_) => self.clone(),
+            _ => Expr::graft(self, 0.0),
+        }
+    }
+
+    /// `value`, whose derivative with respect to `argument` is `slope`.
+    ///
+    /// ```
+    /// use spikelet_expr::Expr;
+    /// let x = Expr::symbol("x");
+    /// let spike = Expr::with_slope(x.ge(0.0), &x, (-(&x * &x)).exp());
+    /// assert_eq!(spike.to_string(), "x ≥ 0");
+    /// assert_eq!(spike.derivative("x").to_string(), "exp(-(x · x))");
+    /// ```
+    pub fn with_slope(
+        value: impl Into<Expr>,
+        argument: impl Into<Expr>,
+        slope: impl Into<Expr>,
+    ) -> Expr {
+        Expr::graft(value, slope.into().detach() * argument.into())
+    }
+
+    unary_methods! {
+        /// eˣ
+        exp => Exp;
+        /// Natural logarithm.
+        ln => Ln;
+        /// Hyperbolic tangent.
+        tanh => Tanh;
+        /// 1 / (1 + e⁻ˣ)
+        sigmoid => Sigmoid;
+        /// Arc tangent.
+        atan => Atan;
+        /// Error function.
+        erf => Erf;
+        /// Complementary error function.
+        erfc => Erfc;
+        /// Sine.
+        sin => Sin;
+        /// Cosine.
+        cos => Cos;
+        /// Square root.
+        sqrt => Sqrt;
+        /// |x|
+        abs => Abs;
+        /// Nearest integer, ties to even; its derivative is 0.
+        round => Round;
+        /// Largest integer not above x; its derivative is 0.
+        floor => Floor;
+    }
+
+    binary_methods! {
+        /// `self` to the power `other`.
+        pow => Pow;
+        /// The smaller of two; NaN if either is NaN. Ties pass the derivative to `self`.
+        min => Min;
+        /// The larger of two; NaN if either is NaN. Ties pass the derivative to `self`.
+        max => Max;
+        /// 1 if `self` < `other`, else 0.
+        lt => Lt;
+        /// 1 if `self` ≤ `other`, else 0.
+        le => Le;
+        /// 1 if `self` > `other`, else 0.
+        gt => Gt;
+        /// 1 if `self` ≥ `other`, else 0.
+        ge => Ge;
+        /// 1 if `self` = `other`, else 0.
+        equals => Eq;
+        /// 1 if `self` ≠ `other`, else 0.
+        differs => Ne;
+    }
+
+    /// `self` held between `low` and `high`; the derivative is 1 inside and at both ends.
+    pub fn clamp(&self, low: impl Into<Expr>, high: impl Into<Expr>) -> Expr {
+        self.max(low).min(high)
+    }
+
+    /// A function of one argument, simplified where that does not change its value.
+    pub fn unary(op: Unary, a: &Expr) -> Expr {
+        crate::simplify::unary(op, a)
+    }
+
+    /// A function of two arguments, simplified where that does not change its value.
+    pub fn binary(op: Binary, a: &Expr, b: &Expr) -> Expr {
+        crate::simplify::binary(op, a, b)
+    }
+
+    /// The nodes directly below, in order of evaluation.
+    pub fn children(&self) -> Vec<Expr> {
+        match self.node() {
+            Node::Const(_) | Node::Symbol(_) => vec![],
+            Node::Unary(_, a) => vec![a.clone()],
+            Node::Binary(_, a, b) => vec![a.clone(), b.clone()],
+            Node::Select {
+                condition,
+                then,
+                otherwise,
+            } => vec![condition.clone(), then.clone(), otherwise.clone()],
+            Node::Graft { value, tangent } => vec![value.clone(), tangent.clone()],
+        }
+    }
+
+    /// Every symbol replaced by what `replace` gives for its name; `None` keeps it.
+    pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Expr>) -> Expr {
+        let mut memo = std::collections::HashMap::new();
+        self.substitute_in(replace, &mut memo)
+    }
+
+    fn substitute_in(
+        &self,
+        replace: &dyn Fn(&str) -> Option<Expr>,
+        memo: &mut std::collections::HashMap<*const Node, Expr>,
+    ) -> Expr {
+        let key = Arc::as_ptr(&self.0);
+        if let Some(done) = memo.get(&key) {
+            return done.clone();
+        }
+        let result = match self.node() {
+            Node::Const(_) => self.clone(),
+            Node::Symbol(name) => replace(name).unwrap_or_else(|| self.clone()),
+            Node::Unary(op, a) => Expr::unary(*op, &a.substitute_in(replace, memo)),
+            Node::Binary(op, a, b) => {
+                let a = a.substitute_in(replace, memo);
+                let b = b.substitute_in(replace, memo);
+                Expr::binary(*op, &a, &b)
+            }
+            Node::Select {
+                condition,
+                then,
+                otherwise,
+            } => Expr::select(
+                condition.substitute_in(replace, memo),
+                then.substitute_in(replace, memo),
+                otherwise.substitute_in(replace, memo),
+            ),
+            Node::Graft { value, tangent } => Expr::graft(
+                value.substitute_in(replace, memo),
+                tangent.substitute_in(replace, memo),
+            ),
+        };
+        memo.insert(key, result.clone());
+        result
+    }
+}
+
+impl From<f64> for Expr {
+    fn from(value: f64) -> Expr {
+        Expr::constant(value)
+    }
+}
+
+impl From<f32> for Expr {
+    fn from(value: f32) -> Expr {
+        Expr::constant(f64::from(value))
+    }
+}
+
+impl From<&Expr> for Expr {
+    fn from(value: &Expr) -> Expr {
+        value.clone()
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:ident;)*) => {$(
+        operators!(@one $trait $method $op; Expr, Expr);
+        operators!(@one $trait $method $op; Expr, &Expr);
+        operators!(@one $trait $method $op; &Expr, Expr);
+        operators!(@one $trait $method $op; &Expr, &Expr);
+        operators!(@one $trait $method $op; Expr, f64);
+        operators!(@one $trait $method $op; &Expr, f64);
+        operators!(@one $trait $method $op; f64, Expr);
+        operators!(@one $trait $method $op; f64, &Expr);
+    )*};
+    (@one $trait:ident $method:ident $op:ident; $left:ty, $right:ty) => {
+        impl $trait<$right> for $left {
+            type Output = Expr;
+            fn $method(self, other: $right) -> Expr {
+                Expr::binary(Binary::$op, &Expr::from(self), &Expr::from(other))
+            }
+        }
+    };
+}
+
+operators! {
+    Add add Add;
+    Sub sub Sub;
+    Mul mul Mul;
+    Div div Div;
+}
+
+impl Neg for Expr {
+    type Output = Expr;
+    fn neg(self) -> Expr {
+        Expr::unary(Unary::Neg, &self)
+    }
+}
+
+impl Neg for &Expr {
+    type Output = Expr;
+    fn neg(self) -> Expr {
+        Expr::unary(Unary::Neg, self)
+    }
+}

@@ -1,0 +1,20 @@
+//! Scalar expressions for spiking neurons.
+//!
+//! An equation is written once, as an [`Expr`]. From it come its derivative ([`pull_back`]), its
+//! printed form (`Display`), and a block evaluator for f32 and f64 ([`Program`]) whose inner loops
+//! vectorise. Selection is a true selection, and the elementary functions ([`math`]) give the
+//! same bits on every machine.
+
+mod derive;
+mod expr;
+mod interner;
+pub mod math;
+mod print;
+mod program;
+mod simd;
+mod simplify;
+
+pub use derive::pull_back;
+pub use expr::{Binary, Expr, Node, Unary};
+pub use simd::vectorised;
+pub use program::{CompileError, Program, Workspace};

@@ -1,0 +1,83 @@
+//! The registers of a program.
+
+use super::{Instruction, Program, interpret};
+use crate::math::Real;
+use crate::simd::vectorised;
+
+/// The registers that a [`Program`] computes in; one for each thread.
+///
+/// Nothing is allocated after it was made.
+#[derive(Clone, Debug)]
+pub struct Workspace<R> {
+    pub(super) block: usize,
+    pub(super) fixed: Vec<Vec<R>>,
+    pub(super) temps: Vec<Vec<R>>,
+}
+
+impl<R: Real> Workspace<R> {
+    pub(super) fn new(program: &Program, block: usize) -> Self {
+        let mut fixed = vec![vec![R::ZERO; block]; program.fixed];
+        for (register, &value) in fixed.iter_mut().zip(&program.constants) {
+            register.fill(R::from_f64(value));
+        }
+        let mut work = Self {
+            block,
+            fixed,
+            temps: vec![vec![R::ZERO; block]; program.temps],
+        };
+        if program.held == 0 {
+            work.run_prelude(&program.prelude);
+        }
+        work
+    }
+
+    /// The largest number of elements in a block.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    pub(super) fn set_held(&mut self, first: usize, held: &[&[R]]) {
+        for (register, values) in self.fixed[first..].iter_mut().zip(held) {
+            match values {
+                [value] => register.fill(*value),
+                _ => {
+                    let n = values.len().min(register.len());
+                    register[..n].copy_from_slice(&values[..n]);
+                }
+            }
+        }
+    }
+
+    pub(super) fn run_prelude(&mut self, code: &[Instruction]) {
+        let n = self.block;
+        vectorised(
+            (self, code, n),
+            #[inline(always)]
+            |(work, code, n)| interpret::run(work, code, &[], &mut [], n),
+        );
+    }
+
+    #[inline]
+    pub(super) fn run_step(
+        &mut self,
+        code: &[Instruction],
+        inputs: &[&[R]],
+        outputs: &mut [&mut [R]],
+    ) {
+        let n = match (inputs.first(), outputs.first()) {
+            (Some(x), _) => x.len(),
+            (None, Some(y)) => y.len(),
+            (None, None) => return,
+        };
+        assert!(n <= self.block, "a block has at most {} elements", self.block);
+        assert!(
+            inputs.iter().all(|x| x.len() == n) && outputs.iter().all(|y| y.len() == n),
+            "all slices of a step have one length"
+        );
+        vectorised(
+            (self, code, inputs, outputs, n),
+            #[inline(always)]
+            |(work, code, inputs, outputs, n)| interpret::run(work, code, inputs, outputs, n),
+        );
+    }
+}

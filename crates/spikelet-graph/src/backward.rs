@@ -1,0 +1,199 @@
+//! Reverse-mode differentiation from graph to graph.
+
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{Expand, Fill, Map, Op, Operation, Reduce, Reshape};
+use crate::types::TensorType;
+use spikelet_expr::Expr;
+use std::sync::Arc;
+
+/// What an operation sees while its derivative is built.
+pub struct Backward<'a> {
+    /// The graph that grows.
+    pub graph: &'a mut Graph,
+    /// The gradient of each output of the node; `None` where the result does not depend on it.
+    pub grads: Vec<Option<ValueId>>,
+    /// Which inputs of the node need a gradient.
+    pub wanted: Vec<bool>,
+    layer: Arc<str>,
+}
+
+impl Backward<'_> {
+    /// Adds an operation of the backward pass.
+    ///
+    /// # Errors
+    /// When the operands do not fit.
+    pub fn push(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<Vec<ValueId>> {
+        let node = self.graph.make_node(op.into(), inputs, &self.layer, true)?;
+        let outputs = node.outputs.clone();
+        self.graph.nodes.push(node);
+        Ok(outputs)
+    }
+
+    /// Adds an operation with one result.
+    ///
+    /// # Errors
+    /// When the operands do not fit.
+    pub fn push1(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> Result<ValueId> {
+        Ok(self.push(op, inputs)?[0])
+    }
+
+    /// Adds elementwise expressions over `operands`.
+    ///
+    /// # Errors
+    /// When the operands do not broadcast to `shape`.
+    pub fn map(
+        &mut self,
+        expressions: Vec<Expr>,
+        shape: Vec<usize>,
+        operands: &[ValueId],
+    ) -> Result<Vec<ValueId>> {
+        Map::add(self.graph, expressions, shape, operands, &self.layer, true)
+    }
+
+    /// The value under another shape.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub fn reshape(&mut self, value: ValueId, shape: Vec<usize>) -> Result<ValueId> {
+        if self.graph.shape(value) == shape {
+            return Ok(value);
+        }
+        self.push1(Reshape { shape }, &[value])
+    }
+
+    /// The value under the shape of another.
+    ///
+    /// # Errors
+    /// When the number of elements differs.
+    pub fn reshape_as(&mut self, value: ValueId, like: ValueId) -> Result<ValueId> {
+        let shape = self.graph.shape(like).to_vec();
+        self.reshape(value, shape)
+    }
+
+    /// The value broadcast to a shape.
+    ///
+    /// # Errors
+    /// When it does not broadcast.
+    pub fn expand(&mut self, value: ValueId, shape: Vec<usize>) -> Result<ValueId> {
+        if self.graph.shape(value) == shape {
+            return Ok(value);
+        }
+        self.push1(Expand { shape }, &[value])
+    }
+
+    /// Zeros of the type of a value.
+    ///
+    /// # Errors
+    /// Never for a value of this graph.
+    pub fn zeros_like(&mut self, value: ValueId) -> Result<ValueId> {
+        let ty = self.graph.ty(value).clone();
+        self.push1(Fill { ty, value: 0.0 }, &[])
+    }
+
+    /// The adjoint of broadcasting: sums `value` down to the shape of `like`.
+    ///
+    /// # Errors
+    /// When `like` does not broadcast to the value's shape.
+    pub fn sum_to_shape_of(&mut self, value: ValueId, like: ValueId) -> Result<ValueId> {
+        let from = self.graph.shape(value).to_vec();
+        let to = self.graph.shape(like).to_vec();
+        let extra = from.len() - to.len();
+        let axes: Vec<usize> = (0..from.len())
+            .filter(|&k| from[k] != 1 && (k < extra || to[k - extra] == 1))
+            .collect();
+        let summed = if axes.is_empty() {
+            value
+        } else {
+            self.push1(Reduce::sum(axes), &[value])?
+        };
+        self.reshape(summed, to)
+    }
+}
+
+/// Appends the backward pass of `loss` (one element) and returns the gradients of `wrt`; zeros
+/// for a value that the loss does not depend on.
+///
+/// # Errors
+/// When the loss has more than one element, or an operation on the way has no derivative.
+pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Vec<ValueId>> {
+    if graph.ty(loss).len() != 1 || !graph.ty(loss).dtype.is_float() {
+        return Err(Error::Gradient {
+            what: format!("a loss of type {}", graph.ty(loss)),
+            problem: "a loss is one floating-point number; reduce it by sum or mean".to_string(),
+        });
+    }
+    let needed = depends_on(graph, wrt);
+    let mut grads: Vec<Option<ValueId>> = vec![None; graph.values()];
+    let layer: Arc<str> = Arc::from("loss");
+    let seed = Fill {
+        ty: graph.ty(loss).clone(),
+        value: 1.0,
+    };
+    let forward = graph.nodes.len();
+    let seed = graph.make_node(seed.into(), &[], &layer, true)?;
+    grads[loss.index()] = Some(seed.outputs[0]);
+    graph.nodes.push(seed);
+
+    for k in (0..forward).rev() {
+        let node: Node = graph.nodes[k].clone();
+        let of_outputs: Vec<Option<ValueId>> = node.outputs.iter().map(|v| grads[v.index()]).collect();
+        if node.backward
+            || of_outputs.iter().all(Option::is_none)
+            || !node.inputs.iter().any(|v| needed[v.index()])
+        {
+            continue;
+        }
+        let mut b = Backward {
+            wanted: node.inputs.iter().map(|v| needed[v.index()]).collect(),
+            grads: of_outputs,
+            layer: node.layer.clone(),
+            graph: &mut *graph,
+        };
+        let parts = node.op.differentiate(&mut b, &node)?;
+        for (&input, part) in node.inputs.iter().zip(parts) {
+            let (Some(part), true) = (part, needed[input.index()]) else {
+                continue;
+            };
+            let total = match grads[input.index()] {
+                Some(sum) => {
+                    let shape = b.graph.shape(input).to_vec();
+                    b.map(vec![Map::operand(0) + Map::operand(1)], shape, &[sum, part])?[0]
+                }
+                None => part,
+            };
+            grads[input.index()] = Some(total);
+        }
+    }
+    let mut result = vec![];
+    for &value in wrt {
+        result.push(match grads[value.index()] {
+            Some(grad) => grad,
+            None => zeros(graph, graph.ty(value).clone(), &layer)?,
+        });
+    }
+    Ok(result)
+}
+
+fn zeros(graph: &mut Graph, ty: TensorType, layer: &Arc<str>) -> Result<ValueId> {
+    let node = graph.make_node(Fill { ty, value: 0.0 }.into(), &[], layer, true)?;
+    let value = node.outputs[0];
+    graph.nodes.push(node);
+    Ok(value)
+}
+
+/// Which values depend on one of `wrt` through floating-point values.
+fn depends_on(graph: &Graph, wrt: &[ValueId]) -> Vec<bool> {
+    let mut needed = vec![false; graph.values()];
+    for value in wrt {
+        needed[value.index()] = true;
+    }
+    for node in &graph.nodes {
+        if node.inputs.iter().any(|v| needed[v.index()]) {
+            for output in &node.outputs {
+                needed[output.index()] |= graph.ty(*output).dtype.is_float();
+            }
+        }
+    }
+    needed
+}

@@ -1,0 +1,104 @@
+//! Errors of tracing and planning.
+
+use crate::types::{ShapeText, TensorType};
+
+/// What can be wrong with a network or a plan.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// Operands that do not fit an operation.
+    #[error("{operation} in `{layer}`: {problem}\n  given: {given}\n  help: {help}")]
+    Shape {
+        /// The path of the layer, such as `fc.0`.
+        layer: String,
+        /// The operation, such as `matmul`.
+        operation: String,
+        /// What does not fit, with the numbers.
+        problem: String,
+        /// The operands' types.
+        given: String,
+        /// What to do.
+        help: String,
+    },
+    /// A name used twice or not at all.
+    #[error("{kind} `{name}`: {problem}")]
+    Name {
+        /// `input`, `parameter`, `output` or `state`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A tensor that is not of the type that the plan was made for.
+    #[error("`{name}` is {given}, the plan expects {expected}; compile the network for this shape")]
+    Type {
+        /// The input's name.
+        name: String,
+        /// What was given.
+        given: TensorType,
+        /// What the plan was compiled for.
+        expected: TensorType,
+    },
+    /// An expression inside an operation does not compile.
+    #[error("{operation} in `{layer}`: {source}")]
+    Expression {
+        /// The path of the layer.
+        layer: String,
+        /// The operation.
+        operation: String,
+        /// The reason.
+        source: spikelet_expr::CompileError,
+    },
+    /// A gradient that cannot be had.
+    #[error("no gradient of `{what}`: {problem}")]
+    Gradient {
+        /// The value or operation.
+        what: String,
+        /// The reason.
+        problem: String,
+    },
+    /// Something that only a backend can find out.
+    #[error("{backend}: {problem}")]
+    Backend {
+        /// The device.
+        backend: String,
+        /// What happened, and what to do.
+        problem: String,
+    },
+}
+
+/// The result of tracing, planning or running.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation refuses its operands; the layer and the shapes are added by the graph.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub(crate) problem: String,
+    pub(crate) help: String,
+}
+
+impl Refusal {
+    /// A refusal with what does not fit and what to do about it.
+    pub fn new(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
+    pub(crate) fn at(self, layer: &str, operation: &str, given: &[TensorType]) -> Error {
+        let given: Vec<String> = given.iter().map(TensorType::to_string).collect();
+        Error::Shape {
+            layer: layer.to_string(),
+            operation: operation.to_string(),
+            problem: self.problem,
+            given: given.join(" and "),
+            help: self.help,
+        }
+    }
+}
+
+/// A refusal because of two shapes that should be related.
+pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> Refusal {
+    Refusal::new(format!("{what}: {} against {}", ShapeText(a), ShapeText(b)), help)
+}

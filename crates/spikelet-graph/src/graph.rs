@@ -1,0 +1,222 @@
+//! The tensor graph: values, nodes in an order in which they can run, inputs and outputs.
+
+use crate::error::{Error, Result};
+use crate::op::{Op, Operation};
+use crate::types::{DType, TensorType};
+use std::fmt;
+use std::sync::Arc;
+
+/// Names a value of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub(crate) u32);
+
+impl ValueId {
+    /// Its place among the values.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What an input is to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputKind {
+    /// Given with each call: images, labels, learning rate.
+    Data,
+    /// Learnable, lives as long as the model.
+    Parameter,
+    /// Carried from call to call: membrane potentials, running statistics, optimiser moments.
+    State,
+}
+
+/// An input of a graph.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its name, unique among the inputs.
+    pub name: String,
+    /// What it is.
+    pub kind: InputKind,
+    /// Its value.
+    pub value: ValueId,
+}
+
+/// An output of a graph.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Its name, unique among the outputs.
+    pub name: String,
+    /// Its value.
+    pub value: ValueId,
+    /// The input whose place it takes when the program has run, if any.
+    pub updates: Option<ValueId>,
+}
+
+/// One operation applied.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The operation.
+    pub op: Op,
+    /// What it reads.
+    pub inputs: Vec<ValueId>,
+    /// What it makes. Outputs that nobody reads are not computed.
+    pub outputs: Vec<ValueId>,
+    /// The layer that it comes from.
+    pub layer: Arc<str>,
+    /// Whether it belongs to the backward pass.
+    pub backward: bool,
+}
+
+/// A static tensor program.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The nodes; every value is made before it is read.
+    pub nodes: Vec<Node>,
+    /// What is given.
+    pub inputs: Vec<Input>,
+    /// What is wanted.
+    pub outputs: Vec<Output>,
+    types: Vec<TensorType>,
+}
+
+impl Graph {
+    /// The type of a value.
+    pub fn ty(&self, value: ValueId) -> &TensorType {
+        &self.types[value.index()]
+    }
+
+    /// The shape of a value.
+    pub fn shape(&self, value: ValueId) -> &[usize] {
+        &self.ty(value).shape
+    }
+
+    /// How many values there are.
+    pub fn values(&self) -> usize {
+        self.types.len()
+    }
+
+    /// A new value without a maker yet.
+    pub(crate) fn add_value(&mut self, ty: TensorType) -> ValueId {
+        let id = u32::try_from(self.types.len()).expect("a graph has fewer than 2^32 values");
+        self.types.push(ty);
+        ValueId(id)
+    }
+
+    pub(crate) fn set_dtype(&mut self, value: ValueId, dtype: DType) {
+        self.types[value.index()].dtype = dtype;
+    }
+
+    /// Adds an input.
+    ///
+    /// # Errors
+    /// When the name is taken.
+    pub fn add_input(&mut self, name: &str, kind: InputKind, ty: TensorType) -> Result<ValueId> {
+        if self.inputs.iter().any(|i| i.name == name) {
+            return Err(Error::Name {
+                kind: "input",
+                name: name.to_string(),
+                problem: "the name is taken; give each input its own".to_string(),
+            });
+        }
+        let value = self.add_value(ty);
+        self.inputs.push(Input {
+            name: name.to_string(),
+            kind,
+            value,
+        });
+        Ok(value)
+    }
+
+    /// Applies an operation and returns what it makes.
+    ///
+    /// # Errors
+    /// When the operands do not fit; the error names the layer, the operation and the shapes.
+    pub fn push(&mut self, op: impl Into<Op>, inputs: &[ValueId], layer: &Arc<str>) -> Result<Vec<ValueId>> {
+        let node = self.make_node(op.into(), inputs, layer, false)?;
+        let outputs = node.outputs.clone();
+        self.nodes.push(node);
+        Ok(outputs)
+    }
+
+    /// Applies an operation that makes one value.
+    ///
+    /// # Errors
+    /// As [`Graph::push`].
+    pub fn push1(&mut self, op: impl Into<Op>, inputs: &[ValueId], layer: &Arc<str>) -> Result<ValueId> {
+        Ok(self.push(op, inputs, layer)?[0])
+    }
+
+    pub(crate) fn make_node(
+        &mut self,
+        op: Op,
+        inputs: &[ValueId],
+        layer: &Arc<str>,
+        backward: bool,
+    ) -> Result<Node> {
+        let types: Vec<TensorType> = inputs.iter().map(|&v| self.ty(v).clone()).collect();
+        let made = op
+            .infer(&types)
+            .map_err(|refusal| refusal.at(layer, &op.name(), &types))?;
+        let outputs = made.into_iter().map(|ty| self.add_value(ty)).collect();
+        Ok(Node {
+            op,
+            inputs: inputs.to_vec(),
+            outputs,
+            layer: layer.clone(),
+            backward,
+        })
+    }
+
+    /// The index of the node that makes each value; `None` for inputs.
+    pub fn makers(&self) -> Vec<Option<usize>> {
+        let mut makers = vec![None; self.values()];
+        for (k, node) in self.nodes.iter().enumerate() {
+            for value in &node.outputs {
+                makers[value.index()] = Some(k);
+            }
+        }
+        makers
+    }
+
+    /// How often each value is read, outputs of the graph included.
+    pub fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.values()];
+        let reads = self.nodes.iter().flat_map(|n| n.inputs.iter());
+        for value in reads.chain(self.outputs.iter().map(|o| &o.value)) {
+            uses[value.index()] += 1;
+        }
+        uses
+    }
+}
+
+impl fmt::Display for Graph {
+    /// One line a node: `%3 = matmul(%0, %2)  f32[8, 10]  fc.0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for input in &self.inputs {
+            let (id, ty) = (input.value.0, self.ty(input.value));
+            writeln!(f, "%{id} = {:?} `{}`  {ty}", input.kind, input.name)?;
+        }
+        let list = |values: &[ValueId]| -> String {
+            let names: Vec<String> = values.iter().map(|v| format!("%{}", v.0)).collect();
+            names.join(", ")
+        };
+        for node in &self.nodes {
+            let types: Vec<String> = node.outputs.iter().map(|&v| self.ty(v).to_string()).collect();
+            writeln!(
+                f,
+                "{} = {}({})  {}  {}",
+                list(&node.outputs),
+                node.op.describe(),
+                list(&node.inputs),
+                types.join(", "),
+                node.layer
+            )?;
+        }
+        for output in &self.outputs {
+            let (name, id) = (&output.name, output.value.0);
+            match output.updates {
+                Some(input) => writeln!(f, "`{name}`: %{} becomes %{id}", input.0)?,
+                None => writeln!(f, "`{name}` = %{id}")?,
+            }
+        }
+        Ok(())
+    }
+}

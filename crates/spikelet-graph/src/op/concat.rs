@@ -1,0 +1,76 @@
+//! Tensors joined along an axis.
+
+use super::{Operation, Slice};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result, mismatch};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// Joins tensors that agree in all axes but one along that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Concat {
+    /// The axis.
+    pub axis: usize,
+}
+
+impl Operation for Concat {
+    fn name(&self) -> String {
+        "concat".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("concat[{}]", self.axis)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let Some(first) = inputs.first() else {
+            return Err(Refusal::new("nothing to join", "give at least one tensor"));
+        };
+        if self.axis >= first.shape.len() {
+            return Err(Refusal::new(
+                format!("axis {} of a tensor with {} axes", self.axis, first.shape.len()),
+                "axes are counted from 0",
+            ));
+        }
+        let mut shape = first.shape.clone();
+        shape[self.axis] = 0;
+        for input in inputs {
+            let mut other = input.shape.clone();
+            let fits = other.len() == shape.len() && input.dtype == first.dtype && {
+                let length = other[self.axis];
+                other[self.axis] = shape[self.axis];
+                let same = other == shape;
+                shape[self.axis] += length;
+                same
+            };
+            if !fits {
+                return Err(mismatch(
+                    "tensors to join differ",
+                    &first.shape,
+                    &input.shape,
+                    "all axes but the joined one, and the element types, must agree",
+                ));
+            }
+        }
+        Ok(vec![TensorType::new(first.dtype, shape)])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None; node.inputs.len()]);
+        };
+        let mut start = 0;
+        let mut grads = vec![];
+        for (k, &input) in node.inputs.iter().enumerate() {
+            let end = start + b.graph.shape(input)[self.axis];
+            let slice = Slice { axis: self.axis, start, end };
+            grads.push(if b.wanted[k] { Some(b.push1(slice, &[g])?) } else { None });
+            start = end;
+        }
+        Ok(grads)
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

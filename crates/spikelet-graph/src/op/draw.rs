@@ -1,0 +1,93 @@
+//! Random draws from the counter-based generator.
+
+use super::{Operation, elements};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result, mismatch};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, ShapeText, TensorType, broadcast};
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Uniform on (0, 1].
+    Uniform,
+    /// Standard normal.
+    Normal,
+    /// 1 with the probability that the second operand gives, else 0.
+    Bernoulli,
+}
+
+/// Independent draws, the same on every device and for every thread count.
+///
+/// Operand 0 is the generator's state, i64 `[3]`: seed, step, and the number of time steps that
+/// went before. Operand 1, for Bernoulli draws, is the probability, broadcast to the shape.
+/// A draw is numbered by its element in the time step, the time step, the stream and the step:
+/// see `spikelet_random::Stream`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// What is drawn.
+    pub distribution: Distribution,
+    /// Tells the draws of one program apart.
+    pub stream: u32,
+    /// Whether axis 0 is time; otherwise the draw is the same at every time step.
+    pub over_time: bool,
+    /// The result's shape.
+    pub shape: Vec<usize>,
+    /// The result's element type.
+    pub dtype: DType,
+}
+
+impl Operation for Draw {
+    fn name(&self) -> String {
+        match self.distribution {
+            Distribution::Uniform => "uniform",
+            Distribution::Normal => "normal",
+            Distribution::Bernoulli => "bernoulli",
+        }
+        .to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("{}[stream {}]", self.name(), self.stream)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let bernoulli = self.distribution == Distribution::Bernoulli;
+        super::arity(inputs, if bernoulli { 2 } else { 1 })?;
+        if inputs[0] != TensorType::new(DType::I64, [3]) {
+            return Err(Refusal::new(
+                format!("the generator's state is {}", inputs[0]),
+                "pass i64[3]: seed, step, time",
+            ));
+        }
+        if bernoulli && broadcast(&inputs[1].shape, &self.shape).as_deref() != Some(&self.shape) {
+            return Err(mismatch(
+                "probabilities do not broadcast",
+                &inputs[1].shape,
+                &self.shape,
+                "axes must be equal or 1, counted from the last",
+            ));
+        }
+        if self.over_time && self.shape.is_empty() {
+            return Err(Refusal::new(
+                format!("draws over time have a time axis, the shape is {}", ShapeText(&self.shape)),
+                "make the shape [T, ...]",
+            ));
+        }
+        Ok(vec![TensorType::new(self.dtype, self.shape.clone())])
+    }
+
+    /// A Bernoulli draw passes gradients straight through to its probability.
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let mut grads = vec![None; node.inputs.len()];
+        if let (Some(g), Some(&p)) = (b.grads[0], node.inputs.get(1)) {
+            grads[1] = Some(b.sum_to_shape_of(g, p)?);
+        }
+        Ok(grads)
+    }
+
+    fn flops(&self, _: &[TensorType], outputs: &[TensorType]) -> u64 {
+        // Ten rounds of two products and four exclusive ors give four draws.
+        15 * elements(outputs)
+    }
+}

@@ -1,0 +1,48 @@
+//! Broadcasting to a larger shape.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result, mismatch};
+use crate::graph::{Node, ValueId};
+use crate::types::{ShapeText, TensorType, broadcast};
+
+/// Repeats along new and unit axes. Passes keep it virtual wherever the reader can broadcast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expand {
+    /// The new shape.
+    pub shape: Vec<usize>,
+}
+
+impl Operation for Expand {
+    fn name(&self) -> String {
+        "expand".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("expand{}", ShapeText(&self.shape))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        if broadcast(&inputs[0].shape, &self.shape).as_deref() != Some(&self.shape) {
+            return Err(mismatch(
+                "does not broadcast",
+                &inputs[0].shape,
+                &self.shape,
+                "axes must be equal or 1, counted from the last",
+            ));
+        }
+        Ok(vec![TensorType::new(inputs[0].dtype, self.shape.clone())])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        Ok(vec![Some(b.sum_to_shape_of(g, node.inputs[0])?)])
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,39 @@
+//! A constant tensor.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// A tensor with one value everywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fill {
+    /// The tensor's type.
+    pub ty: TensorType,
+    /// The value.
+    pub value: f64,
+}
+
+impl Operation for Fill {
+    fn name(&self) -> String {
+        "fill".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("fill[{}]", self.value)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 0)?;
+        Ok(vec![self.ty.clone()])
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Ok(vec![])
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

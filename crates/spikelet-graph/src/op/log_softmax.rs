@@ -1,0 +1,45 @@
+//! Logarithm of the softmax.
+
+use super::{Map, Operation, Reduce, arity, elements};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// `y = x − max − ln Σ exp(x − max)` along the last axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSoftmax;
+
+impl Operation for LogSoftmax {
+    fn name(&self) -> String {
+        "log_softmax".to_string()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        if !inputs[0].dtype.is_float() || inputs[0].shape.last().is_none_or(|&n| n == 0) {
+            return Err(Refusal::new(
+                "needs floating-point scores with a last axis of at least one class",
+                "reshape the scores to [..., classes]",
+            ));
+        }
+        Ok(vec![inputs[0].clone()])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let y = node.outputs[0];
+        let shape = b.graph.shape(y).to_vec();
+        let last = Reduce::sum(vec![shape.len() - 1]);
+        let total = b.push1(last.clone(), &[g])?;
+        let total = b.reshape(total, last.kept_shape(&shape))?;
+        let expression = Map::operand(0) - Map::operand(1).exp() * Map::operand(2);
+        Ok(vec![Some(b.map(vec![expression], shape, &[g, y, total])?[0])])
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        5 * elements(inputs)
+    }
+}

@@ -1,0 +1,166 @@
+//! A fused elementwise region: expressions over tensors, with broadcasting.
+
+use super::{Operation, elements};
+use crate::backward::Backward;
+use crate::error::{Error, Refusal, Result, mismatch};
+use crate::graph::{Graph, Node, ValueId};
+use crate::types::{TensorType, broadcast};
+use spikelet_expr::{Expr, Program, pull_back};
+use std::sync::Arc;
+
+/// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
+///
+/// In the expressions the operands are the symbols that [`Map::operand`] gives.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// One expression an output.
+    pub expressions: Vec<Expr>,
+    /// The shape of every output, to which the operands broadcast.
+    pub shape: Vec<usize>,
+}
+
+impl Map {
+    /// The symbol of operand `k`.
+    pub fn operand(k: usize) -> Expr {
+        Expr::symbol(Self::operand_name(k))
+    }
+
+    /// The name of the symbol of operand `k`.
+    pub fn operand_name(k: usize) -> String {
+        format!("x{k}")
+    }
+
+    /// The expressions compiled over `operands` operands.
+    ///
+    /// # Errors
+    /// When an expression uses a symbol that is not an operand.
+    pub fn program(&self, operands: usize) -> std::result::Result<Program, spikelet_expr::CompileError> {
+        let names: Vec<String> = (0..operands).map(Self::operand_name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Program::compile(&self.expressions, &[], &names)
+    }
+
+    /// Adds a map over those of `operands` that the expressions use.
+    ///
+    /// # Errors
+    /// When the operands do not broadcast to `shape`.
+    pub fn add(
+        graph: &mut Graph,
+        expressions: Vec<Expr>,
+        shape: Vec<usize>,
+        operands: &[ValueId],
+        layer: &Arc<str>,
+        backward: bool,
+    ) -> Result<Vec<ValueId>> {
+        let (expressions, kept) = prune(expressions, operands.len());
+        let operands: Vec<ValueId> = kept.iter().map(|&k| operands[k]).collect();
+        let node = graph.make_node(Map { expressions, shape }.into(), &operands, layer, backward)?;
+        let outputs = node.outputs.clone();
+        graph.nodes.push(node);
+        Ok(outputs)
+    }
+}
+
+/// Renumbers the operands that are used; one is kept in any case, so that the type is known.
+pub(crate) fn prune(expressions: Vec<Expr>, operands: usize) -> (Vec<Expr>, Vec<usize>) {
+    let mut used: Vec<String> = expressions.iter().flat_map(Expr::symbols).collect();
+    used.sort();
+    used.dedup();
+    let mut kept: Vec<usize> = (0..operands)
+        .filter(|&k| used.contains(&Map::operand_name(k)))
+        .collect();
+    if kept.is_empty() && operands > 0 {
+        kept.push(0);
+    }
+    let rename = |name: &str| -> Option<Expr> {
+        let position = kept.iter().position(|&k| Map::operand_name(k) == name)?;
+        Some(Map::operand(position))
+    };
+    let renamed = expressions.iter().map(|e| e.substitute(&rename)).collect();
+    (renamed, kept)
+}
+
+impl Operation for Map {
+    fn name(&self) -> String {
+        "map".to_string()
+    }
+
+    fn describe(&self) -> String {
+        let texts: Vec<String> = self.expressions.iter().map(Expr::to_string).collect();
+        format!("map[{}]", texts.join("; "))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let Some(first) = inputs.first() else {
+            return Err(Refusal::new("has no operand", "use a fill for constants"));
+        };
+        for input in inputs {
+            if input.dtype != first.dtype || !input.dtype.is_float() {
+                return Err(Refusal::new(
+                    format!("elementwise arithmetic on {} and {}", first.dtype, input.dtype),
+                    "convert the operands to one floating-point type",
+                ));
+            }
+            if broadcast(&input.shape, &self.shape).as_deref() != Some(&self.shape) {
+                return Err(mismatch(
+                    "shapes do not broadcast",
+                    &input.shape,
+                    &self.shape,
+                    "axes must be equal or 1, counted from the last",
+                ));
+            }
+        }
+        let ty = TensorType::new(first.dtype, self.shape.clone());
+        Ok(vec![ty; self.expressions.len()])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let inputs = node.inputs.len();
+        let mut operands = node.inputs.clone();
+        let mut outputs = vec![];
+        for (expression, grad) in self.expressions.iter().zip(b.grads.clone()) {
+            if let Some(grad) = grad {
+                outputs.push((expression.clone(), Map::operand(operands.len())));
+                operands.push(grad);
+            }
+        }
+        let names: Vec<String> = (0..inputs).map(Map::operand_name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let all = pull_back(&outputs, &names);
+        let wanted: Vec<usize> = (0..inputs)
+            .filter(|&k| b.wanted[k] && all[k].as_constant() != Some(0.0))
+            .collect();
+        let mut grads = vec![None; inputs];
+        if wanted.is_empty() {
+            return Ok(grads);
+        }
+        let expressions = wanted.iter().map(|&k| all[k].clone()).collect();
+        let made = b.map(expressions, self.shape.clone(), &operands)?;
+        for (&k, value) in wanted.iter().zip(made) {
+            grads[k] = Some(b.sum_to_shape_of(value, node.inputs[k])?);
+        }
+        Ok(grads)
+    }
+
+    fn writes_all(&self) -> bool {
+        true
+    }
+
+    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
+        let per_element = self.program(inputs.len()).map_or(0, |p| p.operations());
+        per_element as u64 * outputs.first().map_or(0, |t| elements(std::slice::from_ref(t)))
+    }
+}
+
+/// An expression error with its place.
+pub(crate) fn expression_error(
+    layer: &str,
+    operation: &str,
+    source: spikelet_expr::CompileError,
+) -> Error {
+    Error::Expression {
+        layer: layer.to_string(),
+        operation: operation.to_string(),
+        source,
+    }
+}

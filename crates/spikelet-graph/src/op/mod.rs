@@ -1,0 +1,146 @@
+//! The operations of a graph, one file each.
+//!
+//! Every operation states its shape rule, its derivative as graph operations, and its cost.
+//! The same file name on another floor (`spikelet-cpu/src/op/…`) runs it there.
+
+mod concat;
+mod custom;
+mod draw;
+mod expand;
+mod fill;
+mod labels;
+mod log_softmax;
+mod map;
+mod matmul;
+mod permute;
+mod reduce;
+mod reshape;
+mod scan;
+mod scan_grad;
+mod slice;
+
+pub use concat::Concat;
+pub use custom::{Custom, CustomOp, HostTensor, HostTensorMut};
+pub use draw::{Distribution, Draw};
+pub use expand::Expand;
+pub use fill::Fill;
+pub use labels::{ArgMax, Equal, OneHot};
+pub use log_softmax::LogSoftmax;
+pub use map::Map;
+pub use matmul::MatMul;
+pub use permute::Permute;
+pub use reduce::{Reduce, Reduction};
+pub use reshape::Reshape;
+pub use scan::{Recurrence, Scan, StepOutput};
+pub use scan_grad::ScanGrad;
+pub use slice::Slice;
+
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// What the graph needs to know of an operation.
+pub trait Operation {
+    /// Its name, as in error messages.
+    fn name(&self) -> String;
+
+    /// Its name with what sets it apart, as in a printed graph.
+    fn describe(&self) -> String {
+        self.name()
+    }
+
+    /// The types of its outputs.
+    ///
+    /// # Errors
+    /// When the operands do not fit.
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
+
+    /// Builds the gradients of its inputs from those of its outputs; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the operation has no derivative.
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>>;
+
+    /// Floating-point operations.
+    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
+
+    /// Whether the output is the input's memory under another shape.
+    fn is_view(&self) -> bool {
+        false
+    }
+
+    /// Whether all outputs are written, even those that nobody reads.
+    fn writes_all(&self) -> bool {
+        false
+    }
+}
+
+macro_rules! operations {
+    ($($name:ident),* $(,)?) => {
+        /// An operation of a graph.
+        #[derive(Clone, Debug)]
+        pub enum Op {
+            $(#[doc = concat!("See [`", stringify!($name), "`].")] $name($name),)*
+        }
+        $(impl From<$name> for Op {
+            fn from(op: $name) -> Op { Op::$name(op) }
+        })*
+        impl Op {
+            fn operation(&self) -> &dyn Operation {
+                match self { $(Op::$name(op) => op,)* }
+            }
+        }
+    };
+}
+
+operations! {
+    ArgMax, Concat, Custom, Draw, Equal, Expand, Fill, LogSoftmax, Map, MatMul, OneHot, Permute,
+    Reduce, Reshape, Scan, ScanGrad, Slice,
+}
+
+impl Operation for Op {
+    fn name(&self) -> String {
+        self.operation().name()
+    }
+
+    fn describe(&self) -> String {
+        self.operation().describe()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        self.operation().infer(inputs)
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        self.operation().differentiate(b, node)
+    }
+
+    fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
+        self.operation().flops(inputs, outputs)
+    }
+
+    fn is_view(&self) -> bool {
+        self.operation().is_view()
+    }
+
+    fn writes_all(&self) -> bool {
+        self.operation().writes_all()
+    }
+}
+
+/// The elements of all types together.
+pub(crate) fn elements(types: &[TensorType]) -> u64 {
+    types.iter().map(|t| t.len() as u64).sum()
+}
+
+/// Checks that an operation has the number of operands it needs.
+pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Result<(), Refusal> {
+    if inputs.len() == expected {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("takes {expected} operands, {} were given", inputs.len()),
+        "pass exactly the operands that the operation names",
+    ))
+}

@@ -1,0 +1,57 @@
+//! Axes in another order.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{ShapeText, TensorType};
+
+/// Output axis `k` is input axis `order[k]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permute {
+    /// The input axis for each output axis.
+    pub order: Vec<usize>,
+}
+
+impl Operation for Permute {
+    fn name(&self) -> String {
+        "permute".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("permute{}", ShapeText(&self.order))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        let mut sorted = self.order.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..inputs[0].shape.len()) {
+            return Err(Refusal::new(
+                format!(
+                    "order {} of a tensor with {} axes",
+                    ShapeText(&self.order),
+                    inputs[0].shape.len()
+                ),
+                "name each axis exactly once, counted from 0",
+            ));
+        }
+        let shape: Vec<usize> = self.order.iter().map(|&k| inputs[0].shape[k]).collect();
+        Ok(vec![TensorType::new(inputs[0].dtype, shape)])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let mut order = vec![0; self.order.len()];
+        for (to, &from) in self.order.iter().enumerate() {
+            order[from] = to;
+        }
+        Ok(vec![Some(b.push1(Permute { order }, &[g])?)])
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,107 @@
+//! Sums and maxima over axes.
+
+use super::{Map, Operation, arity, elements};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, ShapeText, TensorType};
+
+/// What a reduction computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// The sum.
+    Sum,
+    /// The largest element; equal ones share the gradient.
+    Max,
+}
+
+/// Reduces over `axes`, which are dropped from the shape.
+///
+/// The order of summation is fixed: it does not depend on threads or devices' load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reduce {
+    /// Sum or maximum.
+    pub reduction: Reduction,
+    /// The axes, ascending.
+    pub axes: Vec<usize>,
+}
+
+impl Reduce {
+    /// A sum over axes.
+    pub fn sum(axes: impl Into<Vec<usize>>) -> Self {
+        Self {
+            reduction: Reduction::Sum,
+            axes: axes.into(),
+        }
+    }
+
+    /// The shape with the reduced axes kept as 1.
+    pub fn kept_shape(&self, shape: &[usize]) -> Vec<usize> {
+        let keep = |(k, &n): (usize, &usize)| if self.axes.contains(&k) { 1 } else { n };
+        shape.iter().enumerate().map(keep).collect()
+    }
+}
+
+impl Operation for Reduce {
+    fn name(&self) -> String {
+        match self.reduction {
+            Reduction::Sum => "sum".to_string(),
+            Reduction::Max => "max".to_string(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("{}{}", self.name(), ShapeText(&self.axes))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        let x = &inputs[0];
+        let ascending = self.axes.windows(2).all(|w| w[0] < w[1]);
+        if !ascending || self.axes.last().is_some_and(|&k| k >= x.shape.len()) {
+            return Err(Refusal::new(
+                format!("axes {} of a tensor with {} axes", ShapeText(&self.axes), x.shape.len()),
+                "name each axis once, in ascending order, counted from 0",
+            ));
+        }
+        if self.reduction == Reduction::Max && self.axes.iter().any(|&k| x.shape[k] == 0) {
+            return Err(Refusal::new("maximum over an empty axis", "give it at least one element"));
+        }
+        if x.dtype == DType::I64 {
+            return Err(Refusal::new("reduces integers", "convert to a floating-point type"));
+        }
+        let shape: Vec<usize> = (0..x.shape.len())
+            .filter(|k| !self.axes.contains(k))
+            .map(|k| x.shape[k])
+            .collect();
+        let dtype = if x.dtype == DType::Bits { DType::F32 } else { x.dtype };
+        Ok(vec![TensorType::new(dtype, shape)])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let x = node.inputs[0];
+        let shape = b.graph.shape(x).to_vec();
+        let kept = self.kept_shape(&shape);
+        let g = b.reshape(g, kept.clone())?;
+        let grad = match self.reduction {
+            Reduction::Sum => b.expand(g, shape)?,
+            Reduction::Max => {
+                let y = b.reshape(node.outputs[0], kept)?;
+                let (x0, x1) = (Map::operand(0), Map::operand(1));
+                let hit = b.map(vec![x0.equals(x1)], shape.clone(), &[x, y])?[0];
+                let count = b.push1(Reduce::sum(self.axes.clone()), &[hit])?;
+                let count = b.reshape(count, self.kept_shape(&shape))?;
+                let share = Map::operand(0) * (Map::operand(1) / Map::operand(2));
+                b.map(vec![share], shape, &[hit, g, count])?[0]
+            }
+        };
+        Ok(vec![Some(grad)])
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs)
+    }
+}

@@ -1,0 +1,271 @@
+//! The neuron scan: a recurrence over time, one independent element each.
+
+use super::{Operation, ScanGrad, map::expression_error};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result, mismatch};
+use crate::graph::{Node, ValueId};
+use crate::types::{TensorType, broadcast};
+use spikelet_expr::{CompileError, Expr, Program, pull_back};
+use std::sync::Arc;
+
+/// One output of a recurrence's step.
+#[derive(Clone, Debug)]
+pub struct StepOutput {
+    /// Its name, such as `s`.
+    pub name: String,
+    /// What it is.
+    pub value: Expr,
+    /// Whether it is 0 or 1, so that one bit can hold it.
+    pub binary: bool,
+}
+
+/// A step in time, written once: what comes out and what the states become.
+///
+/// ```
+/// use spikelet_expr::Expr;
+/// use spikelet_graph::op::Recurrence;
+/// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
+/// let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
+/// assert_eq!(sum.step_gradients()[0].to_string(), "d_y + d_v");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recurrence {
+    /// Its name in plans and kernels, such as `lif`.
+    pub name: String,
+    /// Symbols of the sequences that it reads.
+    pub inputs: Vec<String>,
+    /// Symbols of its states.
+    pub states: Vec<String>,
+    /// Symbols of its parameters, which do not change over time.
+    pub params: Vec<String>,
+    /// What comes out of each step.
+    pub outputs: Vec<StepOutput>,
+    /// What each state becomes.
+    pub next: Vec<Expr>,
+}
+
+impl Recurrence {
+    /// A recurrence over the named sequences and states, without outputs yet.
+    pub fn new<'a>(
+        name: &str,
+        inputs: impl IntoIterator<Item = &'a str>,
+        states: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let owned = |names: &mut dyn Iterator<Item = &'a str>| names.map(String::from).collect();
+        Self {
+            name: name.to_string(),
+            inputs: owned(&mut inputs.into_iter()),
+            states: owned(&mut states.into_iter()),
+            params: vec![],
+            outputs: vec![],
+            next: vec![],
+        }
+    }
+
+    /// Adds an output of each step.
+    pub fn output(mut self, name: &str, value: Expr, binary: bool) -> Self {
+        let name = name.to_string();
+        self.outputs.push(StepOutput { name, value, binary });
+        self
+    }
+
+    /// Says what the states become.
+    pub fn next(mut self, next: Vec<Expr>) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Names the parameters.
+    pub fn params<'a>(mut self, params: impl IntoIterator<Item = &'a str>) -> Self {
+        self.params = params.into_iter().map(String::from).collect();
+        self
+    }
+
+    /// The symbol of dL/d`name` in the derived step.
+    pub fn grad_name(name: &str) -> String {
+        format!("d_{name}")
+    }
+
+    /// One step of the multi-step forward pass (FPTT): held parameters; inputs then states; the
+    /// chosen outputs then the next states.
+    ///
+    /// # Errors
+    /// When an expression uses a symbol that the recurrence does not name.
+    pub fn forward_program(&self, outputs: &[bool]) -> std::result::Result<Program, CompileError> {
+        let chosen = self.outputs.iter().zip(outputs).filter(|(_, want)| **want);
+        let mut values: Vec<Expr> = chosen.map(|(o, _)| o.value.clone()).collect();
+        values.extend(self.next.iter().cloned());
+        let step: Vec<&str> = self.inputs.iter().chain(&self.states).map(String::as_str).collect();
+        Program::compile(&values, &names(&self.params), &step)
+    }
+
+    /// dL/d(input, state before, parameter) of one step, given the adjoints of its outputs and
+    /// next states as the symbols of [`Recurrence::grad_name`].
+    pub fn step_gradients(&self) -> Vec<Expr> {
+        let adjoint = |name: &str| Expr::symbol(Self::grad_name(name));
+        let outputs = self.outputs.iter().map(|o| (o.value.clone(), adjoint(&o.name)));
+        let next = self.next.iter().zip(&self.states);
+        let pairs: Vec<(Expr, Expr)> = outputs
+            .chain(next.map(|(value, name)| (value.clone(), adjoint(name))))
+            .collect();
+        let wrt: Vec<&str> = [&self.inputs, &self.states, &self.params]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        pull_back(&pairs, &wrt)
+    }
+
+    /// One step of the multi-step backward pass (BPTT): held parameters; inputs, states before
+    /// the step, adjoints of the present outputs, adjoints of the states after it; gradients of
+    /// the wanted inputs, of all states, of the wanted parameters.
+    ///
+    /// # Errors
+    /// As [`Recurrence::forward_program`].
+    pub fn backward_program(
+        &self,
+        present: &[bool],
+        wanted_inputs: &[bool],
+        wanted_params: &[bool],
+    ) -> std::result::Result<Program, CompileError> {
+        let absent: Vec<String> = self
+            .outputs
+            .iter()
+            .zip(present)
+            .filter(|(_, here)| !**here)
+            .map(|(o, _)| Self::grad_name(&o.name))
+            .collect();
+        let without = |name: &str| absent.iter().any(|a| a == name).then(|| Expr::constant(0.0));
+        let all: Vec<Expr> = self
+            .step_gradients()
+            .iter()
+            .map(|e| e.substitute(&without))
+            .collect();
+        let (inputs, rest) = all.split_at(self.inputs.len());
+        let (states, params) = rest.split_at(self.states.len());
+        let pick = |exprs: &[Expr], wanted: &[bool]| -> Vec<Expr> {
+            let chosen = exprs.iter().zip(wanted).filter(|(_, want)| **want);
+            chosen.map(|(e, _)| e.clone()).collect()
+        };
+        let values = [pick(inputs, wanted_inputs), states.to_vec(), pick(params, wanted_params)].concat();
+        let mut step: Vec<String> = [self.inputs.clone(), self.states.clone()].concat();
+        let here = self.outputs.iter().zip(present).filter(|(_, here)| **here);
+        step.extend(here.map(|(o, _)| Self::grad_name(&o.name)));
+        step.extend(self.states.iter().map(|s| Self::grad_name(s)));
+        Program::compile(&values, &names(&self.params), &names(&step))
+    }
+}
+
+fn names(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
+}
+
+/// Runs a [`Recurrence`] over axis 0.
+///
+/// Operands: the sequences `[T, …]` (or `[1, …]` for one that is constant over time), the
+/// initial states and the parameters, both broadcast to `[…]`. Results: the output sequences
+/// `[T, …]`, the last states `[…]`, the state sequences `[T, …]` (each state after each step).
+/// What nobody reads is not computed.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The step.
+    pub recurrence: Arc<Recurrence>,
+    /// The number of steps.
+    pub time_steps: usize,
+}
+
+impl Scan {
+    /// The shape of one time step.
+    pub fn step_shape(inputs: &[TensorType]) -> &[usize] {
+        &inputs[0].shape[1..]
+    }
+}
+
+impl Operation for Scan {
+    fn name(&self) -> String {
+        self.recurrence.name.clone()
+    }
+
+    fn describe(&self) -> String {
+        format!("scan[{}, T={}]", self.recurrence.name, self.time_steps)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let r = &self.recurrence;
+        super::arity(inputs, r.inputs.len() + r.states.len() + r.params.len())?;
+        let first = &inputs[0];
+        if !first.dtype.is_float() || inputs.iter().any(|t| t.dtype != first.dtype) {
+            return Err(Refusal::new(
+                "sequences, states and parameters differ in element type",
+                "use one floating-point type",
+            ));
+        }
+        if first.shape.len() < 2 {
+            return Err(Refusal::new(
+                "a sequence has a time axis and at least one more",
+                "make the input [T, N, ...]",
+            ));
+        }
+        let step = &first.shape[1..];
+        for x in &inputs[..r.inputs.len()] {
+            let time = x.shape.first().copied().unwrap_or(0);
+            if (time != 1 && time != self.time_steps) || x.shape[1..] != *step {
+                let mut expected = vec![self.time_steps];
+                expected.extend(step);
+                return Err(mismatch("sequences differ", &x.shape, &expected, "make all sequences [T, N, ...]"));
+            }
+        }
+        for other in &inputs[r.inputs.len()..] {
+            if broadcast(&other.shape, step).as_deref() != Some(step) {
+                return Err(mismatch(
+                    "a state or parameter does not broadcast to one time step",
+                    &other.shape,
+                    step,
+                    "axes must be equal or 1, counted from the last",
+                ));
+            }
+        }
+        let last = TensorType::new(first.dtype, step);
+        let mut whole = vec![self.time_steps];
+        whole.extend(step);
+        let whole = TensorType::new(first.dtype, whole);
+        let mut made = vec![whole.clone(); r.outputs.len()];
+        made.extend(vec![last; r.states.len()]);
+        made.extend(vec![whole; r.states.len()]);
+        Ok(made)
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let r = &self.recurrence;
+        r.forward_program(&vec![true; r.outputs.len()])
+            .map_err(|source| expression_error(&node.layer, &self.name(), source))?;
+        let present: Vec<bool> = b.grads.iter().map(Option::is_some).collect();
+        if !present.contains(&true) {
+            return Ok(vec![None; node.inputs.len()]);
+        }
+        let mut operands = node.inputs.clone();
+        operands.extend(b.grads.iter().flatten());
+        let op = ScanGrad {
+            recurrence: r.clone(),
+            time_steps: self.time_steps,
+            present,
+        };
+        let made = b.push(op, &operands)?;
+        let mut grads = vec![];
+        for (k, &value) in made.iter().enumerate() {
+            grads.push(if b.wanted[k] {
+                Some(b.sum_to_shape_of(value, node.inputs[k])?)
+            } else {
+                None
+            });
+        }
+        Ok(grads)
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        let r = &self.recurrence;
+        let program = r.forward_program(&vec![true; r.outputs.len()]);
+        let elements: usize = Self::step_shape(inputs).iter().product();
+        program.map_or(0, |p| p.operations()) as u64 * (self.time_steps * elements) as u64
+    }
+}

@@ -1,0 +1,74 @@
+//! The derived backward pass of a neuron scan (BPTT).
+
+use super::{Operation, Recurrence, Scan};
+use crate::backward::Backward;
+use crate::error::{Error, Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// Recomputes the states from the inputs and runs the derived step backwards in time.
+///
+/// Operands: those of the [`Scan`], then the present gradients of its results. Results: the
+/// gradients of the sequences (summed over time for one that is constant over time), of the
+/// initial states and of the parameters, the last two with the full shape of a time step.
+#[derive(Clone, Debug)]
+pub struct ScanGrad {
+    /// The step that is derived.
+    pub recurrence: Arc<Recurrence>,
+    /// The number of steps.
+    pub time_steps: usize,
+    /// Which of the scan's results have a gradient: outputs, last states, state sequences.
+    pub present: Vec<bool>,
+}
+
+impl ScanGrad {
+    /// The operand that holds the gradient of the scan's result `k`, if it is present.
+    pub fn grad_operand(&self, k: usize) -> Option<usize> {
+        let r = &self.recurrence;
+        let before = self.present[..k].iter().filter(|p| **p).count();
+        self.present[k].then_some(r.inputs.len() + r.states.len() + r.params.len() + before)
+    }
+}
+
+impl Operation for ScanGrad {
+    fn name(&self) -> String {
+        format!("{}_grad", self.recurrence.name)
+    }
+
+    fn describe(&self) -> String {
+        format!("scan_grad[{}, T={}]", self.recurrence.name, self.time_steps)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let r = &self.recurrence;
+        let own = r.inputs.len() + r.states.len() + r.params.len();
+        let present = self.present.iter().filter(|p| **p).count();
+        super::arity(inputs, own + present)?;
+        let step = Scan::step_shape(inputs).to_vec();
+        let full = TensorType::new(inputs[0].dtype, step);
+        let mut made = inputs[..r.inputs.len()].to_vec();
+        made.extend(vec![full; own - r.inputs.len()]);
+        Ok(made)
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Err(Error::Gradient {
+            what: self.name(),
+            problem: "second derivatives through a neuron are not built".to_string(),
+        })
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        let r = &self.recurrence;
+        let forward = r.forward_program(&vec![false; r.outputs.len()]);
+        let backward = r.backward_program(
+            &self.present[..r.outputs.len()],
+            &vec![true; r.inputs.len()],
+            &vec![true; r.params.len()],
+        );
+        let operations = forward.map_or(0, |p| p.operations()) + backward.map_or(0, |p| p.operations());
+        let elements: usize = Scan::step_shape(inputs).iter().product();
+        operations as u64 * (self.time_steps * elements) as u64
+    }
+}

@@ -1,0 +1,111 @@
+//! Joins elementwise operations that feed each other.
+//!
+//! ```text
+//! %2 = map[x0 + x1](%0, %1)
+//! %3 = map[exp(x0)](%2)            →     %3 = map[exp(x0 + x1)](%0, %1)
+//! ```
+//!
+//! A map is taken into its reader when nobody else reads it and both have one shape; a fill
+//! becomes a constant of its reader; a repetition is read at its source, since maps broadcast.
+//! Allowed because the joined expression does the same operations in the same order.
+
+use super::Report;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{Map, Op};
+use spikelet_expr::Expr;
+use std::collections::HashMap;
+
+/// An operand list longer than this is not joined further: each takes a register.
+const MOST_OPERANDS: usize = 24;
+
+/// Joins maps.
+pub fn run(graph: &mut Graph) -> Report {
+    let uses = graph.uses();
+    let mut makers: HashMap<ValueId, Node> = HashMap::new();
+    let mut joined = vec![];
+    let mut changes = 0;
+    let mut nodes = std::mem::take(&mut graph.nodes);
+    for node in &mut nodes {
+        if matches!(node.op, Op::Map(_)) {
+            changes += absorb(graph, node, &makers, &uses, &mut joined);
+        }
+        if matches!(node.op, Op::Map(_) | Op::Fill(_) | Op::Expand(_)) && node.outputs.len() == 1 {
+            makers.insert(node.outputs[0], node.clone());
+        }
+    }
+    nodes.retain(|node| !node.outputs.iter().all(|v| joined.contains(v)));
+    graph.nodes = nodes;
+    super::dead_code::run(graph);
+    Report {
+        pass: "elementwise fusion",
+        changes,
+        summary: format!("{changes} elementwise operations joined with their readers"),
+    }
+}
+
+fn absorb(
+    graph: &Graph,
+    node: &mut Node,
+    makers: &HashMap<ValueId, Node>,
+    uses: &[usize],
+    joined: &mut Vec<ValueId>,
+) -> usize {
+    let Op::Map(map) = &node.op else { return 0 };
+    let shape = map.shape.clone();
+    let mut operands: Vec<ValueId> = vec![];
+    let mut replacements: Vec<Expr> = vec![];
+    let mut changes = 0;
+    for &input in &node.inputs {
+        let expression = match makers.get(&input) {
+            Some(maker) => match &maker.op {
+                Op::Fill(fill) => {
+                    changes += 1;
+                    Expr::constant(fill.value)
+                }
+                Op::Expand(_) => {
+                    changes += 1;
+                    place(&mut operands, maker.inputs[0])
+                }
+                Op::Map(inner)
+                    if uses[input.index()] == 1
+                        && inner.shape == shape
+                        && node.inputs.len() + maker.inputs.len() <= MOST_OPERANDS =>
+                {
+                    changes += 1;
+                    joined.push(input);
+                    let inner_operands: Vec<Expr> =
+                        maker.inputs.iter().map(|&v| place(&mut operands, v)).collect();
+                    inner.expressions[0].substitute(&renamer(&inner_operands))
+                }
+                _ => place(&mut operands, input),
+            },
+            None => place(&mut operands, input),
+        };
+        replacements.push(expression);
+    }
+    // The result's type comes from an operand: a map of constants alone stays as it was.
+    if changes == 0 || operands.is_empty() || operands.iter().any(|v| !graph.ty(*v).dtype.is_float()) {
+        joined.retain(|v| !node.inputs.contains(v));
+        return 0;
+    }
+    let rename = renamer(&replacements);
+    let expressions: Vec<Expr> = map.expressions.iter().map(|e| e.substitute(&rename)).collect();
+    node.op = Map { expressions, shape }.into();
+    node.inputs = operands;
+    changes
+}
+
+fn place(operands: &mut Vec<ValueId>, value: ValueId) -> Expr {
+    let k = operands.iter().position(|v| *v == value).unwrap_or_else(|| {
+        operands.push(value);
+        operands.len() - 1
+    });
+    Map::operand(k)
+}
+
+fn renamer(replacements: &[Expr]) -> impl Fn(&str) -> Option<Expr> {
+    move |name: &str| {
+        let k = (0..replacements.len()).find(|&k| Map::operand_name(k) == name)?;
+        Some(replacements[k].clone())
+    }
+}

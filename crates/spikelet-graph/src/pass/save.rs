@@ -1,0 +1,91 @@
+//! Decides what the backward pass keeps of the forward pass and what it makes again.
+//!
+//! ```text
+//! %2 = map[x0 · x0](%1)          forward          %2 = map[x0 · x0](%1)     forward
+//! …                                        →      …
+//! %9 = map[x0 · x1](%2, %8)      backward         %9' = map[x0 · x0](%1)    backward
+//!                                                 %9 = map[x0 · x1](%9', %8)
+//! ```
+//!
+//! A short elementwise result whose operands are kept anyway, a fill or a repetition is made
+//! again next to its reader instead of living through the whole backward pass. (A neuron scan
+//! keeps nothing at all: its backward pass recomputes the potentials from its input.) Allowed
+//! because the same operations on the same operands give the same bits.
+
+use super::Report;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::Op;
+use std::collections::{BTreeSet, HashMap};
+
+/// At most this many scalar operations are repeated to save a tensor.
+const CHEAP: usize = 4;
+
+/// Makes cheap values again in the backward pass.
+pub fn run(graph: &mut Graph) -> Report {
+    let makers = graph.makers();
+    let mut forward_needs: BTreeSet<ValueId> = BTreeSet::new();
+    for node in graph.nodes.iter().filter(|n| n.backward) {
+        forward_needs.extend(&node.inputs);
+    }
+    let is_forward = |v: &ValueId| makers[v.index()].is_some_and(|k| !graph.nodes[k].backward);
+    let saved: BTreeSet<ValueId> = forward_needs.into_iter().filter(is_forward).collect();
+
+    let mut again: HashMap<ValueId, Node> = HashMap::new();
+    for &value in &saved {
+        let Some(maker) = makers[value.index()] else { continue };
+        let node = &graph.nodes[maker];
+        let kept_anyway = node
+            .inputs
+            .iter()
+            .all(|v| makers[v.index()].is_none() || saved.contains(v));
+        let cheap = match &node.op {
+            Op::Fill(_) | Op::Expand(_) => true,
+            Op::Map(map) => {
+                map.expressions.len() == 1
+                    && map.program(node.inputs.len()).is_ok_and(|p| p.operations() <= CHEAP)
+            }
+            _ => false,
+        };
+        if cheap && kept_anyway {
+            again.insert(value, node.clone());
+        }
+    }
+
+    let mut nodes = vec![];
+    let mut copies: HashMap<ValueId, ValueId> = HashMap::new();
+    for mut node in std::mem::take(&mut graph.nodes) {
+        if node.backward {
+            for value in &mut node.inputs {
+                let Some(original) = again.get(value) else { continue };
+                let copy = match copies.get(value) {
+                    Some(copy) => *copy,
+                    None => {
+                        let ty = graph.ty(*value).clone();
+                        let copy = graph.add_value(ty);
+                        nodes.push(Node {
+                            outputs: vec![copy],
+                            backward: true,
+                            ..original.clone()
+                        });
+                        copies.insert(*value, copy);
+                        copy
+                    }
+                };
+                *value = copy;
+            }
+        }
+        nodes.push(node);
+    }
+    graph.nodes = nodes;
+    let kept = saved.iter().filter(|v| !again.contains_key(v));
+    let bytes: usize = kept.map(|v| graph.ty(*v).bytes()).sum();
+    Report {
+        pass: "saved for the backward pass",
+        changes: copies.len(),
+        summary: format!(
+            "{} tensors ({bytes} bytes) kept, {} made again",
+            saved.len() - again.len(),
+            copies.len()
+        ),
+    }
+}

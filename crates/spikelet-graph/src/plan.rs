@@ -1,0 +1,146 @@
+//! A graph laid out for a device: kernels in order, and where every value lives.
+
+mod arena;
+mod print;
+
+pub use arena::Allocation;
+
+use crate::backend::Target;
+use crate::graph::{Graph, ValueId};
+use crate::op::Operation;
+use crate::pass::{self, Report};
+use crate::types::TensorType;
+
+/// Where a value lives while the plan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// At this byte of the arena.
+    Arena(usize),
+    /// In the buffer of input `k`.
+    Input(usize),
+    /// In the buffer of output `k`.
+    Output(usize),
+    /// Nowhere: nobody reads it.
+    Unused,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The node that it runs.
+    pub node: usize,
+    /// Where its operands live.
+    pub reads: Vec<Place>,
+    /// Where its results live.
+    pub writes: Vec<Place>,
+    /// Its scratch memory: offset in the arena and bytes.
+    pub workspace: Option<(usize, usize)>,
+    /// Floating-point operations.
+    pub flops: u64,
+    /// Bytes that it must move: each operand read once, each result written once.
+    pub bytes: u64,
+}
+
+/// A graph ready for a device.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The graph after all passes.
+    pub graph: Graph,
+    /// What runs, in order.
+    pub kernels: Vec<Kernel>,
+    /// Results that are copied to a buffer at the end, since they cannot be made there.
+    pub copies: Vec<(Place, Place, TensorType)>,
+    /// Everything that lives in the arena.
+    pub allocations: Vec<Allocation>,
+    /// The size of the arena in bytes: the peak of what the run needs beside the buffers.
+    pub arena_bytes: usize,
+    /// What the passes did.
+    pub reports: Vec<Report>,
+    places: Vec<Place>,
+}
+
+impl Plan {
+    /// Runs the passes over `graph` and lays it out for `target`.
+    pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
+        let reports = pass::run_all(&mut graph, target);
+        let layout = arena::lay_out(&graph, target);
+        let places = layout.places;
+        let place = |v: &ValueId| places[v.index()];
+        let types = |values: &[ValueId]| -> Vec<TensorType> {
+            values.iter().map(|v| graph.ty(*v).clone()).collect()
+        };
+        let mut kernels = vec![];
+        for (k, node) in graph.nodes.iter().enumerate() {
+            if node.op.is_view() {
+                continue;
+            }
+            let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
+            let written = node.outputs.iter().filter(|v| place(v) != Place::Unused);
+            let moved: usize = written
+                .chain(&node.inputs)
+                .map(|v| graph.ty(*v).bytes())
+                .sum();
+            kernels.push(Kernel {
+                node: k,
+                reads: node.inputs.iter().map(place).collect(),
+                writes: node.outputs.iter().map(place).collect(),
+                workspace: layout.workspaces[k],
+                flops: node.op.flops(&inputs, &outputs),
+                bytes: moved as u64,
+            });
+        }
+        let copies = graph
+            .outputs
+            .iter()
+            .enumerate()
+            .filter_map(|(k, output)| {
+                let to = match output.updates {
+                    Some(input) => place(&input),
+                    None => Place::Output(k),
+                };
+                let from = place(&output.value);
+                (from != to).then(|| (from, to, graph.ty(output.value).clone()))
+            })
+            .collect();
+        Plan {
+            kernels,
+            copies,
+            allocations: layout.allocations,
+            arena_bytes: layout.bytes,
+            reports,
+            places,
+            graph,
+        }
+    }
+
+    /// Where a value lives.
+    pub fn place(&self, value: ValueId) -> Place {
+        self.places[value.index()]
+    }
+
+    /// Bytes of the buffers that the plan is bound to: parameters, states, inputs, outputs.
+    pub fn buffer_bytes(&self) -> usize {
+        let inputs = self.graph.inputs.iter().map(|i| i.value);
+        let fresh = self.graph.outputs.iter().filter(|o| o.updates.is_none());
+        inputs
+            .chain(fresh.map(|o| o.value))
+            .map(|v| self.graph.ty(v).bytes())
+            .sum()
+    }
+
+    /// Arena and buffers together, in bytes.
+    pub fn peak_bytes(&self) -> usize {
+        self.arena_bytes + self.buffer_bytes()
+    }
+
+    /// Floating-point operations of one run.
+    pub fn flops(&self) -> u64 {
+        self.kernels.iter().map(|k| k.flops).sum()
+    }
+
+    /// Checks that no two allocations that live at the same time overlap, and that all lie in
+    /// the arena. True for every plan that [`Plan::new`] makes; executors rely on it.
+    pub fn is_sound(&self) -> bool {
+        arena::is_sound(&self.allocations, self.arena_bytes)
+    }
+}

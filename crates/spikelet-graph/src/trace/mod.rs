@@ -1,0 +1,281 @@
+//! Tracing: ordinary Rust code that calls layers builds a static graph.
+//!
+//! Shapes are known while tracing. The first operation whose operands do not fit is remembered
+//! with its layer and shapes; what is computed from it is ignored, and the error comes out at
+//! the next [`Tracer::check`] (every layer container calls it) or at [`Tracer::finish`]. So
+//! arithmetic on [`Var`] needs no `?`.
+
+mod operators;
+mod var;
+
+pub use var::Var;
+
+use crate::backward;
+use crate::error::{Error, Result};
+use crate::graph::{Graph, InputKind, Output, ValueId};
+use crate::op::Op;
+use crate::types::{DType, TensorType};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub(crate) struct State {
+    graph: Graph,
+    path: Vec<String>,
+    error: Option<Error>,
+    streams: u32,
+    float: DType,
+}
+
+/// Builds a graph. Cheap to clone; all clones build the same one.
+///
+/// ```
+/// use spikelet_graph::{DType, Tracer};
+/// let tracer = Tracer::new(DType::F32);
+/// let x = tracer.input("x", DType::F32, [8, 3]);
+/// let w = tracer.parameter("w", [2, 3]);
+/// let loss = x.linear(&w).square().mean_all();
+/// let dw = tracer.gradients(&loss, &[&w]).remove(0);
+/// tracer.output("dw", &dw);
+/// assert_eq!(dw.shape(), [2, 3]);
+/// let graph = tracer.finish()?;
+/// assert_eq!(graph.outputs.len(), 1);
+/// # Ok::<(), spikelet_graph::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tracer {
+    pub(crate) state: Rc<RefCell<State>>,
+}
+
+impl Tracer {
+    /// An empty graph whose parameters and states have this floating-point type.
+    pub fn new(float: DType) -> Self {
+        let state = State {
+            graph: Graph::default(),
+            path: vec![],
+            error: None,
+            streams: 0,
+            float,
+        };
+        Self {
+            state: Rc::new(RefCell::new(state)),
+        }
+    }
+
+    /// The floating-point type of parameters and states.
+    pub fn float(&self) -> DType {
+        self.state.borrow().float
+    }
+
+    /// Runs `inside` with `name` added to the path of layers.
+    pub fn scope<T>(&self, name: &str, inside: impl FnOnce() -> T) -> T {
+        self.state.borrow_mut().path.push(name.to_string());
+        let result = inside();
+        self.state.borrow_mut().path.pop();
+        result
+    }
+
+    /// The path of the present layer, such as `fc.0`.
+    pub fn path(&self) -> String {
+        self.state.borrow().path.join(".")
+    }
+
+    /// The path of something in the present layer: `fc.0.weight`.
+    pub fn path_of(&self, name: &str) -> String {
+        let state = self.state.borrow();
+        let mut path = state.path.clone();
+        path.push(name.to_string());
+        path.join(".")
+    }
+
+    /// Something that is given with each call.
+    pub fn input(&self, name: &str, dtype: DType, shape: impl Into<Vec<usize>>) -> Var {
+        self.add_input(name, InputKind::Data, TensorType::new(dtype, shape))
+    }
+
+    /// A learnable tensor; its name is used as it is.
+    pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>) -> Var {
+        self.add_input(name, InputKind::Parameter, TensorType::new(self.float(), shape))
+    }
+
+    /// A tensor that is carried from call to call; its name is used as it is.
+    pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>) -> Var {
+        self.add_input(name, InputKind::State, TensorType::new(self.float(), shape))
+    }
+
+    /// The input of this name, if there is one already.
+    pub fn find_input(&self, name: &str) -> Option<Var> {
+        let found = {
+            let state = self.state.borrow();
+            let input = state.graph.inputs.iter().find(|i| i.name == name);
+            input.map(|i| i.value)
+        };
+        found.map(|value| self.var(value))
+    }
+
+    fn add_input(&self, name: &str, kind: InputKind, ty: TensorType) -> Var {
+        let made = self.state.borrow_mut().graph.add_input(name, kind, ty.clone());
+        match made {
+            Ok(value) => self.var(value),
+            Err(error) => self.poison(error, ty),
+        }
+    }
+
+    /// A tensor with one value everywhere.
+    pub fn fill(&self, dtype: DType, shape: impl Into<Vec<usize>>, value: f64) -> Var {
+        let ty = TensorType::new(dtype, shape);
+        self.apply1(crate::op::Fill { ty, value }, &[])
+    }
+
+    /// Names a result.
+    pub fn output(&self, name: &str, value: &Var) {
+        self.add_output(name, value, None);
+    }
+
+    /// When the program has run, the state or parameter `input` holds `value`.
+    pub fn update(&self, input: &Var, value: &Var) {
+        if input.shape() != value.shape() && input.id.is_some() && value.id.is_some() {
+            self.fail(Error::Shape {
+                layer: self.path(),
+                operation: "update".to_string(),
+                problem: "a tensor cannot change its shape".to_string(),
+                given: format!("{} and {}", input.ty(), value.ty()),
+                help: "make the new value as large as the old one".to_string(),
+            });
+            return;
+        }
+        let name = {
+            let state = self.state.borrow();
+            let found = state.graph.inputs.iter().find(|i| Some(i.value) == input.id);
+            found.map(|i| i.name.clone())
+        };
+        if let Some(name) = name {
+            self.add_output(&name, value, input.id);
+        }
+    }
+
+    fn add_output(&self, name: &str, value: &Var, updates: Option<ValueId>) {
+        let Some(id) = value.id else { return };
+        let taken = {
+            let state = self.state.borrow();
+            state.graph.outputs.iter().any(|o| o.name == name)
+        };
+        if taken {
+            self.fail(Error::Name {
+                kind: "output",
+                name: name.to_string(),
+                problem: "the name is taken; give each output its own".to_string(),
+            });
+            return;
+        }
+        self.state.borrow_mut().graph.outputs.push(Output {
+            name: name.to_string(),
+            value: id,
+            updates,
+        });
+    }
+
+    /// A number that sets the draws of this program apart: 0, 1, 2 … in the order of tracing.
+    pub fn next_stream(&self) -> u32 {
+        let mut state = self.state.borrow_mut();
+        state.streams += 1;
+        state.streams - 1
+    }
+
+    /// Keeps what is constant over time virtual, then appends the backward pass of `loss` and
+    /// returns the gradients of `wrt`.
+    pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
+        let ids: Option<Vec<ValueId>> = wrt.iter().map(|v| v.id).collect();
+        let (Some(loss), Some(ids)) = (loss.id, ids) else {
+            return wrt.iter().map(|v| (*v).clone()).collect();
+        };
+        let made = {
+            let graph = &mut self.state.borrow_mut().graph;
+            crate::pass::hoist_time::run(graph);
+            backward::gradients(graph, loss, &ids)
+        };
+        match made {
+            Ok(grads) => grads.into_iter().map(|g| self.var(g)).collect(),
+            Err(error) => {
+                let ty = wrt.first().map(|v| v.ty().clone());
+                let poison = self.poison(error, ty.unwrap_or(TensorType::new(self.float(), [])));
+                vec![poison; wrt.len()]
+            }
+        }
+    }
+
+    /// Applies an operation.
+    pub fn apply(&self, op: impl Into<Op>, inputs: &[&Var]) -> Vec<Var> {
+        let op = op.into();
+        let ids: Option<Vec<ValueId>> = inputs.iter().map(|v| v.id).collect();
+        let Some(ids) = ids else {
+            // An operand is the result of a failure that is already on record.
+            let ty = inputs.first().map(|v| v.ty().clone());
+            return vec![self.ignored(ty.unwrap_or(TensorType::new(self.float(), []))); 8];
+        };
+        let made = {
+            let mut state = self.state.borrow_mut();
+            let layer: Arc<str> = Arc::from(state.path.join("."));
+            state.graph.push(op, &ids, &layer)
+        };
+        match made {
+            Ok(values) => values.into_iter().map(|v| self.var(v)).collect(),
+            Err(error) => {
+                let ty = inputs.first().map(|v| v.ty().clone());
+                vec![self.poison(error, ty.unwrap_or(TensorType::new(self.float(), []))); 8]
+            }
+        }
+    }
+
+    /// Applies an operation with one result.
+    pub fn apply1(&self, op: impl Into<Op>, inputs: &[&Var]) -> Var {
+        self.apply(op, inputs).swap_remove(0)
+    }
+
+    /// Puts an error on record; the first one counts.
+    pub fn fail(&self, error: Error) {
+        self.state.borrow_mut().error.get_or_insert(error);
+    }
+
+    /// The first error so far.
+    ///
+    /// # Errors
+    /// When an operation did not fit.
+    pub fn check(&self) -> Result<()> {
+        match &self.state.borrow().error {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// The graph as it was traced.
+    ///
+    /// # Errors
+    /// The first error of the trace.
+    pub fn finish(&self) -> Result<Graph> {
+        self.check()?;
+        Ok(self.state.borrow().graph.clone())
+    }
+
+    fn var(&self, value: ValueId) -> Var {
+        let ty = self.state.borrow().graph.ty(value).clone();
+        Var {
+            tracer: self.clone(),
+            id: Some(value),
+            ty,
+        }
+    }
+
+    fn poison(&self, error: Error, ty: TensorType) -> Var {
+        self.fail(error);
+        self.ignored(ty)
+    }
+
+    fn ignored(&self, ty: TensorType) -> Var {
+        Var {
+            tracer: self.clone(),
+            id: None,
+            ty,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Handles to traced values.
+
+use super::Tracer;
+use crate::graph::ValueId;
+use crate::op::{
+    ArgMax, Concat, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, OneHot, Permute,
+    Reduce, Reduction, Reshape, Scan, Slice, Recurrence,
+};
+use crate::types::{TensorType, broadcast};
+use spikelet_expr::Expr;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A traced value: its type is known, its elements are not.
+///
+/// Operators and methods build graph nodes. Operands that do not fit put an error on record
+/// (see [`Tracer::check`]) and give a value that further operations ignore.
+#[derive(Clone)]
+pub struct Var {
+    pub(super) tracer: Tracer,
+    pub(super) id: Option<ValueId>,
+    pub(super) ty: TensorType,
+}
+
+impl fmt::Debug for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.id {
+            Some(id) => write!(f, "%{} {}", id.0, self.ty),
+            None => write!(f, "% invalid"),
+        }
+    }
+}
+
+impl Var {
+    /// Element type and shape.
+    pub fn ty(&self) -> &TensorType {
+        &self.ty
+    }
+
+    /// The axes, slowest first.
+    pub fn shape(&self) -> &[usize] {
+        &self.ty.shape
+    }
+
+    /// The length of an axis; 1 for one that the tensor does not have.
+    pub fn dim(&self, axis: usize) -> usize {
+        self.ty.shape.get(axis).copied().unwrap_or(1)
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.ty.shape.len()
+    }
+
+    /// The tracer that made it.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// The value's number in the graph; `None` after an error.
+    pub fn id(&self) -> Option<ValueId> {
+        self.id
+    }
+
+    /// One elementwise expression of several tensors, broadcast to one shape.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer, Var};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let (a, b) = (tracer.input("a", DType::F32, [4, 3]), tracer.input("b", DType::F32, [3]));
+    /// let y = Var::map(&[&a, &b], |x| (&x[0] - &x[1]).exp());
+    /// assert_eq!(y.shape(), [4, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// When no operand is given.
+    pub fn map(operands: &[&Var], build: impl FnOnce(&[Expr]) -> Expr) -> Var {
+        Self::map_many(operands, |x| vec![build(x)]).swap_remove(0)
+    }
+
+    /// Several elementwise expressions computed together.
+    ///
+    /// # Panics
+    /// When no operand is given.
+    pub fn map_many(operands: &[&Var], build: impl FnOnce(&[Expr]) -> Vec<Expr>) -> Vec<Var> {
+        let first = operands.first().expect("a map has at least one operand");
+        let symbols: Vec<Expr> = (0..operands.len()).map(Map::operand).collect();
+        let mut shape = first.shape().to_vec();
+        for operand in &operands[1..] {
+            // Where this fails, the operation names the operand that does not fit.
+            shape = broadcast(&shape, operand.shape()).unwrap_or(shape);
+        }
+        let expressions = build(&symbols);
+        first.tracer.apply(Map { expressions, shape }, operands)
+    }
+
+    /// One elementwise expression of this tensor.
+    pub fn map1(&self, build: impl FnOnce(&Expr) -> Expr) -> Var {
+        Self::map(&[self], |x| build(&x[0]))
+    }
+
+    /// x²
+    pub fn square(&self) -> Var {
+        self.map1(|x| x * x)
+    }
+
+    /// √x
+    pub fn sqrt(&self) -> Var {
+        self.map1(Expr::sqrt)
+    }
+
+    /// eˣ
+    pub fn exp(&self) -> Var {
+        self.map1(Expr::exp)
+    }
+
+    /// max(x, 0)
+    pub fn relu(&self) -> Var {
+        self.map1(|x| Expr::select(x.gt(0.0), x, 0.0))
+    }
+
+    /// The same value, through which no gradient passes.
+    pub fn detach(&self) -> Var {
+        self.map1(Expr::detach)
+    }
+
+    /// `self · weightᵀ` over the last axis: `[…, in] × [out, in] → […, out]`.
+    pub fn linear(&self, weight: &Var) -> Var {
+        let op = MatMul {
+            transpose_a: false,
+            transpose_b: true,
+        };
+        self.tracer.apply1(op, &[self, weight])
+    }
+
+    /// `self · other`: `[…, k] × [k, n] → […, n]`.
+    pub fn matmul(&self, other: &Var) -> Var {
+        let op = MatMul {
+            transpose_a: false,
+            transpose_b: false,
+        };
+        self.tracer.apply1(op, &[self, other])
+    }
+
+    /// The sum over axes, which are dropped.
+    pub fn sum(&self, axes: &[usize]) -> Var {
+        self.reduce(Reduction::Sum, axes)
+    }
+
+    /// The maximum over axes, which are dropped.
+    pub fn max(&self, axes: &[usize]) -> Var {
+        self.reduce(Reduction::Max, axes)
+    }
+
+    fn reduce(&self, reduction: Reduction, axes: &[usize]) -> Var {
+        let axes = axes.to_vec();
+        self.tracer.apply1(Reduce { reduction, axes }, &[self])
+    }
+
+    /// The mean over axes, which are dropped.
+    pub fn mean(&self, axes: &[usize]) -> Var {
+        let count: usize = axes.iter().map(|&k| self.dim(k)).product();
+        self.sum(axes) / count as f64
+    }
+
+    /// The sum of all elements, a scalar.
+    pub fn sum_all(&self) -> Var {
+        let axes: Vec<usize> = (0..self.rank()).collect();
+        self.sum(&axes)
+    }
+
+    /// The mean of all elements, a scalar.
+    pub fn mean_all(&self) -> Var {
+        self.sum_all() / self.ty.len() as f64
+    }
+
+    /// The same elements under another shape.
+    pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Var {
+        let shape = shape.into();
+        if shape == self.shape() {
+            return self.clone();
+        }
+        self.tracer.apply1(Reshape { shape }, &[self])
+    }
+
+    /// Axes `start..` folded into one.
+    pub fn flatten(&self, start: usize) -> Var {
+        let start = start.min(self.rank());
+        let mut shape = self.shape()[..start].to_vec();
+        shape.push(self.shape()[start..].iter().product());
+        self.reshape(shape)
+    }
+
+    /// Axes in another order: axis `k` of the result is axis `order[k]`.
+    pub fn permute(&self, order: &[usize]) -> Var {
+        let order = order.to_vec();
+        self.tracer.apply1(Permute { order }, &[self])
+    }
+
+    /// The elements `range` of one axis.
+    pub fn slice(&self, axis: usize, range: Range<usize>) -> Var {
+        let (start, end) = (range.start, range.end);
+        self.tracer.apply1(Slice { axis, start, end }, &[self])
+    }
+
+    /// Tensors joined along an axis.
+    ///
+    /// # Panics
+    /// When no tensor is given.
+    pub fn concat(parts: &[&Var], axis: usize) -> Var {
+        let first = parts.first().expect("at least one tensor is joined");
+        first.tracer.apply1(Concat { axis }, parts)
+    }
+
+    /// Broadcast to a shape.
+    pub fn expand(&self, shape: impl Into<Vec<usize>>) -> Var {
+        let shape = shape.into();
+        if shape == self.shape() {
+            return self.clone();
+        }
+        self.tracer.apply1(Expand { shape }, &[self])
+    }
+
+    /// A new axis 0 along which the tensor is the same at each of `time_steps` steps. Nothing is
+    /// repeated in memory.
+    pub fn repeat_over_time(&self, time_steps: usize) -> Var {
+        let mut shape = vec![1];
+        shape.extend(self.shape());
+        let one = self.reshape(shape.clone());
+        shape[0] = time_steps;
+        one.expand(shape)
+    }
+
+    /// Logarithm of the softmax over the last axis.
+    pub fn log_softmax(&self) -> Var {
+        self.tracer.apply1(LogSoftmax, &[self])
+    }
+
+    /// Softmax over the last axis.
+    pub fn softmax(&self) -> Var {
+        self.log_softmax().exp()
+    }
+
+    /// Class numbers as rows of zeros with a one.
+    pub fn one_hot(&self, classes: usize) -> Var {
+        let dtype = self.tracer.float();
+        self.tracer.apply1(OneHot { classes, dtype }, &[self])
+    }
+
+    /// The index of the largest element of the last axis.
+    pub fn argmax(&self) -> Var {
+        self.tracer.apply1(ArgMax, &[self])
+    }
+
+    /// 1 where two integer tensors agree, else 0.
+    pub fn equals(&self, other: &Var) -> Var {
+        let dtype = self.tracer.float();
+        self.tracer.apply1(Equal { dtype }, &[self, other])
+    }
+
+    /// A draw that is 1 with probability `self`, else 0; over time, axis 0 is the time step.
+    /// `generator` is i64 `[3]`: seed, step, time.
+    pub fn bernoulli(&self, generator: &Var, over_time: bool) -> Var {
+        let op = Draw {
+            distribution: Distribution::Bernoulli,
+            stream: self.tracer.next_stream(),
+            over_time,
+            shape: self.shape().to_vec(),
+            dtype: self.ty.dtype,
+        };
+        self.tracer.apply1(op, &[generator, self])
+    }
+
+    /// Uniform draws on (0, 1] of the shape; `self` is the generator's state.
+    pub fn uniform(&self, shape: impl Into<Vec<usize>>, over_time: bool) -> Var {
+        self.draw(Distribution::Uniform, shape.into(), over_time)
+    }
+
+    /// Standard normal draws of the shape; `self` is the generator's state.
+    pub fn normal(&self, shape: impl Into<Vec<usize>>, over_time: bool) -> Var {
+        self.draw(Distribution::Normal, shape.into(), over_time)
+    }
+
+    fn draw(&self, distribution: Distribution, shape: Vec<usize>, over_time: bool) -> Var {
+        let op = Draw {
+            distribution,
+            stream: self.tracer.next_stream(),
+            over_time,
+            shape,
+            dtype: self.tracer.float(),
+        };
+        self.tracer.apply1(op, &[self])
+    }
+
+    /// Runs a recurrence over the sequences: output sequences, last states, state sequences.
+    ///
+    /// # Panics
+    /// When no sequence is given.
+    pub fn scan(
+        recurrence: &Arc<Recurrence>,
+        time_steps: usize,
+        sequences: &[&Var],
+        states: &[&Var],
+        params: &[&Var],
+    ) -> Vec<Var> {
+        let first = sequences.first().expect("a scan reads at least one sequence");
+        let op = Scan {
+            recurrence: recurrence.clone(),
+            time_steps,
+        };
+        let operands: Vec<&Var> = [sequences, states, params].concat();
+        first.tracer.apply(op, &operands)
+    }
+}

@@ -1,0 +1,19 @@
+//! Poisson encoder.
+//!
+//! S[t] = 1 if u[t] ≤ x, with u uniform on (0, 1] and fresh at each step.
+//!
+//! Source: SpikingFlow's `PoissonEncoder`.
+
+use super::Encoder;
+use crate::module::Context;
+use spikelet_graph::Var;
+
+/// Spikes with a probability that is the value, which should lie in 0..1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Poisson;
+
+impl Encoder for Poisson {
+    fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
+        x.repeat_over_time(time_steps).bernoulli(&cx.generator(), true)
+    }
+}

@@ -1,0 +1,16 @@
+//! All feature axes as one.
+
+use crate::error::Result;
+use crate::module::{Context, Module};
+use spikelet_graph::Var;
+
+/// `[T, N, …] → [T, N, features]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flatten;
+
+impl Module for Flatten {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("flatten", &x, 2)?;
+        Ok(x.flatten(2))
+    }
+}

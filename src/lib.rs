@@ -1,0 +1,25 @@
+//! Deep spiking neural networks, trained and run on the CPU.
+//!
+//! A neuron is one file with its equation written once; a network is traced once and compiled
+//! into a plan; state is a value and time is an axis. Start with the [`prelude`].
+
+pub mod device;
+pub mod encoder;
+mod error;
+pub mod files;
+pub mod layer;
+pub mod log;
+pub mod loss;
+pub mod model;
+pub mod module;
+pub mod neuron;
+pub mod optim;
+pub mod prelude;
+mod registry;
+pub mod report;
+pub mod surrogate;
+pub mod tensors;
+
+pub use error::{Error, Result};
+pub use registry::Entry;
+pub use {spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};

@@ -1,0 +1,422 @@
+//! How the program speaks in a terminal, and how it keeps quiet elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::{self, Display};
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::time::Duration;
+
+/// What the user wants to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Lines for people, a progress bar where there is a terminal.
+    #[default]
+    Text,
+    /// JSON lines on standard output, no bar.
+    Json,
+    /// Nothing but errors.
+    Quiet,
+}
+
+/// Standard output and standard error, and what may be done with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Console {
+    output: Output,
+    bar: bool,
+    colour: bool,
+}
+
+impl Console {
+    /// Asks the surroundings: are these terminals, is `NO_COLOR` set, is `TERM` `dumb`?
+    pub fn new(output: Output) -> Self {
+        let is = |name, test: fn(&str) -> bool| {
+            std::env::var_os(name).is_some_and(|value| test(&value.to_string_lossy()))
+        };
+        Self::with(
+            output,
+            [stdout().is_terminal(), stderr().is_terminal()],
+            is("NO_COLOR", |value| !value.is_empty()),
+            is("TERM", |value| value == "dumb"),
+        )
+    }
+
+    fn with(
+        output: Output,
+        [stdout, stderr]: [bool; 2],
+        no_colour: bool,
+        dumb_terminal: bool,
+    ) -> Self {
+        Self {
+            output,
+            bar: output == Output::Text && stderr && !dumb_terminal,
+            colour: output == Output::Text && stdout && !no_colour && !dumb_terminal,
+        }
+    }
+
+    /// What the user wants to see.
+    pub fn output(&self) -> Output {
+        self.output
+    }
+
+    /// Prints a line on standard output if the user wants text. A reader that has gone away
+    /// (`spikelet train | head`) is no error.
+    pub fn say(&self, line: impl Display) {
+        if self.output == Output::Text {
+            let _ = writeln!(stdout(), "{line}");
+        }
+    }
+
+    /// Prints one object as a line on standard output if the user wants JSON.
+    pub fn say_json(&self, object: &impl serde::Serialize) {
+        if self.output == Output::Json
+            && let Ok(line) = serde_json::to_string(object)
+        {
+            let _ = writeln!(stdout(), "{line}");
+        }
+    }
+
+    /// `text` in bold where colour is allowed.
+    pub fn bold(&self, text: impl Display) -> String {
+        self.paint("1", text)
+    }
+
+    /// `text` in grey where colour is allowed.
+    pub fn dim(&self, text: impl Display) -> String {
+        self.paint("2", text)
+    }
+
+    /// `text` in green where colour is allowed.
+    pub fn green(&self, text: impl Display) -> String {
+        self.paint("32", text)
+    }
+
+    /// `text` in red where colour is allowed.
+    pub fn red(&self, text: impl Display) -> String {
+        self.paint("31", text)
+    }
+
+    fn paint(&self, code: &str, text: impl Display) -> String {
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// A bar on standard error for one epoch of `batches` batches; invisible where standard error
+    /// is not a terminal and where the user wants JSON or nothing.
+    pub fn epoch_bar(&self, epoch: usize, epochs: usize, batches: usize) -> EpochBar {
+        let target = if self.bar {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(batches as u64), target);
+        bar.set_style(
+            ProgressStyle::with_template(
+                "{prefix}  {wide_bar} {percent:>3} %  {msg}  {eta:>4} left",
+            )
+            .expect("the template is a constant and sound")
+            .progress_chars("━╸─"),
+        );
+        bar.set_prefix(epoch_of(epoch, epochs));
+        EpochBar { bar }
+    }
+}
+
+/// The progress bar of one epoch; disappears when it is dropped, and the epoch's line takes its place.
+#[derive(Debug)]
+pub struct EpochBar {
+    bar: ProgressBar,
+}
+
+impl EpochBar {
+    /// One more batch is done.
+    pub fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Shows the loss, and the speed in images a second, behind the bar.
+    pub fn show(&self, loss: f64, images_per_second: f64) {
+        if !self.bar.is_hidden() {
+            self.bar
+                .set_message(format!("loss {loss:.3}  {}", speed(images_per_second)));
+        }
+    }
+}
+
+impl Drop for EpochBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line that remains of an epoch.
+///
+/// ```
+/// # use spikelet::log::EpochLine;
+/// let line = EpochLine {
+///     epoch: 1,
+///     epochs: 8,
+///     loss: 0.412,
+///     train_accuracy: 0.913,
+///     test_accuracy: Some(0.951),
+///     best_accuracy: Some(0.951),
+///     images_per_second: 9830.0,
+///     seconds: 6.1,
+/// };
+/// assert_eq!(
+///     line.to_string(),
+///     "epoch  1/8  loss 0.412  train 91.3 %  test 95.1 %  best 95.1 %   9,830 img/s   6.1 s"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpochLine {
+    /// Number of the epoch, the first is 1.
+    pub epoch: usize,
+    /// How many there will be.
+    pub epochs: usize,
+    /// Mean training loss.
+    pub loss: f64,
+    /// Accuracy in training, 0 to 1.
+    pub train_accuracy: f64,
+    /// Accuracy on the test set, 0 to 1, if it was measured.
+    pub test_accuracy: Option<f64>,
+    /// The best so far, 0 to 1.
+    pub best_accuracy: Option<f64>,
+    /// Training speed.
+    pub images_per_second: f64,
+    /// Time for the epoch, in seconds.
+    pub seconds: f64,
+}
+
+impl Display for EpochLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}  loss {:.3}  train {}",
+            epoch_of(self.epoch, self.epochs),
+            self.loss,
+            percent(self.train_accuracy)
+        )?;
+        if let Some(accuracy) = self.test_accuracy {
+            write!(f, "  test {}", percent(accuracy))?;
+        }
+        if let Some(accuracy) = self.best_accuracy {
+            write!(f, "  best {}", percent(accuracy))?;
+        }
+        write!(
+            f,
+            "  {:>12}  {:>6}",
+            speed(self.images_per_second),
+            duration(self.seconds)
+        )
+    }
+}
+
+/// `epoch  3/8`, as wide for every epoch of the run.
+fn epoch_of(epoch: usize, epochs: usize) -> String {
+    let width = epochs.to_string().len().max(2);
+    format!("epoch {epoch:>width$}/{epochs}")
+}
+
+/// `9,830 img/s`.
+fn speed(images_per_second: f64) -> String {
+    if images_per_second.is_finite() && images_per_second >= 0.0 {
+        format!("{} img/s", thousands(images_per_second.round() as u64))
+    } else {
+        "– img/s".to_string()
+    }
+}
+
+/// A share of 1 as `91.3 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:>4.1} %", 100.0 * share)
+}
+
+/// `1234567` as `1,234,567`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of bytes as `512 B`, `9.5 KiB`, `118 MiB`, `1.2 GiB`.
+pub fn bytes(count: u64) -> String {
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64 / 1024.0;
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut unit = 0;
+    // 1023.5 and more would be rounded to 1024 of this unit.
+    while value >= 1023.5 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", two_digits(value), units[unit])
+}
+
+/// Seconds as `850 ms`, `6.1 s`, `49 s`, `2 min 5 s`, `1 h 2 min`.
+pub fn duration(seconds: f64) -> String {
+    let Ok(time) = Duration::try_from_secs_f64(seconds) else {
+        return "– s".to_string();
+    };
+    let whole = time.as_secs() + u64::from(time.subsec_millis() >= 500);
+    match seconds {
+        s if s < 0.999_5e-3 => format!("{} µs", two_digits(s * 1e6)),
+        s if s < 0.999_5 => format!("{} ms", two_digits(s * 1e3)),
+        s if s < 59.5 => format!("{} s", two_digits(s)),
+        s if s < 3599.5 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => {
+            let minutes = (whole + 30) / 60;
+            format!("{} h {} min", thousands(minutes / 60), minutes % 60)
+        }
+    }
+}
+
+/// One decimal below ten, none from there.
+fn two_digits(value: f64) -> String {
+    let decimals = usize::from(value < 9.95);
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> EpochLine {
+        EpochLine {
+            epoch: 8,
+            epochs: 8,
+            loss: 0.061,
+            train_accuracy: 0.984,
+            test_accuracy: Some(0.979),
+            best_accuracy: Some(0.98),
+            images_per_second: 9910.4,
+            seconds: 6.04,
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_one_line() {
+        assert_eq!(
+            line().to_string(),
+            "epoch  8/8  loss 0.061  train 98.4 %  test 97.9 %  best 98.0 %   9,910 img/s   6.0 s"
+        );
+        let without_test = EpochLine {
+            epochs: 100,
+            test_accuracy: None,
+            best_accuracy: None,
+            loss: f64::NAN,
+            images_per_second: f64::INFINITY,
+            ..line()
+        };
+        assert_eq!(
+            without_test.to_string(),
+            "epoch   8/100  loss NaN  train 98.4 %       – img/s   6.0 s"
+        );
+    }
+
+    #[test]
+    fn columns_stay_where_they_are_as_the_run_goes_on() {
+        let later = EpochLine {
+            epoch: 1,
+            train_accuracy: 0.092,
+            images_per_second: 12_345.0,
+            seconds: 16.0,
+            ..line()
+        };
+        let width = |line: EpochLine| line.to_string().chars().count();
+        assert_eq!(width(line()), width(later));
+    }
+
+    #[test]
+    fn thousands_are_parted_by_commas() {
+        let shown = [0, 999, 1000, 9830, 60_000, 1_234_567].map(thousands);
+        assert_eq!(shown, ["0", "999", "1,000", "9,830", "60,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn bytes_have_at_most_one_decimal_and_never_1024_of_a_unit() {
+        let shown = [
+            0,
+            1023,
+            1024,
+            9_728,
+            118 << 20,
+            (1 << 20) - 1,
+            1_288_490_189,
+            u64::MAX,
+        ]
+        .map(bytes);
+        assert_eq!(
+            shown,
+            [
+                "0 B", "1023 B", "1.0 KiB", "9.5 KiB", "118 MiB", "1.0 MiB", "1.2 GiB", "16 EiB"
+            ]
+        );
+    }
+
+    #[test]
+    fn durations_are_never_60_of_a_unit() {
+        let cases = [
+            (0.0, "0.0 µs"),
+            (12e-6, "12 µs"),
+            (0.003_2, "3.2 ms"),
+            (0.85, "850 ms"),
+            (0.999_7, "1.0 s"),
+            (6.1, "6.1 s"),
+            (9.97, "10 s"),
+            (49.4, "49 s"),
+            (59.7, "1 min 0 s"),
+            (125.0, "2 min 5 s"),
+            (3599.7, "1 h 0 min"),
+            (3725.0, "1 h 2 min"),
+            (f64::NAN, "– s"),
+            (-1.0, "– s"),
+        ];
+        for (seconds, shown) in cases {
+            assert_eq!(duration(seconds), shown, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn colour_and_bar_need_a_terminal_and_leave() {
+        let console = |output, terminals, no_colour, dumb| {
+            let console = Console::with(output, terminals, no_colour, dumb);
+            (console.bar, console.colour)
+        };
+        use Output::*;
+        assert_eq!(console(Text, [true, true], false, false), (true, true));
+        assert_eq!(console(Text, [true, true], true, false), (true, false));
+        assert_eq!(console(Text, [true, true], false, true), (false, false));
+        assert_eq!(console(Text, [false, true], false, false), (true, false));
+        assert_eq!(console(Text, [true, false], false, false), (false, true));
+        assert_eq!(console(Json, [true, true], false, false), (false, false));
+        assert_eq!(console(Quiet, [true, true], false, false), (false, false));
+    }
+
+    #[test]
+    fn painted_text_is_plain_without_colour() {
+        let plain = Console::with(Output::Text, [false, false], false, false);
+        let coloured = Console::with(Output::Text, [true, true], false, false);
+        assert_eq!(plain.green("best"), "best");
+        assert_eq!(coloured.green("best"), "\x1b[32mbest\x1b[0m");
+    }
+
+    #[test]
+    fn a_bar_is_hidden_where_nobody_looks() {
+        let console = Console::with(Output::Json, [true, true], false, false);
+        let bar = console.epoch_bar(1, 8, 10);
+        bar.advance();
+        bar.show(0.5, 100.0);
+        assert!(bar.bar.is_hidden());
+        assert_eq!(bar.bar.position(), 1);
+    }
+}

@@ -1,0 +1,261 @@
+//! Compiled programs and the tensors that outlive them.
+
+use crate::error::{Error, Result};
+use crate::module::Traced;
+use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{
+    Backend, Buffer, Data, DType, Executor, Graph, InputKind, Plan, Tensor, TensorType,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A host tensor's elements, to be read by a device.
+pub fn host(tensor: &Tensor) -> HostTensor<'_> {
+    match &tensor.data {
+        Data::F32(v) => HostTensor::F32(v),
+        Data::F64(v) => HostTensor::F64(v),
+        Data::I64(v) => HostTensor::I64(v),
+    }
+}
+
+/// Copies a buffer to the host.
+///
+/// # Errors
+/// When the device fails.
+pub fn download(backend: &dyn Backend, buffer: &Buffer) -> Result<Tensor> {
+    let mut tensor = Tensor::zeros(&buffer.ty);
+    let values = match &mut tensor.data {
+        Data::F32(v) => HostTensorMut::F32(v),
+        Data::F64(v) => HostTensorMut::F64(v),
+        Data::I64(v) => HostTensorMut::I64(v),
+    };
+    backend.download(buffer, values)?;
+    Ok(tensor)
+}
+
+/// Named tensors on a device: parameters, optimiser tensors, carried states. Programs that are
+/// compiled with one store share what they name alike.
+pub struct Store {
+    backend: Arc<dyn Backend>,
+    buffers: BTreeMap<String, Buffer>,
+}
+
+impl Store {
+    /// No tensors yet.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
+            buffers: BTreeMap::new(),
+        }
+    }
+
+    /// The device.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.buffers.keys().map(String::as_str)
+    }
+
+    /// Element type and shape of a tensor.
+    pub fn ty(&self, name: &str) -> Option<&TensorType> {
+        self.buffers.get(name).map(|b| &b.ty)
+    }
+
+    /// The values of a tensor.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn get(&self, name: &str) -> Result<Tensor> {
+        match self.buffers.get(name) {
+            Some(buffer) => download(&*self.backend, buffer),
+            None => Err(unknown(name, self.names())),
+        }
+    }
+
+    /// Sets the values of a tensor, which is made if it is new.
+    ///
+    /// # Errors
+    /// When a tensor of this name has another type.
+    pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        let ty = tensor.ty();
+        match self.buffers.get(name) {
+            Some(buffer) if buffer.ty != ty => {
+                return Err(spikelet_graph::Error::Type {
+                    name: name.to_string(),
+                    given: ty,
+                    expected: buffer.ty.clone(),
+                }
+                .into());
+            }
+            Some(_) => {}
+            None => {
+                self.buffers.insert(name.to_string(), self.backend.allocate(&ty)?);
+            }
+        }
+        Ok(self.backend.upload(&self.buffers[name], host(tensor))?)
+    }
+
+    /// Makes the parameters and states that a trace has met and the store has not, with their
+    /// initial values.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn initialise(&mut self, traced: &Traced, float: DType, seed: u64) -> Result<()> {
+        for (name, shape, init) in &traced.parameters {
+            if !self.buffers.contains_key(name) {
+                let values = init.values(name, seed, shape.iter().product());
+                self.set(name, &Tensor::f32(shape.clone(), values).cast(float))?;
+            }
+        }
+        self.reset(traced, float)
+    }
+
+    /// Sets the carried states back to their reset values; states of another shape (another
+    /// batch size) are made anew.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn reset(&mut self, traced: &Traced, float: DType) -> Result<()> {
+        for (name, shape, reset) in &traced.states {
+            if self.ty(name).is_some_and(|ty| ty.shape != *shape) {
+                self.buffers.remove(name);
+            }
+            let values = vec![*reset as f32; shape.iter().product()];
+            self.set(name, &Tensor::f32(shape.clone(), values).cast(float))?;
+        }
+        Ok(())
+    }
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known: Vec<&str> = known.collect();
+    Error::invalid(
+        format!("tensor `{name}`"),
+        "there is none of this name".to_string(),
+        format!("there are: {}", known.join(", ")),
+    )
+}
+
+/// A graph made ready to run on a device.
+pub struct Compiled {
+    backend: Arc<dyn Backend>,
+    plan: Plan,
+    executor: Box<dyn Executor>,
+    inputs: BTreeMap<String, Buffer>,
+    outputs: BTreeMap<String, Buffer>,
+}
+
+impl Compiled {
+    /// Plans a graph for the store's device. Parameters and states are those of the store, by
+    /// name; a state that the store does not have (an optimiser's tensor) starts at zero.
+    ///
+    /// # Errors
+    /// When memory is short or a tensor of the store has another type than the graph.
+    pub fn new(graph: Graph, store: &mut Store) -> Result<Self> {
+        let backend = store.backend.clone();
+        let plan = Plan::new(graph, &*backend);
+        let mut inputs = BTreeMap::new();
+        let mut buffers = vec![];
+        for input in &plan.graph.inputs {
+            let ty = plan.graph.ty(input.value);
+            let buffer = match (input.kind, store.buffers.get(&input.name)) {
+                (InputKind::Data, _) => backend.allocate(ty)?,
+                (_, Some(buffer)) => buffer.clone(),
+                (_, None) => {
+                    let buffer = backend.allocate(ty)?;
+                    store.buffers.insert(input.name.clone(), buffer.clone());
+                    buffer
+                }
+            };
+            if input.kind == InputKind::Data {
+                inputs.insert(input.name.clone(), buffer.clone());
+            }
+            buffers.push(buffer);
+        }
+        let mut outputs = BTreeMap::new();
+        let mut fresh = vec![];
+        for output in &plan.graph.outputs {
+            fresh.push(match output.updates {
+                Some(_) => None,
+                None => {
+                    let buffer = backend.allocate(plan.graph.ty(output.value))?;
+                    outputs.insert(output.name.clone(), buffer.clone());
+                    Some(buffer)
+                }
+            });
+        }
+        let executor = backend.load(&plan, &buffers, &fresh)?;
+        Ok(Self {
+            backend,
+            plan,
+            executor,
+            inputs,
+            outputs,
+        })
+    }
+
+    /// The plan that runs.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The arena that the device holds for it, in bytes.
+    pub fn arena_bytes(&self) -> usize {
+        self.executor.arena_bytes()
+    }
+
+    /// Whether the program reads an input of this name.
+    pub fn has_input(&self, name: &str) -> bool {
+        self.inputs.contains_key(name)
+    }
+
+    /// Sets an input.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it has another type or size.
+    pub fn set(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
+        match self.inputs.get(name) {
+            Some(buffer) => Ok(self.backend.upload(buffer, values)?),
+            None => Err(unknown(name, self.inputs.keys().map(String::as_str))),
+        }
+    }
+
+    /// Runs once.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn run(&mut self) -> Result<()> {
+        Ok(self.executor.run()?)
+    }
+
+    /// Runs once and returns the seconds that each kernel took.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn profile(&mut self) -> Result<Vec<f64>> {
+        Ok(self.executor.profile()?)
+    }
+
+    /// An output of the last run.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn get(&self, name: &str) -> Result<Tensor> {
+        match self.outputs.get(name) {
+            Some(buffer) => download(&*self.backend, buffer),
+            None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
+        }
+    }
+
+    /// A scalar output of the last run.
+    ///
+    /// # Errors
+    /// As [`Compiled::get`].
+    pub fn number(&self, name: &str) -> Result<f64> {
+        let values = self.get(name)?.to_f64();
+        values.first().copied().ok_or_else(|| unknown(name, std::iter::empty()))
+    }
+}

@@ -1,0 +1,47 @@
+//! Initial values of parameters.
+
+use spikelet_random::{Generator, Stream};
+
+/// How a parameter starts. Its draws depend on the model's seed and its name alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// One value everywhere.
+    Constant(f64),
+    /// Uniform on (−bound, bound).
+    Uniform {
+        /// The largest absolute value.
+        bound: f64,
+    },
+    /// Normal with mean 0.
+    Normal {
+        /// Standard deviation.
+        deviation: f64,
+    },
+}
+
+impl Init {
+    /// PyTorch's default for the weights and biases of linear layers and convolutions:
+    /// uniform with bound 1/√fan_in.
+    pub fn fan_in(fan_in: usize) -> Self {
+        Self::Uniform {
+            bound: 1.0 / (fan_in.max(1) as f64).sqrt(),
+        }
+    }
+
+    /// The values of the parameter `name`.
+    pub fn values(self, name: &str, seed: u64, count: usize) -> Vec<f32> {
+        // FNV-1a: a name has its stream, whatever else the model holds.
+        let id = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let mut draws = Generator::new(Stream { seed, id, step: 0 });
+        let mut draw = || -> f32 {
+            match self {
+                Self::Constant(value) => value as f32,
+                Self::Uniform { bound } => ((2.0 * f64::from(draws.unit()) - 1.0) * bound) as f32,
+                Self::Normal { deviation } => draws.normal() * deviation as f32,
+            }
+        };
+        (0..count).map(|_| draw()).collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! Modules: ordinary Rust that is called once to trace a network.
+//!
+//! A module's value is its configuration; parameters and states live outside, under the path of
+//! the module (`fc.0.weight`). Every sequence is `[T, N, …]`: a stateless layer treats all time
+//! steps alike, a neuron runs over them.
+
+mod context;
+mod init;
+mod sequential;
+
+pub use context::{Context, Mode, Traced};
+pub use init::Init;
+pub use sequential::Sequential;
+
+use crate::error::Result;
+use spikelet_graph::Var;
+
+/// Something that maps a sequence to a sequence.
+///
+/// ```
+/// use spikelet::prelude::*;
+///
+/// /// Adds what it computes to what it was given.
+/// struct Residual(Sequential);
+///
+/// impl Module for Residual {
+///     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+///         Ok(cx.child("inner", |cx| self.0.forward(cx, x.clone()))? + x)
+///     }
+/// }
+/// ```
+pub trait Module: Send + Sync {
+    /// Builds the graph of this module for the sequence `x`, `[T, N, …]`.
+    ///
+    /// # Errors
+    /// When shapes do not fit; the error names the layer.
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var>;
+}
+
+impl Module for Box<dyn Module> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        (**self).forward(cx, x)
+    }
+}

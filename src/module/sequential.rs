@@ -1,0 +1,59 @@
+//! Modules one after the other.
+
+use super::{Context, Module};
+use crate::error::Result;
+use spikelet_graph::Var;
+
+/// Modules one after the other, named `0`, `1`, `2` … in their parameters' paths, or as given.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new()
+///     .add(Flatten)
+///     .add(Linear::new(784, 10))
+///     .add(Lif::new(2.0));
+/// assert_eq!(net.len(), 3);
+/// ```
+#[derive(Default)]
+pub struct Sequential {
+    modules: Vec<(String, Box<dyn Module>)>,
+}
+
+impl Sequential {
+    /// No modules yet: the identity.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a module, named by its position.
+    // The name `add` is that of a builder; sums of containers do not exist.
+    #[allow(clippy::should_implement_trait)]
+    pub fn add(self, module: impl Module + 'static) -> Self {
+        let name = self.modules.len().to_string();
+        self.add_named(&name, module)
+    }
+
+    /// Adds a module with a name of its own.
+    pub fn add_named(mut self, name: &str, module: impl Module + 'static) -> Self {
+        self.modules.push((name.to_string(), Box::new(module)));
+        self
+    }
+
+    /// The number of modules.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there is no module.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+}
+
+impl Module for Sequential {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.modules
+            .iter()
+            .try_fold(x, |x, (name, module)| cx.child(name, |cx| module.forward(cx, x)))
+    }
+}

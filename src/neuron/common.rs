@@ -1,0 +1,124 @@
+//! What all neurons have: threshold, reset, surrogate.
+
+use super::Neuron;
+use crate::surrogate::{self, Sigmoid, Surrogate};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What the reset lets through backwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResetGrad {
+    /// The spike in the reset has the surrogate's derivative, like the one that leaves.
+    #[default]
+    Surrogate,
+    /// No gradient passes through the spike in the reset (`detach_reset`).
+    Detach,
+    /// Backward, the reset is V = v_reset·g + H·(1 − g), with g the surrogate's primitive
+    /// (SpikingFlow's softbp).
+    Soft,
+}
+
+/// Threshold, reset and surrogate of a neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `v_threshold` | 1 | fires when H reaches it |
+/// | `v_reset` | 0 | hard reset to this potential; `None`: soft reset, V = H − S·v_threshold |
+/// | `surrogate` | sigmoid, α = 4 | stands in for the step's derivative |
+/// | `reset_grad` | surrogate | what the reset lets through backwards |
+/// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Common {
+    /// Fires when H reaches it.
+    pub v_threshold: f64,
+    /// Hard reset to this potential; `None` is the soft reset.
+    pub v_reset: Option<f64>,
+    /// Stands in for the step's derivative.
+    #[serde(serialize_with = "surrogate_out", deserialize_with = "surrogate_in")]
+    pub surrogate: Arc<dyn Surrogate>,
+    /// What the reset lets through backwards.
+    pub reset_grad: ResetGrad,
+    /// False: the surrogate's primitive is the output.
+    pub spiking: bool,
+}
+
+fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
+    from.spec().serialize(to)
+}
+
+fn surrogate_in<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<dyn Surrogate>, D::Error> {
+    let spec = Value::deserialize(from)?;
+    surrogate::from_spec(&spec).map_err(serde::de::Error::custom)
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        Self {
+            v_threshold: 1.0,
+            v_reset: Some(0.0),
+            surrogate: Arc::new(Sigmoid::default()),
+            reset_grad: ResetGrad::Surrogate,
+            spiking: true,
+        }
+    }
+}
+
+impl Common {
+    /// v_reset, or 0 where there is none.
+    pub fn v_rest(&self) -> f64 {
+        self.v_reset.unwrap_or(0.0)
+    }
+
+    /// The potential before the first step.
+    pub fn v_start(&self) -> f64 {
+        self.v_rest()
+    }
+}
+
+/// Changes what all neurons have, one after the other.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let lif = Lif::new(2.0).v_threshold(0.5).v_reset(None).surrogate(Sigmoid { alpha: 1.0 });
+/// assert_eq!(lif.common().v_threshold, 0.5);
+/// ```
+pub trait NeuronExt: Neuron + Sized {
+    /// Fires when H reaches this.
+    fn v_threshold(mut self, v: f64) -> Self {
+        self.common_mut().v_threshold = v;
+        self
+    }
+
+    /// Hard reset to a potential, or `None` for the soft reset.
+    fn v_reset(mut self, v: impl Into<Option<f64>>) -> Self {
+        self.common_mut().v_reset = v.into();
+        self
+    }
+
+    /// The surrogate that stands in for the step's derivative.
+    fn surrogate(mut self, surrogate: impl Surrogate + 'static) -> Self {
+        self.common_mut().surrogate = Arc::new(surrogate);
+        self
+    }
+
+    /// What the reset lets through backwards.
+    fn reset_grad(mut self, reset_grad: ResetGrad) -> Self {
+        self.common_mut().reset_grad = reset_grad;
+        self
+    }
+
+    /// No gradient through the reset, if `yes`.
+    fn detach_reset(self, yes: bool) -> Self {
+        self.reset_grad(if yes { ResetGrad::Detach } else { ResetGrad::Surrogate })
+    }
+
+    /// False: the surrogate's primitive is the output.
+    fn spiking(mut self, yes: bool) -> Self {
+        self.common_mut().spiking = yes;
+        self
+    }
+}
+
+impl<N: Neuron> NeuronExt for N {}

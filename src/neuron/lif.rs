@@ -1,0 +1,77 @@
+//! Leaky integrate-and-fire.
+//!
+//! τ dV/dt = −(V − v_rest) + X. Discretised with a step of one:
+//!
+//! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest)) / τ, or, if the input does not decay,
+//! H[t] = V[t−1] − (V[t−1] − v_rest) / τ + X[t].
+//!
+//! Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
+
+use super::{Common, Neuron, Scope};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Leaky integrate-and-fire neuron.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Lif::new(2.0).run(&[[0.6], [0.9], [2.0]])?; // [T, N]
+/// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Lif {
+    /// Membrane time constant, in steps.
+    pub tau: f64,
+    /// Whether X is divided by τ as well.
+    pub decay_input: bool,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Lif {
+    fn default() -> Self {
+        Self::new(2.0)
+    }
+}
+
+impl Lif {
+    /// A neuron with time constant `tau`, in steps.
+    pub fn new(tau: f64) -> Self {
+        Self {
+            tau,
+            decay_input: true,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Neuron for Lif {
+    fn name(&self) -> &str {
+        "lif"
+    }
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let v = n.state("v");
+        let leak = &v - n.v_rest();
+        if self.decay_input {
+            &v + (x - leak) / self.tau
+        } else {
+            &v - leak / self.tau + x
+        }
+    }
+}

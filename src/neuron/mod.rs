@@ -1,0 +1,162 @@
+//! Spiking neurons: one file each, the equation written once.
+//!
+//! A neuron says how it charges, H from X and V. How it fires, S = Θ(H − v_threshold), and how it
+//! resets have defaults that it may override. From that the engine derives the multi-step forward
+//! pass (FPTT) and the multi-step backward pass (BPTT); nobody writes a derivative.
+
+mod case;
+mod common;
+mod run;
+mod scope;
+mod step;
+
+pub use case::{Difference, differences, run_case};
+pub use common::{Common, NeuronExt, ResetGrad};
+pub use run::{Inputs, Run, run};
+pub use scope::Scope;
+pub use step::derive;
+
+use crate::registry::{Entry, family};
+use serde_json::{Map, Value};
+use spikelet_expr::Expr;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A state of a neuron and the value that it starts from and is reset to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Its symbol; the membrane potential is `v`.
+    pub name: &'static str,
+    /// Its value before the first step.
+    pub reset: f64,
+}
+
+/// How many values a learnable parameter has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// One number for the layer.
+    #[default]
+    Layer,
+    /// One for each channel: axis 2 of `[T, N, C, …]`.
+    Channel,
+    /// One for each neuron.
+    Neuron,
+}
+
+/// A learnable parameter of a neuron.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its symbol, and its name in files after the layer's path.
+    pub name: &'static str,
+    /// Its value before training.
+    pub init: f64,
+    /// How many values it has.
+    pub share: Share,
+}
+
+/// A spiking neuron.
+///
+/// ```
+/// use spikelet::prelude::*;
+///
+/// /// H = V·decay + X
+/// #[derive(Clone, Debug, Default)]
+/// struct Leaky { decay: f64, common: Common }
+///
+/// impl Neuron for Leaky {
+///     fn name(&self) -> &str { "leaky" }
+///     fn common(&self) -> &Common { &self.common }
+///     fn common_mut(&mut self) -> &mut Common { &mut self.common }
+///     fn charge(&self, n: &Scope, x: Expr) -> Expr {
+///         n.state("v") * self.decay + x
+///     }
+/// }
+///
+/// let leaky = Leaky { decay: 0.5, ..Leaky::default() };
+/// let spikes = leaky.run(&[[0.8], [0.7], [0.1]])?; // H = 0.8, 1.1, then from reset 0.1
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub trait Neuron: Debug + Send + Sync {
+    /// Its name in plans, kernels and files.
+    fn name(&self) -> &str;
+
+    /// Threshold, reset, surrogate.
+    fn common(&self) -> &Common;
+
+    /// The same, to be changed.
+    fn common_mut(&mut self) -> &mut Common;
+
+    /// Its states; the membrane potential `v` unless said otherwise.
+    fn states(&self) -> Vec<State> {
+        vec![State {
+            name: "v",
+            reset: self.common().v_start(),
+        }]
+    }
+
+    /// Its learnable parameters.
+    fn params(&self) -> Vec<Param> {
+        vec![]
+    }
+
+    /// H, the potential after charging, from the input X and the states.
+    fn charge(&self, n: &Scope, x: Expr) -> Expr;
+
+    /// S, what comes out.
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h - n.v_threshold())
+    }
+
+    /// V, the potential after the reset.
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        n.reset(h, s)
+    }
+}
+
+family! { Neuron;
+    if_node::If = "if", "integrate-and-fire";
+    lif::Lif = "lif", "leaky integrate-and-fire";
+    plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
+    soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
+    soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
+}
+
+/// The neuron of this name.
+///
+/// # Errors
+/// When there is none; the error lists all names.
+pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
+    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    entries()
+        .into_iter()
+        .find(|e| e.name == name)
+        .ok_or_else(|| format!("no neuron is called `{name}`; there are: {}", names.join(", ")))
+}
+
+/// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
+/// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
+///
+/// # Errors
+/// When a name or a constant is unknown.
+///
+/// ```
+/// let spec = serde_json::json!({
+///     "neuron": "lif", "params": {"tau": 100.0, "v_reset": null},
+///     "surrogate": {"name": "sigmoid", "alpha": 1.0}, "reset_grad": "detach",
+/// });
+/// let lif = spikelet::neuron::from_spec(&spec)?;
+/// assert_eq!(lif.common().v_reset, None);
+/// # Ok::<(), String>(())
+/// ```
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, String> {
+    let name = spec["neuron"].as_str().ok_or("a neuron's specification needs `neuron`, its name")?;
+    let mut constants: Map<String, Value> = spec["params"].as_object().cloned().unwrap_or_default();
+    for key in ["surrogate", "reset_grad"] {
+        if let Some(value) = spec.get(key) {
+            constants.insert(key.to_string(), value.clone());
+        }
+    }
+    (find(name)?.build)(&constants)
+}

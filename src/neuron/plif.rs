@@ -1,0 +1,83 @@
+//! Leaky integrate-and-fire with a learnable time constant.
+//!
+//! 1/τ = σ(w), and with it the two forms of the leaky integrate-and-fire neuron:
+//!
+//! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest))·σ(w), or, if the input does not decay,
+//! H[t] = V[t−1] − (V[t−1] − v_rest)·σ(w) + X[t].
+//!
+//! Source: Fang et al., Incorporating Learnable Membrane Time Constant to Enhance Learning of
+//! Spiking Neural Networks, ICCV 2021.
+
+use super::{Common, Neuron, Param, Scope, Share};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Parametric leaky integrate-and-fire neuron.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `init_tau` | steps | 2 | time constant before training, > 1 |
+/// | `decay_input` | | true | whether X is scaled by σ(w) as well |
+/// | `share` | | layer | one w for the layer, each channel or each neuron |
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plif {
+    /// Time constant before training, in steps; w starts at −ln(init_tau − 1).
+    pub init_tau: f64,
+    /// Whether X is scaled as well.
+    pub decay_input: bool,
+    /// How many w there are.
+    pub share: Share,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Plif {
+    fn default() -> Self {
+        Self::new(2.0)
+    }
+}
+
+impl Plif {
+    /// A neuron whose time constant starts at `init_tau` steps.
+    pub fn new(init_tau: f64) -> Self {
+        Self {
+            init_tau,
+            decay_input: true,
+            share: Share::Layer,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Neuron for Plif {
+    fn name(&self) -> &str {
+        "plif"
+    }
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn params(&self) -> Vec<Param> {
+        vec![Param {
+            name: "w",
+            init: -(self.init_tau - 1.0).ln(),
+            share: self.share,
+        }]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let (v, rate) = (n.state("v"), n.param("w").sigmoid());
+        let leak = &v - n.v_rest();
+        if self.decay_input {
+            &v + (x - leak) * rate
+        } else {
+            &v - leak * rate + x
+        }
+    }
+}

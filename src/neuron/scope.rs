@@ -1,0 +1,131 @@
+//! What a neuron's equations can name.
+
+use super::{Common, Neuron, ResetGrad};
+use spikelet_expr::Expr;
+use std::cell::RefCell;
+
+/// States, parameters and constants of the neuron whose step is being written.
+pub struct Scope<'a> {
+    common: &'a Common,
+    states: Vec<&'static str>,
+    params: Vec<&'static str>,
+    next: RefCell<Vec<(&'static str, Expr)>>,
+    problem: RefCell<Option<String>>,
+}
+
+/// The symbol of the uniform draws that a surrogate may ask for.
+pub(super) const NOISE: &str = "noise";
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(neuron: &'a dyn Neuron) -> Self {
+        Self {
+            common: neuron.common(),
+            states: neuron.states().iter().map(|s| s.name).collect(),
+            params: neuron.params().iter().map(|p| p.name).collect(),
+            next: RefCell::new(vec![]),
+            problem: RefCell::new(None),
+        }
+    }
+
+    /// A state before this step, such as `v`.
+    pub fn state(&self, name: &str) -> Expr {
+        self.declared(name, &self.states, "state")
+    }
+
+    /// A learnable parameter.
+    pub fn param(&self, name: &str) -> Expr {
+        self.declared(name, &self.params, "parameter")
+    }
+
+    fn declared(&self, name: &str, names: &[&'static str], kind: &str) -> Expr {
+        if !names.contains(&name) {
+            self.fail(format!("{kind} `{name}` is not declared; declared: {}", names.join(", ")));
+        }
+        Expr::symbol(name)
+    }
+
+    /// Sets what a state other than `v` becomes; without this it stays as it is.
+    pub fn set_state(&self, name: &'static str, value: Expr) {
+        self.declared(name, &self.states, "state");
+        self.next.borrow_mut().push((name, value));
+    }
+
+    pub(super) fn next_of(&self, name: &str) -> Option<Expr> {
+        let next = self.next.borrow();
+        let found = next.iter().rev().find(|(n, _)| *n == name);
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// The threshold.
+    pub fn v_threshold(&self) -> f64 {
+        self.common.v_threshold
+    }
+
+    /// v_reset, or 0 for a soft reset: the potential that the membrane leaks to.
+    pub fn v_rest(&self) -> f64 {
+        self.common.v_rest()
+    }
+
+    /// A spike where `x` ≥ 0, with the surrogate's derivative; the primitive if not `spiking`.
+    pub fn spike(&self, x: Expr) -> Expr {
+        let surrogate = &self.common.surrogate;
+        if !self.common.spiking {
+            return self.primitive(&x);
+        }
+        let value = surrogate.forward(&x, &Expr::symbol(NOISE));
+        Expr::with_slope(value, &x, surrogate.derivative(&x))
+    }
+
+    fn primitive(&self, x: &Expr) -> Expr {
+        let surrogate = &self.common.surrogate;
+        match surrogate.primitive(x) {
+            // The formula of the derivative is exact where autodiff of the primitive is not.
+            Some(g) => Expr::with_slope(g, x, surrogate.derivative(x)),
+            None => {
+                self.fail(format!(
+                    "{surrogate:?} has no primitive; `spiking = false` and the soft reset gradient need one"
+                ));
+                x.clone()
+            }
+        }
+    }
+
+    /// V after the default reset.
+    ///
+    /// Hard: V = S·v_reset + (1 − S)·H, computed for a binary spike as a true selection, so that
+    /// an H that is not finite does not outlive its spike. Soft: V = H − S·v_threshold.
+    pub fn reset(&self, h: &Expr, s: &Expr) -> Expr {
+        let back = match self.common.reset_grad {
+            ResetGrad::Detach => s.detach(),
+            ResetGrad::Surrogate | ResetGrad::Soft => s.clone(),
+        };
+        let Some(v_reset) = self.common.v_reset else {
+            return h - back * self.common.v_threshold;
+        };
+        let binary = self.common.spiking && self.common.surrogate.is_binary();
+        if !binary {
+            return (1.0 - &back) * h + back * v_reset;
+        }
+        let value = Expr::select(s, v_reset, h);
+        match self.common.reset_grad {
+            ResetGrad::Detach => value,
+            ResetGrad::Surrogate => {
+                let through_spike = s * (v_reset - h).detach();
+                Expr::graft(&value, &value + through_spike)
+            }
+            ResetGrad::Soft => {
+                let g = self.primitive(&(h - self.common.v_threshold));
+                Expr::graft(value, v_reset * &g + h * (1.0 - g))
+            }
+        }
+    }
+
+    /// Puts an error on record; the first one counts.
+    pub fn fail(&self, problem: String) {
+        self.problem.borrow_mut().get_or_insert(problem);
+    }
+
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.borrow().clone()
+    }
+}

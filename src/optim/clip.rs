@@ -1,0 +1,32 @@
+//! Gradient clipping.
+
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Keeps gradients small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clip {
+    /// Scales all gradients together so that their norm is at most this.
+    Norm(f64),
+    /// Holds each element between −value and value.
+    Value(f64),
+}
+
+impl Clip {
+    /// The clipped gradients.
+    pub fn apply(&self, grads: &[Var]) -> Vec<Var> {
+        match *self {
+            Self::Value(most) => grads.iter().map(|g| g.map1(|g| g.clamp(-most, most))).collect(),
+            Self::Norm(most) => {
+                let squares = grads.iter().map(|g| g.square().sum_all());
+                let Some(total) = squares.reduce(|a, b| a + b) else {
+                    return vec![];
+                };
+                let scale = total.map1(|t| (most / (t.sqrt() + 1e-6)).min(Expr::constant(1.0)));
+                grads.iter().map(|g| g * &scale).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What most programs use.
+
+pub use crate::encoder::{Direct, Encoder, Poisson};
+pub use crate::layer::{Dropout, EachStep, Flatten, Function, Linear, TimeLast, TimeMean};
+pub use crate::loss;
+pub use crate::model::{Compiled, Store};
+pub use crate::module::{Context, Init, Mode, Module, Sequential};
+pub use crate::neuron::{
+    Common, If, Lif, Neuron, NeuronExt, Param, Plif, ResetGrad, Run, Scope, Share, SoftPulseIf,
+    SoftPulseLif, State,
+};
+pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
+pub use crate::surrogate::{Sigmoid, Surrogate};
+pub use crate::{Error, Result};
+pub use spikelet_expr::Expr;
+pub use spikelet_graph::{Backend, DType, Tensor, Tracer, Var};

@@ -1,0 +1,79 @@
+//! Named, serialisable families: what makes a new neuron or surrogate one file and one line.
+
+use serde_json::{Map, Value};
+
+/// A member of a family: its name, its constants with defaults, and how it is built from them.
+pub struct Entry<T: ?Sized> {
+    /// The name, as in files and on the command line.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// The constants and their defaults.
+    pub defaults: fn() -> Map<String, Value>,
+    /// Builds it; constants that are not given take their defaults.
+    pub build: fn(&Map<String, Value>) -> Result<std::sync::Arc<T>, String>,
+}
+
+/// The fields of a value as JSON.
+pub(crate) fn fields<S: serde::Serialize>(value: &S) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Deserialises a member, naming what is allowed when a constant is unknown.
+pub(crate) fn from_fields<S>(name: &str, given: &Map<String, Value>) -> Result<S, String>
+where
+    S: serde::Serialize + serde::de::DeserializeOwned + Default,
+{
+    let known = fields(&S::default());
+    if let Some(unknown) = given.keys().find(|k| !known.contains_key(*k)) {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let all = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+        return Err(format!("`{name}` has no constant `{unknown}`; it has: {all}"));
+    }
+    let mut all = known;
+    all.extend(given.clone());
+    serde_json::from_value(Value::Object(all)).map_err(|e| format!("constants of `{name}`: {e}"))
+}
+
+/// A member's name and constants, as files hold them.
+pub(crate) fn spec_of<S: serde::Serialize>(name: &str, value: &S) -> Value {
+    let mut map = Map::from_iter([("name".to_string(), Value::from(name))]);
+    map.extend(fields(value));
+    Value::Object(map)
+}
+
+/// Inside an `impl Surrogate`: its specification, `{"name": …, constants}`.
+macro_rules! spec {
+    ($name:literal) => {
+        fn spec(&self) -> serde_json::Value {
+            $crate::registry::spec_of($name, self)
+        }
+    };
+}
+
+/// Declares the members of a family: modules, re-exports and the list of entries.
+///
+/// Each line is `module::Type = "name", "what it is";`.
+macro_rules! family {
+    ($trait:ident; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
+        $(mod $module; pub use $module::$type;)*
+
+        /// All members, in alphabetical order of declaration.
+        pub fn entries() -> Vec<$crate::registry::Entry<dyn $trait>> {
+            vec![$($crate::registry::Entry {
+                name: $name,
+                summary: $summary,
+                defaults: || $crate::registry::fields(&$type::default()),
+                build: |given| {
+                    let made: $type = $crate::registry::from_fields($name, given)?;
+                    Ok(std::sync::Arc::new(made))
+                },
+            }),*]
+        }
+    };
+}
+
+pub(crate) use {family, spec};

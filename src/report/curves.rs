@@ -1,0 +1,305 @@
+//! A panel of curves over the epochs.
+
+use super::axis::{Axis, drawable, range};
+use super::svg::{AXIS, Anchor, Area, GRID, INK, Stroke, Svg, TextStyle, number};
+
+/// What a panel's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Plain numbers; drawn over a logarithmic axis if they are positive and range widely.
+    Plain,
+    /// Shares of 1, shown in per cent.
+    Share,
+}
+
+impl Quantity {
+    fn show(self, value: f64) -> String {
+        match self {
+            Self::Share => format!("{:.1} %", 100.0 * value),
+            Self::Plain if value == 0.0 || (1e-3..1e5).contains(&value.abs()) => {
+                format!("{value:.3}")
+            }
+            Self::Plain => format!("{value:.1e}"),
+        }
+    }
+
+    /// The value as its axis counts.
+    fn scaled(self, value: f64) -> f64 {
+        match self {
+            Self::Plain => value,
+            Self::Share => 100.0 * value,
+        }
+    }
+
+    fn axis(self, values: impl Iterator<Item = f64> + Clone) -> Axis {
+        let values = values.map(|value| self.scaled(value));
+        match (self, range(values.clone())) {
+            (Self::Share, _) => Axis::linear(values, [0.0, 100.0], 5),
+            (Self::Plain, Some((min, max))) if min > 0.0 && max / min >= 30.0 => {
+                Axis::logarithmic(min, max)
+            }
+            (Self::Plain, _) => Axis::linear(values, [f64::NEG_INFINITY, f64::INFINITY], 5),
+        }
+    }
+}
+
+/// One curve.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: &'static str,
+    /// Its colour.
+    pub colour: &'static str,
+    /// Epoch and value; a value that is not finite leaves a gap.
+    pub points: Vec<(usize, f64)>,
+}
+
+/// A panel: title, legend, axes and curves.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// What is shown.
+    pub title: &'static str,
+    /// What the values are.
+    pub quantity: Quantity,
+    /// The curves; those without points are left out.
+    pub series: Vec<Series>,
+    /// Whether the largest value of the last curve is ringed and named in the legend.
+    pub mark_best: bool,
+}
+
+const LABEL: TextStyle = TextStyle::caption(11.0);
+/// With more epochs than this, curves are drawn without a dot at each epoch.
+const MOST_DOTS: usize = 30;
+/// With more epochs than this, curves are drawn thin.
+const MANY: usize = 200;
+
+impl Panel {
+    /// Draws the panel into `area`.
+    pub fn draw(&self, svg: &mut Svg, area: Area) {
+        let series: Vec<&Series> = self
+            .series
+            .iter()
+            .filter(|s| !s.points.is_empty())
+            .collect();
+        let best = self.best(&series);
+        self.draw_head(svg, area, &series, best);
+
+        let plot = Area {
+            x: area.x + 44.0,
+            y: area.y + 48.0,
+            width: area.width - 44.0,
+            height: area.height - 48.0 - 38.0,
+        };
+        let points = || series.iter().flat_map(|s| s.points.iter());
+        let epochs = points().map(|&(epoch, _)| epoch);
+        let first = epochs.clone().min().unwrap_or(1);
+        let across = Axis::whole(first, epochs.max().unwrap_or(1), 8);
+        let upwards = self.quantity.axis(points().map(|&(_, value)| value));
+        draw_axes(svg, plot, &across, &upwards);
+
+        let place = |epoch: usize, value: f64| -> Option<[f64; 2]> {
+            Some([
+                plot.x + across.position(epoch as f64)? * plot.width,
+                plot.bottom() - upwards.position(self.quantity.scaled(value))? * plot.height,
+            ])
+        };
+        for one in &series {
+            draw_curve(svg, one, place);
+        }
+        if let Some((epoch, value, colour)) = best
+            && let Some(at) = place(epoch, value)
+        {
+            svg.disc(at, 5.0, "#ffffff", Stroke::new(colour, 2.0));
+        }
+        if !points().any(|&(_, value)| drawable(value)) {
+            let at = [plot.x + plot.width / 2.0, plot.y + plot.height / 2.0];
+            svg.text(at, LABEL.anchored(Anchor::Middle), "no finite values");
+        }
+    }
+
+    /// Epoch, value and colour of the best point; the first of equals.
+    fn best(&self, series: &[&Series]) -> Option<(usize, f64, &'static str)> {
+        let last = series.last().filter(|_| self.mark_best)?;
+        let values = last.points.iter().filter(|&&(_, value)| drawable(value));
+        let (epoch, value) = values
+            .copied()
+            .reduce(|best, point| if point.1 > best.1 { point } else { best })?;
+        Some((epoch, value, last.colour))
+    }
+
+    /// The title, and below it each curve's name and last value, and the best.
+    fn draw_head(
+        &self,
+        svg: &mut Svg,
+        area: Area,
+        series: &[&Series],
+        best: Option<(usize, f64, &'static str)>,
+    ) {
+        let title = TextStyle::caption(14.0).coloured(INK).bold();
+        svg.text([area.x, area.y + 12.0], title, self.title);
+
+        let mut entries: Vec<(String, &'static str, bool)> = Vec::new();
+        for one in series {
+            let last = one.points.iter().rfind(|&&(_, value)| drawable(value));
+            let value = last.map_or("–".to_string(), |&(_, value)| self.quantity.show(value));
+            entries.push((format!("{} {value}", one.name), one.colour, false));
+        }
+        if let Some((epoch, value, colour)) = best {
+            let text = format!("best {} (epoch {epoch})", self.quantity.show(value));
+            entries.push((text, colour, true));
+        }
+        let style = TextStyle::caption(12.0);
+        let base = area.y + 34.0;
+        let mut x = area.x;
+        for (text, colour, ring) in &entries {
+            let y = base - 4.0;
+            if *ring {
+                svg.disc([x + 5.0, y], 4.0, "#ffffff", Stroke::new(colour, 2.0));
+                x += 15.0;
+            } else {
+                svg.line([x, y], [x + 17.0, y], Stroke::new(colour, 2.5));
+                x += 23.0;
+            }
+            svg.text([x, base], style, text);
+            x += style.width_of(text) + 16.0;
+        }
+    }
+}
+
+fn draw_axes(svg: &mut Svg, plot: Area, across: &Axis, upwards: &Axis) {
+    for (value, label) in upwards.ticks() {
+        let Some(position) = upwards.position(*value) else {
+            continue;
+        };
+        let y = plot.bottom() - position * plot.height;
+        svg.line([plot.x, y], [plot.right(), y], Stroke::new(GRID, 1.0));
+        svg.text([plot.x - 7.0, y + 4.0], LABEL.anchored(Anchor::End), label);
+    }
+    let bottom = plot.bottom();
+    svg.line(
+        [plot.x, bottom],
+        [plot.right(), bottom],
+        Stroke::new(AXIS, 1.0),
+    );
+    svg.line([plot.x, plot.y], [plot.x, bottom], Stroke::new(AXIS, 1.0));
+    for (value, label) in across.ticks() {
+        let Some(position) = across.position(*value) else {
+            continue;
+        };
+        let x = plot.x + position * plot.width;
+        svg.line([x, bottom], [x, bottom + 4.0], Stroke::new(AXIS, 1.0));
+        svg.text([x, bottom + 17.0], LABEL.anchored(Anchor::Middle), label);
+    }
+    let middle = [plot.x + plot.width / 2.0, bottom + 33.0];
+    svg.text(middle, LABEL.anchored(Anchor::Middle), "epoch");
+}
+
+/// A line from point to point, broken where a value has no place; a dot at each point if they are
+/// few, and at any that has no neighbour to be joined to.
+fn draw_curve(svg: &mut Svg, series: &Series, place: impl Fn(usize, f64) -> Option<[f64; 2]>) {
+    let places: Vec<Option<[f64; 2]>> = series
+        .points
+        .iter()
+        .map(|&(epoch, value)| place(epoch, value))
+        .collect();
+    let mut commands = String::new();
+    for run in places.split(Option::is_none).filter(|run| run.len() > 1) {
+        for (index, [x, y]) in run.iter().flatten().enumerate() {
+            let command = if index == 0 { 'M' } else { 'L' };
+            commands.push_str(&format!("{command}{} {}", number(*x), number(*y)));
+        }
+    }
+    let width = if places.len() <= MANY { 2.0 } else { 1.25 };
+    svg.path(&commands, Stroke::new(series.colour, width));
+    for (index, at) in places.iter().enumerate() {
+        let near = |offset: isize| {
+            let neighbour = index.checked_add_signed(offset);
+            neighbour.and_then(|i| *places.get(i)?).is_some()
+        };
+        let alone = !near(-1) && !near(1);
+        if let Some(at) = at
+            && (places.len() <= MOST_DOTS || alone)
+        {
+            svg.disc(*at, 2.5, series.colour, Stroke::new(series.colour, 0.5));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::svg::{BLUE, VERMILION};
+
+    fn drawn(values: &[f64], mark_best: bool) -> String {
+        let points = values
+            .iter()
+            .enumerate()
+            .map(|(i, &v)| (i + 1, v))
+            .collect();
+        let panel = Panel {
+            title: "accuracy",
+            quantity: Quantity::Share,
+            series: vec![
+                Series {
+                    name: "train",
+                    colour: BLUE,
+                    points: Vec::new(),
+                },
+                Series {
+                    name: "test",
+                    colour: VERMILION,
+                    points,
+                },
+            ],
+            mark_best,
+        };
+        let mut svg = Svg::new(400.0, 300.0, "");
+        let area = Area {
+            x: 0.0,
+            y: 0.0,
+            width: 400.0,
+            height: 300.0,
+        };
+        panel.draw(&mut svg, area);
+        svg.finish()
+    }
+
+    #[test]
+    fn values_that_are_not_finite_leave_gaps() {
+        let svg = drawn(&[0.1, 0.2, f64::NAN, 0.4, f64::INFINITY, 0.5, 0.6], false);
+        let path = svg
+            .split("<path d=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        assert_eq!(
+            (path.matches('M').count(), path.matches('L').count()),
+            (2, 2)
+        );
+        assert_eq!(svg.matches("<circle").count(), 5);
+        assert!(!svg.contains("NaN") && !svg.contains("inf\""));
+    }
+
+    #[test]
+    fn a_point_between_gaps_is_drawn_in_long_runs_too() {
+        let mut values = vec![0.5; 200];
+        (values[99], values[101]) = (f64::NAN, f64::NAN);
+        assert_eq!(drawn(&values, false).matches("<circle").count(), 1);
+    }
+
+    #[test]
+    fn the_best_is_named_with_its_first_epoch() {
+        let svg = drawn(&[0.90, 0.954, f64::NAN, 0.954, 0.93], true);
+        assert!(svg.contains("best 95.4 % (epoch 2)"), "{svg}");
+        assert!(svg.contains("test 93.0 %"), "{svg}");
+        assert!(!svg.contains("train"), "a curve without points is left out");
+    }
+
+    #[test]
+    fn a_panel_without_finite_values_says_so() {
+        assert!(drawn(&[f64::NAN], true).contains("no finite values"));
+        assert!(drawn(&[], true).contains("no finite values"));
+    }
+}

@@ -1,0 +1,338 @@
+//! One input of the network and what its output neurons made of it.
+
+use super::axis::Axis;
+use super::png;
+use super::svg::{
+    AXIS, Anchor, Area, FAINT_INK, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION,
+    number,
+};
+
+/// An input, the spikes of the output layer, and the two verdicts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// The input picture: grey `[height, width]` or coloured `[height, width, 3]`, a byte a value.
+    pub image: Vec<u8>,
+    /// Width of the picture in pixels.
+    pub width: usize,
+    /// Height of the picture in pixels.
+    pub height: usize,
+    /// Output spikes `[time_steps, classes]`.
+    pub spikes: Vec<bool>,
+    /// How many time steps.
+    pub time_steps: usize,
+    /// How many classes.
+    pub classes: usize,
+    /// The true class.
+    pub label: usize,
+    /// The network's answer.
+    pub predicted: usize,
+}
+
+/// More classes than this are not all shown: there would be no room for their numbers.
+const MOST_ROWS: usize = 12;
+const SMALL: TextStyle = TextStyle::caption(10.0);
+
+impl Example {
+    /// Spikes of `class` a time step, 0 to 1.
+    pub fn firing_rate(&self, class: usize) -> f64 {
+        let spikes = (0..self.time_steps)
+            .filter(|&t| self.spike(t, class))
+            .count();
+        spikes as f64 / self.time_steps.max(1) as f64
+    }
+
+    /// The largest firing rate of its classes.
+    pub fn largest_rate(&self) -> f64 {
+        (0..self.classes)
+            .map(|class| self.firing_rate(class))
+            .fold(0.0, f64::max)
+    }
+
+    fn spike(&self, t: usize, class: usize) -> bool {
+        let index = t
+            .checked_mul(self.classes)
+            .and_then(|row| row.checked_add(class));
+        index
+            .and_then(|index| self.spikes.get(index))
+            .copied()
+            .unwrap_or(false)
+    }
+
+    fn correct(&self) -> bool {
+        self.label == self.predicted
+    }
+
+    fn colour(&self, class: usize) -> &'static str {
+        match class {
+            class if class == self.label => GREEN,
+            class if class == self.predicted => VERMILION,
+            _ => NEUTRAL,
+        }
+    }
+
+    /// The classes that get a row: all, or the two verdicts and those that fired most.
+    fn rows(&self) -> Vec<usize> {
+        let mut classes: Vec<(usize, f64)> = (0..self.classes)
+            .map(|class| {
+                let chosen = class == self.label || class == self.predicted;
+                (
+                    class,
+                    if chosen {
+                        f64::INFINITY
+                    } else {
+                        self.firing_rate(class)
+                    },
+                )
+            })
+            .collect();
+        classes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut rows: Vec<usize> = classes.into_iter().map(|(class, _)| class).collect();
+        rows.truncate(MOST_ROWS);
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Draws picture, spikes and firing rates into `area`, the rates against `rates`.
+    pub fn draw(&self, svg: &mut Svg, area: Area, rates: &Axis) {
+        let bold = TextStyle::caption(12.0).coloured(INK).bold();
+        let caption = format!("class {}", self.label);
+        svg.text([area.x, area.y + 11.0], bold, &caption);
+        let verdict = if self.correct() {
+            ("recognised".to_string(), GREEN)
+        } else {
+            (format!("taken for {}", self.predicted), VERMILION)
+        };
+        let after = area.x + bold.width_of(&caption) + 6.0;
+        let style = TextStyle::caption(12.0).coloured(verdict.1);
+        svg.text([after, area.y + 11.0], style, &verdict.0);
+
+        let top = area.y + 20.0;
+        let height = area.height - 20.0 - 18.0;
+        let side = height.min(0.34 * area.width);
+        self.draw_picture(
+            svg,
+            Area {
+                x: area.x,
+                y: top,
+                width: side,
+                height: side,
+            },
+        );
+
+        let rows = self.rows();
+        let widest = rows.last().map_or(1, |class| class.to_string().len()) as f64;
+        let left = area.x + side + 14.0 + 6.0 * widest;
+        let width = area.right() - left;
+        let raster = Area {
+            x: left,
+            y: top,
+            width: 0.62 * width,
+            height,
+        };
+        let bars = Area {
+            x: left + 0.68 * width,
+            y: top,
+            width: 0.32 * width,
+            height,
+        };
+        self.draw_axes(svg, raster, bars, rates);
+        let pitch = height / rows.len().max(1) as f64;
+        for (row, &class) in rows.iter().enumerate() {
+            let y = top + pitch * row as f64;
+            let colour = self.colour(class);
+            let mut style = SMALL.anchored(Anchor::End);
+            if colour != NEUTRAL {
+                style = style.coloured(colour).bold();
+            }
+            let base = y + 0.5 * pitch + 3.5;
+            svg.text([left - 5.0, base], style, &class.to_string());
+
+            let step = raster.width / self.time_steps.max(1) as f64;
+            let commands = self.ticks(class, raster.x, step, y + 0.14 * pitch, 0.72 * pitch);
+            svg.path(&commands, Stroke::new(colour, (0.7 * step).clamp(0.7, 2.5)));
+
+            if let Some(position) = rates.position(self.firing_rate(class)) {
+                let bar = Area {
+                    y: y + 0.14 * pitch,
+                    width: position * bars.width,
+                    height: 0.72 * pitch,
+                    ..bars
+                };
+                svg.rectangle(bar, colour);
+            }
+        }
+    }
+
+    fn draw_picture(&self, svg: &mut Svg, square: Area) {
+        let Some(png) = png::encode(self.width, self.height, &self.image) else {
+            svg.frame(square, Stroke::new(GRID, 1.0));
+            let at = [
+                square.x + square.width / 2.0,
+                square.y + square.height / 2.0,
+            ];
+            svg.text(at, SMALL.anchored(Anchor::Middle), "no picture");
+            return;
+        };
+        // As large as fits, with its own proportions.
+        let scale = square.width / self.width.max(self.height) as f64;
+        let fitted = Area {
+            width: self.width as f64 * scale,
+            height: self.height as f64 * scale,
+            ..square
+        };
+        svg.picture(fitted, &png);
+        svg.frame(fitted, Stroke::new(GRID, 1.0));
+    }
+
+    fn draw_axes(&self, svg: &mut Svg, raster: Area, bars: Area, rates: &Axis) {
+        svg.frame(raster, Stroke::new(GRID, 1.0));
+        let base = raster.bottom() + 13.0;
+        svg.text([raster.x, base], SMALL, "t = 1");
+        let end = SMALL.anchored(Anchor::End);
+        svg.text([raster.right(), base], end, &self.time_steps.to_string());
+
+        svg.line(
+            [bars.x, bars.y],
+            [bars.x, bars.bottom()],
+            Stroke::new(AXIS, 1.0),
+        );
+        svg.text([bars.x, base], SMALL, "rate");
+        if let Some((value, label)) = rates.ticks().last()
+            && let Some(position) = rates.position(*value)
+        {
+            let x = bars.x + position * bars.width;
+            svg.line([x, bars.y], [x, bars.bottom()], Stroke::new(GRID, 1.0));
+            svg.text([x, base], end, label);
+        }
+    }
+
+    /// A vertical tick for each spike of `class`; of those that would fall on one another, one.
+    fn ticks(&self, class: usize, left: f64, step: f64, y: f64, length: f64) -> String {
+        const RESOLUTION: f64 = 0.25;
+        let mut commands = String::new();
+        let mut last = f64::NEG_INFINITY;
+        for t in (0..self.time_steps).filter(|&t| self.spike(t, class)) {
+            let x = left + step * (t as f64 + 0.5);
+            if x - last >= RESOLUTION {
+                commands.push_str(&format!("M{} {}v{}", number(x), number(y), number(length)));
+                last = x;
+            }
+        }
+        commands
+    }
+}
+
+/// The legend of all examples, written to the left of `right`.
+pub(super) fn draw_legend(svg: &mut Svg, right: f64, base: f64) {
+    let style = TextStyle::caption(12.0).coloured(FAINT_INK);
+    let mut right = right;
+    for (text, colour) in [
+        ("other classes", NEUTRAL),
+        ("wrong answer", VERMILION),
+        ("true class", GREEN),
+    ] {
+        let left = right - style.width_of(text);
+        svg.text([left, base], style, text);
+        let square = Area {
+            x: left - 16.0,
+            y: base - 9.0,
+            width: 10.0,
+            height: 10.0,
+        };
+        svg.rectangle(square, colour);
+        right = square.x - 14.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(classes: usize) -> Example {
+        Example {
+            image: vec![0; 6],
+            width: 3,
+            height: 2,
+            spikes: (0..4 * classes).map(|i| i % 3 == 0).collect(),
+            time_steps: 4,
+            classes,
+            label: 1,
+            predicted: classes - 1,
+        }
+    }
+
+    fn draw(example: &Example) -> String {
+        let mut svg = Svg::new(300.0, 150.0, "");
+        let area = Area {
+            x: 0.0,
+            y: 0.0,
+            width: 300.0,
+            height: 150.0,
+        };
+        let rates = Axis::linear([0.0, 1.0].into_iter(), [0.0, 1.0], 2);
+        example.draw(&mut svg, area, &rates);
+        svg.finish()
+    }
+
+    #[test]
+    fn the_firing_rate_is_the_share_of_steps_with_a_spike() {
+        let mut example = example(2);
+        example.spikes = vec![true, false, true, false, true, false, false, true];
+        assert_eq!(
+            [example.firing_rate(0), example.firing_rate(1)],
+            [0.75, 0.25]
+        );
+        assert_eq!(example.largest_rate(), 0.75);
+    }
+
+    #[test]
+    fn of_many_classes_the_two_verdicts_and_the_most_active_are_shown() {
+        let mut example = example(1000);
+        example.spikes = vec![false; 4000];
+        (500..510).for_each(|class| example.spikes[class] = true);
+        let mut expected = vec![1];
+        expected.extend(500..510);
+        expected.push(999);
+        assert_eq!(example.rows(), expected);
+    }
+
+    #[test]
+    fn a_wrong_answer_is_named() {
+        assert!(draw(&example(10)).contains("taken for 9"));
+        let right = Example {
+            predicted: 1,
+            ..example(10)
+        };
+        assert!(draw(&right).contains("recognised") && !draw(&right).contains(VERMILION));
+    }
+
+    #[test]
+    fn data_that_do_not_fit_their_sizes_are_drawn_as_far_as_they_go() {
+        let short = Example {
+            image: vec![1],
+            spikes: vec![true],
+            time_steps: 9,
+            ..example(3)
+        };
+        assert!(draw(&short).contains("no picture"));
+        let empty = Example {
+            classes: 0,
+            time_steps: 0,
+            spikes: Vec::new(),
+            ..example(3)
+        };
+        assert!(!draw(&empty).contains("NaN"));
+    }
+
+    #[test]
+    fn a_thousand_steps_do_not_make_a_thousand_ticks_where_they_would_overlap() {
+        let long = Example {
+            spikes: vec![true; 20_000],
+            time_steps: 10_000,
+            classes: 2,
+            predicted: 1,
+            ..example(3)
+        };
+        assert!(draw(&long).matches('v').count() < 1500);
+    }
+}

@@ -1,0 +1,36 @@
+//! Poisson pass.
+//!
+//! g(x) = x, g′(x) = 1; forward 1 with probability x: fires where u ≤ x, u uniform on (0, 1] and
+//! fresh at every step. Never for x ≤ 0, always for x ≥ 1.
+//!
+//! Source: Bengio et al., Estimating or propagating gradients through stochastic neurons for
+//! conditional computation, arXiv:1308.3432 (the straight-through estimator); SpikingJelly.
+
+use super::Surrogate;
+use crate::registry::spec;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Fires with probability x; the gradient passes unchanged. It has no constants: `PoissonPass {}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoissonPass {}
+
+impl Surrogate for PoissonPass {
+    spec!("poisson_pass");
+
+    fn derivative(&self, _x: &Expr) -> Expr {
+        Expr::constant(1.0)
+    }
+
+    fn primitive(&self, x: &Expr) -> Option<Expr> {
+        Some(x.clone())
+    }
+
+    fn forward(&self, x: &Expr, noise: &Expr) -> Expr {
+        noise.le(x)
+    }
+
+    fn needs_noise(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,53 @@
+//! Sign-swish.
+//!
+//! u = βx; g(x) = 2σ(u)·(1 + u(1 − σ(u))) − ½, g′(x) = β(2 − u·tanh(u/2)) / (1 + cosh u)
+//!
+//! The original goes from −1 to 1, through 0 at x = 0, since it stands in for the sign. Its
+//! derivative is kept as it is, so its height of 2 is kept too; it is moved up by ½ to meet a
+//! step's middle. It overshoots: g′ is negative for |u| > 2.4.
+//!
+//! Source: Darabi et al., Regularized binary network training, arXiv:1812.11800; SpikingFlow,
+//! `softbp.soft_pulse_function`.
+
+use super::Surrogate;
+use crate::registry::spec;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Beyond this e⁻ᵘ is 0 in any type; the bound keeps an overflown u from making 0·∞ of it.
+const FLAT: f64 = 1e4;
+
+/// Derivative of the sign-swish, negative in its tails.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `beta` | 5 | steepness; larger is closer to the step |
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignSwish {
+    /// Steepness.
+    pub beta: f64,
+}
+
+impl Default for SignSwish {
+    fn default() -> Self {
+        Self { beta: 5.0 }
+    }
+}
+
+impl Surrogate for SignSwish {
+    spec!("sign_swish");
+
+    fn derivative(&self, x: &Expr) -> Expr {
+        // With e = e⁻ᵘ for u ≥ 0: tanh(u/2) = (1 − e)/(1 + e), 1 + cosh u = (1 + e)²/(2e).
+        let u = (x * self.beta).abs().min(FLAT);
+        let e = (-&u).exp();
+        let r = 1.0 / (1.0 + &e);
+        (2.0 * self.beta) * &e * (&r * &r) * (2.0 - u * ((1.0 - e) * r))
+    }
+
+    fn primitive(&self, x: &Expr) -> Option<Expr> {
+        let u = (x * self.beta).clamp(-FLAT, FLAT);
+        let s = u.sigmoid();
+        Some(2.0 * &s * (1.0 + u * (1.0 - &s)) - 0.5)
+    }
+}
