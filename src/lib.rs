@@ -12,6 +12,7 @@ pub mod log;
 pub mod loss;
 pub mod model;
 pub mod module;
+pub mod network;
 pub mod neuron;
 pub mod optim;
 pub mod prelude;
@@ -19,6 +20,7 @@ mod registry;
 pub mod report;
 pub mod surrogate;
 pub mod tensors;
+pub mod train;
 
 pub use error::{Error, Result};
 pub use registry::Entry;

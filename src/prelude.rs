@@ -11,6 +11,7 @@ pub use crate::neuron::{
 };
 pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
 pub use crate::surrogate::{Sigmoid, Surrogate};
+pub use crate::train::{Settings, Trainer};
 pub use crate::{Error, Result};
 pub use spikelet_expr::Expr;
 pub use spikelet_graph::{Backend, DType, Tensor, Tracer, Var};

@@ -8,6 +8,7 @@ mod context;
 mod init;
 mod sequential;
 
+pub(crate) use context::GENERATOR;
 pub use context::{Context, Mode, Traced};
 pub use init::Init;
 pub use sequential::Sequential;

@@ -38,26 +38,29 @@ impl Surrogate for SquarewaveFourierSeries {
     spec!("squarewave_fourier_series");
 
     fn derivative(&self, x: &Expr) -> Expr {
-        let sum = self.sum(|k| (x * self.frequency(k)).cos());
+        let turns = self.turns(x);
+        let sum = self.sum(|k| (&turns * (k * TAU)).cos());
         (4.0 / self.t_period) * sum
     }
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
-        let sum = self.sum(|k| (x * self.frequency(k)).sin() / k);
+        let turns = self.turns(x);
+        let sum = self.sum(|k| (&turns * (k * TAU)).sin() / k);
         Some(0.5 + (2.0 * FRAC_1_PI) * sum)
     }
 }
 
 impl SquarewaveFourierSeries {
+    /// x in periods, less the whole ones: far out, angles stay small enough to be accurate.
+    fn turns(&self, x: &Expr) -> Expr {
+        let turns = x / self.t_period;
+        &turns - turns.round()
+    }
+
     /// What `term` gives for the odd harmonics k = 1, 3, …, added up.
     fn sum(&self, term: impl Fn(f64) -> Expr) -> Expr {
         (1..self.n).fold(Expr::constant(0.0), |sum, i| {
             sum + term(2.0 * f64::from(i) - 1.0)
         })
-    }
-
-    /// Angular frequency of the k-th harmonic.
-    fn frequency(&self, k: f64) -> f64 {
-        k * TAU / self.t_period
     }
 }

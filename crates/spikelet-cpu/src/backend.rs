@@ -47,6 +47,15 @@ pub(crate) fn failure(problem: impl Into<String>) -> Error {
     }
 }
 
+/// Memory, or an error that says what it was for.
+pub(crate) fn memory(bytes: usize, what: &str) -> Result<Memory> {
+    Memory::new(bytes).ok_or_else(|| {
+        failure(format!(
+            "no memory for {what}, {bytes} bytes; use a smaller batch or fewer time steps"
+        ))
+    })
+}
+
 impl Cpu {
     /// The CPU with this many threads; 0 takes as many as the machine has cores.
     ///
@@ -101,10 +110,19 @@ impl Target for Cpu {
 }
 
 pub(crate) fn memory_of(buffer: &Buffer) -> Result<&Memory> {
-    buffer
+    let memory = buffer
         .handle
         .downcast_ref::<Memory>()
-        .ok_or_else(|| failure("the buffer belongs to another backend; allocate it from this one"))
+        .ok_or_else(|| failure("the buffer belongs to another backend; allocate it from this one"))?;
+    // A buffer's type is anybody's to change, the memory behind it is not.
+    if buffer.ty.bytes() > memory.bytes() {
+        return Err(failure(format!(
+            "a buffer of {} bytes cannot hold {}; allocate one of that type",
+            memory.bytes(),
+            buffer.ty
+        )));
+    }
+    Ok(memory)
 }
 
 fn slot_of(buffer: &Buffer) -> Result<Slot> {
@@ -129,7 +147,7 @@ impl Backend for Cpu {
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         Ok(Buffer {
             ty: ty.clone(),
-            handle: Arc::new(Memory::new(ty.bytes())),
+            handle: Arc::new(memory(ty.bytes(), &format!("a tensor of {ty}"))?),
         })
     }
 

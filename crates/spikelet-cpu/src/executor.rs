@@ -1,10 +1,11 @@
 //! A loaded plan: arena, prepared kernels, and the loop that runs them.
 
-use crate::backend::{Shared, failure, is_host_type, memory_of};
+use crate::backend::{Shared, failure, is_host_type, memory, memory_of};
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op::{self, Kernel};
 use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{Buffer, Error, Executor, Place, Plan, Result, TensorType};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,7 +52,7 @@ impl CpuExecutor {
         if !plan.is_sound() {
             return Err(failure("the plan's allocations overlap; it was not made by Plan::new"));
         }
-        let arena = Memory::new(plan.arena_bytes);
+        let arena = memory(plan.arena_bytes, "the plan's arena")?;
         let pointer = |place: Place| -> Result<Option<*mut u8>> {
             Ok(match place {
                 Place::Arena(offset) => Some(arena.at(offset)),
@@ -224,6 +225,36 @@ fn check_buffers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> 
     for (k, output) in graph.outputs.iter().enumerate() {
         if output.updates.is_none() && outputs[k].is_none() {
             return Err(missing_output(plan, k));
+        }
+        if let Some(input) = output.updates
+            && graph.ty(input) != graph.ty(output.value)
+        {
+            return Err(Error::Type {
+                name: output.name.clone(),
+                given: graph.ty(output.value).clone(),
+                expected: graph.ty(input).clone(),
+            });
+        }
+    }
+    check_writers(plan, inputs, outputs)
+}
+
+/// What is written must be nobody else's memory.
+fn check_writers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
+    let graph = &plan.graph;
+    let updated = |value| graph.outputs.iter().any(|o| o.updates == Some(value));
+    let held = graph.inputs.iter().zip(inputs).map(|(i, b)| (&i.name, b, updated(i.value)));
+    let fresh = graph.outputs.iter().zip(outputs).filter(|(o, _)| o.updates.is_none());
+    let fresh = fresh.filter_map(|(o, b)| Some((&o.name, b.as_ref()?, true)));
+    let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
+    for (name, buffer, written) in held.chain(fresh) {
+        let address = Arc::as_ptr(&buffer.handle).cast::<()>();
+        if let Some((other, also)) = owners.insert(address, (name, written))
+            && (written || also)
+        {
+            return Err(failure(format!(
+                "`{other}` and `{name}` share a buffer and one of them is written; give each its own"
+            )));
         }
     }
     Ok(())

@@ -1,33 +1,50 @@
 //! Aligned memory that kernels share, and the views of it that they get.
 
 use spikelet_graph::{DType, TensorType};
-use std::cell::UnsafeCell;
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
 
-/// One cache line; what memory is made of, so that every tensor starts on a line.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
+/// Every tensor starts on a cache line.
+const LINE: usize = 64;
+
+/// From this size on, memory is asked for in huge pages: a scan strides over rows that lie
+/// megabytes apart, and with small pages it would wait for the address translation.
+const HUGE: usize = 2 << 20;
 
 /// A fixed piece of memory, zeroed at first.
 ///
 /// It is written through shared handles. Whoever touches it holds the backend's lock, which
 /// [`crate::Cpu`] takes around every run, upload and download.
 pub(crate) struct Memory {
-    lines: Box<[UnsafeCell<Line>]>,
+    start: NonNull<u8>,
+    layout: Layout,
     bytes: usize,
 }
 
-// SAFETY: the content is only touched under the backend's lock (see `Memory`), and within a run
-// kernels hand disjoint pieces to their threads.
+// SAFETY: the memory is owned, and its content is only touched under the backend's lock (see
+// `Memory`); within a run kernels hand disjoint pieces to their threads.
 unsafe impl Sync for Memory {}
+// SAFETY: as above.
+unsafe impl Send for Memory {}
 
 impl Memory {
-    pub(crate) fn new(bytes: usize) -> Self {
-        let lines = (0..bytes.div_ceil(64)).map(|_| UnsafeCell::new(Line([0; 64])));
-        Self {
-            lines: lines.collect(),
-            bytes,
+    /// Memory for this many bytes; `None` if there is not enough.
+    pub(crate) fn new(bytes: usize) -> Option<Self> {
+        let alignment = if bytes >= HUGE { HUGE } else { LINE };
+        let size = bytes.max(1).checked_next_multiple_of(alignment)?;
+        let layout = Layout::from_size_align(size, alignment).ok()?;
+        // SAFETY: the size is not zero.
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        if bytes >= HUGE {
+            use_huge_pages(start, size);
         }
+        // SAFETY: the allocation has this size.
+        unsafe { start.write_bytes(0, size) };
+        Some(Self {
+            start,
+            layout,
+            bytes,
+        })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -38,9 +55,25 @@ impl Memory {
     pub(crate) fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset <= self.bytes, "offset {offset} of {} bytes", self.bytes);
         // SAFETY: the offset lies within the allocation, or one past its end.
-        unsafe { UnsafeCell::raw_get(self.lines.as_ptr()).cast::<u8>().add(offset) }
+        unsafe { self.start.as_ptr().add(offset) }
     }
 }
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn use_huge_pages(start: NonNull<u8>, size: usize) {
+    // SAFETY: the range is our own allocation and whole pages. A refusal only costs speed.
+    unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn use_huge_pages(_: NonNull<u8>, _: usize) {}
 
 /// A tensor that a kernel reads.
 #[derive(Clone, Copy)]

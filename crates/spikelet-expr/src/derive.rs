@@ -125,7 +125,47 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
 }
 
 /// What one node hands to its children: (child, adjoint · ∂node/∂child).
+///
+/// An adjoint that is zero where a branch is not taken stays a selection: multiplied into the
+/// slope of a branch that is infinite or NaN there, zero would become NaN.
 fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
+    let Some((condition, holds, inner)) = guarded(g) else {
+        return slopes(expr, g, order);
+    };
+    let mut parts = local(expr, &inner, order);
+    for (_, part) in &mut parts {
+        *part = if holds {
+            Expr::select(&condition, &*part, 0.0)
+        } else {
+            Expr::select(&condition, 0.0, &*part)
+        };
+    }
+    parts
+}
+
+/// An adjoint that is zero on one side of a condition: the condition, whether it has to hold,
+/// and the adjoint on the other side.
+fn guarded(g: &Expr) -> Option<(Expr, bool, Expr)> {
+    match g.node() {
+        Node::Select {
+            condition,
+            then,
+            otherwise,
+        } => {
+            if otherwise.as_constant() == Some(0.0) {
+                Some((condition.clone(), true, then.clone()))
+            } else if then.as_constant() == Some(0.0) {
+                Some((condition.clone(), false, otherwise.clone()))
+            } else {
+                None
+            }
+        }
+        Node::Binary(op, ..) if op.is_comparison() => Some((g.clone(), true, Expr::constant(1.0))),
+        _ => None,
+    }
+}
+
+fn slopes(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     match expr.node() {
         Node::Const(_) | Node::Symbol(_) => vec![],
         Node::Graft { tangent, .. } => vec![(tangent.clone(), g.clone())],

@@ -5,6 +5,7 @@
 //! vectorise. Selection is a true selection, and the elementary functions ([`math`]) give the
 //! same bits on every machine.
 
+mod block;
 mod derive;
 mod expr;
 mod interner;
@@ -14,7 +15,8 @@ mod program;
 mod simd;
 mod simplify;
 
+pub use block::Block;
 pub use derive::pull_back;
 pub use expr::{Binary, Expr, Node, Unary};
 pub use simd::vectorised;
-pub use program::{CompileError, Program, Workspace};
+pub use program::{CompileError, Evaluate, Program, Workspace};

@@ -1,8 +1,10 @@
 //! Simplification while an expression is built.
 //!
-//! Only rewrites that keep every finite value bit for bit are made, since the order of
-//! operations decides spikes. Two deviate on purpose where the input is not finite or a zero is
-//! signed: 0·x is 0 and x + 0 is x, so that derivatives that are known to vanish cost nothing.
+//! Only rewrites that keep every finite value are made, since the order of operations decides
+//! spikes. Where something on the way is not finite, or a zero has a sign, some deviate on
+//! purpose: 0·x and 0/x are 0, x + 0 is x and −(x − y) is y − x, so that derivatives that are
+//! known to vanish cost nothing. Arithmetic among numbers alone is done in f64, whatever type the
+//! result is used in.
 
 use crate::expr::{Binary, Expr, Node, Unary};
 use crate::math::Real;

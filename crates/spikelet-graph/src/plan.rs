@@ -1,6 +1,7 @@
 //! A graph laid out for a device: kernels in order, and where every value lives.
 
 mod arena;
+mod old_values;
 mod print;
 
 pub use arena::Allocation;
@@ -63,6 +64,7 @@ impl Plan {
     /// Runs the passes over `graph` and lays it out for `target`.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
         let reports = pass::run_all(&mut graph, target);
+        old_values::copy(&mut graph);
         let layout = arena::lay_out(&graph, target);
         let places = layout.places;
         let place = |v: &ValueId| places[v.index()];

@@ -11,7 +11,7 @@ use spikelet_random::{ActiveGroups, Stream};
 /// A row of bits starts at a whole group of draws.
 pub(super) fn writes_bits(op: &Draw) -> bool {
     let row = op.shape.last().copied().unwrap_or(1);
-    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row % 4 == 0
+    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row > 0 && row % 4 == 0
 }
 
 pub(super) struct DrawKernel<R> {

@@ -31,9 +31,10 @@ impl<R: Float> Kernel for LogSoftmaxKernel<R> {
         rows.zip(results).for_each(|(x, y)| {
             let most = x.iter().fold(x[0], |a, &b| a.max_nan(b));
             let sum = x.iter().fold(R::ZERO, |sum, &x| sum + (x - most).exp());
-            let offset = most + sum.ln();
+            let log = sum.ln();
             for (y, &x) in y.iter_mut().zip(x) {
-                *y = x - offset;
+                // Not x − (most + log): large scores would swallow the logarithm's digits.
+                *y = (x - most) - log;
             }
         });
         Ok(())

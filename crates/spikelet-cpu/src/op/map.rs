@@ -4,8 +4,9 @@ use super::{BLOCK, CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
 use crate::scratch::PerThread;
+use arrayvec::ArrayVec;
 use rayon::prelude::*;
-use spikelet_expr::{CompileError, Program, Workspace};
+use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Map;
 
 pub(super) struct MapKernel<R> {
@@ -18,7 +19,7 @@ pub(super) struct MapKernel<R> {
 struct Scratch<R> {
     work: Workspace<R>,
     /// A block for each operand that cannot be read where it is.
-    gathered: Vec<Vec<R>>,
+    gathered: Vec<Block<R>>,
 }
 
 /// More results than any region has: outputs are gathered in an array on the stack.
@@ -36,7 +37,7 @@ impl<R: Float> MapKernel<R> {
             .iter()
             .map(|t| Broadcast::new(&t.shape, &op.shape))
             .collect();
-        let gathered = vec![vec![R::ZERO; BLOCK]; operands.len()];
+        let gathered = vec![Block::filled(R::ZERO, BLOCK); operands.len()];
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
                 work: program.workspace(BLOCK),
@@ -59,19 +60,20 @@ impl<R: Float> MapKernel<R> {
         for (k, operand) in self.operands.iter().enumerate() {
             let to = &mut scratch.gathered[k][..length];
             match (reads[k], operand) {
-                (Some(_), Broadcast::Same) => {}
+                // A scalar was filled in for the whole piece.
+                (Some(_), Broadcast::Same | Broadcast::Scalar) => {}
                 (Some(values), _) => operand.gather(values, start, to),
                 (None, _) => to.copy_from_slice(writes[in_place[k]]),
             }
         }
-        let mut inputs: [&[R]; MOST] = [&[]; MOST];
+        let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
         for (k, operand) in self.operands.iter().enumerate() {
-            inputs[k] = match (reads[k], operand) {
+            inputs.push(match (reads[k], operand) {
                 (Some(values), Broadcast::Same) => &values[start..start + length],
                 _ => &scratch.gathered[k][..length],
-            };
+            });
         }
-        self.program.step(&mut scratch.work, &inputs[..self.operands.len()], writes);
+        self.program.step(&mut scratch.work, &inputs, writes);
     }
 }
 
@@ -90,7 +92,6 @@ impl<R: Float> Kernel for MapKernel<R> {
                 view => values[k] = Some(R::of(view)),
             }
         }
-        let outputs = writes.len();
         let mut shared: [Option<Shared<'_, R>>; MOST] = [const { None }; MOST];
         for (shared, write) in shared.iter_mut().zip(writes) {
             *shared = Some(Shared::new(R::of_mut(write)));
@@ -100,15 +101,20 @@ impl<R: Float> Kernel for MapKernel<R> {
         (0..pieces).into_par_iter().for_each(|piece| {
             let mut scratch = this.scratch.get();
             let end = ((piece + 1) * CHUNK).min(this.length);
+            for (k, operand) in this.operands.iter().enumerate() {
+                if let (Some(values), Broadcast::Scalar) = (values[k], operand) {
+                    scratch.gathered[k].fill(values[0]);
+                }
+            }
             let mut start = piece * CHUNK;
             while start < end {
                 let length = BLOCK.min(end - start);
-                let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
-                for (out, shared) in outs.iter_mut().zip(shared.iter().flatten()) {
+                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                for shared in shared.iter().flatten() {
                     // SAFETY: pieces are disjoint, and so are the blocks of a piece.
-                    *out = unsafe { shared.range(start, length) };
+                    outs.push(unsafe { shared.range(start, length) });
                 }
-                this.block(&mut scratch, &values, &mut outs[..outputs], &in_place, (start, length));
+                this.block(&mut scratch, &values, &mut outs, &in_place, (start, length));
                 start += length;
             }
         });

@@ -12,7 +12,7 @@ mod scan;
 mod scan_grad;
 
 use crate::memory::{Element, View, ViewMut};
-use spikelet_expr::math::Real;
+use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{DType, Graph, Node, Result, TensorType, ValueId};
 
@@ -28,7 +28,7 @@ pub(crate) trait Kernel: Send {
 }
 
 /// The floating-point types that kernels are written for.
-pub(crate) trait Float: Real + Element {
+pub(crate) trait Float: Evaluate + Element {
     /// Workspace words seen as elements.
     fn from_words(words: &mut [u64]) -> &mut [Self];
 }

@@ -153,6 +153,9 @@ impl<R: Float> ReduceKernel<R> {
             let y = unsafe { shared.range(o * inner + i, length) };
             y.fill(self.start());
             let sum = self.reduction == Reduction::Sum;
+            if reduced == 0 {
+                return;
+            }
             let from = &x[o * reduced * inner + i..];
             vectorised(
                 (y, from, sum, reduced, inner),

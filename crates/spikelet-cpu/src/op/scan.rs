@@ -7,8 +7,9 @@ use super::{BLOCK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
 use crate::scratch::PerThread;
+use arrayvec::ArrayVec;
 use rayon::prelude::*;
-use spikelet_expr::{CompileError, Program, Workspace};
+use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Scan;
 
 /// More sequences, states and outputs than any neuron has.
@@ -50,6 +51,13 @@ impl Operands {
         })
     }
 
+    /// Elements of a tile at most. Parameters that differ between elements are held for a block,
+    /// so a tile is one.
+    pub(super) fn most(&self) -> usize {
+        let params = &self.broadcasts[self.states..];
+        if params.iter().all(|b| matches!(b, Broadcast::Scalar)) { TILE } else { BLOCK }
+    }
+
     /// Where sequence `k` has the element `start` of step `t`.
     pub(super) fn at(&self, k: usize, t: usize, start: usize) -> usize {
         if self.constant[k] { start } else { t * self.elements + start }
@@ -73,7 +81,7 @@ impl Operands {
         reads: &[&[R]],
         start: usize,
         length: usize,
-        blocks: &mut [Vec<R>],
+        blocks: &mut [Block<R>],
         works: [(&Program, &mut Workspace<R>); 2],
     ) {
         if self.params == 0 {
@@ -82,11 +90,11 @@ impl Operands {
         for (k, block) in blocks.iter_mut().enumerate() {
             let operand = self.states + k;
             let values = reads[self.sequences + operand];
-            self.broadcasts[operand].gather(values, start, &mut block[..length]);
+            self.broadcasts[operand].gather(values, start, &mut block[..length.min(BLOCK)]);
         }
         let mut held: [&[R]; MOST] = [&[]; MOST];
         for (held, block) in held.iter_mut().zip(blocks.iter()) {
-            *held = &block[..length];
+            *held = &block[..length.min(BLOCK)];
         }
         for (program, work) in works {
             program.hold(work, &held[..self.params]);
@@ -94,9 +102,18 @@ impl Operands {
     }
 }
 
-/// Small enough that every thread gets several tiles, at most a block.
+/// Elements of a tile at most. A step reads that many in a row before it jumps to the next row:
+/// long enough for the hardware to fetch ahead.
+pub(super) const TILE: usize = 4096;
+
+/// Small enough that every thread gets several tiles.
 pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
     (elements / (4 * threads.max(1)) / 64 * 64).clamp(64, most)
+}
+
+/// The blocks of a tile: offset and length.
+pub(super) fn blocks(length: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..length).step_by(BLOCK).map(move |at| (at, BLOCK.min(length - at)))
 }
 
 pub(super) struct ScanKernel<R> {
@@ -110,9 +127,9 @@ pub(super) struct ScanKernel<R> {
 struct Scratch<R> {
     work: Workspace<R>,
     unused: Workspace<R>,
-    now: Vec<Vec<R>>,
-    next: Vec<Vec<R>>,
-    params: Vec<Vec<R>>,
+    now: Vec<Block<R>>,
+    next: Vec<Block<R>>,
+    params: Vec<Block<R>>,
 }
 
 impl<R: Float> ScanKernel<R> {
@@ -122,16 +139,17 @@ impl<R: Float> ScanKernel<R> {
         let operands = Operands::new(kinds, op.time_steps, types)?;
         let outputs = r.outputs.len();
         let program = r.forward_program(&types.used[..outputs])?;
-        let blocks = |n: usize| vec![vec![R::ZERO; BLOCK]; n];
+        let tile = tile(operands.elements, threads, operands.most());
+        let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
                 work: program.workspace(BLOCK),
                 unused: program.workspace(0),
-                now: blocks(operands.states),
-                next: blocks(operands.states),
-                params: blocks(operands.params),
+                now: filled(operands.states, tile),
+                next: filled(operands.states, tile),
+                params: filled(operands.params, BLOCK),
             }),
-            tile: tile(operands.elements, threads, BLOCK),
+            tile,
             outputs,
             program,
             operands,
@@ -156,26 +174,21 @@ impl<R: Float> ScanKernel<R> {
         o.hold(reads, start, length, params, [(&self.program, work), (&self.program, unused)]);
         o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
         for t in 0..o.time_steps {
-            let mut inputs: [&[R]; MOST] = [&[]; MOST];
-            for k in 0..o.sequences {
-                let at = o.at(k, t, start);
-                inputs[k] = &reads[k][at..at + length];
+            for (at, size) in blocks(length) {
+                let from = start + at;
+                let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+                for k in 0..o.sequences {
+                    inputs.push(&reads[k][o.at(k, t, from)..][..size]);
+                }
+                inputs.extend(now.iter().map(|state| &state[at..at + size]));
+                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                for write in writes[..self.outputs].iter().flatten() {
+                    // SAFETY: tiles are disjoint at every step, and so are their blocks.
+                    outs.push(unsafe { write.range(t * o.elements + from, size) });
+                }
+                outs.extend(next.iter_mut().map(|state| &mut state[at..at + size]));
+                self.program.step(work, &inputs, &mut outs);
             }
-            for (k, state) in now.iter().enumerate() {
-                inputs[o.sequences + k] = &state[..length];
-            }
-            let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
-            let mut count = 0;
-            for write in writes[..self.outputs].iter().flatten() {
-                // SAFETY: tiles are disjoint at every step.
-                outs[count] = unsafe { write.range(t * o.elements + start, length) };
-                count += 1;
-            }
-            for state in next.iter_mut() {
-                outs[count] = &mut state[..length];
-                count += 1;
-            }
-            self.program.step(work, &inputs[..o.sequences + o.states], &mut outs[..count]);
             for (k, state) in next.iter().enumerate() {
                 if let Some(write) = &writes[self.outputs + o.states + k] {
                     // SAFETY: tiles are disjoint at every step.

@@ -4,16 +4,18 @@
 //! memory that stays in the second-level cache; then the derived step runs backward. Nothing
 //! but the scan's own operands was saved.
 
-use super::scan::{MOST, Operands, open, tile};
+use super::scan::{MOST, Operands, TILE, blocks, open, tile};
 use super::{BLOCK, Float, Kernel, Types};
 use crate::memory::{Shared, View, ViewMut};
 use crate::scratch::PerThread;
+use arrayvec::ArrayVec;
 use rayon::prelude::*;
-use spikelet_expr::{CompileError, Program, Workspace};
+use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::ScanGrad;
 
-/// Elements of recomputed states that a thread holds: 256 KiB of f32.
-const HISTORY: usize = 64 * 1024;
+/// Elements of recomputed states that a thread holds: 512 KiB of f32, a share of the
+/// second-level cache.
+const HISTORY: usize = 128 * 1024;
 
 pub(super) struct ScanGradKernel<R> {
     forward: Program,
@@ -33,19 +35,34 @@ pub(super) struct ScanGradKernel<R> {
 struct Scratch<R> {
     forward: Workspace<R>,
     backward: Workspace<R>,
-    params: Vec<Vec<R>>,
+    params: Vec<Block<R>>,
     /// dL/d(state), after and before the present step.
-    after: Vec<Vec<R>>,
-    before: Vec<Vec<R>>,
+    after: Vec<Block<R>>,
+    before: Vec<Block<R>>,
     /// One step's gradients of constant sequences and of parameters, and their sums over time.
-    step: Vec<Vec<R>>,
-    sums: Vec<Vec<R>>,
+    step: Vec<Block<R>>,
+    sums: Vec<Block<R>>,
+}
+
+/// What a block of the derived step computes with.
+struct Parts<'a, R> {
+    work: &'a mut Workspace<R>,
+    after: &'a [Block<R>],
+    before: &'a mut [Block<R>],
+    step: &'a mut [Block<R>],
+}
+
+fn operands_of(op: &ScanGrad, types: &Types) -> Result<Operands, CompileError> {
+    let r = &op.recurrence;
+    let kinds = (r.inputs.len(), r.states.len(), r.params.len());
+    Operands::new(kinds, op.time_steps, types)
 }
 
 fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let elements = types.inputs[0].shape[1..].iter().product();
-    let history = HISTORY / op.time_steps.max(1) / 64 * 64;
-    tile(elements, threads, history.clamp(64, BLOCK))
+    let history = HISTORY / (op.time_steps * op.recurrence.states.len()).max(1) / 64 * 64;
+    let most = operands_of(op, types).map_or(TILE, |o| o.most());
+    tile(elements, threads, history.clamp(64, most))
 }
 
 fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
@@ -61,25 +78,26 @@ impl<R: Float> ScanGradKernel<R> {
     pub(super) fn new(op: &ScanGrad, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let r = &op.recurrence;
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new((sequences, states, params), op.time_steps, types)?;
+        let operands = operands_of(op, types)?;
+        let tile = tile_of(op, types, threads);
         let outputs = r.outputs.len();
         let wanted_inputs = types.used[..sequences].to_vec();
         let wanted_params = types.used[sequences + states..].to_vec();
         let forward = r.forward_program(&vec![false; outputs])?;
         let backward = r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
-        let blocks = |n: usize| vec![vec![R::ZERO; BLOCK]; n];
+        let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
                 forward: forward.workspace(BLOCK),
                 backward: backward.workspace(BLOCK),
-                params: blocks(params),
-                after: blocks(states),
-                before: blocks(states),
-                step: blocks(sequences + params),
-                sums: blocks(sequences + params),
+                params: filled(params, BLOCK),
+                after: filled(states, tile),
+                before: filled(states, tile),
+                step: filled(sequences + params, tile),
+                sums: filled(sequences + params, tile),
             }),
             grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
-            tile: tile_of(op, types, threads),
+            tile,
             forward,
             backward,
             operands,
@@ -102,18 +120,19 @@ impl<R: Float> ScanGradKernel<R> {
         let whole = o.time_steps * length;
         o.initial(reads, start, history.chunks_mut(whole).map(|h| &mut h[..length]));
         for t in 1..o.time_steps {
-            let mut inputs: [&[R]; MOST] = [&[]; MOST];
-            let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
-            for k in 0..o.sequences {
-                let at = o.at(k, t - 1, start);
-                inputs[k] = &reads[k][at..at + length];
+            for (at, size) in blocks(length) {
+                let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                for k in 0..o.sequences {
+                    inputs.push(&reads[k][o.at(k, t - 1, start + at)..][..size]);
+                }
+                for state in history.chunks_mut(whole) {
+                    let (past, future) = state.split_at_mut(t * length);
+                    inputs.push(&past[(t - 1) * length + at..][..size]);
+                    outs.push(&mut future[at..at + size]);
+                }
+                self.forward.step(work, &inputs, &mut outs);
             }
-            for (k, state) in history.chunks_mut(whole).enumerate() {
-                let (past, future) = state.split_at_mut(t * length);
-                inputs[o.sequences + k] = &past[(t - 1) * length..];
-                outs[k] = &mut future[..length];
-            }
-            self.forward.step(work, &inputs[..o.sequences + o.states], &mut outs[..o.states]);
         }
     }
 
@@ -121,7 +140,7 @@ impl<R: Float> ScanGradKernel<R> {
     fn add_state_grads(
         &self,
         reads: &[&[R]],
-        after: &mut [Vec<R>],
+        after: &mut [Block<R>],
         t: usize,
         (start, length): (usize, usize),
     ) {
@@ -174,51 +193,65 @@ impl<R: Float> ScanGradKernel<R> {
         }
         for t in (0..o.time_steps).rev() {
             self.add_state_grads(reads, after, t, (start, length));
-            let mut inputs: [&[R]; MOST] = [&[]; MOST];
-            let mut count = 0;
-            for k in 0..o.sequences {
-                let at = o.at(k, t, start);
-                inputs[count] = &reads[k][at..at + length];
-                count += 1;
+            for block in blocks(length) {
+                self.step_back(reads, writes, history, t, (start, length), block, Parts {
+                    work: &mut *backward,
+                    after: &*after,
+                    before: &mut *before,
+                    step: &mut *step,
+                });
             }
-            for state in history.chunks(o.time_steps * length) {
-                inputs[count] = &state[t * length..(t + 1) * length];
-                count += 1;
-            }
-            for operand in self.grads[..self.outputs].iter().flatten() {
-                let at = t * o.elements + start;
-                inputs[count] = &reads[*operand][at..at + length];
-                count += 1;
-            }
-            for grad in after.iter() {
-                inputs[count] = &grad[..length];
-                count += 1;
-            }
-
-            let (step_inputs, step_params) = step.split_at_mut(o.sequences);
-            let mut outs: [&mut [R]; MOST] = std::array::from_fn(|_| Default::default());
-            let mut results = 0;
-            for (k, block) in step_inputs.iter_mut().enumerate().filter(|(k, _)| self.wanted_inputs[*k]) {
-                outs[results] = match &writes[k] {
-                    // SAFETY: tiles are disjoint at every step.
-                    Some(write) if !o.constant[k] => unsafe { write.range(t * o.elements + start, length) },
-                    _ => &mut block[..length],
-                };
-                results += 1;
-            }
-            let wanted = step_params.iter_mut().zip(&self.wanted_params).filter(|(_, w)| **w);
-            for block in before.iter_mut().chain(wanted.map(|(block, _)| block)) {
-                outs[results] = &mut block[..length];
-                results += 1;
-            }
-            self.backward.step(backward, &inputs[..count], &mut outs[..results]);
             self.add_sums(step, sums, length);
             std::mem::swap(after, before);
         }
         self.store(writes, after, sums, (start, length));
     }
 
-    fn add_sums(&self, step: &[Vec<R>], sums: &mut [Vec<R>], length: usize) {
+    /// The derived step for one block of a tile.
+    #[allow(clippy::too_many_arguments, reason = "what one block touches, named one by one")]
+    fn step_back(
+        &self,
+        reads: &[&[R]],
+        writes: &[Option<Shared<'_, R>>; MOST],
+        history: &[R],
+        t: usize,
+        (start, length): (usize, usize),
+        (at, size): (usize, usize),
+        parts: Parts<'_, R>,
+    ) {
+        let o = &self.operands;
+        let from = start + at;
+        let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+        for k in 0..o.sequences {
+            inputs.push(&reads[k][o.at(k, t, from)..][..size]);
+        }
+        for state in history.chunks(o.time_steps * length) {
+            inputs.push(&state[t * length + at..][..size]);
+        }
+        for operand in self.grads[..self.outputs].iter().flatten() {
+            inputs.push(&reads[*operand][t * o.elements + from..][..size]);
+        }
+        for grad in parts.after {
+            inputs.push(&grad[at..at + size]);
+        }
+
+        let (step_inputs, step_params) = parts.step.split_at_mut(o.sequences);
+        let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+        for (k, block) in step_inputs.iter_mut().enumerate().filter(|(k, _)| self.wanted_inputs[*k]) {
+            outs.push(match &writes[k] {
+                // SAFETY: tiles are disjoint at every step, and so are their blocks.
+                Some(write) if !o.constant[k] => unsafe { write.range(t * o.elements + from, size) },
+                _ => &mut block[at..at + size],
+            });
+        }
+        let wanted = step_params.iter_mut().zip(&self.wanted_params).filter(|(_, w)| **w);
+        for block in parts.before.iter_mut().chain(wanted.map(|(block, _)| block)) {
+            outs.push(&mut block[at..at + size]);
+        }
+        self.backward.step(parts.work, &inputs, &mut outs);
+    }
+
+    fn add_sums(&self, step: &[Block<R>], sums: &mut [Block<R>], length: usize) {
         let constant = self.operands.constant.iter().zip(&self.wanted_inputs).map(|(c, w)| *c && *w);
         let summed = constant.chain(self.wanted_params.iter().copied());
         for ((sum, step), wanted) in sums.iter_mut().zip(step).zip(summed) {
@@ -233,8 +266,8 @@ impl<R: Float> ScanGradKernel<R> {
     fn store(
         &self,
         writes: &[Option<Shared<'_, R>>; MOST],
-        initial: &[Vec<R>],
-        sums: &[Vec<R>],
+        initial: &[Block<R>],
+        sums: &[Block<R>],
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;

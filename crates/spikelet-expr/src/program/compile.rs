@@ -17,9 +17,12 @@ enum When {
 enum Draft {
     Unary(crate::expr::Unary, usize),
     Binary(Binary, usize, usize),
-    Pair(Arith, Arith, [usize; 3]),
+    Pair([Arith; 2], [usize; 3]),
+    Chain([Arith; 3], [usize; 4]),
     Select([usize; 3]),
     Choose(Binary, [usize; 4]),
+    /// A choice, and the number of the comparison that is made with it.
+    Fire(Binary, [usize; 4], usize),
 }
 
 impl Draft {
@@ -27,8 +30,8 @@ impl Draft {
         match self {
             Self::Unary(_, a) => vec![*a],
             Self::Binary(_, a, b) => vec![*a, *b],
-            Self::Pair(_, _, abc) | Self::Select(abc) => abc.to_vec(),
-            Self::Choose(_, abcd) => abcd.to_vec(),
+            Self::Pair(_, abc) | Self::Select(abc) => abc.to_vec(),
+            Self::Chain(_, abcd) | Self::Choose(_, abcd) | Self::Fire(_, abcd, _) => abcd.to_vec(),
         }
     }
 
@@ -36,9 +39,11 @@ impl Draft {
         match self {
             Self::Unary(op, a) => Code::Unary(*op, reg(*a)),
             Self::Binary(op, a, b) => Code::Binary(*op, reg(*a), reg(*b)),
-            Self::Pair(first, second, abc) => Code::Pair(*first, *second, abc.map(reg)),
+            Self::Pair(ops, abc) => Code::Pair(*ops, abc.map(reg)),
+            Self::Chain(ops, abcd) => Code::Chain(*ops, abcd.map(reg)),
             Self::Select(abc) => Code::Select(abc.map(reg)),
             Self::Choose(op, abcd) => Code::Choose(*op, abcd.map(reg)),
+            Self::Fire(op, abcd, also) => Code::Fire(*op, abcd.map(reg), reg(*also)),
         }
     }
 }
@@ -78,12 +83,14 @@ pub(super) fn compile(
 
     let when = times(&keys, &place);
     let mut drafts = drafts(&keys);
+    compare_directly(&mut drafts, &keys);
     drop_unread(&mut drafts, &roots);
     let operations = drafts
         .keys()
         .filter(|&&id| when[id] == When::Step)
         .count();
-    pair_up(&mut drafts, &roots, &when);
+    join(&mut drafts, &roots, &when);
+    fire_and_reset(&mut drafts, &when);
 
     let mut order: Vec<usize> = drafts.keys().copied().collect();
     order.sort_unstable();
@@ -183,45 +190,103 @@ fn uses(drafts: &HashMap<usize, Draft>, roots: &[usize]) -> HashMap<usize, usize
     uses
 }
 
+/// `x − c ≥ 0` is `x ≥ c` for every x and every finite constant c: subtraction is exact near
+/// zero, so the sign of a difference is that of the comparison.
+fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
+    let constant = |id: usize| match keys[id] {
+        Key::Const(bits) => Some(f64::from_bits(bits)),
+        _ => None,
+    };
+    let difference = |id: usize| match keys[id] {
+        Key::Binary(Binary::Sub, x, c) if constant(c).is_some_and(f64::is_finite) => Some((x, c)),
+        _ => None,
+    };
+    for draft in drafts.values_mut() {
+        match draft {
+            Draft::Binary(op, l, r) if op.is_comparison() && constant(*r) == Some(0.0) => {
+                if let Some((x, c)) = difference(*l) {
+                    *draft = Draft::Binary(*op, x, c);
+                }
+            }
+            Draft::Choose(op, [l, r, a, b]) if constant(*r) == Some(0.0) => {
+                if let Some((x, c)) = difference(*l) {
+                    *draft = Draft::Choose(*op, [x, c, *a, *b]);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A comparison and a choice by it become one pass with two results, unless somebody reads the
+/// comparison before the choice is made.
+fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
+    let steps = drafts.keys().filter(|id| when[**id] == When::Step);
+    let mut order: Vec<usize> = steps.copied().collect();
+    order.sort_unstable();
+    for &chosen in &order {
+        let Some(&Draft::Choose(op, [l, r, a, b])) = drafts.get(&chosen) else { continue };
+        let same = |id: &usize| {
+            matches!(drafts.get(id), Some(&Draft::Binary(o, x, y)) if (o, x, y) == (op, l, r))
+        };
+        let Some(&compared) = order.iter().find(|id| **id < chosen && same(id)) else { continue };
+        let read_between = order
+            .iter()
+            .filter(|id| (compared..=chosen).contains(*id))
+            .filter_map(|id| drafts.get(id))
+            .any(|draft| draft.reads().contains(&compared));
+        if !read_between {
+            drafts.remove(&compared);
+            drafts.insert(chosen, Draft::Fire(op, [l, r, a, b], compared));
+        }
+    }
+}
+
 fn arith(op: Binary) -> Option<Arith> {
     match op {
         Binary::Add => Some(Arith::Add),
         Binary::Sub => Some(Arith::Sub),
         Binary::Mul => Some(Arith::Mul),
+        Binary::Div => Some(Arith::Div),
         _ => None,
     }
 }
 
-/// Joins an operation with the one that feeds it, where nobody else reads the result between.
-fn pair_up(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
+fn exchanged(op: Arith) -> Arith {
+    match op {
+        Arith::Sub => Arith::SubFrom,
+        Arith::Div => Arith::DivInto,
+        same => same,
+    }
+}
+
+/// Joins an operation with those that feed it, where nobody else reads the results between.
+fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
     let uses = uses(drafts, roots);
     let mut order: Vec<usize> = drafts.keys().copied().collect();
     order.sort_unstable();
+    let divides = |op: Arith| matches!(op, Arith::Div | Arith::DivInto);
     for id in order {
-        let Some(Draft::Binary(op, a, b)) = drafts.get(&id) else {
-            continue;
-        };
-        let (a, b) = (*a, *b);
-        let Some(second) = arith(*op) else { continue };
-        let inner = |x: usize| -> Option<(Arith, usize, usize)> {
-            if uses[&x] != 1 || when[x] != when[id] {
+        let Some(&Draft::Binary(op, a, b)) = drafts.get(&id) else { continue };
+        let Some(last) = arith(op) else { continue };
+        let joined = |feed: usize, other: usize, last: Arith| -> Option<Draft> {
+            if uses[&feed] != 1 || when[feed] != when[id] {
                 return None;
             }
-            match drafts.get(&x) {
-                Some(Draft::Binary(op, p, q)) => arith(*op).map(|first| (first, *p, *q)),
+            match *drafts.get(&feed)? {
+                Draft::Binary(op, p, q) => Some(Draft::Pair([arith(op)?, last], [p, q, other])),
+                Draft::Pair([first, second], [p, q, r]) if ![first, second, last].into_iter().any(divides) => {
+                    Some(Draft::Chain([first, second, last], [p, q, r, other]))
+                }
                 _ => None,
             }
         };
-        let (fused, gone) = if let Some((first, p, q)) = inner(a) {
-            (Draft::Pair(first, second, [p, q, b]), a)
-        } else if let Some((first, p, q)) = inner(b) {
-            let second = match second {
-                Arith::Sub => Arith::SubFrom,
-                same => same,
-            };
-            (Draft::Pair(first, second, [p, q, a]), b)
-        } else {
-            continue;
+        let (fused, gone) = match (joined(a, b, last), joined(b, a, exchanged(last))) {
+            // The longer feed saves more.
+            (_, Some(right @ Draft::Chain(..))) => (right, b),
+            (Some(left), _) => (left, a),
+            (None, Some(right)) => (right, b),
+            (None, None) => continue,
         };
         drafts.remove(&gone);
         drafts.insert(id, fused);
@@ -247,17 +312,12 @@ fn allocate(
     let mut code = vec![];
     for (at, id) in steps.iter().enumerate() {
         let draft = &drafts[id];
+        if let Draft::Fire(_, _, compared) = draft {
+            let also = target(*compared, roots, &mut free, &mut temps)?;
+            place.insert(*compared, also);
+        }
         let instruction = draft.code(&|operand| place[&operand]);
-        let to = match roots.iter().position(|root| root == id) {
-            Some(j) => Reg::Out(number(j)?),
-            None => match free.pop() {
-                Some(k) => Reg::Temp(k),
-                None => {
-                    temps += 1;
-                    Reg::Temp(number(temps - 1)?)
-                }
-            },
-        };
+        let to = target(*id, roots, &mut free, &mut temps)?;
         place.insert(*id, to);
         code.push(Instruction {
             code: instruction,
@@ -275,4 +335,21 @@ fn allocate(
         }
     }
     Ok((code, temps))
+}
+
+/// A register for a new value: an output where it is one, else a free temporary.
+fn target(
+    id: usize,
+    roots: &[usize],
+    free: &mut Vec<u16>,
+    temps: &mut usize,
+) -> Result<Reg, CompileError> {
+    if let Some(j) = roots.iter().position(|root| *root == id) {
+        return Ok(Reg::Out(number(j)?));
+    }
+    if let Some(k) = free.pop() {
+        return Ok(Reg::Temp(k));
+    }
+    *temps += 1;
+    Ok(Reg::Temp(number(*temps - 1)?))
 }

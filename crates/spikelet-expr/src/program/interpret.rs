@@ -3,6 +3,44 @@
 use super::{Arith, Code, Instruction, Reg, Workspace};
 use crate::expr::{Binary, Unary};
 use crate::math::Real;
+use crate::simd::vectorised;
+
+/// The element types that programs run in. One compiled copy of the loops serves all crates.
+pub trait Evaluate: Real {
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "an implementation detail of `Program`")]
+    fn run(
+        work: &mut Workspace<Self>,
+        code: &[Instruction],
+        inputs: &[&[Self]],
+        outputs: &mut [&mut [Self]],
+        n: usize,
+    );
+}
+
+macro_rules! evaluate {
+    ($($type:ty),*) => {$(
+        impl Evaluate for $type {
+            #[inline(never)]
+            #[allow(private_interfaces, reason = "as in the trait")]
+            fn run(
+                work: &mut Workspace<Self>,
+                code: &[Instruction],
+                inputs: &[&[Self]],
+                outputs: &mut [&mut [Self]],
+                n: usize,
+            ) {
+                vectorised(
+                    (work, code, inputs, outputs, n),
+                    #[inline(always)]
+                    |(work, code, inputs, outputs, n)| run(work, code, inputs, outputs, n),
+                );
+            }
+        }
+    )*};
+}
+
+evaluate!(f32, f64);
 
 #[inline(always)]
 fn map1<R: Real>(to: &mut [R], a: &[R], f: impl Fn(R) -> R) {
@@ -39,9 +77,59 @@ fn map4<R: Real>(to: &mut [R], [a, b, c, d]: [&[R]; 4], f: impl Fn(R, R, R, R) -
     }
 }
 
+/// Two results of four operands.
+#[inline(always)]
+fn fire4<R: Real>(
+    to: &mut [R],
+    also: &mut [R],
+    [a, b, c, d]: [&[R]; 4],
+    compare: impl Fn(R, R) -> bool,
+) {
+    let n = to.len();
+    let (also, a, b, c, d) = (&mut also[..n], &a[..n], &b[..n], &c[..n], &d[..n]);
+    for i in 0..n {
+        // Both are loaded first: a choice between addresses would become a gather.
+        let (yes, then, otherwise) = (compare(a[i], b[i]), c[i], d[i]);
+        also[i] = truth(yes);
+        to[i] = if yes { then } else { otherwise };
+    }
+}
+
+/// Takes a register out of its place while it is written: no instruction reads its target.
+#[inline(always)]
+fn written<R: Real, T>(
+    work: &mut Workspace<R>,
+    outputs: &mut [&mut [R]],
+    reg: Reg,
+    n: usize,
+    write: impl FnOnce(&mut Workspace<R>, &mut [&mut [R]], &mut [R]) -> T,
+) -> T {
+    match reg {
+        Reg::Out(j) => {
+            let to = std::mem::take(&mut outputs[usize::from(j)]);
+            let result = write(work, outputs, &mut *to);
+            outputs[usize::from(j)] = to;
+            result
+        }
+        Reg::Temp(k) => {
+            let mut to = std::mem::take(&mut work.temps[usize::from(k)]);
+            let result = write(work, outputs, &mut to[..n]);
+            work.temps[usize::from(k)] = to;
+            result
+        }
+        Reg::Fixed(k) => {
+            let mut to = std::mem::take(&mut work.fixed[usize::from(k)]);
+            let result = write(work, outputs, &mut to[..n]);
+            work.fixed[usize::from(k)] = to;
+            result
+        }
+        Reg::In(_) => unreachable!("inputs are never written"),
+    }
+}
+
 /// Runs `code` over the first `n` elements of every register.
 #[inline(always)]
-pub(super) fn run<R: Real>(
+fn run<R: Real>(
     work: &mut Workspace<R>,
     code: &[Instruction],
     inputs: &[&[R]],
@@ -49,56 +137,70 @@ pub(super) fn run<R: Real>(
     n: usize,
 ) {
     for instruction in code {
-        // The target is taken out while it is written: no instruction reads its own target.
-        match instruction.to {
-            Reg::Out(j) => {
-                let to = std::mem::take(&mut outputs[usize::from(j)]);
-                one(work, instruction.code, inputs, outputs, to);
-                outputs[usize::from(j)] = to;
-            }
-            Reg::Temp(k) => {
-                let mut to = std::mem::take(&mut work.temps[usize::from(k)]);
-                one(work, instruction.code, inputs, outputs, &mut to[..n]);
-                work.temps[usize::from(k)] = to;
-            }
-            Reg::Fixed(k) => {
-                let mut to = std::mem::take(&mut work.fixed[usize::from(k)]);
-                one(work, instruction.code, inputs, outputs, &mut to[..n]);
-                work.fixed[usize::from(k)] = to;
-            }
-            Reg::In(_) => unreachable!("inputs are never written"),
+        written(
+            work,
+            outputs,
+            instruction.to,
+            n,
+            #[inline(always)]
+            |work, outputs, to| {
+                if let Code::Fire(op, regs, also) = instruction.code {
+                    written(
+                        work,
+                        outputs,
+                        also,
+                        n,
+                        #[inline(always)]
+                        |work, outputs, also| {
+                            let read = Registers { work, inputs, outputs };
+                            fire(op, to, also, regs.map(|r| read.get(r)));
+                        },
+                    );
+                } else {
+                    let read = Registers { work, inputs, outputs };
+                    one(&read, instruction.code, to);
+                }
+            },
+        );
+    }
+}
+
+/// What an instruction may read.
+struct Registers<'a, R> {
+    work: &'a Workspace<R>,
+    inputs: &'a [&'a [R]],
+    outputs: &'a [&'a mut [R]],
+}
+
+impl<R> Registers<'_, R> {
+    #[inline(always)]
+    fn get(&self, reg: Reg) -> &[R] {
+        match reg {
+            Reg::Fixed(k) => &self.work.fixed[usize::from(k)],
+            Reg::Temp(k) => &self.work.temps[usize::from(k)],
+            Reg::In(k) => self.inputs[usize::from(k)],
+            Reg::Out(k) => &*self.outputs[usize::from(k)],
         }
     }
 }
 
 #[inline(always)]
-fn one<R: Real>(
-    work: &Workspace<R>,
-    code: Code,
-    inputs: &[&[R]],
-    outputs: &[&mut [R]],
-    to: &mut [R],
-) {
-    let read = |reg: Reg| -> &[R] {
-        match reg {
-            Reg::Fixed(k) => &work.fixed[usize::from(k)],
-            Reg::Temp(k) => &work.temps[usize::from(k)],
-            Reg::In(k) => inputs[usize::from(k)],
-            Reg::Out(k) => &*outputs[usize::from(k)],
-        }
-    };
+fn one<R: Real>(read: &Registers<'_, R>, code: Code, to: &mut [R]) {
     match code {
         Code::Copy(a) => {
             let n = to.len();
-            to.copy_from_slice(&read(a)[..n]);
+            to.copy_from_slice(&read.get(a)[..n]);
         }
-        Code::Unary(op, a) => unary(op, to, read(a)),
-        Code::Binary(op, a, b) => binary(op, to, [read(a), read(b)]),
-        Code::Pair(first, second, regs) => pair(first, second, to, regs.map(read)),
+        Code::Unary(op, a) => unary(op, to, read.get(a)),
+        Code::Binary(op, a, b) => binary(op, to, [read.get(a), read.get(b)]),
+        Code::Pair(ops, regs) => pair(ops, to, regs.map(|r| read.get(r))),
+        Code::Chain(ops, regs) => chain(ops, to, regs.map(|r| read.get(r))),
         Code::Select(regs) => {
-            map3(to, regs.map(read), |c, a, b| if c != R::ZERO { a } else { b });
+            let regs = regs.map(|r| read.get(r));
+            map3(to, regs, |c, a, b| if c != R::ZERO { a } else { b });
         }
-        Code::Choose(op, regs) => choose(op, to, regs.map(read)),
+        Code::Choose(op, regs) => choose(op, to, regs.map(|r| read.get(r))),
+        Code::Fire(..) => unreachable!("has two targets"),
     }
 }
 
@@ -159,29 +261,77 @@ fn choose<R: Real>(op: Binary, to: &mut [R], abcd: [&[R]; 4]) {
     }
 }
 
+#[inline(always)]
+fn fire<R: Real>(op: Binary, to: &mut [R], also: &mut [R], abcd: [&[R]; 4]) {
+    match op {
+        Binary::Lt => fire4(to, also, abcd, |a, b| a < b),
+        Binary::Le => fire4(to, also, abcd, |a, b| a <= b),
+        Binary::Gt => fire4(to, also, abcd, |a, b| a > b),
+        Binary::Ge => fire4(to, also, abcd, |a, b| a >= b),
+        Binary::Eq => fire4(to, also, abcd, |a, b| a == b),
+        Binary::Ne => fire4(to, also, abcd, |a, b| a != b),
+        _ => unreachable!("only comparisons are compiled to a choice"),
+    }
+}
+
+/// `x op y`, with the exchanged forms.
+macro_rules! apply {
+    (Add, $x:expr, $y:expr) => { $x + $y };
+    (Sub, $x:expr, $y:expr) => { $x - $y };
+    (Mul, $x:expr, $y:expr) => { $x * $y };
+    (Div, $x:expr, $y:expr) => { $x / $y };
+    (SubFrom, $x:expr, $y:expr) => { $y - $x };
+    (DivInto, $x:expr, $y:expr) => { $y / $x };
+}
+
 macro_rules! pairs {
-    ($to:ident, $abc:ident, $key:expr; $($first:ident $second:ident: |$a:ident, $b:ident, $c:ident| $value:expr;)*) => {
+    ($key:expr, $to:ident, $abc:ident; $($first:ident: $($second:ident)*;)*) => {
         match $key {
-            $((Arith::$first, Arith::$second) => map3($to, $abc, |$a, $b, $c| $value),)*
-            (Arith::SubFrom, _) => unreachable!("the first of a pair is never exchanged"),
+            $($([Arith::$first, Arith::$second] => {
+                map3($to, $abc, |a, b, c| apply!($second, apply!($first, a, b), c));
+            })*)*
+            [Arith::SubFrom | Arith::DivInto, _] => unreachable!("the first is never exchanged"),
         }
     };
 }
 
 #[inline(always)]
-fn pair<R: Real>(first: Arith, second: Arith, to: &mut [R], abc: [&[R]; 3]) {
-    pairs! { to, abc, (first, second);
-        Add Add: |a, b, c| (a + b) + c;
-        Add Sub: |a, b, c| (a + b) - c;
-        Add Mul: |a, b, c| (a + b) * c;
-        Add SubFrom: |a, b, c| c - (a + b);
-        Sub Add: |a, b, c| (a - b) + c;
-        Sub Sub: |a, b, c| (a - b) - c;
-        Sub Mul: |a, b, c| (a - b) * c;
-        Sub SubFrom: |a, b, c| c - (a - b);
-        Mul Add: |a, b, c| (a * b) + c;
-        Mul Sub: |a, b, c| (a * b) - c;
-        Mul Mul: |a, b, c| (a * b) * c;
-        Mul SubFrom: |a, b, c| c - (a * b);
+fn pair<R: Real>(ops: [Arith; 2], to: &mut [R], abc: [&[R]; 3]) {
+    pairs! { ops, to, abc;
+        Add: Add Sub Mul Div SubFrom DivInto;
+        Sub: Add Sub Mul Div SubFrom DivInto;
+        Mul: Add Sub Mul Div SubFrom DivInto;
+        Div: Add Sub Mul Div SubFrom DivInto;
+    }
+}
+
+macro_rules! chains {
+    ($key:expr, $to:ident, $abcd:ident; $($first:ident $second:ident: $($third:ident)*;)*) => {
+        match $key {
+            $($([Arith::$first, Arith::$second, Arith::$third] => {
+                map4($to, $abcd, |a, b, c, d| {
+                    apply!($third, apply!($second, apply!($first, a, b), c), d)
+                });
+            })*)*
+            _ => unreachable!("chains have no divisions, and the first is never exchanged"),
+        }
+    };
+}
+
+#[inline(always)]
+fn chain<R: Real>(ops: [Arith; 3], to: &mut [R], abcd: [&[R]; 4]) {
+    chains! { ops, to, abcd;
+        Add Add: Add Sub Mul SubFrom;
+        Add Sub: Add Sub Mul SubFrom;
+        Add Mul: Add Sub Mul SubFrom;
+        Add SubFrom: Add Sub Mul SubFrom;
+        Sub Add: Add Sub Mul SubFrom;
+        Sub Sub: Add Sub Mul SubFrom;
+        Sub Mul: Add Sub Mul SubFrom;
+        Sub SubFrom: Add Sub Mul SubFrom;
+        Mul Add: Add Sub Mul SubFrom;
+        Mul Sub: Add Sub Mul SubFrom;
+        Mul Mul: Add Sub Mul SubFrom;
+        Mul SubFrom: Add Sub Mul SubFrom;
     }
 }

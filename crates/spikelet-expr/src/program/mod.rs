@@ -8,10 +8,10 @@ mod compile;
 mod interpret;
 mod workspace;
 
+pub use interpret::Evaluate;
 pub use workspace::Workspace;
 
 use crate::expr::{Binary, Expr, Unary};
-use crate::math::Real;
 
 /// Where an operand lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,14 +26,17 @@ pub(crate) enum Reg {
     Out(u16),
 }
 
-/// The arithmetic that pairs up into one pass over a block.
+/// The arithmetic that several operations of one pass over a block are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arith {
     Add,
     Sub,
     Mul,
+    Div,
     /// Operands exchanged: second − first.
     SubFrom,
+    /// Operands exchanged: second / first.
+    DivInto,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +45,14 @@ pub(crate) enum Code {
     Unary(Unary, Reg),
     Binary(Binary, Reg, Reg),
     /// `(a first b) second c`, each rounded: two operations, one pass.
-    Pair(Arith, Arith, [Reg; 3]),
+    Pair([Arith; 2], [Reg; 3]),
+    /// `((a first b) second c) third d`, each rounded; no divisions.
+    Chain([Arith; 3], [Reg; 4]),
     Select([Reg; 3]),
     /// `left ? right` compared, then one of two chosen.
     Choose(Binary, [Reg; 4]),
+    /// The same, and the comparison itself as a second result: a spike and what it resets.
+    Fire(Binary, [Reg; 4], Reg),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +143,7 @@ impl Program {
     }
 
     /// Registers for blocks of up to `block` elements, constants filled in.
-    pub fn workspace<R: Real>(&self, block: usize) -> Workspace<R> {
+    pub fn workspace<R: Evaluate>(&self, block: usize) -> Workspace<R> {
         Workspace::new(self, block)
     }
 
@@ -145,7 +152,7 @@ impl Program {
     /// # Panics
     /// When the number of slices is not that of the held inputs, or a slice is neither of
     /// length one nor at least as long as the blocks that follow.
-    pub fn hold<R: Real>(&self, work: &mut Workspace<R>, held: &[&[R]]) {
+    pub fn hold<R: Evaluate>(&self, work: &mut Workspace<R>, held: &[&[R]]) {
         assert_eq!(held.len(), self.held, "one slice for each held input");
         work.set_held(self.constants.len(), held);
         work.run_prelude(&self.prelude);
@@ -157,7 +164,7 @@ impl Program {
     /// When the slices are not all of one length, which is at most the workspace's block, or
     /// their numbers differ from the program's.
     #[inline]
-    pub fn step<R: Real>(
+    pub fn step<R: Evaluate>(
         &self,
         work: &mut Workspace<R>,
         inputs: &[&[R]],

@@ -1,29 +1,28 @@
 //! The registers of a program.
 
-use super::{Instruction, Program, interpret};
-use crate::math::Real;
-use crate::simd::vectorised;
+use super::{Evaluate, Instruction, Program};
+use crate::block::Block;
 
 /// The registers that a [`Program`] computes in; one for each thread.
 ///
 /// Nothing is allocated after it was made.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Workspace<R> {
     pub(super) block: usize,
-    pub(super) fixed: Vec<Vec<R>>,
-    pub(super) temps: Vec<Vec<R>>,
+    pub(super) fixed: Vec<Block<R>>,
+    pub(super) temps: Vec<Block<R>>,
 }
 
-impl<R: Real> Workspace<R> {
+impl<R: Evaluate> Workspace<R> {
     pub(super) fn new(program: &Program, block: usize) -> Self {
-        let mut fixed = vec![vec![R::ZERO; block]; program.fixed];
+        let mut fixed = vec![Block::filled(R::ZERO, block); program.fixed];
         for (register, &value) in fixed.iter_mut().zip(&program.constants) {
             register.fill(R::from_f64(value));
         }
         let mut work = Self {
             block,
             fixed,
-            temps: vec![vec![R::ZERO; block]; program.temps],
+            temps: vec![Block::filled(R::ZERO, block); program.temps],
         };
         if program.held == 0 {
             work.run_prelude(&program.prelude);
@@ -50,11 +49,7 @@ impl<R: Real> Workspace<R> {
 
     pub(super) fn run_prelude(&mut self, code: &[Instruction]) {
         let n = self.block;
-        vectorised(
-            (self, code, n),
-            #[inline(always)]
-            |(work, code, n)| interpret::run(work, code, &[], &mut [], n),
-        );
+        R::run(self, code, &[], &mut [], n);
     }
 
     #[inline]
@@ -74,10 +69,6 @@ impl<R: Real> Workspace<R> {
             inputs.iter().all(|x| x.len() == n) && outputs.iter().all(|y| y.len() == n),
             "all slices of a step have one length"
         );
-        vectorised(
-            (self, code, inputs, outputs, n),
-            #[inline(always)]
-            |(work, code, inputs, outputs, n)| interpret::run(work, code, inputs, outputs, n),
-        );
+        R::run(self, code, inputs, outputs, n);
     }
 }

@@ -93,6 +93,18 @@ impl Operation for Custom {
                 ),
             });
         }
+        for (&grad, &input) in made.iter().zip(&node.inputs) {
+            if b.graph.ty(input).dtype.is_float() && b.graph.ty(grad) != b.graph.ty(input) {
+                return Err(Error::Gradient {
+                    what: self.name(),
+                    problem: format!(
+                        "its backward makes {} for an input of {}; make them alike",
+                        b.graph.ty(grad),
+                        b.graph.ty(input)
+                    ),
+                });
+            }
+        }
         Ok(made.into_iter().map(Some).collect())
     }
 

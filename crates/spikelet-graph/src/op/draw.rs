@@ -60,6 +60,13 @@ impl Operation for Draw {
                 "pass i64[3]: seed, step, time",
             ));
         }
+        if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| p.dtype != self.dtype) {
+            let given = inputs.get(1).map_or(String::new(), |p| format!(" from probabilities in {}", p.dtype));
+            return Err(Refusal::new(
+                format!("draws {}{given}", self.dtype),
+                "draw in the floating-point type of the probabilities",
+            ));
+        }
         if bernoulli && broadcast(&inputs[1].shape, &self.shape).as_deref() != Some(&self.shape) {
             return Err(mismatch(
                 "probabilities do not broadcast",

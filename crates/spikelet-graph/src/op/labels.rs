@@ -23,6 +23,7 @@ impl Operation for OneHot {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         arity(inputs, 1)?;
         integers(&inputs[0])?;
+        float(self.dtype)?;
         let mut shape = inputs[0].shape.clone();
         shape.push(self.classes);
         Ok(vec![TensorType::new(self.dtype, shape)])
@@ -48,6 +49,7 @@ impl Operation for ArgMax {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         arity(inputs, 1)?;
+        float(inputs[0].dtype)?;
         match inputs[0].shape.split_last() {
             Some((&n, rest)) if n > 0 => Ok(vec![TensorType::new(DType::I64, rest)]),
             _ => Err(Refusal::new(
@@ -82,6 +84,7 @@ impl Operation for Equal {
         arity(inputs, 2)?;
         integers(&inputs[0])?;
         integers(&inputs[1])?;
+        float(self.dtype)?;
         if inputs[0].shape != inputs[1].shape {
             return Err(mismatch(
                 "shapes differ",
@@ -109,5 +112,15 @@ fn integers(ty: &TensorType) -> std::result::Result<(), Refusal> {
     Err(Refusal::new(
         format!("expects class numbers (i64), not {}", ty.dtype),
         "pass labels as an i64 tensor",
+    ))
+}
+
+fn float(dtype: DType) -> std::result::Result<(), Refusal> {
+    if dtype.is_float() {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("scores are floating-point numbers, not {dtype}"),
+        "use f32 or f64",
     ))
 }

@@ -193,6 +193,18 @@ impl Operation for Scan {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         super::arity(inputs, r.inputs.len() + r.states.len() + r.params.len())?;
+        if r.inputs.is_empty() || self.time_steps == 0 || r.next.len() != r.states.len() {
+            return Err(Refusal::new(
+                format!(
+                    "{} sequences, {} time steps, {} states of which {} have a next value",
+                    r.inputs.len(),
+                    self.time_steps,
+                    r.states.len(),
+                    r.next.len()
+                ),
+                "give at least one sequence and one time step, and say what each state becomes",
+            ));
+        }
         let first = &inputs[0];
         if !first.dtype.is_float() || inputs.iter().any(|t| t.dtype != first.dtype) {
             return Err(Refusal::new(

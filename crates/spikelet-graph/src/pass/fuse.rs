@@ -55,7 +55,8 @@ fn absorb(
     let mut operands: Vec<ValueId> = vec![];
     let mut replacements: Vec<Expr> = vec![];
     let mut changes = 0;
-    for &input in &node.inputs {
+    for (k, &input) in node.inputs.iter().enumerate() {
+        let still_to_come = node.inputs.len() - k - 1;
         let expression = match makers.get(&input) {
             Some(maker) => match &maker.op {
                 Op::Fill(fill) => {
@@ -69,7 +70,7 @@ fn absorb(
                 Op::Map(inner)
                     if uses[input.index()] == 1
                         && inner.shape == shape
-                        && node.inputs.len() + maker.inputs.len() <= MOST_OPERANDS =>
+                        && operands.len() + maker.inputs.len() + still_to_come <= MOST_OPERANDS =>
                 {
                     changes += 1;
                     joined.push(input);

@@ -56,22 +56,9 @@ pub fn run(graph: &mut Graph) -> Report {
     for mut node in std::mem::take(&mut graph.nodes) {
         if node.backward {
             for value in &mut node.inputs {
-                let Some(original) = again.get(value) else { continue };
-                let copy = match copies.get(value) {
-                    Some(copy) => *copy,
-                    None => {
-                        let ty = graph.ty(*value).clone();
-                        let copy = graph.add_value(ty);
-                        nodes.push(Node {
-                            outputs: vec![copy],
-                            backward: true,
-                            ..original.clone()
-                        });
-                        copies.insert(*value, copy);
-                        copy
-                    }
-                };
-                *value = copy;
+                if again.contains_key(value) {
+                    *value = remake(graph, *value, &again, &mut copies, &mut nodes);
+                }
             }
         }
         nodes.push(node);
@@ -88,4 +75,31 @@ pub fn run(graph: &mut Graph) -> Report {
             copies.len()
         ),
     }
+}
+
+/// The copy of a value, made by copies of its makers where those are made again too: otherwise
+/// the copy would hold the originals in memory.
+fn remake(
+    graph: &mut Graph,
+    value: ValueId,
+    again: &HashMap<ValueId, Node>,
+    copies: &mut HashMap<ValueId, ValueId>,
+    nodes: &mut Vec<Node>,
+) -> ValueId {
+    if let Some(&copy) = copies.get(&value) {
+        return copy;
+    }
+    let mut node = again[&value].clone();
+    for input in &mut node.inputs {
+        if again.contains_key(input) {
+            *input = remake(graph, *input, again, copies, nodes);
+        }
+    }
+    let ty = graph.ty(value).clone();
+    let copy = graph.add_value(ty);
+    node.outputs = vec![copy];
+    node.backward = true;
+    nodes.push(node);
+    copies.insert(value, copy);
+    copy
 }

@@ -98,7 +98,7 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
 }
 
 /// The value whose memory each value is: itself, or what it is a view of.
-fn roots(graph: &Graph) -> Vec<usize> {
+pub(super) fn roots(graph: &Graph) -> Vec<usize> {
     let mut roots: Vec<usize> = (0..graph.values()).collect();
     for node in &graph.nodes {
         if node.op.is_view() {

@@ -11,9 +11,9 @@ mod var;
 pub use var::Var;
 
 use crate::backward;
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
-use crate::op::Op;
+use crate::op::{Op, Operation};
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -134,23 +134,35 @@ impl Tracer {
 
     /// When the program has run, the state or parameter `input` holds `value`.
     pub fn update(&self, input: &Var, value: &Var) {
-        if input.shape() != value.shape() && input.id.is_some() && value.id.is_some() {
+        if input.id.is_none() || value.id.is_none() {
+            return;
+        }
+        let refuse = |problem: &str, help: &str| {
             self.fail(Error::Shape {
                 layer: self.path(),
                 operation: "update".to_string(),
-                problem: "a tensor cannot change its shape".to_string(),
+                problem: problem.to_string(),
                 given: format!("{} and {}", input.ty(), value.ty()),
-                help: "make the new value as large as the old one".to_string(),
+                help: help.to_string(),
             });
-            return;
+        };
+        if input.ty() != value.ty() {
+            return refuse(
+                "a tensor cannot change its type or shape",
+                "make the new value as large as the old one, of the same type",
+            );
         }
         let name = {
             let state = self.state.borrow();
             let found = state.graph.inputs.iter().find(|i| Some(i.value) == input.id);
             found.map(|i| i.name.clone())
         };
-        if let Some(name) = name {
-            self.add_output(&name, value, input.id);
+        match name {
+            Some(name) => self.add_output(&name, value, input.id),
+            None => refuse(
+                "what is updated is the result of an operation",
+                "update an input, a parameter or a state",
+            ),
         }
     }
 
@@ -211,18 +223,26 @@ impl Tracer {
         let Some(ids) = ids else {
             // An operand is the result of a failure that is already on record.
             let ty = inputs.first().map(|v| v.ty().clone());
-            return vec![self.ignored(ty.unwrap_or(TensorType::new(self.float(), []))); 8];
+            return vec![self.ignored(ty.unwrap_or(TensorType::new(self.float(), []))); results(&op)];
         };
-        let made = {
+        let count = results(&op);
+        let made = if inputs.iter().all(|v| Rc::ptr_eq(&v.tracer.state, &self.state)) {
             let mut state = self.state.borrow_mut();
             let layer: Arc<str> = Arc::from(state.path.join("."));
             state.graph.push(op, &ids, &layer)
+        } else {
+            let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
+            let refusal = Refusal::new(
+                "an operand belongs to another tracer",
+                "trace one program with one tracer and its clones",
+            );
+            Err(refusal.at(&self.path(), &op.name(), &types))
         };
         match made {
             Ok(values) => values.into_iter().map(|v| self.var(v)).collect(),
             Err(error) => {
                 let ty = inputs.first().map(|v| v.ty().clone());
-                vec![self.poison(error, ty.unwrap_or(TensorType::new(self.float(), []))); 8]
+                vec![self.poison(error, ty.unwrap_or(TensorType::new(self.float(), []))); count]
             }
         }
     }
@@ -277,5 +297,14 @@ impl Tracer {
             id: None,
             ty,
         }
+    }
+}
+
+/// At least as many results as a caller of the operation may take apart.
+fn results(op: &Op) -> usize {
+    match op {
+        Op::Map(map) => map.expressions.len().max(1),
+        Op::Scan(scan) => scan.recurrence.outputs.len() + 2 * scan.recurrence.states.len(),
+        _ => 8,
     }
 }

@@ -1,0 +1,53 @@
+//! Where to compute.
+
+use crate::failure::Failure;
+use spikelet::device;
+use spikelet::graph::Backend;
+use std::sync::Arc;
+
+/// A device and its threads.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DeviceArgs {
+    /// Device: auto or cpu
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub device: String,
+
+    /// Threads; 0 takes as many as there are cores
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
+    pub threads: usize,
+}
+
+/// More than any machine has.
+const MOST: usize = 4096;
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n <= MOST => Ok(n),
+        _ => Err(format!("give a whole number up to {MOST}")),
+    }
+}
+
+impl DeviceArgs {
+    /// The device.
+    ///
+    /// # Errors
+    /// When it is not known or cannot be used.
+    pub fn open(&self) -> Result<Arc<dyn Backend>, Failure> {
+        Ok(device::find(&self.device, self.threads)?)
+    }
+
+    /// How many threads there will be.
+    pub fn thread_count(&self) -> usize {
+        let asked = super::variable("RAYON_NUM_THREADS").and_then(|n| n.parse().ok());
+        let automatic = || {
+            asked
+                .filter(|&n| n > 0)
+                .unwrap_or_else(crate::machine::cores)
+        };
+        if self.threads == 0 {
+            automatic()
+        } else {
+            self.threads
+        }
+    }
+}

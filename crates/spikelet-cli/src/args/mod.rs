@@ -1,0 +1,30 @@
+//! Arguments that several commands share.
+
+mod data;
+mod device;
+mod network;
+mod neuron;
+mod settings;
+pub mod value;
+
+pub use data::{DATA_VARIABLE, DataArgs, DataName};
+pub use device::DeviceArgs;
+pub use network::NetworkArgs;
+pub use neuron::{NeuronArgs, neuron_names, overlay, surrogate_names};
+pub use settings::{SettingsArgs, positive};
+pub use value::Setting;
+
+/// A variable of the environment, if it is set to something.
+pub fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?;
+    Some(value.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
+}
+
+/// A number of things of which there must be at least one.
+pub fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("use at least 1".to_string()),
+        Ok(n) if u32::try_from(n).is_ok() => Ok(n),
+        _ => Err("give a whole number".to_string()),
+    }
+}

@@ -1,0 +1,222 @@
+//! A neuron as it is named on the command line.
+
+use super::Setting;
+use crate::failure::Failure;
+use crate::suggest::closest;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use serde_json::{Map, Value, json};
+use spikelet::neuron::{self, Neuron};
+use spikelet::surrogate;
+use std::sync::Arc;
+
+/// Constants of a neuron.
+#[derive(clap::Args, Debug)]
+pub struct NeuronArgs {
+    /// Surrogate gradient (see `spikelet surrogate list`)
+    #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
+    pub surrogate: Option<String>,
+
+    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+
+    /// What the reset lets through backwards
+    #[arg(long, value_name = "WHAT", value_parser = ["surrogate", "detach", "soft"])]
+    pub reset_grad: Option<String>,
+}
+
+/// The neurons' names, for clap.
+pub fn neuron_names() -> PossibleValuesParser {
+    let names = neuron::entries()
+        .into_iter()
+        .map(|e| PossibleValue::new(e.name).help(e.summary));
+    PossibleValuesParser::new(names)
+}
+
+/// The surrogates' names, for clap.
+pub fn surrogate_names() -> PossibleValuesParser {
+    let names = surrogate::entries()
+        .into_iter()
+        .map(|e| PossibleValue::new(e.name).help(e.summary));
+    PossibleValuesParser::new(names)
+}
+
+/// Puts settings over constants whose names are known.
+///
+/// # Errors
+/// When a key is not among the known ones.
+pub fn overlay(
+    what: &str,
+    known: &Map<String, Value>,
+    settings: impl IntoIterator<Item = (String, Value)>,
+) -> Result<Map<String, Value>, Failure> {
+    let mut given = Map::new();
+    for (key, value) in settings {
+        if !known.contains_key(&key) {
+            let names: Vec<&str> = known.keys().map(String::as_str).collect();
+            let help = match (closest(&key, names.iter().copied()), names.is_empty()) {
+                (Some(name), _) => format!("did you mean `{name}`? It has: {}", names.join(", ")),
+                (None, false) => format!("it has: {}", names.join(", ")),
+                (None, true) => "it has none".to_string(),
+            };
+            return Err(Failure::argument(
+                format!("{what} has no constant `{key}`"),
+                help,
+            ));
+        }
+        given.insert(key, value);
+    }
+    Ok(given)
+}
+
+impl NeuronArgs {
+    /// Builds the neuron of this name.
+    ///
+    /// # Errors
+    /// When a constant is unknown or of the wrong kind.
+    pub fn build(&self, name: &str) -> Result<Arc<dyn Neuron>, Failure> {
+        self.finish(name, self.constants(name, None)?)
+    }
+
+    /// Builds it with a surrogate that is not the neuron's own, unless one is named.
+    ///
+    /// # Errors
+    /// As [`NeuronArgs::build`].
+    pub fn build_over(&self, name: &str, surrogate: &str) -> Result<Arc<dyn Neuron>, Failure> {
+        let surrogate = Value::from(surrogate);
+        let mut given = self.constants(name, Some(&surrogate))?;
+        given.entry("surrogate").or_insert(surrogate);
+        self.finish(name, given)
+    }
+
+    /// The specification of a network's neuron with what was given put over it. Another neuron
+    /// keeps the surrogate and the reset gradient, but not the constants.
+    ///
+    /// # Errors
+    /// As [`NeuronArgs::build`].
+    pub fn spec_over(&self, name: Option<&str>, base: &Value) -> Result<Value, Failure> {
+        let own = base["neuron"].as_str().unwrap_or_default();
+        let name = name.unwrap_or(own);
+        let mut constants = match &base["params"] {
+            Value::Object(params) if name == own => params.clone(),
+            _ => Map::new(),
+        };
+        for key in ["surrogate", "reset_grad"] {
+            constants.extend(base.get(key).map(|value| (key.to_string(), value.clone())));
+        }
+        constants.extend(self.constants(name, base.get("surrogate"))?);
+        self.finish(name, constants.clone())?;
+        Ok(json!({"neuron": name, "params": constants}))
+    }
+
+    fn finish(
+        &self,
+        name: &str,
+        constants: Map<String, Value>,
+    ) -> Result<Arc<dyn Neuron>, Failure> {
+        let wrong = |problem: String| {
+            Failure::argument(problem, format!("see `spikelet neuron show {name}`"))
+        };
+        (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)
+    }
+
+    /// What was given, by the names of the neuron's constants. `surrogate` is what the neuron has
+    /// where none is named: a name or a specification; otherwise the neuron's default.
+    fn constants(
+        &self,
+        name: &str,
+        surrogate: Option<&Value>,
+    ) -> Result<Map<String, Value>, Failure> {
+        let entry = neuron::find(name)
+            .map_err(|problem| Failure::argument(problem, "see `spikelet neuron list`"))?;
+        let defaults = (entry.defaults)();
+        let (of_surrogate, own): (Vec<_>, Vec<_>) = self
+            .set
+            .iter()
+            .map(|s| (s.key.clone(), s.value.clone()))
+            .partition(|(key, _)| key.starts_with("surrogate."));
+        if own.iter().any(|(key, _)| key == "surrogate") {
+            return Err(Failure::argument(
+                "the surrogate is chosen by name, not by `--set`",
+                "write --surrogate NAME, and --set surrogate.KEY=VALUE for its constants",
+            ));
+        }
+        let mut given = overlay(&format!("`{name}`"), &defaults, own)?;
+        if self.surrogate.is_some() || !of_surrogate.is_empty() {
+            let settings = of_surrogate.into_iter().map(|(key, value)| {
+                let key = key.strip_prefix("surrogate.").unwrap_or(&key).to_string();
+                (key, value)
+            });
+            let own = surrogate.unwrap_or(&defaults["surrogate"]);
+            given.insert("surrogate".to_string(), self.surrogate_spec(own, settings)?);
+        }
+        if let Some(what) = &self.reset_grad {
+            given.insert("reset_grad".to_string(), Value::from(what.as_str()));
+        }
+        Ok(given)
+    }
+
+    fn surrogate_spec(
+        &self,
+        own: &Value,
+        settings: impl IntoIterator<Item = (String, Value)>,
+    ) -> Result<Value, Failure> {
+        let own_name = own.as_str().or(own["name"].as_str());
+        let name = self.surrogate.as_deref().or(own_name).unwrap_or_default();
+        let entry = surrogate::find(name)
+            .map_err(|problem| Failure::argument(problem, "see `spikelet surrogate list`"))?;
+        let known = (entry.defaults)();
+        let mut spec = match (&self.surrogate, own) {
+            // The surrogate that is there already keeps its constants.
+            (None, Value::Object(own)) => own.clone(),
+            _ => Map::new(),
+        };
+        spec.extend(overlay(&format!("surrogate `{name}`"), &known, settings)?);
+        spec.insert("name".to_string(), Value::from(name));
+        Ok(Value::Object(spec))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        neuron: NeuronArgs,
+    }
+
+    fn over(words: &[&str], name: Option<&str>) -> Value {
+        let base = json!({
+            "neuron": "lif", "params": {"tau": 100.0}, "surrogate": {"name": "sigmoid", "alpha": 1.0},
+        });
+        let words = Words::parse_from([&["spikelet"], words].concat());
+        words.neuron.spec_over(name, &base).expect("known names")
+    }
+
+    #[test]
+    fn what_is_given_goes_over_the_networks_own_neuron() {
+        let sigmoid = json!({"name": "sigmoid", "alpha": 1.0});
+        assert_eq!(
+            over(&[], None)["params"],
+            json!({"tau": 100.0, "surrogate": sigmoid})
+        );
+        assert_eq!(
+            over(&["--set", "tau=4", "--surrogate", "atan"], None)["params"],
+            json!({"tau": 4, "surrogate": {"name": "atan"}})
+        );
+        assert_eq!(
+            over(&[], Some("if")),
+            json!({"neuron": "if", "params": {"surrogate": sigmoid}})
+        );
+        assert_eq!(
+            over(
+                &["--set", "surrogate.alpha=2", "--reset-grad", "detach"],
+                Some("if")
+            )["params"],
+            json!({"surrogate": {"name": "sigmoid", "alpha": 2}, "reset_grad": "detach"})
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Times, peaks, and processes of their own.
+
+use crate::command::median;
+use crate::failure::Failure;
+use crate::machine;
+use serde_json::{Value, json};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What one measurement found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// What was measured.
+    pub name: String,
+    /// Median wall-clock time.
+    pub median_ms: f64,
+    /// The largest resident memory of the process, where the system tells it.
+    pub peak_mib: Option<f64>,
+}
+
+/// How often a measurement is repeated.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Repeats {
+    /// Timed runs; their median counts
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: u32,
+
+    /// Runs before them that do not count
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub warm_up: u32,
+
+    /// One measurement, in this process
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub only: Option<String>,
+}
+
+impl Repeats {
+    /// Runs, and takes the median of the times.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub fn measure(
+        &self,
+        name: &str,
+        mut run: impl FnMut() -> Result<(), Failure>,
+    ) -> Result<Measurement, Failure> {
+        for _ in 0..self.warm_up {
+            run()?;
+        }
+        let mut times = vec![];
+        for _ in 0..self.repeats {
+            let start = Instant::now();
+            run()?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        Ok(Measurement {
+            name: name.to_string(),
+            median_ms: 1e3 * median(&mut times),
+            peak_mib: machine::peak_resident().map(|bytes| bytes as f64 / 1024.0 / 1024.0),
+        })
+    }
+}
+
+impl Measurement {
+    /// As the measuring process prints it.
+    pub fn json(&self) -> Value {
+        json!({"name": self.name, "median_ms": self.median_ms, "peak_mib": self.peak_mib})
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        Some(Self {
+            name: value["name"].as_str()?.to_string(),
+            median_ms: value["median_ms"].as_f64()?,
+            peak_mib: value["peak_mib"].as_f64(),
+        })
+    }
+
+    /// Starts this program again with the same arguments for one measurement alone.
+    ///
+    /// # Errors
+    /// When the process cannot be started or fails; it has printed why.
+    pub fn in_own_process(name: &str) -> Result<Self, Failure> {
+        let failed = |problem: String| {
+            Failure::other(
+                format!("the measurement `{name}` {problem}"),
+                "run it again with less work",
+            )
+        };
+        let program = std::env::current_exe().map_err(|e| failed(format!("cannot start: {e}")))?;
+        let output =
+            |word: &std::ffi::OsString| ["-q", "--quiet", "--json"].iter().any(|w| word == w);
+        let done = Command::new(program)
+            .args(std::env::args_os().skip(1).filter(|word| !output(word)))
+            .args(["--json", "--only", name])
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|e| failed(format!("cannot start: {e}")))?;
+        if !done.status.success() {
+            return Err(failed(format!("ended with {}", done.status)));
+        }
+        let text = String::from_utf8_lossy(&done.stdout);
+        text.lines()
+            .find_map(Self::read)
+            .ok_or_else(|| failed("printed no result".to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_is_read_as_it_was_printed() {
+        let given = Measurement {
+            name: "copy".to_string(),
+            median_ms: 1.5,
+            peak_mib: None,
+        };
+        assert_eq!(Measurement::read(&given.json().to_string()), Some(given));
+        assert_eq!(Measurement::read("compiling"), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! `spikelet bench train`
+
+use super::measure::{Measurement, Repeats};
+use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
+use crate::command::plan::IMAGE;
+use crate::command::{Programme, examples};
+use crate::failure::Failure;
+use serde_json::json;
+use spikelet::log::Console;
+use spikelet::log::console::{bytes, thousands};
+use std::process::ExitCode;
+
+/// Measure a training step of a network
+///
+/// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
+/// are read back. Without further settings the network is that of SpikingFlow's tutorial.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
+    "spikelet bench train mnist-fc --time-steps 8 --encoder direct --json" => "other settings, for machines",
+])]
+pub struct Train {
+    #[command(flatten)]
+    network: NetworkArgs,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    #[command(flatten)]
+    repeats: Repeats,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+impl Train {
+    pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
+        self.network.tutorial = true;
+        let network = self.network.build()?;
+        let settings = self.settings.build(true);
+        let name = format!("{}_step", network.name().replace('-', "_"));
+        if self.repeats.only.is_some() {
+            let mut programme =
+                Programme::compile(&network, &settings, IMAGE, self.device.open()?)?;
+            console.say_json(&self.repeats.measure(&name, || programme.run())?.json());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let found = Measurement::in_own_process(&name)?;
+        let speed = settings.batch_size as f64 / (found.median_ms / 1e3);
+        let mut line = found.json();
+        line["images_per_second"] = json!(speed);
+        console.say_json(&line);
+        console.say(format!(
+            "{}, {} time steps, batches of {} · {}, {} threads, {} · median of {}",
+            network.name(),
+            settings.time_steps,
+            settings.batch_size,
+            self.device.open()?.name(),
+            self.device.thread_count(),
+            spikelet_cpu::Cpu::instructions(),
+            self.repeats.repeats,
+        ));
+        let peak = found.peak_mib.map_or("–".to_string(), |mib| {
+            bytes((mib * 1024.0 * 1024.0) as u64)
+        });
+        console.say(format!(
+            "{:.3} ms a step · {} img/s · {peak} peak of the process",
+            found.median_ms,
+            thousands(speed as u64),
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+}

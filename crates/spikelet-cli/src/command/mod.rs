@@ -1,0 +1,91 @@
+//! The commands, one file each.
+
+mod bench;
+mod doctor;
+mod eval;
+mod neuron;
+mod plan;
+mod programme;
+mod surrogate;
+mod train;
+
+use programme::Programme;
+
+use crate::failure::Failure;
+use crate::table::Table;
+use spikelet::log::Console;
+use std::process::ExitCode;
+
+/// What the program can do.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    Train(train::Train),
+    Eval(eval::Eval),
+    Plan(plan::ShowPlan),
+    #[command(subcommand)]
+    Neuron(neuron::Command),
+    #[command(subcommand)]
+    Surrogate(surrogate::Command),
+    #[command(subcommand)]
+    Bench(bench::Command),
+    Doctor(doctor::Doctor),
+}
+
+impl Command {
+    /// Does it.
+    ///
+    /// # Errors
+    /// Whatever keeps the command from being done.
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Train(command) => command.run(console),
+            Self::Eval(command) => command.run(console),
+            Self::Plan(command) => command.run(console),
+            Self::Neuron(command) => command.run(console),
+            Self::Surrogate(command) => command.run(console),
+            Self::Bench(command) => command.run(console),
+            Self::Doctor(command) => command.run(console),
+        }
+    }
+}
+
+/// Prints a table, its head in bold.
+fn say_table(console: &Console, table: &Table) {
+    for (k, line) in table.lines().into_iter().enumerate() {
+        console.say(if k == 0 { console.bold(line) } else { line });
+    }
+}
+
+/// The middle of some numbers, or the mean of the two in the middle.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => 0.5 * (values[middle - 1] + values[middle]),
+    }
+}
+
+/// The examples at the end of a command's help: `command => what it shows`.
+macro_rules! examples {
+    ($($command:literal => $what:literal),* $(,)?) => {
+        concat!(
+            "\x1b[1m\x1b[4mExamples:\x1b[0m",
+            $("\n  ", "\x1b[1m", $command, "\x1b[0m", "\n      ", $what),*
+        )
+    };
+}
+
+pub(crate) use examples;
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_the_middle_or_between_the_two_in_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}

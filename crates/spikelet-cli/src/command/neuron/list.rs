@@ -1,0 +1,62 @@
+//! `spikelet neuron list`
+
+use crate::args::value;
+use crate::command::{examples, say_table};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::{Map, Value, json};
+use spikelet::log::Console;
+use spikelet::neuron::{self, Common};
+use std::process::ExitCode;
+
+/// List all neurons with their constants
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet neuron list" => "a table",
+    "spikelet neuron list --json" => "one object a line, with all defaults",
+])]
+pub struct List {}
+
+impl List {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let shared = shared_constants();
+        let mut table = Table::new(&["name", "what it is", "constants"]);
+        for entry in neuron::entries() {
+            let defaults = (entry.defaults)();
+            let made = (entry.build)(&Map::new()).map_err(|problem| {
+                Failure::other(
+                    problem,
+                    "the defaults of a neuron must be usable; please report this",
+                )
+            })?;
+            console.say_json(&json!({
+                "name": entry.name,
+                "summary": entry.summary,
+                "constants": defaults,
+                "states": made.states().iter().map(|s| s.name).collect::<Vec<_>>(),
+                "learnable": made.params().iter().map(|p| p.name).collect::<Vec<_>>(),
+            }));
+            let own: Map<String, Value> = defaults
+                .into_iter()
+                .filter(|(key, value)| shared.get(key) != Some(value))
+                .collect();
+            table.row([
+                entry.name.to_string(),
+                entry.summary.to_string(),
+                value::list(&own),
+            ]);
+        }
+        say_table(console, &table);
+        console.say(format!("\nall neurons: {}", value::list(&shared)));
+        console.say(console.dim("equations: spikelet neuron show NAME"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What every neuron has.
+fn shared_constants() -> Map<String, Value> {
+    match json!(Common::default()) {
+        Value::Object(constants) => constants,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,177 @@
+//! `spikelet neuron show`
+
+use crate::args::value;
+use crate::args::{NeuronArgs, neuron_names};
+use crate::command::{examples, say_table};
+use crate::equation::{Step, pretty};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::{Map, Value, json};
+use spikelet::expr::Expr;
+use spikelet::log::{Console, Output};
+use spikelet::neuron::{self, Neuron, Share, derive};
+use spikelet::surrogate::{self, Surrogate};
+use std::process::ExitCode;
+
+/// Print a neuron's equations, forward and backward, and its constants
+///
+/// The backward step is derived from the equations. ∂Y stands for the derivative of the loss
+/// with respect to Y; lower-case v is the potential before the step, V the one after it. Numbers
+/// are shown with six digits; `--json` has all of them.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet neuron show lif --surrogate atan" => "leaky integrate-and-fire with the arc tangent",
+    "spikelet neuron show lif --set tau=100 --set v_reset=null --reset-grad detach"
+        => "a soft reset that no gradient passes",
+    "spikelet neuron show if --surrogate sigmoid --set surrogate.alpha=1" => "a constant of the surrogate",
+])]
+pub struct Show {
+    /// The neuron
+    #[arg(value_name = "NEURON", value_parser = neuron_names())]
+    name: String,
+
+    #[command(flatten)]
+    neuron: NeuronArgs,
+}
+
+impl Show {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let neuron = self.neuron.build(&self.name)?;
+        let wrong = |problem: String| {
+            Failure::argument(
+                problem,
+                "choose another surrogate, or --reset-grad surrogate",
+            )
+        };
+        let step = Step::of(&*neuron).map_err(wrong)?;
+        let entry = neuron::find(&self.name).map_err(wrong)?;
+        let (defaults, present) = ((entry.defaults)(), self.constants(&*neuron)?);
+        if console.output() == Output::Json {
+            console.say_json(&self.json(&*neuron, &step, &present).map_err(wrong)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        console.say(format!("{}  {}", console.bold(entry.name), entry.summary));
+        section(console, "forward, from x and the state before the step");
+        for (name, value) in step.forward() {
+            console.say(format!("  {name} = {}", pretty(value)));
+        }
+        let surrogate = &*neuron.common().surrogate;
+        section(
+            console,
+            &format!("surrogate {}", value::text(&surrogate.spec())),
+        );
+        say_surrogate(console, surrogate);
+        section(console, "backward, from ∂S and ∂V");
+        for (name, value) in step.backward() {
+            console.say(format!("  {name} {}", pretty(value)));
+        }
+        let mut table = Table::new(&["constant", "value", "default"]);
+        for (key, value) in &present {
+            let default = defaults.get(key).map(value::text).unwrap_or_default();
+            table.row([key.clone(), value::text(value), default]);
+        }
+        console.say("");
+        say_table(console, &table);
+        for param in neuron.params() {
+            let share = match param.share {
+                Share::Layer => "one for the layer",
+                Share::Channel => "one for each channel",
+                Share::Neuron => "one for each neuron",
+            };
+            // −0 is printed as 0.
+            let init = pretty(&Expr::constant(param.init + 0.0));
+            console.say(format!(
+                "\nlearnable: {}, {share}, starts at {init}",
+                console.bold(param.name)
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The constants as they are now.
+    fn constants(&self, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
+        let entry = neuron::find(&self.name)
+            .map_err(|p| Failure::argument(p, "see `spikelet neuron list`"))?;
+        let mut present = (entry.defaults)();
+        let settings = self
+            .neuron
+            .set
+            .iter()
+            .filter(|s| present.contains_key(&s.key));
+        let settings: Vec<(String, Value)> =
+            settings.map(|s| (s.key.clone(), s.value.clone())).collect();
+        present.extend(settings);
+        let common = neuron.common();
+        present.insert("surrogate".to_string(), common.surrogate.spec());
+        present.insert("reset_grad".to_string(), json!(common.reset_grad));
+        Ok(present)
+    }
+
+    fn json(
+        &self,
+        neuron: &dyn Neuron,
+        step: &Step,
+        constants: &Map<String, Value>,
+    ) -> Result<Value, String> {
+        let text = |(name, value): (String, &Expr)| (name, Value::from(value.to_string()));
+        let forward: Map<String, Value> = step.forward().into_iter().map(text).collect();
+        let gradients = step
+            .gradients
+            .iter()
+            .map(|(name, value)| text((name.clone(), value)));
+        let derived = derive(neuron)?;
+        let wrt = [&derived.inputs, &derived.states, &derived.params]
+            .into_iter()
+            .flatten();
+        let whole = wrt.cloned().zip(derived.step_gradients());
+        Ok(json!({
+            "name": self.name,
+            "constants": constants,
+            "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
+            "learnable": neuron.params().iter()
+                .map(|p| json!({"name": p.name, "init": p.init, "share": p.share})).collect::<Vec<_>>(),
+            "step": forward,
+            "surrogate": surrogate_json(&*neuron.common().surrogate),
+            "backward": {
+                "spike_feedback": step.spike_feedback.to_string(),
+                "h": step.d_h.to_string(),
+                "gradients": gradients.collect::<Map<_, _>>(),
+            },
+            "step_gradients": whole.map(|(name, value)| text((name, &value))).collect::<Map<_, _>>(),
+        }))
+    }
+}
+
+fn section(console: &Console, title: &str) {
+    console.say(format!("\n{}", console.bold(title)));
+}
+
+/// The lines of a surrogate: derivative, primitive, and what fires if it is not the step.
+pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
+    let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
+    let fires = surrogate.forward(&x, &noise);
+    if fires.to_string() != x.ge(0.0).to_string() {
+        console.say(format!("  S(x) = {}", pretty(&fires)));
+    }
+    if surrogate.needs_noise() {
+        console.say("  u is uniform on (0, 1], fresh at every step");
+    }
+    console.say(format!("  g′(x) = {}", pretty(&surrogate.derivative(&x))));
+    if let Some(primitive) = surrogate.primitive(&x) {
+        console.say(format!("  g(x)  = {}", pretty(&primitive)));
+    }
+}
+
+/// The same for machines.
+pub fn surrogate_json(surrogate: &dyn Surrogate) -> Value {
+    let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
+    json!({
+        "spec": surrogate.spec(),
+        "summary": surrogate.spec()["name"].as_str().and_then(|n| surrogate::find(n).ok()).map(|e| e.summary),
+        "forward": surrogate.forward(&x, &noise).to_string(),
+        "derivative": surrogate.derivative(&x).to_string(),
+        "primitive": surrogate.primitive(&x).map(|g| g.to_string()),
+        "binary": surrogate.is_binary(),
+        "needs_noise": surrogate.needs_noise(),
+    })
+}

@@ -1,0 +1,90 @@
+//! `spikelet plan`
+
+use super::{Programme, examples, say_table};
+use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, count};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::json;
+use spikelet::graph::op::Operation;
+use spikelet::log::Console;
+use std::process::ExitCode;
+
+/// Show the plan of a training step: every kernel, its work, its memory
+///
+/// Each line is a kernel: its layer, its floating-point operations, the bytes that it must move,
+/// and where its results and operands live (`@` is an offset in the arena). ∂ marks the backward
+/// pass.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet plan mnist-fc" => "the plan",
+    "spikelet plan mnist-fc --tutorial --batch-size 64" => "with other settings",
+    "spikelet plan mnist-fc --profile 20" => "with the time that each kernel takes",
+])]
+pub struct ShowPlan {
+    #[command(flatten)]
+    network: NetworkArgs,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    /// Run N steps on random images and show the median time of each kernel
+    #[arg(long, value_name = "N", value_parser = count)]
+    profile: Option<usize>,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// Channels, height, width of the images of MNIST.
+pub const IMAGE: [usize; 3] = [1, 28, 28];
+
+impl ShowPlan {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let network = self.network.build()?;
+        let settings = self.settings.build(self.network.tutorial);
+        let mut programme = Programme::compile(&network, &settings, IMAGE, self.device.open()?)?;
+        let times = match self.profile {
+            Some(runs) => Some(programme.profile(runs)?),
+            None => None,
+        };
+        let plan = programme.plan();
+        let mut object = programme.json();
+        let kernels = plan.kernels.iter().enumerate().map(|(k, kernel)| {
+            let node = &plan.graph.nodes[kernel.node];
+            json!({
+                "name": node.op.name(), "layer": &*node.layer, "backward": node.backward,
+                "flops": kernel.flops, "bytes": kernel.bytes,
+                "ms": times.as_ref().map(|t| 1e3 * t[k]),
+            })
+        });
+        object["kernels"] = kernels.collect();
+        object["network"] = json!(network);
+        object["settings"] = json!(settings);
+        console.say_json(&object);
+
+        console.say(plan.to_string().trim_end());
+        if let Some(times) = &times {
+            let total: f64 = times.iter().sum();
+            let mut table = Table::new(&["#", "kernel", "layer", "ms", "share", "GB/s", "GFLOP/s"])
+                .right(&[0, 3, 4, 5, 6]);
+            for (k, (kernel, seconds)) in plan.kernels.iter().zip(times).enumerate() {
+                let node = &plan.graph.nodes[kernel.node];
+                let mark = if node.backward { "∂ " } else { "" };
+                let rate = |amount: u64| format!("{:.1}", amount as f64 / seconds.max(1e-9) / 1e9);
+                table.row([
+                    (k + 1).to_string(),
+                    format!("{mark}{}", node.op.name()),
+                    node.layer.to_string(),
+                    format!("{:.3}", 1e3 * seconds),
+                    format!("{:.1} %", 100.0 * seconds / total),
+                    rate(kernel.bytes),
+                    rate(kernel.flops),
+                ]);
+            }
+            console.say("");
+            say_table(console, &table);
+            console.say(format!("\none step: {:.3} ms", 1e3 * total));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,129 @@
+//! A compiled training step, for commands that look at it.
+
+use super::median;
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use spikelet::data::Batch;
+use spikelet::graph::op::Operation;
+use spikelet::graph::{Backend, Plan};
+use spikelet::log::console::bytes;
+use spikelet::model::Store;
+use spikelet::network::Network;
+use spikelet::train::{Settings, Shape, TrainStep};
+use std::sync::Arc;
+
+/// A training step with a batch of random images.
+pub struct Programme {
+    step: TrainStep,
+    batch: Batch,
+    steps: u64,
+}
+
+impl Programme {
+    /// Compiles the step.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device refuses.
+    pub fn compile(
+        network: &Network,
+        settings: &Settings,
+        image: [usize; 3],
+        backend: Arc<dyn Backend>,
+    ) -> Result<Self, Failure> {
+        let mut store = Store::new(backend);
+        let shape = Shape {
+            batch: settings.batch_size,
+            image,
+        };
+        Ok(Self {
+            step: TrainStep::new(&*network.module()?, settings, shape, &mut store)?,
+            batch: random_batch(settings.batch_size, image),
+            steps: 0,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        self.step.program().plan()
+    }
+
+    /// One training step, with its batch given and its loss read.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn run(&mut self) -> Result<(), Failure> {
+        self.steps += 1;
+        self.step.run(&self.batch, self.steps, 0.0)?;
+        Ok(())
+    }
+
+    /// The median seconds of each kernel over `runs` steps, after one that does not count.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn profile(&mut self, runs: usize) -> Result<Vec<f64>, Failure> {
+        self.run()?;
+        let mut all = vec![vec![]; self.plan().kernels.len()];
+        for _ in 0..runs {
+            self.steps += 1;
+            self.step.prepare(&self.batch, self.steps, 0.0)?;
+            let times = self.step.program_mut().profile()?;
+            all.iter_mut()
+                .zip(times)
+                .for_each(|(kernel, time)| kernel.push(time));
+        }
+        Ok(all.iter_mut().map(|times| median(times)).collect())
+    }
+
+    /// `plan: 9 kernels a step · 3.9 GFLOP · 118 MiB peak`
+    pub fn summary(&self) -> String {
+        let plan = self.plan();
+        let backward = plan
+            .kernels
+            .iter()
+            .filter(|k| plan.graph.nodes[k.node].backward)
+            .count();
+        format!(
+            "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak",
+            plan.kernels.len(),
+            plan.flops() as f64 / 1e9,
+            bytes(plan.peak_bytes() as u64),
+        )
+    }
+
+    /// The same for machines.
+    pub fn json(&self) -> Value {
+        let plan = self.plan();
+        let names = plan
+            .kernels
+            .iter()
+            .map(|k| plan.graph.nodes[k.node].op.name());
+        json!({
+            "kernels": names.collect::<Vec<_>>(),
+            "flops": plan.flops(),
+            "arena_bytes": plan.arena_bytes,
+            "buffer_bytes": plan.buffer_bytes(),
+            "peak_bytes": plan.peak_bytes(),
+        })
+    }
+}
+
+/// Images of which a fifth of the pixels is not black, as in drawings of digits.
+fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Batch {
+    let mut state = 0_u64;
+    let mut uniform = move || {
+        // Weyl's sequence, mixed: no statistics depend on it.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 40) as f32 / (1_u64 << 24) as f32
+    };
+    let pixels = images * channels * height * width;
+    Batch {
+        images: (0..pixels)
+            .map(|_| (uniform() - 0.8).max(0.0) * 3.2)
+            .collect(),
+        labels: (0..images as i64).map(|k| k % 10).collect(),
+        indices: (0..images as u32).collect(),
+        index_in_epoch: 0,
+    }
+}

@@ -1,0 +1,150 @@
+//! The short lines, put together again, are the engine's step.
+
+use super::{Step, adjoint};
+use spikelet::expr::{Expr, Program};
+use spikelet::graph::op::Recurrence;
+use spikelet::neuron::{self, Neuron, derive};
+use spikelet::surrogate;
+use std::sync::Arc;
+
+/// Values of `exprs` in f64 at a few places, each with its own values for all symbols.
+fn values(exprs: &[Expr], symbols: &[String]) -> Vec<f64> {
+    const PLACES: usize = 7;
+    let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    let program = Program::compile(exprs, &[], &names).expect("all symbols are named");
+    let at = |k: usize, i: usize| ((k * 7 + i * 5 + 3) % 11) as f64 / 4.0 - 0.9;
+    let inputs: Vec<Vec<f64>> = (0..names.len())
+        .map(|k| (0..PLACES).map(|i| at(k, i)).collect())
+        .collect();
+    let mut outputs = vec![vec![0.0; PLACES]; exprs.len()];
+    program.step(
+        &mut program.workspace::<f64>(PLACES),
+        &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        &mut outputs
+            .iter_mut()
+            .map(Vec::as_mut_slice)
+            .collect::<Vec<_>>(),
+    );
+    outputs.concat()
+}
+
+/// Outputs, next states and gradients of the engine's own step.
+fn engine(step: &Recurrence) -> Vec<Expr> {
+    let outputs = step
+        .outputs
+        .iter()
+        .map(|o| o.value.clone())
+        .chain(step.next.iter().cloned());
+    let noise = step.inputs.len() - 1;
+    let gradients = step.step_gradients().into_iter().enumerate();
+    outputs
+        .chain(
+            gradients
+                .filter(|(k, _)| *k == 0 || *k > noise)
+                .map(|(_, g)| g),
+        )
+        .collect()
+}
+
+/// The same from the lines of a [`Step`].
+fn lines(neuron: &dyn Neuron, step: &Step, derived: &Recurrence) -> Vec<Expr> {
+    let common = neuron.common();
+    let x = &step.charge - common.v_threshold;
+    let argument = "H - 1";
+    let base = |name: &str| -> Option<Expr> {
+        let adjoints = derived
+            .states
+            .iter()
+            .map(|s| (adjoint(&super::after(s)), Recurrence::grad_name(s)));
+        match name {
+            "H" => Some(step.charge.clone()),
+            "∂S" => Some(Expr::symbol("d_s")),
+            _ if name == format!("g′({argument})") => Some(common.surrogate.derivative(&x)),
+            _ if name == format!("g({argument})") => common.surrogate.primitive(&x),
+            _ => adjoints
+                .into_iter()
+                .find(|(a, _)| a == name)
+                .map(|(_, d)| Expr::symbol(d)),
+        }
+    };
+    let spike = step.fire.substitute(&base);
+    let with_spike = |name: &str| {
+        if name == "S" {
+            Some(spike.clone())
+        } else {
+            base(name)
+        }
+    };
+    let d_s = Expr::symbol("d_s") + step.spike_feedback.substitute(&with_spike);
+    let d_h = step.d_h.substitute(&|name| {
+        if name == "∂S" {
+            Some(d_s.clone())
+        } else {
+            with_spike(name)
+        }
+    });
+    let last = |name: &str| {
+        if name == "∂H" {
+            Some(d_h.clone())
+        } else {
+            with_spike(name)
+        }
+    };
+    let next = step.next.iter().map(|(_, e)| e.substitute(&with_spike));
+    let gradients = step.gradients.iter().map(|(_, e)| e.substitute(&last));
+    std::iter::once(spike.clone())
+        .chain(next)
+        .chain(gradients)
+        .collect()
+}
+
+fn check(neuron: &Arc<dyn Neuron>) {
+    let derived = derive(&**neuron).expect("a sound neuron");
+    let step = Step::of(&**neuron).expect("a sound neuron");
+    let adjoints = derived.states.iter().map(|s| Recurrence::grad_name(s));
+    let symbols: Vec<String> = [&derived.inputs, &derived.states, &derived.params]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .chain(adjoints)
+        .chain(["d_s".to_string()])
+        .collect();
+    let expected = values(&engine(&derived), &symbols);
+    let given = values(&lines(&**neuron, &step, &derived), &symbols);
+    assert_eq!(expected.len(), given.len());
+    for (a, b) in given.iter().zip(&expected) {
+        assert!(
+            (a - b).abs() <= 1e-12 * b.abs().max(1.0),
+            "{neuron:?}: {a} instead of {b}"
+        );
+    }
+}
+
+#[test]
+fn the_lines_of_every_neuron_and_surrogate_make_up_the_engines_step() {
+    for entry in neuron::entries() {
+        for surrogate in surrogate::entries() {
+            for reset in ["surrogate", "detach", "soft"] {
+                for v_reset in [serde_json::json!(0.25), serde_json::Value::Null] {
+                    let spec = serde_json::json!({
+                        "neuron": entry.name, "surrogate": surrogate.name, "reset_grad": reset,
+                        "params": {"v_reset": v_reset},
+                    });
+                    let neuron = neuron::from_spec(&spec).expect("known names");
+                    if derive(&*neuron).is_ok() {
+                        check(&neuron);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_spikes_the_primitive_comes_out() {
+    let spec = serde_json::json!({"neuron": "if", "params": {"spiking": false}});
+    let neuron = neuron::from_spec(&spec).expect("known names");
+    check(&neuron);
+    let step = Step::of(&*neuron).expect("a sound neuron");
+    assert_eq!(step.fire.to_string(), "g(H - 1)");
+}

@@ -1,0 +1,70 @@
+//! What a command ends with when it does not succeed.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The library says so.
+    #[error(transparent)]
+    Library(#[from] spikelet::Error),
+    /// A graph could not be built, planned or run.
+    #[error(transparent)]
+    Graph(#[from] spikelet::graph::Error),
+    /// An argument that clap could not judge.
+    #[error("{problem}\n  help: {help}")]
+    Argument {
+        /// What was given and what was expected.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// Something that this program found out itself.
+    #[error("{problem}\n  help: {help}")]
+    Other {
+        /// What happened.
+        problem: String,
+        /// What to do.
+        help: String,
+    },
+}
+
+impl Failure {
+    /// A [`Failure::Argument`].
+    pub fn argument(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Argument {
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
+    /// A [`Failure::Other`].
+    pub fn other(problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Other {
+            problem: problem.into(),
+            help: help.into(),
+        }
+    }
+
+    /// Prints the message on standard error and gives the exit code.
+    pub fn print(&self) -> ExitCode {
+        let error = if stderr_has_colour() {
+            "\x1b[1;31merror:\x1b[0m"
+        } else {
+            "error:"
+        };
+        // Nobody is left to be told if standard error is closed.
+        let _ = writeln!(stderr(), "{error} {self}");
+        ExitCode::from(match self {
+            Self::Argument { .. } => 2,
+            _ => 1,
+        })
+    }
+}
+
+fn stderr_has_colour() -> bool {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+    stderr().is_terminal() && !forbidden && !dumb
+}

@@ -1,0 +1,73 @@
+//! Text in columns.
+
+/// Rows of cells, each column as wide as its widest cell, two spaces between.
+#[derive(Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    right: Vec<usize>,
+}
+
+impl Table {
+    /// A table whose first row is `head`.
+    pub fn new(head: &[&str]) -> Self {
+        Self {
+            rows: vec![head.iter().map(|cell| (*cell).to_string()).collect()],
+            right: vec![],
+        }
+    }
+
+    /// Aligns these columns to the right: numbers.
+    pub fn right(mut self, columns: &[usize]) -> Self {
+        self.right = columns.to_vec();
+        self
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// One line for each row, without trailing spaces.
+    pub fn lines(&self) -> Vec<String> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |k: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(k))
+                .map(|c| c.chars().count())
+                .max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|k| width(k).unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(k, (cell, &width))| {
+                    if self.right.contains(&k) {
+                        format!("{cell:>width$}")
+                    } else {
+                        format!("{cell:<width$}")
+                    }
+                });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_the_alphabet() {
+        let mut table = Table::new(&["name", "ms"]).right(&[1]);
+        table.row(["τ".to_string(), "1.25".to_string()]);
+        table.row(["forward".to_string(), "10".to_string()]);
+        assert_eq!(
+            table.lines(),
+            ["name       ms", "τ        1.25", "forward    10"]
+        );
+    }
+}

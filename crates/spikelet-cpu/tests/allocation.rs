@@ -1,0 +1,132 @@
+//! A step allocates nothing: arena, scratch memory and registers are made when a plan is loaded.
+
+use spikelet_cpu::Cpu;
+use spikelet_expr::Expr;
+use spikelet_graph::op::{HostTensor, Recurrence};
+use spikelet_graph::{Backend, Buffer, DType, Executor, Graph, Plan, Tracer, Var};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts what is allocated, on any thread.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const F: DType = DType::F32;
+const TIME: usize = 8;
+const BATCH: usize = 64;
+const HIDDEN: usize = 96;
+const CLASSES: usize = 10;
+
+fn neuron() -> Arc<Recurrence> {
+    let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
+    let h = &v + (x - &v) * w.sigmoid();
+    let u = &h - 1.0;
+    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let next = (1.0 - &s) * &h;
+    Arc::new(Recurrence::new("plif", ["x"], ["v"]).params(["w"]).output("s", s, true).next(vec![next]))
+}
+
+/// Encoder, linear layers, neurons, loss, gradients, and an optimiser with moments.
+///
+/// The matrix library packs its operands into memory of its own. With `dense` the second layer
+/// goes through it, otherwise every product is one of spikes with weights.
+fn training_step(dense: bool) -> Graph {
+    let tracer = Tracer::new(F);
+    let image = tracer.input("image", F, [BATCH, 196]);
+    let generator = tracer.input("generator", DType::I64, [3]);
+    let labels = tracer.input("labels", DType::I64, [BATCH]);
+    let w1 = tracer.parameter("w1", [HIDDEN, 196]);
+    let w2 = tracer.parameter("w2", [CLASSES, HIDDEN]);
+    let tau = tracer.parameter("tau", [HIDDEN]);
+    let (v1, v2) = (tracer.state("v1", [BATCH, HIDDEN]), tracer.state("v2", [BATCH, CLASSES]));
+    let spikes = image.repeat_over_time(TIME).bernoulli(&generator, true);
+    let first = Var::scan(&neuron(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
+    let current = if dense {
+        first[0].linear(&w2)
+    } else {
+        first[0].slice(2, 0..CLASSES) * 1.5 + w2.sum(&[1])
+    };
+    let zero = tracer.fill(F, [], 0.0);
+    let second = Var::scan(&neuron(), TIME, &[&current], &[&v2], &[&zero]);
+    let scores = second[0].mean(&[0]);
+    let loss = -(scores.log_softmax() * labels.one_hot(CLASSES)).sum(&[1]).mean_all();
+    let wrt = [&w1, &w2, &tau];
+    let grads = tracer.gradients(&loss, &wrt);
+    tracer.output("loss", &loss);
+    tracer.output("correct", &scores.argmax().equals(&labels).sum_all());
+    tracer.output("counts", &first[0].permute(&[1, 0, 2]).sum(&[0, 2]));
+    tracer.output("joined", &Var::concat(&[&scores, &second[1]], 1).max(&[1]));
+    tracer.update(&v1, &first[1]);
+    tracer.update(&v2, &second[1]);
+    for (k, (p, g)) in wrt.iter().zip(&grads).enumerate() {
+        let m = tracer.state(&format!("m{k}"), p.shape());
+        let s = tracer.state(&format!("s{k}"), p.shape());
+        let next = Var::map_many(&[p, &m, &s, g], |x| {
+            let m = &x[1] * 0.9 + &x[3] * 0.1;
+            let s = &x[2] * 0.999 + (&x[3] * &x[3]) * 0.001;
+            vec![&x[0] - &m / (s.sqrt() + 1e-8) * 0.001, m, s]
+        });
+        tracer.update(p, &next[0]);
+        tracer.update(&m, &next[1]);
+        tracer.update(&s, &next[2]);
+    }
+    tracer.finish().unwrap()
+}
+
+/// Allocations of the third to the fifth run.
+fn allocations(graph: Graph, threads: usize) -> usize {
+    let cpu = Cpu::new(threads).unwrap();
+    let plan = Plan::new(graph, &cpu);
+    let buffer = |v| cpu.allocate(plan.graph.ty(v)).unwrap();
+    let inputs: Vec<Buffer> = plan.graph.inputs.iter().map(|i| buffer(i.value)).collect();
+    for (input, buffer) in plan.graph.inputs.iter().zip(&inputs) {
+        if buffer.ty.dtype == F {
+            let varied = |k: usize| (k * 7 % 11) as f32 * 0.09 - 0.3;
+            let values: Vec<f32> = (0..buffer.ty.len()).map(varied).collect();
+            cpu.upload(buffer, HostTensor::F32(&values)).unwrap();
+        } else {
+            cpu.upload(buffer, HostTensor::I64(&vec![1; buffer.ty.len()])).unwrap();
+        }
+        assert!(!input.name.is_empty());
+    }
+    let fresh = |o: &spikelet_graph::Output| o.updates.is_none().then(|| buffer(o.value));
+    let outputs: Vec<Option<Buffer>> = plan.graph.outputs.iter().map(fresh).collect();
+    let mut executor: Box<dyn Executor> = cpu.load(&plan, &inputs, &outputs).unwrap();
+    for _ in 0..2 {
+        executor.run().unwrap();
+    }
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    for _ in 0..3 {
+        executor.run().unwrap();
+    }
+    ALLOCATIONS.load(Ordering::SeqCst) - before
+}
+
+#[test]
+fn a_training_step_allocates_nothing_on_any_thread() {
+    // One test, so that no other thread allocates meanwhile.
+    for threads in [1, 2, 4] {
+        assert_eq!(allocations(training_step(false), threads), 0, "{threads} threads");
+    }
+    let packed = allocations(training_step(true), 2);
+    println!("with dense products, whose library packs operands: {packed} allocations in three steps");
+}

@@ -1,0 +1,86 @@
+//! What the backend says to buffers and plans that do not fit.
+
+use insta::assert_snapshot;
+use spikelet_cpu::Cpu;
+use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, TensorType, Tracer};
+use std::sync::Arc;
+
+fn cpu() -> Cpu {
+    Cpu::new(1).unwrap()
+}
+
+fn buffer(dtype: DType, shape: &[usize]) -> Buffer {
+    cpu().allocate(&TensorType::new(dtype, shape)).unwrap()
+}
+
+#[test]
+fn values_of_another_type_or_number_are_refused() {
+    let b = buffer(DType::F32, &[2, 2]);
+    assert_snapshot!(cpu().upload(&b, HostTensor::F32(&[0.0; 3])).unwrap_err(), @"");
+    assert_snapshot!(cpu().upload(&b, HostTensor::F64(&[0.0; 4])).unwrap_err(), @"");
+    assert_snapshot!(cpu().download(&b, HostTensorMut::I64(&mut [0; 4])).unwrap_err(), @"");
+    let mut whole = [1.0; 4];
+    cpu().download(&b, HostTensorMut::F32(&mut whole)).unwrap();
+    assert_eq!(whole, [0.0; 4]);
+}
+
+#[test]
+fn a_foreign_buffer_and_one_that_lies_about_its_size_are_refused() {
+    let ty = TensorType::new(DType::F32, [4]);
+    let foreign = Buffer {
+        ty: ty.clone(),
+        handle: Arc::new(0_u8),
+    };
+    assert_snapshot!(cpu().upload(&foreign, HostTensor::F32(&[0.0; 4])).unwrap_err(), @"");
+    let mut lies = buffer(DType::F32, &[1]);
+    lies.ty = TensorType::new(DType::F32, [1000]);
+    assert_snapshot!(cpu().upload(&lies, HostTensor::F32(&[0.0; 1000])).unwrap_err(), @"");
+}
+
+/// y = x + w and w' = y
+fn graph() -> Graph {
+    let tracer = Tracer::new(DType::F32);
+    let (x, w) = (tracer.input("x", DType::F32, [4]), tracer.parameter("w", [4]));
+    let y = &x + &w;
+    tracer.output("y", &y);
+    tracer.update(&w, &(&y * 2.0));
+    tracer.finish().unwrap()
+}
+
+fn load(inputs: &[Buffer], outputs: &[Option<Buffer>]) -> String {
+    let plan = Plan::new(graph(), &cpu());
+    cpu().load(&plan, inputs, outputs).err().map_or("loaded".to_string(), |e| e.to_string())
+}
+
+#[test]
+fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
+    let four = || buffer(DType::F32, &[4]);
+    assert_eq!(load(&[four(), four()], &[Some(four()), None]), "loaded");
+    assert_snapshot!(load(&[four(), four()], &[None, None]), @"");
+    assert_snapshot!(load(&[four()], &[Some(four()), None]), @"");
+    assert_snapshot!(load(&[four(), buffer(DType::F64, &[4])], &[Some(four()), None]), @"");
+    assert_snapshot!(load(&[four(), four()], &[Some(buffer(DType::F32, &[2, 2])), None]), @"");
+}
+
+#[test]
+fn buffers_that_are_written_are_nobody_elses() {
+    let four = || buffer(DType::F32, &[4]);
+    let one = four();
+    assert_snapshot!(load(&[one.clone(), four()], &[Some(one.clone()), None]), @"");
+    assert_snapshot!(load(&[one.clone(), one.clone()], &[Some(four()), None]), @"");
+}
+
+#[test]
+fn a_plan_that_was_tampered_with_is_refused() {
+    let mut plan = Plan::new(graph(), &cpu());
+    plan.allocations.push(spikelet_graph::Allocation {
+        value: None,
+        offset: 0,
+        bytes: 64,
+        alive: (0, 0),
+    });
+    let four = || buffer(DType::F32, &[4]);
+    let error = cpu().load(&plan, &[four(), four()], &[Some(four()), None]).err().unwrap();
+    assert_snapshot!(error, @"");
+}

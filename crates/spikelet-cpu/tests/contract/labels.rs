@@ -1,0 +1,42 @@
+//! Class numbers and scores.
+
+use crate::harness::{check_gradients, compute, tensor};
+use spikelet_graph::{DType, Tensor};
+
+#[test]
+fn one_hot_rows_have_a_one_at_the_label_and_none_for_a_label_outside() {
+    let labels = Tensor::i64([2, 3], [0, 2, 1, -1, 3, 2]);
+    let got = compute(&[labels, tensor(&[1], 1)], |_, x| x[0].one_hot(3));
+    let rows = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]];
+    let want: Vec<f64> = rows.concat().into_iter().map(f64::from).collect();
+    assert_eq!(got, Tensor::f64([2, 3, 3], want));
+}
+
+#[test]
+fn argmax_is_the_first_of_the_largest() {
+    for dtype in [DType::F32, DType::F64] {
+        let scores = Tensor::f64([4, 3], [1.0, 3.0, 2.0, 5.0, 5.0, 1.0, -3.0, -2.0, -2.0, 0.0, 0.0, 0.0]);
+        let got = compute(&[scores.cast(dtype)], |_, x| x[0].argmax());
+        assert_eq!(got, Tensor::i64([4], [1, 0, 1, 0]));
+    }
+    let row = compute(&[tensor(&[1], 1)], |_, x| x[0].argmax());
+    assert_eq!(row, Tensor::i64([], [0]));
+}
+
+#[test]
+fn equality_counts_what_was_right() {
+    let (a, b) = (Tensor::i64([4], [1, 2, 3, 4]), Tensor::i64([4], [1, 0, 3, 5]));
+    let got = compute(&[a.clone(), b.clone()], |_, x| x[0].equals(&x[1]));
+    assert_eq!(got, Tensor::f64([4], [1.0, 0.0, 1.0, 0.0]));
+    let count = compute(&[a, b], |_, x| x[0].equals(&x[1]).sum_all());
+    assert_eq!(count, Tensor::f64([], [2.0]));
+}
+
+#[test]
+fn cross_entropy_has_its_gradient() {
+    let labels = Tensor::i64([4], [2, 0, 1, 1]);
+    check_gradients(&[tensor(&[4, 3], 1), labels], |_, x| {
+        let picked = (x[0].log_softmax() * x[1].one_hot(3)).sum(&[1]);
+        -picked.mean_all()
+    });
+}

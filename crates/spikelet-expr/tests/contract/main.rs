@@ -1,0 +1,10 @@
+//! What the crate promises, on random expressions and on typical ones.
+
+mod dag;
+mod derivatives;
+mod errors;
+mod naive;
+mod printing;
+mod programs;
+mod selection;
+mod simplification;

@@ -1,0 +1,70 @@
+//! The slow evaluator that programs are compared with: one element, one node at a time.
+
+use spikelet_expr::math::Real;
+use spikelet_expr::{Binary, Expr, Node, Unary};
+
+pub fn unary<R: Real>(op: Unary, a: R) -> R {
+    match op {
+        Unary::Neg => -a,
+        Unary::Exp => a.exp(),
+        Unary::Ln => a.ln(),
+        Unary::Tanh => a.tanh(),
+        Unary::Sigmoid => a.sigmoid(),
+        Unary::Atan => a.atan(),
+        Unary::Erf => a.erf(),
+        Unary::Erfc => a.erfc(),
+        Unary::Sin => a.sin(),
+        Unary::Cos => a.cos(),
+        Unary::Sqrt => a.sqrt(),
+        Unary::Abs => a.abs(),
+        Unary::Round => a.round_half_even(),
+        Unary::Floor => a.floor(),
+    }
+}
+
+pub fn binary<R: Real>(op: Binary, a: R, b: R) -> R {
+    let truth = |yes: bool| if yes { R::ONE } else { R::ZERO };
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Pow => a.powr(b),
+        Binary::Min => a.min_nan(b),
+        Binary::Max => a.max_nan(b),
+        Binary::Lt => truth(a < b),
+        Binary::Le => truth(a <= b),
+        Binary::Gt => truth(a > b),
+        Binary::Ge => truth(a >= b),
+        Binary::Eq => truth(a == b),
+        Binary::Ne => truth(a != b),
+    }
+}
+
+/// The value of an expression, its symbols looked up by name.
+pub fn evaluate<R: Real>(expr: &Expr, symbol: &dyn Fn(&str) -> R) -> R {
+    match expr.node() {
+        Node::Const(value) => R::from_f64(*value),
+        Node::Symbol(name) => symbol(name),
+        Node::Unary(op, a) => unary(*op, evaluate(a, symbol)),
+        Node::Binary(op, a, b) => binary(*op, evaluate(a, symbol), evaluate(b, symbol)),
+        Node::Select {
+            condition,
+            then,
+            otherwise,
+        } => {
+            if evaluate(condition, symbol) != R::ZERO {
+                evaluate(then, symbol)
+            } else {
+                evaluate(otherwise, symbol)
+            }
+        }
+        Node::Graft { value, .. } => evaluate(value, symbol),
+    }
+}
+
+/// The same bits, or both NaN: which NaN is left open.
+pub fn same<R: Real>(a: R, b: R) -> bool {
+    let (a, b) = (a.to_f64(), b.to_f64());
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}

@@ -1,0 +1,65 @@
+//! How expressions are printed.
+
+use insta::assert_snapshot;
+use spikelet_expr::Expr;
+
+fn symbols<const N: usize>(names: [&str; N]) -> [Expr; N] {
+    names.map(Expr::symbol)
+}
+
+#[test]
+fn the_equations_of_neurons_read_like_the_paper() {
+    let [v, x, h, s] = symbols(["v", "x", "h", "s"]);
+    assert_snapshot!(&v + &x, @"v + x");
+    assert_snapshot!(&v + (&x - &v) / 3.0, @"v + (x - v) / 3");
+    assert_snapshot!(&v + (&x - (&v - 0.25)) / 2.0, @"v + (x - (v - 0.25)) · 0.5");
+    assert_snapshot!((&h - 1.0).ge(0.0), @"h - 1 ≥ 0");
+    assert_snapshot!(&s * -0.1 + (1.0 - &s) * &h, @"s · -0.1 + (1 - s) · h");
+    assert_snapshot!(&h - &s * 1.5, @"h - s · 1.5");
+    assert_snapshot!((4.0 * (&h - 1.0)).sigmoid(), @"σ(4 · (h - 1))");
+}
+
+#[test]
+fn brackets_keep_the_order_of_evaluation() {
+    let [a, b, c] = symbols(["a", "b", "c"]);
+    assert_snapshot!((&a + &b) + &c, @"a + b + c");
+    assert_snapshot!(&a + (&b + &c), @"a + (b + c)");
+    assert_snapshot!(&a - (&b - &c), @"a - (b - c)");
+    assert_snapshot!(&a * (&b * &c), @"a · (b · c)");
+    assert_snapshot!((&a + &b) * &c, @"(a + b) · c");
+    assert_snapshot!(&a / (&b * &c), @"a / (b · c)");
+    assert_snapshot!(-(&a * &b), @"-(a · b)");
+    assert_snapshot!((-&a) * &b, @"-a · b");
+    assert_snapshot!(-(-&a + 1.0).abs(), @"-|1 - a|");
+    assert_snapshot!(&a * -2.0 - -3.0 * &b, @"a · -2 - -3 · b");
+}
+
+#[test]
+fn selections_comparisons_and_functions() {
+    let [a, b] = symbols(["a", "b"]);
+    assert_snapshot!(Expr::select(a.gt(&b), &a, &b) + 1.0, @"(a > b ? a : b) + 1");
+    assert_snapshot!(Expr::select(a.gt(0.0), &a, Expr::select(a.lt(-1.0), -1.0, 0.0)), @"a > 0 ? a : (a < -1 ? -1 : 0)");
+    assert_snapshot!((&a + &b).lt(a.le(&b)), @"a + b < (a ≤ b)");
+    assert_snapshot!(a.equals(&b).max(a.differs(&b)).min(2.0), @"min(max(a = b, a ≠ b), 2)");
+    assert_snapshot!(a.clamp(0.0, 1.0), @"min(max(a, 0), 1)");
+    assert_snapshot!((&a * &a).pow(0.5).floor().round(), @"round(floor(pow(a · a, 0.5)))");
+    assert_snapshot!(a.erf() + a.erfc() + a.atan() + a.tanh(), @"erf(a) + erfc(a) + atan(a) + tanh(a)");
+    assert_snapshot!(a.sin() * a.cos() / a.sqrt() - a.ln(), @"sin(a) · cos(a) / sqrt(a) - ln(a)");
+}
+
+#[test]
+fn numbers_from_f32_are_as_short_as_they_were_written() {
+    assert_snapshot!(Expr::from(0.1_f32), @"0.1");
+    assert_snapshot!(Expr::from(0.1_f64), @"0.1");
+    assert_snapshot!(Expr::from(1.0 / 3.0), @"0.3333333333333333");
+    assert_snapshot!(Expr::from(-2.0), @"-2");
+}
+
+#[test]
+fn a_graft_prints_its_value_and_its_derivative_comes_from_the_tangent() {
+    let [x] = symbols(["x"]);
+    let spike = Expr::graft((&x - 1.0).ge(0.0), (4.0 * (&x - 1.0)).sigmoid());
+    assert_snapshot!(spike, @"x - 1 ≥ 0");
+    assert_snapshot!(spike.derivative("x"), @"σ(4 · (x - 1)) · (1 - σ(4 · (x - 1))) · 4");
+    assert_snapshot!((&x * (1.0 - &spike)).derivative("x"), @"1 - (x - 1 ≥ 0) + -x · (σ(4 · (x - 1)) · (1 - σ(4 · (x - 1)))) · 4");
+}

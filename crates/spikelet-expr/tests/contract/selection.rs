@@ -1,0 +1,48 @@
+//! Selection is a choice, not a sum of products.
+
+use crate::naive::evaluate;
+use spikelet_expr::{Expr, Program};
+
+fn run(expr: &Expr, x: &[f32]) -> Vec<f32> {
+    let program = Program::compile(std::slice::from_ref(expr), &[], &["x"]).unwrap();
+    let mut result = vec![0.0; x.len()];
+    program.step(&mut program.workspace(x.len()), &[x], &mut [&mut result]);
+    result
+}
+
+#[test]
+fn a_nan_in_the_branch_that_is_not_taken_stays_there() {
+    let x = Expr::symbol("x");
+    let root = Expr::select(x.gt(0.0), x.sqrt(), 0.0);
+    assert_eq!(run(&root, &[-4.0, 0.0, 4.0]), [0.0, 0.0, 2.0]);
+    let log = Expr::select(x.le(0.0), -1.0, x.ln());
+    assert_eq!(run(&log, &[-1.0, 0.0, 1.0]), [-1.0, -1.0, 0.0]);
+}
+
+#[test]
+fn a_nan_in_a_comparison_counts_as_no() {
+    let x = Expr::symbol("x");
+    let sign = Expr::select(x.ge(0.0), 1.0, -1.0);
+    assert_eq!(run(&sign, &[f32::NAN, 1.0]), [-1.0, 1.0]);
+    assert_eq!(run(&x.differs(&x), &[f32::NAN, 1.0]), [1.0, 0.0]);
+}
+
+#[test]
+fn a_condition_need_not_be_a_comparison() {
+    let x = Expr::symbol("x");
+    let chosen = Expr::select(&x, 10.0, 20.0);
+    assert_eq!(run(&chosen, &[0.0, -0.0, 0.5, f32::NAN]), [20.0, 20.0, 10.0, 10.0]);
+}
+
+#[test]
+fn the_derivative_of_a_selection_is_that_of_the_branch_alone() {
+    let x = Expr::symbol("x");
+    let root = Expr::select(x.gt(0.0), x.sqrt(), 0.0);
+    let nested = Expr::select(x.gt(0.0), Expr::select(x.lt(9.0), x.sqrt(), 3.0), -&x);
+    let reciprocal = Expr::select(x.equals(0.0), 5.0 * &x, 1.0 / &x);
+    for (f, expected) in [(root, [0.0, 0.0, 0.25]), (nested, [-1.0, -1.0, 0.25]), (reciprocal, [-0.0625, 5.0, -0.0625])] {
+        let slope = f.derivative("x");
+        let got = [-4.0, 0.0, 4.0].map(|x: f64| evaluate(&slope, &|_| x));
+        assert_eq!(got, expected, "{slope}");
+    }
+}

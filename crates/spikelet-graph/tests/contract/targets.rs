@@ -1,0 +1,34 @@
+//! Devices that exist on paper.
+
+use spikelet_graph::op::Op;
+use spikelet_graph::{Graph, Node, Target, ValueId};
+
+/// Knows nothing of bits.
+pub struct Plain;
+
+impl Target for Plain {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+}
+
+/// Matrix products read bits on their left side and need scratch memory; everything writes bits.
+pub struct Binary;
+
+impl Target for Binary {
+    fn workspace(&self, _: &Graph, node: &Node) -> usize {
+        if matches!(node.op, Op::MatMul(_)) { 1000 } else { 0 }
+    }
+    fn reads_bits(&self, _: &Graph, node: &Node, operand: usize) -> bool {
+        matches!(node.op, Op::MatMul(_)) && operand == 0
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        true
+    }
+}

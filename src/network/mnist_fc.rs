@@ -1,0 +1,90 @@
+//! The fully connected network of SpikingFlow's MNIST tutorial: 784 – 196 – 10.
+//!
+//! Flatten → Linear(784, 196) → LIF → Linear(196, 10) → LIF, no biases; the firing rates of the
+//! last layer are the scores.
+
+use crate::error::{Error, Result};
+use crate::layer::{Flatten, Linear};
+use crate::module::{Context, Module, Sequential};
+use crate::neuron::{self, Neuron};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_graph::Var;
+use std::sync::Arc;
+
+/// Two linear layers, each followed by a neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `inputs`, `hidden`, `classes` | 784, 196, 10 | sizes |
+/// | `neuron` | lif, τ = 2, atan | both layers' neuron, as in [`neuron::from_spec`] |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MnistFc {
+    /// Pixels of an image.
+    pub inputs: usize,
+    /// Neurons of the hidden layer.
+    pub hidden: usize,
+    /// Classes.
+    pub classes: usize,
+    /// The neuron's specification.
+    pub neuron: Value,
+}
+
+impl Default for MnistFc {
+    fn default() -> Self {
+        Self {
+            inputs: 784,
+            hidden: 196,
+            classes: 10,
+            neuron: json!({"neuron": "lif", "params": {"tau": 2.0}, "surrogate": "atan"}),
+        }
+    }
+}
+
+struct Net {
+    fc: Sequential,
+}
+
+struct Shared(Arc<dyn Neuron>);
+
+impl Module for Shared {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        Ok(crate::layer::forward_neuron(&*self.0, cx, x)?.spike_seq)
+    }
+}
+
+impl MnistFc {
+    /// The settings of the tutorial: τ = 100, sigmoid with α = 1.
+    pub fn tutorial() -> Self {
+        Self {
+            neuron: json!({
+                "neuron": "lif", "params": {"tau": 100.0},
+                "surrogate": {"name": "sigmoid", "alpha": 1.0},
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// The module; parameters are `fc.1.weight` and `fc.3.weight`.
+    ///
+    /// # Errors
+    /// When the neuron's specification is wrong.
+    pub fn module(&self) -> Result<impl Module + use<>> {
+        let neuron = neuron::from_spec(&self.neuron)
+            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let fc = Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(self.inputs, self.hidden))
+            .add(Shared(neuron.clone()))
+            .add(Linear::new(self.hidden, self.classes))
+            .add(Shared(neuron));
+        Ok(Net { fc })
+    }
+}
+
+impl Module for Net {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+}

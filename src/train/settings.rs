@@ -1,0 +1,99 @@
+//! How a network is trained.
+
+use crate::encoder;
+use crate::error::{Error, Result};
+use crate::loss;
+use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
+use serde::{Deserialize, Serialize};
+use spikelet_graph::Var;
+
+/// What training makes small; scores are the mean of the network's output over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Cross entropy of the softmax of the scores.
+    #[default]
+    CrossEntropy,
+    /// Mean squared error against one-hot labels.
+    OneHotError,
+}
+
+impl Loss {
+    /// The loss of scores `[N, classes]`.
+    pub fn apply(self, scores: &Var, labels: &Var) -> Var {
+        match self {
+            Self::CrossEntropy => loss::cross_entropy(scores, labels),
+            Self::OneHotError => loss::one_hot_error(scores, labels),
+        }
+    }
+}
+
+/// How a network is trained. Everything that decides the result is here and in the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Steps of a sequence.
+    pub time_steps: usize,
+    /// Images of a step.
+    pub batch_size: usize,
+    /// Passes over the training set.
+    pub epochs: usize,
+    /// The learning rate before the schedule.
+    pub learning_rate: f64,
+    /// How the learning rate goes with training.
+    pub schedule: Schedule,
+    /// The optimiser.
+    pub optimizer: AnyOptimizer,
+    /// Keeps gradients small, if given.
+    pub clip: Option<Clip>,
+    /// `poisson` or `direct`.
+    pub encoder: String,
+    /// What training makes small.
+    pub loss: Loss,
+    /// The seed of weights, shuffles and draws.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            time_steps: 8,
+            batch_size: 128,
+            epochs: 8,
+            learning_rate: 2e-3,
+            schedule: Schedule::Cosine { least: 0.0 },
+            optimizer: AnyOptimizer::Adam(Adam::default()),
+            clip: None,
+            encoder: "direct".to_string(),
+            loss: Loss::CrossEntropy,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks that the numbers can be used.
+    ///
+    /// # Errors
+    /// Names the first that cannot.
+    pub fn check(&self) -> Result<()> {
+        let at_least_one = [
+            ("time steps", self.time_steps),
+            ("batch size", self.batch_size),
+            ("epochs", self.epochs),
+        ];
+        for (what, given) in at_least_one {
+            if given == 0 {
+                return Err(Error::invalid(what, "0 was given", "use at least 1"));
+            }
+        }
+        if !self.learning_rate.is_finite() || self.learning_rate < 0.0 {
+            return Err(Error::invalid(
+                "learning rate",
+                format!("{} was given", self.learning_rate),
+                "use a finite number that is not negative",
+            ));
+        }
+        encoder::find(&self.encoder).map(|_| ())
+    }
+}

@@ -1,0 +1,241 @@
+//! One step of training or evaluation, compiled.
+
+use super::Settings;
+use crate::encoder;
+use crate::error::Result;
+use crate::loss;
+use crate::model::{Compiled, Store};
+use crate::module::{Context, GENERATOR, Mode, Module, Traced};
+use crate::optim::{Optimizer, Update};
+use spikelet_data::Batch;
+use spikelet_expr::Expr;
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{DType, Var};
+
+/// Images of a batch: `[N, channels, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Images.
+    pub batch: usize,
+    /// Channels, height, width.
+    pub image: [usize; 3],
+}
+
+/// What a step found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The mean loss of the batch.
+    pub loss: f64,
+    /// How many images were classified correctly.
+    pub correct: f64,
+}
+
+struct Scored {
+    scores: Var,
+    labels: Var,
+    output: Var,
+}
+
+fn trace(cx: &Context, module: &dyn Module, settings: &Settings, shape: Shape) -> Result<Scored> {
+    let [channels, height, width] = shape.image;
+    let image = [shape.batch, channels, height, width];
+    let x = cx.tracer().input("images", DType::F32, image);
+    let labels = cx.tracer().input("labels", DType::I64, [shape.batch]);
+    let sequence = encoder::find(&settings.encoder)?.encode(cx, &x, settings.time_steps);
+    let output = cx.trace(module, sequence)?;
+    let scores = output.mean(&[0]);
+    Ok(Scored {
+        scores,
+        labels,
+        output,
+    })
+}
+
+fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> Result<()> {
+    program.set("images", HostTensor::F32(&batch.images))?;
+    program.set("labels", HostTensor::I64(&batch.labels))?;
+    if program.has_input(GENERATOR) {
+        program.set(GENERATOR, HostTensor::I64(&[seed as i64, step as i64, 0]))?;
+    }
+    Ok(())
+}
+
+fn outcome(program: &Compiled) -> Result<Outcome> {
+    Ok(Outcome {
+        loss: program.number("loss")?,
+        correct: program.number("correct")?,
+    })
+}
+
+/// Forward, backward and update.
+pub struct TrainStep {
+    program: Compiled,
+    settings: Settings,
+    traced: Traced,
+}
+
+/// The name of an optimiser's tensor.
+fn slot_name(slot: &str, parameter: &str) -> String {
+    format!("optimizer.{slot}.{parameter}")
+}
+
+fn number_name(k: usize) -> String {
+    format!("optimizer number {k}")
+}
+
+impl TrainStep {
+    /// Compiles a step. Parameters that the store does not have are made.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device refuses.
+    pub fn new(module: &dyn Module, settings: &Settings, shape: Shape, store: &mut Store) -> Result<Self> {
+        let cx = Context::new(Mode::TRAIN, DType::F32);
+        let scored = trace(&cx, module, settings, shape)?;
+        let loss = settings.loss.apply(&scored.scores, &scored.labels);
+        let correct = loss::correct(&scored.scores, &scored.labels);
+        let traced = cx.traced();
+        let tracer = cx.tracer();
+        let weights: Vec<Var> = traced
+            .parameters
+            .iter()
+            .filter_map(|(name, ..)| tracer.find_input(name))
+            .collect();
+        let mut grads = tracer.gradients(&loss, &weights.iter().collect::<Vec<_>>());
+        if let Some(clip) = settings.clip {
+            grads = clip.apply(&grads);
+        }
+        let optimizer = settings.optimizer.get();
+        let numbers: Vec<Var> = (0..optimizer.numbers(1, settings.learning_rate).len())
+            .map(|k| tracer.input(&number_name(k), DType::F32, []))
+            .collect();
+        for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads)) {
+            update(optimizer, name, weight, grad, &numbers);
+        }
+        tracer.output("loss", &loss);
+        tracer.output("correct", &correct);
+        let graph = tracer.finish()?;
+        store.initialise(&traced, DType::F32, settings.seed)?;
+        Ok(Self {
+            program: Compiled::new(graph, store)?,
+            settings: settings.clone(),
+            traced,
+        })
+    }
+
+    /// The compiled program.
+    pub fn program(&self) -> &Compiled {
+        &self.program
+    }
+
+    /// The compiled program, to be run or profiled directly.
+    pub fn program_mut(&mut self) -> &mut Compiled {
+        &mut self.program
+    }
+
+    /// Names of the parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.traced.parameters.iter().map(|(name, ..)| name.as_str())
+    }
+
+    /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
+    /// in epochs.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step.
+    pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
+        feed(&self.program, batch, self.settings.seed, step)?;
+        let factor = self.settings.schedule.factor(epoch, self.settings.epochs as f64);
+        let rate = self.settings.learning_rate * factor;
+        let numbers = self.settings.optimizer.get().numbers(step, rate);
+        for (k, number) in numbers.into_iter().enumerate() {
+            self.program.set(&number_name(k), HostTensor::F32(&[number as f32]))?;
+        }
+        Ok(())
+    }
+
+    /// Trains on a batch.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<Outcome> {
+        self.prepare(batch, step, epoch)?;
+        self.program.run()?;
+        outcome(&self.program)
+    }
+}
+
+fn update(optimizer: &dyn Optimizer, name: &str, weight: &Var, grad: &Var, numbers: &[Var]) {
+    let tracer = weight.tracer();
+    let names = optimizer.slots();
+    let slots: Vec<Var> = names
+        .iter()
+        .map(|slot| tracer.state(&slot_name(slot, name), weight.shape()))
+        .collect();
+    let operands: Vec<&Var> = [weight, grad].into_iter().chain(&slots).chain(numbers).collect();
+    let made = Var::map_many(&operands, |x: &[Expr]| {
+        let (slots, numbers) = x[2..].split_at(names.len());
+        optimizer.update(&Update {
+            weight: &x[0],
+            grad: &x[1],
+            slots,
+            numbers,
+        })
+    });
+    for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {
+        tracer.update(old, new);
+    }
+}
+
+/// Draws of an evaluation are apart from those of training, whose steps count from 1.
+const EVALUATION: u64 = 1 << 31;
+
+/// Forward only.
+pub struct EvalStep {
+    program: Compiled,
+    seed: u64,
+}
+
+impl EvalStep {
+    /// Compiles a forward pass; with `sequence`, the network's output at every step is kept.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device refuses.
+    pub fn new(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        sequence: bool,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let cx = Context::new(Mode::EVAL, DType::F32);
+        let scored = trace(&cx, module, settings, shape)?;
+        let tracer = cx.tracer();
+        tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));
+        tracer.output("correct", &loss::correct(&scored.scores, &scored.labels));
+        if sequence {
+            tracer.output("output_seq", &scored.output);
+            tracer.output("scores", &scored.scores);
+        }
+        let graph = tracer.finish()?;
+        store.initialise(&cx.traced(), DType::F32, settings.seed)?;
+        Ok(Self {
+            program: Compiled::new(graph, store)?,
+            seed: settings.seed,
+        })
+    }
+
+    /// The compiled program.
+    pub fn program(&self) -> &Compiled {
+        &self.program
+    }
+
+    /// Evaluates batch number `index`; its draws depend on the seed and the index alone.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+        feed(&self.program, batch, self.seed, EVALUATION + index as u64)?;
+        self.program.run()?;
+        outcome(&self.program)
+    }
+}
