@@ -10,7 +10,7 @@ pub use crate::neuron::{
     SoftPulseLif, State,
 };
 pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
-pub use crate::surrogate::{Sigmoid, Surrogate};
+pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
 pub use crate::train::{Settings, Trainer};
 pub use crate::{Error, Result};
 pub use spikelet_expr::Expr;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// | field | default | |
 /// |---|---|---|
 /// | `inputs`, `hidden`, `classes` | 784, 196, 10 | sizes |
-/// | `neuron` | lif, τ = 2, atan | both layers' neuron, as in [`neuron::from_spec`] |
+/// | `neuron` | lif, τ = 4, input not decayed, soft reset, atan | both layers' neuron, as in [`neuron::from_spec`] |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MnistFc {
@@ -37,7 +37,11 @@ impl Default for MnistFc {
             inputs: 784,
             hidden: 196,
             classes: 10,
-            neuron: json!({"neuron": "lif", "params": {"tau": 2.0}, "surrogate": "atan"}),
+            neuron: json!({
+                "neuron": "lif",
+                "params": {"tau": 4.0, "decay_input": false, "v_reset": null},
+                "surrogate": "atan",
+            }),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Training: settings, the compiled step, checkpoints, the loop.
 
 mod checkpoint;
+mod evaluation;
 mod interrupt;
+mod run;
 mod settings;
 mod show;
 mod step;
 mod trainer;
 
 pub use checkpoint::{Checkpoint, EpochRecord, Progress};
+pub use evaluation::evaluate;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub use step::{EvalStep, Outcome as StepOutcome, Shape, TrainStep};
-pub use trainer::{Outcome, Trainer, evaluate};
+pub use trainer::{Outcome, Trainer};

@@ -12,9 +12,10 @@ use spikelet_graph::Var;
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// Cross entropy of the softmax of the scores.
-    #[default]
     CrossEntropy,
-    /// Mean squared error against one-hot labels.
+    /// Mean squared error against one-hot labels. Firing rates reach their target, where a
+    /// softmax over rates between 0 and 1 never gets near certainty.
+    #[default]
     OneHotError,
 }
 
@@ -59,13 +60,13 @@ impl Default for Settings {
         Self {
             time_steps: 8,
             batch_size: 128,
-            epochs: 8,
+            epochs: 20,
             learning_rate: 2e-3,
             schedule: Schedule::Cosine { least: 0.0 },
             optimizer: AnyOptimizer::Adam(Adam::default()),
             clip: None,
-            encoder: "direct".to_string(),
-            loss: Loss::CrossEntropy,
+            encoder: "poisson".to_string(),
+            loss: Loss::OneHotError,
             seed: 0,
         }
     }

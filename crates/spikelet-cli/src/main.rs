@@ -57,10 +57,53 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::Cli;
-    use clap::CommandFactory;
+    use clap::{Command, CommandFactory, Parser};
+
+    fn all(command: &Command) -> Vec<Command> {
+        let below = command
+            .get_subcommands()
+            .filter(|c| c.get_name() != "help")
+            .flat_map(all);
+        std::iter::once(command.clone()).chain(below).collect()
+    }
+
+    /// The commands in a help's examples, as they are typed.
+    fn examples(command: &Command) -> Vec<String> {
+        let help = command
+            .get_after_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let lines = help
+            .lines()
+            .filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
+        lines.map(String::from).collect()
+    }
 
     #[test]
     fn the_arguments_are_declared_consistently() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples_that_can_be_typed() {
+        for command in all(&Cli::command()) {
+            let examples = examples(&command);
+            assert!(
+                !examples.is_empty(),
+                "{} has no examples",
+                command.get_name()
+            );
+            for example in examples {
+                let words = example
+                    .split_whitespace()
+                    .skip_while(|word| word.contains("GEMM="));
+                let parsed = Cli::try_parse_from(words);
+                assert!(
+                    parsed.is_ok(),
+                    "`{example}`: {}",
+                    parsed.err().map(|e| e.to_string()).unwrap_or_default()
+                );
+            }
+        }
     }
 }

@@ -116,7 +116,10 @@ pub enum Binary {
 impl Binary {
     /// Whether this is one of the comparisons, whose results are 1 and 0.
     pub fn is_comparison(self) -> bool {
-        matches!(self, Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne)
+        matches!(
+            self,
+            Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne
+        )
     }
 }
 

@@ -137,7 +137,8 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
 
     for k in (0..forward).rev() {
         let node: Node = graph.nodes[k].clone();
-        let of_outputs: Vec<Option<ValueId>> = node.outputs.iter().map(|v| grads[v.index()]).collect();
+        let of_outputs: Vec<Option<ValueId>> =
+            node.outputs.iter().map(|v| grads[v.index()]).collect();
         let reached = of_outputs.iter().any(Option::is_some);
         if !reached || !node.inputs.iter().any(|v| needed[v.index()]) {
             continue;

@@ -6,7 +6,7 @@ use crate::types::{ShapeText, TensorType};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// Operands that do not fit an operation.
-    #[error("{operation} in `{layer}`: {problem}\n  given: {given}\n  help: {help}")]
+    #[error("{operation}{}: {problem}\n  given: {given}\n  help: {help}", place(.layer))]
     Shape {
         /// The path of the layer, such as `fc.0`.
         layer: String,
@@ -40,7 +40,7 @@ pub enum Error {
         expected: TensorType,
     },
     /// An expression inside an operation does not compile.
-    #[error("{operation} in `{layer}`: {source}")]
+    #[error("{operation}{}: {source}", place(.layer))]
     Expression {
         /// The path of the layer.
         layer: String,
@@ -65,6 +65,15 @@ pub enum Error {
         /// What happened, and what to do.
         problem: String,
     },
+}
+
+/// Where an operation is, for a message; nothing outside of all layers.
+fn place(layer: &str) -> String {
+    if layer.is_empty() {
+        String::new()
+    } else {
+        format!(" in `{layer}`")
+    }
 }
 
 /// The result of tracing, planning or running.
@@ -100,5 +109,8 @@ impl Refusal {
 
 /// A refusal because of two shapes that should be related.
 pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> Refusal {
-    Refusal::new(format!("{what}: {} against {}", ShapeText(a), ShapeText(b)), help)
+    Refusal::new(
+        format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),
+        help,
+    )
 }

@@ -129,7 +129,12 @@ impl Graph {
     ///
     /// # Errors
     /// When the operands do not fit; the error names the layer, the operation and the shapes.
-    pub fn push(&mut self, op: impl Into<Op>, inputs: &[ValueId], layer: &Arc<str>) -> Result<Vec<ValueId>> {
+    pub fn push(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[ValueId],
+        layer: &Arc<str>,
+    ) -> Result<Vec<ValueId>> {
         let node = self.make_node(op.into(), inputs, layer, false)?;
         let outputs = node.outputs.clone();
         self.nodes.push(node);
@@ -140,7 +145,12 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Graph::push`].
-    pub fn push1(&mut self, op: impl Into<Op>, inputs: &[ValueId], layer: &Arc<str>) -> Result<ValueId> {
+    pub fn push1(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[ValueId],
+        layer: &Arc<str>,
+    ) -> Result<ValueId> {
         Ok(self.push(op, inputs, layer)?[0])
     }
 
@@ -199,16 +209,20 @@ impl fmt::Display for Graph {
             names.join(", ")
         };
         for node in &self.nodes {
-            let types: Vec<String> = node.outputs.iter().map(|&v| self.ty(v).to_string()).collect();
-            writeln!(
-                f,
+            let types: Vec<String> = node
+                .outputs
+                .iter()
+                .map(|&v| self.ty(v).to_string())
+                .collect();
+            let line = format!(
                 "{} = {}({})  {}  {}",
                 list(&node.outputs),
                 node.op.describe(),
                 list(&node.inputs),
                 types.join(", "),
                 node.layer
-            )?;
+            );
+            writeln!(f, "{}", line.trim_end())?;
         }
         for output in &self.outputs {
             let (name, id) = (&output.name, output.value.0);

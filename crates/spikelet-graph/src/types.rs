@@ -111,9 +111,8 @@ impl fmt::Display for ShapeText<'_> {
 /// ```
 pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
-    let at = |s: &[usize], k: usize| -> usize {
-        (k + s.len()).checked_sub(rank).map_or(1, |i| s[i])
-    };
+    let at =
+        |s: &[usize], k: usize| -> usize { (k + s.len()).checked_sub(rank).map_or(1, |i| s[i]) };
     (0..rank)
         .map(|k| match (at(a, k), at(b, k)) {
             (x, y) if x == y => Some(x),

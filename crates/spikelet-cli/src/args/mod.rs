@@ -2,6 +2,7 @@
 
 mod data;
 mod device;
+mod names;
 mod network;
 mod neuron;
 mod settings;
@@ -9,8 +10,9 @@ pub mod value;
 
 pub use data::{DATA_VARIABLE, DataArgs, DataName};
 pub use device::DeviceArgs;
+pub use names::{neuron_names, surrogate_names};
 pub use network::NetworkArgs;
-pub use neuron::{NeuronArgs, neuron_names, overlay, surrogate_names};
+pub use neuron::{NeuronArgs, overlay};
 pub use settings::{SettingsArgs, positive};
 pub use value::Setting;
 

@@ -17,7 +17,7 @@ pub struct NetworkArgs {
     pub tutorial: bool,
 
     /// Neurons of the hidden layer
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = hidden)]
     hidden: Option<usize>,
 
     /// The neuron (see `spikelet neuron list`)
@@ -26,6 +26,19 @@ pub struct NetworkArgs {
 
     #[command(flatten)]
     neuron: NeuronArgs,
+}
+
+/// More neurons in a layer than any machine can hold the weights of.
+const MOST: usize = 1 << 20;
+
+fn hidden(text: &str) -> Result<usize, String> {
+    count(text).and_then(|n| {
+        if n <= MOST {
+            Ok(n)
+        } else {
+            Err(format!("use at most {MOST}"))
+        }
+    })
 }
 
 impl NetworkArgs {

@@ -1,9 +1,8 @@
 //! A neuron as it is named on the command line.
 
-use super::Setting;
+use super::{Setting, surrogate_names};
 use crate::failure::Failure;
 use crate::suggest::closest;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::{Map, Value, json};
 use spikelet::neuron::{self, Neuron};
 use spikelet::surrogate;
@@ -23,22 +22,6 @@ pub struct NeuronArgs {
     /// What the reset lets through backwards
     #[arg(long, value_name = "WHAT", value_parser = ["surrogate", "detach", "soft"])]
     pub reset_grad: Option<String>,
-}
-
-/// The neurons' names, for clap.
-pub fn neuron_names() -> PossibleValuesParser {
-    let names = neuron::entries()
-        .into_iter()
-        .map(|e| PossibleValue::new(e.name).help(e.summary));
-    PossibleValuesParser::new(names)
-}
-
-/// The surrogates' names, for clap.
-pub fn surrogate_names() -> PossibleValuesParser {
-    let names = surrogate::entries()
-        .into_iter()
-        .map(|e| PossibleValue::new(e.name).help(e.summary));
-    PossibleValuesParser::new(names)
 }
 
 /// Puts settings over constants whose names are known.

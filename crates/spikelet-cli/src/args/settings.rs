@@ -28,7 +28,7 @@ pub struct SettingsArgs {
     loss: Option<String>,
 
     /// Scale gradients so that their norm is at most this
-    #[arg(long, value_name = "X", value_parser = positive)]
+    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
 }
 

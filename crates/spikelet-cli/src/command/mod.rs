@@ -5,11 +5,11 @@ mod doctor;
 mod eval;
 mod neuron;
 mod plan;
-mod programme;
+mod program;
 mod surrogate;
 mod train;
 
-use programme::Programme;
+use program::StepProgram;
 
 use crate::failure::Failure;
 use crate::table::Table;

@@ -1,6 +1,6 @@
 //! `spikelet plan`
 
-use super::{Programme, examples, say_table};
+use super::{StepProgram, examples, say_table};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, count};
 use crate::failure::Failure;
 use crate::table::Table;
@@ -42,13 +42,13 @@ impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let network = self.network.build()?;
         let settings = self.settings.build(self.network.tutorial);
-        let mut programme = Programme::compile(&network, &settings, IMAGE, self.device.open()?)?;
+        let mut program = StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
         let times = match self.profile {
-            Some(runs) => Some(programme.profile(runs)?),
+            Some(runs) => Some(program.profile(runs)?),
             None => None,
         };
-        let plan = programme.plan();
-        let mut object = programme.json();
+        let plan = program.plan();
+        let mut object = program.json();
         let kernels = plan.kernels.iter().enumerate().map(|(k, kernel)| {
             let node = &plan.graph.nodes[kernel.node];
             json!({

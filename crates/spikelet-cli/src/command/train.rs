@@ -1,7 +1,7 @@
 //! `spikelet train`
 
-use super::{Programme, examples};
-use crate::args::{DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, count};
+use super::{StepProgram, examples};
+use crate::args::{DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, count, positive};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
@@ -40,7 +40,7 @@ pub struct Train {
     epochs: Option<usize>,
 
     /// Learning rate before the schedule
-    #[arg(long, value_name = "X", value_parser = crate::args::positive)]
+    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
     /// How the learning rate goes with training
@@ -77,7 +77,7 @@ impl Train {
             .unwrap_or_else(|| Path::new("runs").join(network.name()));
         let data = self.data.load(DataName::Synthetic, console)?;
         let backend = self.device.open()?;
-        let programme = Programme::compile(&network, &settings, data.train.shape, backend.clone())?;
+        let program = StepProgram::compile(&network, &settings, data.train.shape, backend.clone())?;
         console.say(format!(
             "spikelet {} · {} on {} · {}, {} threads, {}",
             env!("CARGO_PKG_VERSION"),
@@ -87,14 +87,14 @@ impl Train {
             self.device.thread_count(),
             spikelet_cpu::Cpu::instructions(),
         ));
-        console.say(programme.summary());
+        console.say(program.summary());
         console.say_json(&json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
             "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
-            "device": backend.name(), "threads": self.device.thread_count(), "plan": programme.json(),
+            "device": backend.name(), "threads": self.device.thread_count(), "plan": program.json(),
             "folder": folder,
         }));
-        drop(programme);
+        drop(program);
         let outcome = Trainer::network(&network, settings)?
             .backend(backend)
             .folder(&folder)

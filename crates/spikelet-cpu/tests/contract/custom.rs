@@ -45,7 +45,10 @@ impl CustomOp for ProductAndSum {
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         if inputs.len() != 2 || inputs[0] != inputs[1] {
-            return Err(Refusal::new("two tensors alike are needed", "pass two tensors of one type"));
+            return Err(Refusal::new(
+                "two tensors alike are needed",
+                "pass two tensors of one type",
+            ));
         }
         Ok(inputs.to_vec())
     }
@@ -84,7 +87,9 @@ fn a_custom_operation_runs_and_passes_gradients() {
         &parts[0] * &parts[1]
     });
     // One result alone: the other one's gradient is zero.
-    check_gradients(&inputs, |tracer, x| tracer.apply(op(), &[&x[0], &x[1]]).swap_remove(1).tanh());
+    check_gradients(&inputs, |tracer, x| {
+        tracer.apply(op(), &[&x[0], &x[1]]).swap_remove(1).tanh()
+    });
 }
 
 trait Tanh {
@@ -125,6 +130,9 @@ fn a_backward_of_another_shape_and_a_missing_one_are_errors() {
         let y = tracer.apply1(Custom(op), &[&x, &x, &x, &x]);
         tracer.gradients(&y.sum_all(), &[&x]);
         let error = tracer.finish().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("no gradient of `{text}`")), "{error}");
+        assert!(
+            error.starts_with(&format!("no gradient of `{text}`")),
+            "{error}"
+        );
     }
 }

@@ -31,21 +31,37 @@ fn draw(distribution: Distribution, over_time: bool, shape: &[usize], dtype: DTy
 }
 
 /// The definition: (time, element) of every element, then the scalar function.
-fn expected(shape: &[usize], over_time: bool, time: u32, f: impl Fn(u32, u64, usize) -> f64) -> Vec<f64> {
+fn expected(
+    shape: &[usize],
+    over_time: bool,
+    time: u32,
+    f: impl Fn(u32, u64, usize) -> f64,
+) -> Vec<f64> {
     let count: usize = shape.iter().product();
     let step = if over_time { count / shape[0] } else { count };
     let first = if over_time { time } else { 0 };
-    (0..count).map(|i| f(first + (i / step) as u32, (i % step) as u64, i)).collect()
+    (0..count)
+        .map(|i| f(first + (i / step) as u32, (i % step) as u64, i))
+        .collect()
 }
 
 #[test]
 fn uniform_and_normal_draws_follow_the_table() {
     for (shape, over_time) in [
-        (vec![3, 5], true), (vec![3, 5], false), (vec![2, 3, 7], true), (vec![1], false),
-        (vec![3], true), (vec![], false), (vec![2, 20_001], true), (vec![40_003], false),
+        (vec![3, 5], true),
+        (vec![3, 5], false),
+        (vec![2, 3, 7], true),
+        (vec![1], false),
+        (vec![3], true),
+        (vec![], false),
+        (vec![2, 20_001], true),
+        (vec![40_003], false),
     ] {
         for dtype in [DType::F32, DType::F64] {
-            let inputs = [generator(11), Tensor::zeros(&spikelet_graph::TensorType::new(dtype, []))];
+            let inputs = [
+                generator(11),
+                Tensor::zeros(&spikelet_graph::TensorType::new(dtype, [])),
+            ];
             let run = |distribution| {
                 let op = draw(distribution, over_time, &shape, dtype);
                 compute(&inputs, |tracer, x| tracer.apply1(op.clone(), &[&x[0]])).to_f64()
@@ -62,7 +78,13 @@ fn uniform_and_normal_draws_follow_the_table() {
 /// Probabilities with zeros, ones and values between.
 fn probabilities(shape: &[usize], seed: u64) -> Tensor {
     let values = tensor(shape, seed).to_f64();
-    Tensor::f64(shape, values.iter().map(|p| (p * 2.0).clamp(0.0, 1.0)).collect::<Vec<_>>())
+    Tensor::f64(
+        shape,
+        values
+            .iter()
+            .map(|p| (p * 2.0).clamp(0.0, 1.0))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn bernoulli(p: &Tensor, shape: &[usize], over_time: bool) -> Vec<f64> {
@@ -78,8 +100,16 @@ fn bernoulli(p: &Tensor, shape: &[usize], over_time: bool) -> Vec<f64> {
 fn bernoulli_draws_compare_with_every_broadcast_probability() {
     let shape = [4, 3, 10];
     for p in [
-        vec![4, 3, 10], vec![1, 3, 10], vec![3, 10], vec![10], vec![3, 1], vec![4, 1, 1],
-        vec![4, 1, 10], vec![1, 1, 10], vec![], vec![1],
+        vec![4, 3, 10],
+        vec![1, 3, 10],
+        vec![3, 10],
+        vec![10],
+        vec![3, 1],
+        vec![4, 1, 1],
+        vec![4, 1, 10],
+        vec![1, 1, 10],
+        vec![],
+        vec![1],
     ] {
         for over_time in [true, false] {
             for dtype in [DType::F32, DType::F64] {
@@ -88,7 +118,12 @@ fn bernoulli_draws_compare_with_every_broadcast_probability() {
                 let got = compute(&[generator(11), p.clone()], |tracer, x| {
                     tracer.apply1(op.clone(), &[&x[0], &x[1]])
                 });
-                assert_eq!(got.to_f64(), bernoulli(&p, &shape, over_time), "{:?} {over_time}", p.shape);
+                assert_eq!(
+                    got.to_f64(),
+                    bernoulli(&p, &shape, over_time),
+                    "{:?} {over_time}",
+                    p.shape
+                );
             }
         }
     }
@@ -108,7 +143,9 @@ fn an_image_that_is_shown_at_every_step_is_never_repeated() {
     loaded.run();
     let values = p.cast(DType::F32).to_f64();
     let s = stream(0);
-    let want = expected(&[5, 3, 12], true, 11, |t, e, _| f64::from(s.bernoulli(t, e, values[e as usize] as f32)));
+    let want = expected(&[5, 3, 12], true, 11, |t, e, _| {
+        f64::from(s.bernoulli(t, e, values[e as usize] as f32))
+    });
     assert_eq!(loaded.get("spikes").to_f64(), want);
     assert_eq!(loaded.plan.kernels.len(), 1, "{}", loaded.plan);
 }
@@ -135,14 +172,26 @@ fn through_bits(shape: &[usize], p: &Tensor, over_time: bool) {
     loaded.run();
     let got = loaded.get("y");
     assert_eq!(got.shape, shape);
-    assert_eq!(got.to_f64(), bernoulli(&p.cast(DType::F32), shape, over_time), "{shape:?} {:?}", p.shape);
+    assert_eq!(
+        got.to_f64(),
+        bernoulli(&p.cast(DType::F32), shape, over_time),
+        "{shape:?} {:?}",
+        p.shape
+    );
 }
 
 #[test]
 fn spikes_that_travel_as_bits_are_the_same_spikes() {
     for features in [4, 10, 64, 68, 132] {
         let shape = [3, 5, features];
-        for p in [vec![3, 5, features], vec![1, 5, features], vec![5, features], vec![features], vec![], vec![5, 1]] {
+        for p in [
+            vec![3, 5, features],
+            vec![1, 5, features],
+            vec![5, features],
+            vec![features],
+            vec![],
+            vec![5, 1],
+        ] {
             through_bits(&shape, &probabilities(&p, 4), true);
             through_bits(&shape, &probabilities(&p, 4), false);
         }
@@ -163,14 +212,21 @@ fn a_reshape_after_the_draw_does_not_change_what_is_drawn() {
         let eye = tracer.parameter("eye", [48, 48]);
         tracer.output("y", &spikes.flatten(2).linear(&eye));
         let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
-        assert!(loaded.plan.graph.to_string().contains("bits["), "{}", loaded.plan);
+        assert!(
+            loaded.plan.graph.to_string().contains("bits["),
+            "{}",
+            loaded.plan
+        );
         let mut identity = vec![0.0_f32; 48 * 48];
         (0..48).for_each(|k| identity[k * 48 + k] = 1.0);
         loaded.set("eye", &Tensor::f32([48, 48], identity));
         loaded.set("p", &p.cast(DType::F32));
         loaded.set("generator", &generator(11));
         loaded.run();
-        assert_eq!(loaded.get("y").to_f64(), bernoulli(&p.cast(DType::F32), &[4, 2, 6, 8], true));
+        assert_eq!(
+            loaded.get("y").to_f64(),
+            bernoulli(&p.cast(DType::F32), &[4, 2, 6, 8], true)
+        );
     }
 }
 
@@ -178,8 +234,14 @@ fn a_reshape_after_the_draw_does_not_change_what_is_drawn() {
 fn empty_draws_are_empty() {
     for shape in [[3, 0], [0, 4]] {
         let op = draw(Distribution::Bernoulli, true, &shape, DType::F32);
-        let inputs = [generator(0), tensor(&shape, 1).cast(DType::F32), tensor(&[2, shape[1]], 1).cast(DType::F32)];
-        let got = compute(&inputs, |tracer, x| tracer.apply1(op.clone(), &[&x[0], &x[1]]).linear(&x[2]));
+        let inputs = [
+            generator(0),
+            tensor(&shape, 1).cast(DType::F32),
+            tensor(&[2, shape[1]], 1).cast(DType::F32),
+        ];
+        let got = compute(&inputs, |tracer, x| {
+            tracer.apply1(op.clone(), &[&x[0], &x[1]]).linear(&x[2])
+        });
         assert_eq!(got.to_f64(), vec![0.0; shape[0] * 2]);
     }
 }
@@ -188,9 +250,16 @@ fn empty_draws_are_empty() {
 fn gradients_pass_straight_through_to_the_probability() {
     let p = probabilities(&[1, 3], 3);
     let got = compute(&[generator(0), p], |tracer, x| {
-        let drawn = tracer.apply1(draw(Distribution::Bernoulli, true, &[4, 3], DType::F64), &[&x[0], &x[1]]);
-        tracer.gradients(&(drawn * 2.0).sum_all(), &[&x[1]]).remove(0)
+        let drawn = tracer.apply1(
+            draw(Distribution::Bernoulli, true, &[4, 3], DType::F64),
+            &[&x[0], &x[1]],
+        );
+        tracer
+            .gradients(&(drawn * 2.0).sum_all(), &[&x[1]])
+            .remove(0)
     });
     assert_eq!(got, Tensor::f64([1, 3], [8.0; 3]));
-    check_gradients(&[generator(0), tensor(&[4], 1)], |_, x| x[0].normal([3, 4], true) * &x[1]);
+    check_gradients(&[generator(0), tensor(&[4], 1)], |_, x| {
+        x[0].normal([3, 4], true) * &x[1]
+    });
 }

@@ -17,9 +17,9 @@ fn buffer(dtype: DType, shape: &[usize]) -> Buffer {
 #[test]
 fn values_of_another_type_or_number_are_refused() {
     let b = buffer(DType::F32, &[2, 2]);
-    assert_snapshot!(cpu().upload(&b, HostTensor::F32(&[0.0; 3])).unwrap_err(), @"");
-    assert_snapshot!(cpu().upload(&b, HostTensor::F64(&[0.0; 4])).unwrap_err(), @"");
-    assert_snapshot!(cpu().download(&b, HostTensorMut::I64(&mut [0; 4])).unwrap_err(), @"");
+    assert_snapshot!(cpu().upload(&b, HostTensor::F32(&[0.0; 3])).unwrap_err(), @"cpu: a buffer of f32[2, 2] (4 elements) cannot exchange 3 f32 values; use its own type and size");
+    assert_snapshot!(cpu().upload(&b, HostTensor::F64(&[0.0; 4])).unwrap_err(), @"cpu: a buffer of f32[2, 2] (4 elements) cannot exchange 4 f64 values; use its own type and size");
+    assert_snapshot!(cpu().download(&b, HostTensorMut::I64(&mut [0; 4])).unwrap_err(), @"cpu: a buffer of f32[2, 2] (4 elements) cannot exchange 4 i64 values; use its own type and size");
     let mut whole = [1.0; 4];
     cpu().download(&b, HostTensorMut::F32(&mut whole)).unwrap();
     assert_eq!(whole, [0.0; 4]);
@@ -32,16 +32,19 @@ fn a_foreign_buffer_and_one_that_lies_about_its_size_are_refused() {
         ty: ty.clone(),
         handle: Arc::new(0_u8),
     };
-    assert_snapshot!(cpu().upload(&foreign, HostTensor::F32(&[0.0; 4])).unwrap_err(), @"");
+    assert_snapshot!(cpu().upload(&foreign, HostTensor::F32(&[0.0; 4])).unwrap_err(), @"cpu: the buffer belongs to another backend; allocate it from this one");
     let mut lies = buffer(DType::F32, &[1]);
     lies.ty = TensorType::new(DType::F32, [1000]);
-    assert_snapshot!(cpu().upload(&lies, HostTensor::F32(&[0.0; 1000])).unwrap_err(), @"");
+    assert_snapshot!(cpu().upload(&lies, HostTensor::F32(&[0.0; 1000])).unwrap_err(), @"cpu: a buffer of 4 bytes cannot hold f32[1000]; allocate one of that type");
 }
 
 /// y = x + w and w' = y
 fn graph() -> Graph {
     let tracer = Tracer::new(DType::F32);
-    let (x, w) = (tracer.input("x", DType::F32, [4]), tracer.parameter("w", [4]));
+    let (x, w) = (
+        tracer.input("x", DType::F32, [4]),
+        tracer.parameter("w", [4]),
+    );
     let y = &x + &w;
     tracer.output("y", &y);
     tracer.update(&w, &(&y * 2.0));
@@ -50,25 +53,28 @@ fn graph() -> Graph {
 
 fn load(inputs: &[Buffer], outputs: &[Option<Buffer>]) -> String {
     let plan = Plan::new(graph(), &cpu());
-    cpu().load(&plan, inputs, outputs).err().map_or("loaded".to_string(), |e| e.to_string())
+    cpu()
+        .load(&plan, inputs, outputs)
+        .err()
+        .map_or("loaded".to_string(), |e| e.to_string())
 }
 
 #[test]
 fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
     let four = || buffer(DType::F32, &[4]);
     assert_eq!(load(&[four(), four()], &[Some(four()), None]), "loaded");
-    assert_snapshot!(load(&[four(), four()], &[None, None]), @"");
-    assert_snapshot!(load(&[four()], &[Some(four()), None]), @"");
-    assert_snapshot!(load(&[four(), buffer(DType::F64, &[4])], &[Some(four()), None]), @"");
-    assert_snapshot!(load(&[four(), four()], &[Some(buffer(DType::F32, &[2, 2])), None]), @"");
+    assert_snapshot!(load(&[four(), four()], &[None, None]), @"cpu: output `y` needs a buffer, none was given");
+    assert_snapshot!(load(&[four()], &[Some(four()), None]), @"cpu: the plan has 2 inputs and 2 outputs, 1 and 2 buffers were given");
+    assert_snapshot!(load(&[four(), buffer(DType::F64, &[4])], &[Some(four()), None]), @"`w` is f64[4], the plan expects f32[4]; compile the network for this shape");
+    assert_snapshot!(load(&[four(), four()], &[Some(buffer(DType::F32, &[2, 2])), None]), @"`y` is f32[2, 2], the plan expects f32[4]; compile the network for this shape");
 }
 
 #[test]
 fn buffers_that_are_written_are_nobody_elses() {
     let four = || buffer(DType::F32, &[4]);
     let one = four();
-    assert_snapshot!(load(&[one.clone(), four()], &[Some(one.clone()), None]), @"");
-    assert_snapshot!(load(&[one.clone(), one.clone()], &[Some(four()), None]), @"");
+    assert_snapshot!(load(&[one.clone(), four()], &[Some(one.clone()), None]), @"cpu: `x` and `y` share a buffer and one of them is written; give each its own");
+    assert_snapshot!(load(&[one.clone(), one.clone()], &[Some(four()), None]), @"cpu: `x` and `w` share a buffer and one of them is written; give each its own");
 }
 
 #[test]
@@ -81,6 +87,9 @@ fn a_plan_that_was_tampered_with_is_refused() {
         alive: (0, 0),
     });
     let four = || buffer(DType::F32, &[4]);
-    let error = cpu().load(&plan, &[four(), four()], &[Some(four()), None]).err().unwrap();
-    assert_snapshot!(error, @"");
+    let error = cpu()
+        .load(&plan, &[four(), four()], &[Some(four()), None])
+        .err()
+        .unwrap();
+    assert_snapshot!(error, @"cpu: the plan's allocations overlap; it was not made by Plan::new");
 }

@@ -86,7 +86,9 @@ fn host(tensor: &Tensor) -> HostTensor<'_> {
 pub fn numbers(count: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = move |_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as f64 / (1_u64 << 30) as f64 - 1.0
     };
     (0..count).map(next).collect()
@@ -110,7 +112,8 @@ pub fn compute(inputs: &[Tensor], build: impl Fn(&Tracer, &[Var]) -> Var) -> Ten
 }
 
 fn trace_inputs(tracer: &Tracer, inputs: &[Tensor]) -> Vec<Var> {
-    let one = |(k, t): (usize, &Tensor)| tracer.input(&format!("x{k}"), t.ty().dtype, t.shape.clone());
+    let one =
+        |(k, t): (usize, &Tensor)| tracer.input(&format!("x{k}"), t.ty().dtype, t.shape.clone());
     inputs.iter().enumerate().map(one).collect()
 }
 
@@ -147,7 +150,9 @@ pub fn check_gradients(inputs: &[Tensor], build: impl Fn(&Tracer, &[Var]) -> Var
     let y = build(&tracer, &vars);
     let c = tracer.input("c", DType::F64, y.shape());
     let loss = (&y * &c).sum_all();
-    let floats: Vec<usize> = (0..inputs.len()).filter(|&k| inputs[k].ty().dtype.is_float()).collect();
+    let floats: Vec<usize> = (0..inputs.len())
+        .filter(|&k| inputs[k].ty().dtype.is_float())
+        .collect();
     let wrt: Vec<&Var> = floats.iter().map(|&k| &vars[k]).collect();
     let grads = tracer.gradients(&loss, &wrt);
     let only_loss = {

@@ -7,7 +7,14 @@ use spikelet_graph::{DType, Tensor};
 fn one_hot_rows_have_a_one_at_the_label_and_none_for_a_label_outside() {
     let labels = Tensor::i64([2, 3], [0, 2, 1, -1, 3, 2]);
     let got = compute(&[labels, tensor(&[1], 1)], |_, x| x[0].one_hot(3));
-    let rows = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]];
+    let rows = [
+        [1, 0, 0],
+        [0, 0, 1],
+        [0, 1, 0],
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 1],
+    ];
     let want: Vec<f64> = rows.concat().into_iter().map(f64::from).collect();
     assert_eq!(got, Tensor::f64([2, 3, 3], want));
 }
@@ -15,7 +22,12 @@ fn one_hot_rows_have_a_one_at_the_label_and_none_for_a_label_outside() {
 #[test]
 fn argmax_is_the_first_of_the_largest() {
     for dtype in [DType::F32, DType::F64] {
-        let scores = Tensor::f64([4, 3], [1.0, 3.0, 2.0, 5.0, 5.0, 1.0, -3.0, -2.0, -2.0, 0.0, 0.0, 0.0]);
+        let scores = Tensor::f64(
+            [4, 3],
+            [
+                1.0, 3.0, 2.0, 5.0, 5.0, 1.0, -3.0, -2.0, -2.0, 0.0, 0.0, 0.0,
+            ],
+        );
         let got = compute(&[scores.cast(dtype)], |_, x| x[0].argmax());
         assert_eq!(got, Tensor::i64([4], [1, 0, 1, 0]));
     }
@@ -25,7 +37,10 @@ fn argmax_is_the_first_of_the_largest() {
 
 #[test]
 fn equality_counts_what_was_right() {
-    let (a, b) = (Tensor::i64([4], [1, 2, 3, 4]), Tensor::i64([4], [1, 0, 3, 5]));
+    let (a, b) = (
+        Tensor::i64([4], [1, 2, 3, 4]),
+        Tensor::i64([4], [1, 0, 3, 5]),
+    );
     let got = compute(&[a.clone(), b.clone()], |_, x| x[0].equals(&x[1]));
     assert_eq!(got, Tensor::f64([4], [1.0, 0.0, 1.0, 0.0]));
     let count = compute(&[a, b], |_, x| x[0].equals(&x[1]).sum_all());

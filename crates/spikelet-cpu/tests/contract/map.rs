@@ -19,8 +19,20 @@ fn expected(operands: &[Tensor], shape: &[usize], f: impl Fn(&[f64]) -> f64) -> 
 fn operands_broadcast_along_every_axis() {
     let target = [3, 4, 5];
     for shape in [
-        vec![], vec![1], vec![5], vec![4, 1], vec![1, 5], vec![4, 5], vec![3, 1, 1], vec![1, 4, 1],
-        vec![1, 1, 5], vec![3, 1, 5], vec![3, 4, 1], vec![1, 4, 5], vec![3, 4, 5], vec![1, 1, 1],
+        vec![],
+        vec![1],
+        vec![5],
+        vec![4, 1],
+        vec![1, 5],
+        vec![4, 5],
+        vec![3, 1, 1],
+        vec![1, 4, 1],
+        vec![1, 1, 5],
+        vec![3, 1, 5],
+        vec![3, 4, 1],
+        vec![1, 4, 5],
+        vec![3, 4, 5],
+        vec![1, 1, 1],
     ] {
         let operands = [tensor(&target, 1), tensor(&shape, 2)];
         let want = expected(&operands, &target, |x| x[0] * x[1] + x[1]);
@@ -43,14 +55,23 @@ fn regions_longer_than_a_piece_of_work_are_complete() {
     let operands = [tensor(&[40_003], 1), tensor(&[1], 2)];
     let want = expected(&operands, &[40_003], |x| x[0] * 0.5 + x[1]);
     check_forward(&operands, &[40_003], &want, |_, x| &x[0] * 0.5 + &x[1]);
-    let wide = [tensor(&[3, 13_001], 1), tensor(&[3, 1], 2), tensor(&[13_001], 3)];
+    let wide = [
+        tensor(&[3, 13_001], 1),
+        tensor(&[3, 1], 2),
+        tensor(&[13_001], 3),
+    ];
     let want = expected(&wide, &[3, 13_001], |x| x[0] * x[1] - x[2]);
     check_forward(&wide, &[3, 13_001], &want, |_, x| &x[0] * &x[1] - &x[2]);
 }
 
 #[test]
 fn scalars_and_empty_tensors_are_tensors() {
-    check_forward(&[tensor(&[], 1)], &[], &[tensor(&[], 1).to_f64()[0] + 1.0], |_, x| &x[0] + 1.0);
+    check_forward(
+        &[tensor(&[], 1)],
+        &[],
+        &[tensor(&[], 1).to_f64()[0] + 1.0],
+        |_, x| &x[0] + 1.0,
+    );
     check_forward(&[tensor(&[0, 3], 1)], &[0, 3], &[], |_, x| x[0].exp());
 }
 
@@ -59,7 +80,11 @@ fn several_results_of_one_region_are_differentiated_together() {
     let inputs = [tensor(&[2, 3], 1), tensor(&[3], 2)];
     check_gradients(&inputs, |_, x| {
         let parts = Var::map_many(&[&x[0], &x[1]], |x| {
-            vec![(&x[0] * &x[1]).tanh(), x[0].exp() - &x[1], Expr::constant(2.0) * &x[1]]
+            vec![
+                (&x[0] * &x[1]).tanh(),
+                x[0].exp() - &x[1],
+                Expr::constant(2.0) * &x[1],
+            ]
         });
         &parts[0] * &parts[1] + &parts[2]
     });
@@ -84,9 +109,15 @@ fn the_methods_of_a_var_compute_what_they_say() {
     check_forward(inputs, &[3, 3], &of(f64::exp), |_, x| x[0].exp());
     check_forward(inputs, &[3, 3], &of(|x| x.max(0.0)), |_, x| x[0].relu());
     check_forward(inputs, &[3, 3], &of(|x| -x), |_, x| -&x[0]);
-    check_forward(inputs, &[3, 3], &of(|x| (x * x + 1.0).sqrt()), |_, x| (x[0].square() + 1.0).sqrt());
-    check_forward(inputs, &[3, 3], &of(|x| 2.0 / (3.0 - x)), |_, x| 2.0 / (3.0 - &x[0]));
-    check_gradients(inputs, |_, x| 2.0 / (3.0 - &x[0]) + (x[0].square() + 1.0).sqrt());
+    check_forward(inputs, &[3, 3], &of(|x| (x * x + 1.0).sqrt()), |_, x| {
+        (x[0].square() + 1.0).sqrt()
+    });
+    check_forward(inputs, &[3, 3], &of(|x| 2.0 / (3.0 - x)), |_, x| {
+        2.0 / (3.0 - &x[0])
+    });
+    check_gradients(inputs, |_, x| {
+        2.0 / (3.0 - &x[0]) + (x[0].square() + 1.0).sqrt()
+    });
 }
 
 #[test]
@@ -100,7 +131,9 @@ fn more_operands_than_a_kernel_takes_are_not_joined_into_one() {
     check_forward(&inputs, &[5], &want, |_, x| {
         let part = |k: usize| {
             let operands: Vec<&Var> = x[12 * k..12 * k + 12].iter().collect();
-            Var::map(&operands, |x| x.iter().fold(Expr::constant(0.0), |a, b| a * 0.5 + b))
+            Var::map(&operands, |x| {
+                x.iter().fold(Expr::constant(0.0), |a, b| a * 0.5 + b)
+            })
         };
         Var::map(&[&part(0), &part(1), &part(2)], |x| &x[0] * &x[1] + &x[2])
     });

@@ -14,8 +14,20 @@ fn product(op: MatMul, a: &Tensor, b: &Tensor) -> Vec<f64> {
     let (a, b) = (a.to_f64(), b.to_f64());
     let (m, k) = if op.transpose_a { (ac, ar) } else { (ar, ac) };
     let n = if op.transpose_b { br } else { bc };
-    let at = |i: usize, l: usize| if op.transpose_a { a[l * ac + i] } else { a[i * ac + l] };
-    let bt = |l: usize, j: usize| if op.transpose_b { b[j * bc + l] } else { b[l * bc + j] };
+    let at = |i: usize, l: usize| {
+        if op.transpose_a {
+            a[l * ac + i]
+        } else {
+            a[i * ac + l]
+        }
+    };
+    let bt = |l: usize, j: usize| {
+        if op.transpose_b {
+            b[j * bc + l]
+        } else {
+            b[l * bc + j]
+        }
+    };
     let one = |i: usize, j: usize| (0..k).map(|l| at(i, l) * bt(l, j)).sum();
     (0..m * n).map(|e| one(e / n, e % n)).collect()
 }
@@ -23,7 +35,9 @@ fn product(op: MatMul, a: &Tensor, b: &Tensor) -> Vec<f64> {
 fn check(op: MatMul, a: &[usize], b: &[usize], shape: &[usize], gradients: bool) {
     let inputs = [tensor(a, 1), tensor(b, 2)];
     let want = product(op, &inputs[0], &inputs[1]);
-    check_forward(&inputs, shape, &want, |tracer, x| tracer.apply1(op, &[&x[0], &x[1]]));
+    check_forward(&inputs, shape, &want, |tracer, x| {
+        tracer.apply1(op, &[&x[0], &x[1]])
+    });
     if gradients {
         check_gradients(&inputs, |tracer, x| tracer.apply1(op, &[&x[0], &x[1]]));
     }

@@ -15,7 +15,14 @@ fn gathered(x: &Tensor, shape: &[usize], from: impl Fn(&[usize]) -> Vec<usize>) 
 
 #[test]
 fn permutations_put_every_element_in_its_place() {
-    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
     for dims in [[3, 4, 5], [1, 4, 5], [3, 1, 5], [3, 4, 1], [61, 29, 31]] {
         let x = tensor(&dims, 1);
         for order in orders {
@@ -27,13 +34,19 @@ fn permutations_put_every_element_in_its_place() {
                 }
                 from
             });
-            check_forward(std::slice::from_ref(&x), &shape, &want, |_, x| x[0].permute(&order));
+            check_forward(std::slice::from_ref(&x), &shape, &want, |_, x| {
+                x[0].permute(&order)
+            });
             if x.len() < 100 {
-                check_gradients(std::slice::from_ref(&x), |_, x| x[0].permute(&order).square());
+                check_gradients(std::slice::from_ref(&x), |_, x| {
+                    x[0].permute(&order).square()
+                });
             }
         }
     }
-    check_forward(&[tensor(&[], 1)], &[], &tensor(&[], 1).to_f64(), |_, x| x[0].permute(&[]));
+    check_forward(&[tensor(&[], 1)], &[], &tensor(&[], 1).to_f64(), |_, x| {
+        x[0].permute(&[])
+    });
 }
 
 #[test]
@@ -41,7 +54,13 @@ fn slices_take_a_range_of_any_axis() {
     let dims = [3, 4, 5];
     let x = tensor(&dims, 2);
     for axis in 0..3 {
-        for (start, end) in [(0, 1), (1, 3), (0, dims[axis]), (dims[axis] - 1, dims[axis]), (2, 2)] {
+        for (start, end) in [
+            (0, 1),
+            (1, 3),
+            (0, dims[axis]),
+            (dims[axis] - 1, dims[axis]),
+            (2, 2),
+        ] {
             let mut shape = dims;
             shape[axis] = end - start;
             let want = gathered(&x, &shape, |at| {
@@ -56,13 +75,19 @@ fn slices_take_a_range_of_any_axis() {
     }
     let long = tensor(&[3, 40_001], 2);
     let want = gathered(&long, &[3, 20_000], |at| vec![at[0], at[1] + 7]);
-    check_forward(&[long], &[3, 20_000], &want, |_, x| x[0].slice(1, 7..20_007));
+    check_forward(&[long], &[3, 20_000], &want, |_, x| {
+        x[0].slice(1, 7..20_007)
+    });
 }
 
 #[test]
 fn a_slice_of_an_empty_tensor_is_empty() {
-    check_forward(&[tensor(&[0, 5], 1)], &[0, 2], &[], |_, x| x[0].slice(1, 3..5));
-    check_forward(&[tensor(&[4, 0], 1)], &[2, 0], &[], |_, x| x[0].slice(0, 2..4));
+    check_forward(&[tensor(&[0, 5], 1)], &[0, 2], &[], |_, x| {
+        x[0].slice(1, 3..5)
+    });
+    check_forward(&[tensor(&[4, 0], 1)], &[2, 0], &[], |_, x| {
+        x[0].slice(0, 2..4)
+    });
 }
 
 #[test]
@@ -89,15 +114,29 @@ fn joined_tensors_lie_one_after_the_other() {
         check_gradients(&parts, |_, x| build(x).square());
     }
     let whole = tensor(&[3, 2], 9);
-    check_forward(std::slice::from_ref(&whole), &[3, 2], &whole.to_f64(), |_, x| Var::concat(&[&x[0]], 1));
+    check_forward(
+        std::slice::from_ref(&whole),
+        &[3, 2],
+        &whole.to_f64(),
+        |_, x| Var::concat(&[&x[0]], 1),
+    );
 }
 
 #[test]
 fn expansions_repeat_along_unit_and_new_axes() {
-    for from in [vec![], vec![1], vec![5], vec![4, 1], vec![3, 1, 5], vec![1, 4, 1]] {
+    for from in [
+        vec![],
+        vec![1],
+        vec![5],
+        vec![4, 1],
+        vec![3, 1, 5],
+        vec![1, 4, 1],
+    ] {
         let x = tensor(&from, 3);
         let values = x.to_f64();
-        let want: Vec<f64> = (0..60).map(|i| broadcast_at(&values, &from, &index(i, &[3, 4, 5]))).collect();
+        let want: Vec<f64> = (0..60)
+            .map(|i| broadcast_at(&values, &from, &index(i, &[3, 4, 5])))
+            .collect();
         let inputs = std::slice::from_ref(&x);
         check_forward(inputs, &[3, 4, 5], &want, |_, x| x[0].expand([3, 4, 5]));
         check_gradients(inputs, |_, x| x[0].expand([3, 4, 5]).square());
@@ -112,16 +151,27 @@ fn expansions_repeat_along_unit_and_new_axes() {
 fn reshapes_keep_the_elements_in_order() {
     let x = tensor(&[3, 4, 5], 4);
     for shape in [vec![60], vec![12, 5], vec![5, 4, 3], vec![1, 60, 1]] {
-        check_forward(std::slice::from_ref(&x), &shape, &x.to_f64(), |_, x| x[0].reshape(shape.clone()));
+        check_forward(std::slice::from_ref(&x), &shape, &x.to_f64(), |_, x| {
+            x[0].reshape(shape.clone())
+        });
     }
-    check_forward(std::slice::from_ref(&x), &[3, 20], &x.to_f64(), |_, x| x[0].flatten(1));
+    check_forward(std::slice::from_ref(&x), &[3, 20], &x.to_f64(), |_, x| {
+        x[0].flatten(1)
+    });
     check_gradients(&[x], |_, x| x[0].reshape([12, 5]).square().reshape([60]));
-    check_forward(&[tensor(&[1], 1)], &[], &tensor(&[1], 1).to_f64(), |_, x| x[0].reshape([]));
+    check_forward(
+        &[tensor(&[1], 1)],
+        &[],
+        &tensor(&[1], 1).to_f64(),
+        |_, x| x[0].reshape([]),
+    );
 }
 
 #[test]
 fn fills_have_one_value_everywhere() {
-    check_forward(&[tensor(&[3], 1)], &[2, 3], &[0.25; 6], |tracer, x| tracer.fill(x[0].ty().dtype, [2, 3], 0.25));
+    check_forward(&[tensor(&[3], 1)], &[2, 3], &[0.25; 6], |tracer, x| {
+        tracer.fill(x[0].ty().dtype, [2, 3], 0.25)
+    });
     let labels = compute(&[], |tracer, _| tracer.fill(DType::I64, [3], 7.0));
     assert_eq!(labels, Tensor::i64([3], [7, 7, 7]));
 }
@@ -131,7 +181,9 @@ fn integers_move_like_other_elements() {
     let x = Tensor::i64([2, 3], [1, 2, 3, 4, 5, 6]);
     let got = compute(&[x], |_, x| {
         let turned = x[0].permute(&[1, 0]);
-        Var::concat(&[&turned.slice(0, 1..3), &turned], 0).reshape([1, 10]).expand([2, 10])
+        Var::concat(&[&turned.slice(0, 1..3), &turned], 0)
+            .reshape([1, 10])
+            .expand([2, 10])
     });
     let row = [2, 5, 3, 6, 1, 4, 2, 5, 3, 6];
     assert_eq!(got, Tensor::i64([2, 10], [row, row].concat()));

@@ -11,7 +11,11 @@ use std::sync::Arc;
 fn recurrence() -> Arc<Recurrence> {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = &v * 0.5 + x;
-    Arc::new(Recurrence::new("r", ["x"], ["v"]).output("y", h.tanh(), false).next(vec![h]))
+    Arc::new(
+        Recurrence::new("r", ["x"], ["v"])
+            .output("y", h.tanh(), false)
+            .next(vec![h]),
+    )
 }
 
 /// One more value of shape [3, 4] from two others.
@@ -27,7 +31,14 @@ fn grow(tracer: &Tracer, kind: usize, a: &Var, b: &Var) -> Var {
         7 => a.log_softmax() * b,
         8 => b - &a.max(&[1]).reshape([3, 1]),
         9 => (a.reshape([12]) * 0.3).reshape([3, 4]),
-        10 => Var::scan(&recurrence(), 3, &[a], &[&b.slice(0, 0..1).reshape([4])], &[]).swap_remove(0),
+        10 => Var::scan(
+            &recurrence(),
+            3,
+            &[a],
+            &[&b.slice(0, 0..1).reshape([4])],
+            &[],
+        )
+        .swap_remove(0),
         11 => Var::map_many(&[a, b], |x| vec![&x[0] - &x[1], x[0].sin()]).swap_remove(1),
         _ => a.slice(0, 0..1).reshape([4]).repeat_over_time(3) + b,
     }
@@ -37,7 +48,10 @@ fn grow(tracer: &Tracer, kind: usize, a: &Var, b: &Var) -> Var {
 /// keeps passes from joining anything.
 fn program(steps: &[(usize, usize, usize)], open: bool) -> spikelet_graph::Graph {
     let tracer = Tracer::new(DType::F64);
-    let (x, w) = (tracer.input("x", DType::F64, [3, 4]), tracer.parameter("w", [3, 4]));
+    let (x, w) = (
+        tracer.input("x", DType::F64, [3, 4]),
+        tracer.parameter("w", [3, 4]),
+    );
     let mut values = vec![x.clone(), w.clone()];
     for &(kind, a, b) in steps {
         let (a, b) = (&values[a % values.len()], &values[b % values.len()]);
@@ -108,7 +122,12 @@ fn what_is_constant_over_time_gives_what_its_repetition_would() {
         tracer.output("max", &current.max(&[0]));
         tracer.output("rows", &current.sum(&[2]));
     };
-    let inputs = |tracer: &Tracer| (tracer.parameter("w", [3, 4]), tracer.input("v", DType::F64, [2, 3]));
+    let inputs = |tracer: &Tracer| {
+        (
+            tracer.parameter("w", [3, 4]),
+            tracer.input("v", DType::F64, [2, 3]),
+        )
+    };
     let virtual_time = Tracer::new(DType::F64);
     let x = virtual_time.input("x", DType::F64, [2, 4]);
     let (w, v) = inputs(&virtual_time);
@@ -126,7 +145,11 @@ fn what_is_constant_over_time_gives_what_its_repetition_would() {
         loaded.set("w", &tensor(&[3, 4], 2));
         loaded.set("v", &tensor(&[2, 3], 3));
         loaded.run();
-        results.push(["loss", "dw", "max", "rows"].map(|n| loaded.get(n).to_f64()).concat());
+        results.push(
+            ["loss", "dw", "max", "rows"]
+                .map(|n| loaded.get(n).to_f64())
+                .concat(),
+        );
     }
     for (a, b) in results[0].iter().zip(&results[1]) {
         assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{a} {b}");

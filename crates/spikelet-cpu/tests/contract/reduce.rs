@@ -3,7 +3,12 @@
 use crate::harness::{check_forward, check_gradients, compute, index, tensor};
 use spikelet_graph::{Tensor, Var};
 
-fn reduced(x: &Tensor, axes: &[usize], start: f64, join: fn(f64, f64) -> f64) -> (Vec<usize>, Vec<f64>) {
+fn reduced(
+    x: &Tensor,
+    axes: &[usize],
+    start: f64,
+    join: fn(f64, f64) -> f64,
+) -> (Vec<usize>, Vec<f64>) {
     let kept: Vec<usize> = (0..x.shape.len()).filter(|k| !axes.contains(k)).collect();
     let shape: Vec<usize> = kept.iter().map(|&k| x.shape[k]).collect();
     let mut result = vec![start; shape.iter().product()];
@@ -16,7 +21,9 @@ fn reduced(x: &Tensor, axes: &[usize], start: f64, join: fn(f64, f64) -> f64) ->
 }
 
 fn subsets(rank: usize) -> Vec<Vec<usize>> {
-    (0..1_usize << rank).map(|bits| (0..rank).filter(|k| bits >> k & 1 == 1).collect()).collect()
+    (0..1_usize << rank)
+        .map(|bits| (0..rank).filter(|k| bits >> k & 1 == 1).collect())
+        .collect()
 }
 
 fn check(shape: &[usize], axes: &[usize], gradients: bool) {
@@ -57,7 +64,12 @@ fn reductions_larger_than_a_piece_of_work_are_complete() {
 
 #[test]
 fn a_sum_over_an_empty_axis_is_zero() {
-    for (shape, axes) in [(vec![0], vec![0]), (vec![3, 0], vec![1]), (vec![0, 5_001], vec![0]), (vec![0, 4], vec![1])] {
+    for (shape, axes) in [
+        (vec![0], vec![0]),
+        (vec![3, 0], vec![1]),
+        (vec![0, 5_001], vec![0]),
+        (vec![0, 4], vec![1]),
+    ] {
         let x = tensor(&shape, 1);
         let (shape, want) = reduced(&x, &axes, 0.0, |a, b| a + b);
         check_forward(&[x], &shape, &want, |_, x| x[0].sum(&axes));
@@ -86,7 +98,9 @@ fn means_divide_by_the_number_of_elements() {
     let x = tensor(&[3, 4, 5], 2);
     let (shape, sum) = reduced(&x, &[0, 2], 0.0, |a, b| a + b);
     let want: Vec<f64> = sum.iter().map(|s| s / 15.0).collect();
-    check_forward(std::slice::from_ref(&x), &shape, &want, |_, x| x[0].mean(&[0, 2]));
+    check_forward(std::slice::from_ref(&x), &shape, &want, |_, x| {
+        x[0].mean(&[0, 2])
+    });
     check_gradients(&[x], |_, x| x[0].mean(&[0, 2]) * x[0].mean_all());
 }
 
@@ -119,5 +133,8 @@ fn softmax_and_its_logarithm_run_over_the_last_axis() {
 fn large_scores_do_not_overflow_in_a_softmax() {
     let x = Tensor::f32([1, 3], [1000.0, 999.0, -1000.0]);
     let got = compute(&[x], |_, x: &[Var]| x[0].softmax()).to_f64();
-    assert!((got[0] - 0.731_058_6).abs() < 1e-6 && got[2] == 0.0, "{got:?}");
+    assert!(
+        (got[0] - 0.731_058_6).abs() < 1e-6 && got[2] == 0.0,
+        "{got:?}"
+    );
 }

@@ -16,7 +16,12 @@ fn leaky() -> Arc<Recurrence> {
     let h = &v * a.sigmoid() + x;
     let y = h.tanh();
     let next = &h * 0.9 - &y * 0.1;
-    Arc::new(Recurrence::new("leaky", ["x"], ["v"]).params(["a"]).output("y", y, false).next(vec![next]))
+    Arc::new(
+        Recurrence::new("leaky", ["x"], ["v"])
+            .params(["a"])
+            .output("y", y, false)
+            .next(vec![next]),
+    )
 }
 
 fn leaky_step(x: f64, v: f64, a: f64) -> (f64, f64) {
@@ -34,11 +39,17 @@ fn leaky_expected(time: usize, step: &[usize], x: &Tensor, v: &Tensor, a: &Tenso
     let n: usize = step.iter().product();
     let (xs, vs, params) = (x.to_f64(), v.to_f64(), a.to_f64());
     let at = |i: usize| index(i, step);
-    let mut state: Vec<f64> = (0..n).map(|i| broadcast_at(&vs, &v.shape, &at(i))).collect();
+    let mut state: Vec<f64> = (0..n)
+        .map(|i| broadcast_at(&vs, &v.shape, &at(i)))
+        .collect();
     let (mut outputs, mut states) = (vec![], vec![]);
     for t in 0..time {
         for (i, state) in state.iter_mut().enumerate() {
-            let x = if x.shape[0] == 1 { xs[i] } else { xs[t * n + i] };
+            let x = if x.shape[0] == 1 {
+                xs[i]
+            } else {
+                xs[t * n + i]
+            };
             let (y, next) = leaky_step(x, *state, broadcast_at(&params, &a.shape, &at(i)));
             *state = next;
             outputs.push(y);
@@ -48,7 +59,14 @@ fn leaky_expected(time: usize, step: &[usize], x: &Tensor, v: &Tensor, a: &Tenso
     [outputs, state, states].concat()
 }
 
-fn check_leaky(time: usize, x_time: usize, step: &[usize], v: &[usize], a: &[usize], gradients: bool) {
+fn check_leaky(
+    time: usize,
+    x_time: usize,
+    step: &[usize],
+    v: &[usize],
+    a: &[usize],
+    gradients: bool,
+) {
     let mut x = vec![x_time];
     x.extend(step);
     let inputs = [tensor(&x, 1), tensor(v, 2), tensor(a, 3)];
@@ -113,8 +131,12 @@ fn two_states_two_sequences_and_two_parameters_work_together() {
     let (time, n) = (4, 6);
     for z_time in [time, 1] {
         let inputs = [
-            tensor(&[time, 2, 3], 1), tensor(&[z_time, 2, 3], 2), tensor(&[2, 3], 3),
-            tensor(&[], 4), tensor(&[2, 1], 5), tensor(&[3], 6),
+            tensor(&[time, 2, 3], 1),
+            tensor(&[z_time, 2, 3], 2),
+            tensor(&[2, 3], 3),
+            tensor(&[], 4),
+            tensor(&[2, 1], 5),
+            tensor(&[3], 6),
         ];
         let data: Vec<Vec<f64>> = inputs.iter().map(Tensor::to_f64).collect();
         let (mut us, mut vs) = (data[2].clone(), vec![data[3][0]; n]);
@@ -134,7 +156,8 @@ fn two_states_two_sequences_and_two_parameters_work_together() {
         }
         let states = results.split_off(2).concat();
         let want = [results.concat(), us, vs, states].concat();
-        let build = |x: &[Var]| Var::scan(&r, time, &[&x[0], &x[1]], &[&x[2], &x[3]], &[&x[4], &x[5]]);
+        let build =
+            |x: &[Var]| Var::scan(&r, time, &[&x[0], &x[1]], &[&x[2], &x[3]], &[&x[4], &x[5]]);
         check_forward(&inputs, &[want.len()], &want, |_, x| joined(&build(x)));
         check_gradients(&inputs, |_, x| joined(&build(x)));
         for k in 0..6 {
@@ -150,7 +173,9 @@ fn a_recurrence_without_state_is_a_map_over_time() {
     let input = tensor(&[3, 4], 1);
     let want: Vec<f64> = input.to_f64().iter().map(|x| x.sin()).collect();
     let build = |x: &[Var]| Var::scan(&r, 3, &[&x[0]], &[], &[]).swap_remove(0);
-    check_forward(std::slice::from_ref(&input), &[3, 4], &want, |_, x| build(x));
+    check_forward(std::slice::from_ref(&input), &[3, 4], &want, |_, x| {
+        build(x)
+    });
     check_gradients(&[input], |_, x| build(x));
 }
 
@@ -161,13 +186,21 @@ fn lif() -> Arc<Recurrence> {
     let u = &h - 1.0;
     let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
-    Arc::new(Recurrence::new("lif", ["x"], ["v"]).output("s", s, true).next(vec![next]))
+    Arc::new(
+        Recurrence::new("lif", ["x"], ["v"])
+            .output("s", s, true)
+            .next(vec![next]),
+    )
 }
 
 #[test]
 fn spikes_are_those_of_the_equation_in_f32_bit_for_bit() {
     let (time, n) = (20, 1003);
-    let values: Vec<f32> = tensor(&[time * n], 1).to_f64().iter().map(|x| (x * 4.0) as f32).collect();
+    let values: Vec<f32> = tensor(&[time * n], 1)
+        .to_f64()
+        .iter()
+        .map(|x| (x * 4.0) as f32)
+        .collect();
     let mut v = vec![0.0_f32; n];
     let mut want = vec![];
     for t in 0..time {
@@ -192,12 +225,19 @@ fn spikes_are_those_of_the_equation_in_f32_bit_for_bit() {
 fn the_gradient_of_spikes_is_the_hand_written_recursion() {
     let (time, n) = (5, 3);
     let inputs = [tensor(&[time, n], 8), tensor(&[n], 9)];
-    let inputs = inputs.map(|t| Tensor::f64(t.shape.clone(), t.to_f64().iter().map(|x| x * 3.0).collect::<Vec<_>>()));
+    let inputs = inputs.map(|t| {
+        Tensor::f64(
+            t.shape.clone(),
+            t.to_f64().iter().map(|x| x * 3.0).collect::<Vec<_>>(),
+        )
+    });
     let r = lif();
     let gradient = |k: usize| {
         compute(&inputs, |tracer: &Tracer, x| {
             let parts = Var::scan(&r, time, &[&x[0]], &[&x[1]], &[]);
-            tracer.gradients(&parts[0].sum_all(), &[&x[0], &x[1]]).swap_remove(k)
+            tracer
+                .gradients(&parts[0].sum_all(), &[&x[0], &x[1]])
+                .swap_remove(k)
         })
         .to_f64()
     };
@@ -216,7 +256,10 @@ fn the_gradient_of_spikes_is_the_hand_written_recursion() {
             let slope = 4.0 * p * (1.0 - p);
             let spike = if h[t] >= 1.0 { 1.0 } else { 0.0 };
             let dh = slope + after * ((1.0 - spike) - h[t] * slope);
-            assert!((dx[t * n + i] - dh / 3.0).abs() < 1e-12, "step {t}, neuron {i}");
+            assert!(
+                (dx[t * n + i] - dh / 3.0).abs() < 1e-12,
+                "step {t}, neuron {i}"
+            );
             after = dh * (1.0 - 1.0 / 3.0);
         }
         assert!((dv[i] - after).abs() < 1e-12, "neuron {i}");

@@ -22,9 +22,16 @@ fn the_gradient_of_a_gradient_is_the_second_derivative() {
 fn a_second_derivative_through_a_neuron_is_an_error_and_not_zero() {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = (&x * &v).tanh();
-    let r = Arc::new(Recurrence::new("n", ["x"], ["v"]).output("y", h.clone(), false).next(vec![h]));
+    let r = Arc::new(
+        Recurrence::new("n", ["x"], ["v"])
+            .output("y", h.clone(), false)
+            .next(vec![h]),
+    );
     let tracer = Tracer::new(DType::F64);
-    let (x, v) = (tracer.input("x", DType::F64, [3, 2]), tracer.input("v", DType::F64, [2]));
+    let (x, v) = (
+        tracer.input("x", DType::F64, [3, 2]),
+        tracer.input("v", DType::F64, [2]),
+    );
     let y = Var::scan(&r, 3, &[&x], &[&v], &[]).swap_remove(0);
     let dx = tracer.gradients(&y.sum_all(), &[&x]).remove(0);
     tracer.gradients(&dx.square().sum_all(), &[&x]);

@@ -39,7 +39,12 @@ pub fn plif() -> Arc<Recurrence> {
     let u = &h - 1.0;
     let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
-    Arc::new(Recurrence::new("plif", ["x"], ["v"]).params(["w"]).output("s", s, true).next(vec![next]))
+    Arc::new(
+        Recurrence::new("plif", ["x"], ["v"])
+            .params(["w"])
+            .output("s", s, true)
+            .next(vec![next]),
+    )
 }
 
 /// A training step that uses every kernel there is.
@@ -48,16 +53,24 @@ fn graph() -> Graph {
     let image = tracer.input("image", F, [BATCH, IN]);
     let generator = tracer.input("generator", DType::I64, [3]);
     let labels = tracer.input("labels", DType::I64, [BATCH]);
-    let (w1, w2) = (tracer.parameter("w1", [HIDDEN, IN]), tracer.parameter("w2", [CLASSES, HIDDEN]));
+    let (w1, w2) = (
+        tracer.parameter("w1", [HIDDEN, IN]),
+        tracer.parameter("w2", [CLASSES, HIDDEN]),
+    );
     let (t1, t2) = (tracer.parameter("t1", [HIDDEN]), tracer.parameter("t2", []));
-    let (v1, v2) = (tracer.state("v1", [BATCH, HIDDEN]), tracer.state("v2", [BATCH, CLASSES]));
+    let (v1, v2) = (
+        tracer.state("v1", [BATCH, HIDDEN]),
+        tracer.state("v2", [BATCH, CLASSES]),
+    );
 
     let spikes = image.repeat_over_time(TIME).bernoulli(&generator, true);
     let first = Var::scan(&plif(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&t1]);
     let second = Var::scan(&plif(), TIME, &[&first[0].linear(&w2)], &[&v2], &[&t2]);
     let noise = generator.normal([BATCH, CLASSES], false) * 0.01;
     let scores = second[0].mean(&[0]) + noise + generator.uniform([BATCH, 1], false) * 0.01;
-    let loss = -(scores.log_softmax() * labels.one_hot(CLASSES)).sum(&[1]).mean_all();
+    let loss = -(scores.log_softmax() * labels.one_hot(CLASSES))
+        .sum(&[1])
+        .mean_all();
     let wrt = [&w1, &w2, &t1, &t2, &v1, &image];
     let grads = tracer.gradients(&loss, &wrt);
 
@@ -65,9 +78,15 @@ fn graph() -> Graph {
     tracer.output("correct", &scores.argmax().equals(&labels).sum_all());
     tracer.output("rates", &first[0].sum(&[0, 2]));
     tracer.output("most", &scores.max(&[0]));
-    tracer.output("halved", &tracer.apply1(Custom(Arc::new(Halve)), &[&grads[0]]));
+    tracer.output(
+        "halved",
+        &tracer.apply1(Custom(Arc::new(Halve)), &[&grads[0]]),
+    );
     let turned = grads[0].permute(&[1, 0]);
-    tracer.output("moved", &Var::concat(&[&turned.slice(0, 3..90), &turned], 0));
+    tracer.output(
+        "moved",
+        &Var::concat(&[&turned.slice(0, 3..90), &turned], 0),
+    );
     tracer.output("repeated", &grads[3].expand([7, 3]));
     tracer.output("filled", &tracer.fill(F, [5], 2.0));
     tracer.output("dimage", &grads[5]);
@@ -82,7 +101,13 @@ fn graph() -> Graph {
 
 fn given(seed: u64, shape: &[usize], scale: f64, offset: f64) -> Tensor {
     let values = numbers(shape.iter().product(), seed);
-    Tensor::f32(shape, values.iter().map(|x| (x * scale + offset) as f32).collect::<Vec<_>>())
+    Tensor::f32(
+        shape,
+        values
+            .iter()
+            .map(|x| (x * scale + offset) as f32)
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[test]
@@ -103,9 +128,34 @@ fn results_are_bitwise_equal_for_any_number_of_threads() {
             loaded.run();
             results.push(loaded.results());
         }
-        let names: Vec<String> = loaded.plan.graph.nodes.iter().map(|n| spikelet_graph::op::Operation::name(&n.op)).collect();
-        for kernel in ["bernoulli", "normal", "uniform", "matmul", "plif", "plif_grad", "map", "sum", "max",
-            "log_softmax", "one_hot", "argmax", "equal", "permute", "slice", "concat", "expand", "fill", "halve"] {
+        let names: Vec<String> = loaded
+            .plan
+            .graph
+            .nodes
+            .iter()
+            .map(|n| spikelet_graph::op::Operation::name(&n.op))
+            .collect();
+        for kernel in [
+            "bernoulli",
+            "normal",
+            "uniform",
+            "matmul",
+            "plif",
+            "plif_grad",
+            "map",
+            "sum",
+            "max",
+            "log_softmax",
+            "one_hot",
+            "argmax",
+            "equal",
+            "permute",
+            "slice",
+            "concat",
+            "expand",
+            "fill",
+            "halve",
+        ] {
             assert!(names.iter().any(|n| n == kernel), "{kernel} is missing");
         }
         assert!(loaded.plan.graph.to_string().contains("bits["));
@@ -119,7 +169,11 @@ fn results_are_bitwise_equal_for_any_number_of_threads() {
         for (step, (one, many)) in all[0].iter().zip(results).enumerate() {
             for (name, tensor) in one {
                 let bits = |t: &Tensor| t.to_f64().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-                assert_eq!(bits(tensor), bits(&many[name]), "`{name}`, step {step}, {threads} threads");
+                assert_eq!(
+                    bits(tensor),
+                    bits(&many[name]),
+                    "`{name}`, step {step}, {threads} threads"
+                );
             }
         }
     }

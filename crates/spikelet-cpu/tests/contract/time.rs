@@ -16,11 +16,18 @@ fn network(time: usize) -> Graph {
     let generator = tracer.input("generator", DType::I64, [3]);
     let w1 = tracer.parameter("w1", [20, 36]);
     let tau = tracer.parameter("tau", [20]);
-    let (v1, v2) = (tracer.state("v1", [BATCH, 20]), tracer.state("v2", [BATCH, 7]));
+    let (v1, v2) = (
+        tracer.state("v1", [BATCH, 20]),
+        tracer.state("v2", [BATCH, 7]),
+    );
     let zero = tracer.fill(F, [], 0.0);
     let spikes = image.repeat_over_time(time).bernoulli(&generator, true);
     let first = Var::scan(&plif(), time, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
-    let near = [first[0].slice(2, 0..7), first[0].slice(2, 5..12), first[0].slice(2, 13..20)];
+    let near = [
+        first[0].slice(2, 0..7),
+        first[0].slice(2, 5..12),
+        first[0].slice(2, 13..20),
+    ];
     let current = &near[0] * 1.5 + &near[1] * 1.25 - &near[2] * 0.5;
     let second = Var::scan(&plif(), time, &[&current], &[&v2], &[&zero]);
     tracer.output("spikes", &second[0]);
@@ -32,7 +39,13 @@ fn network(time: usize) -> Graph {
 
 fn given(seed: u64, shape: &[usize], scale: f64, offset: f64) -> Tensor {
     let values = numbers(shape.iter().product(), seed);
-    Tensor::f32(shape, values.iter().map(|x| (x * scale + offset) as f32).collect::<Vec<_>>())
+    Tensor::f32(
+        shape,
+        values
+            .iter()
+            .map(|x| (x * scale + offset) as f32)
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn load(time: usize) -> Loaded {

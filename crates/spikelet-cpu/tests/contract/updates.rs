@@ -30,7 +30,10 @@ fn an_optimiser_step_is_made_in_place_and_uses_the_old_value_throughout() {
     for _ in 0..3 {
         loaded.run();
         for (i, w) in ws.iter_mut().enumerate() {
-            let g: f64 = (0..3).map(|k| columns[k * 20_001 + i]).map(|x| 2.0 * x * x * *w).sum();
+            let g: f64 = (0..3)
+                .map(|k| columns[k * 20_001 + i])
+                .map(|x| 2.0 * x * x * *w)
+                .sum();
             *w -= g * 0.01 * *w;
         }
     }
@@ -38,15 +41,29 @@ fn an_optimiser_step_is_made_in_place_and_uses_the_old_value_throughout() {
     for (got, want) in got.iter().zip(&ws) {
         assert!((got - want).abs() < 1e-14, "{got} {want}");
     }
-    let output = loaded.plan.graph.outputs.iter().find(|o| o.name == "w").unwrap();
-    assert!(matches!(loaded.plan.place(output.value), Place::Input(_)), "{}", loaded.plan);
+    let output = loaded
+        .plan
+        .graph
+        .outputs
+        .iter()
+        .find(|o| o.name == "w")
+        .unwrap();
+    assert!(
+        matches!(loaded.plan.place(output.value), Place::Input(_)),
+        "{}",
+        loaded.plan
+    );
     assert!(loaded.plan.copies.is_empty());
 }
 
 #[test]
 fn moments_and_parameters_of_an_optimiser_are_updated_together() {
     let tracer = Tracer::new(F);
-    let (w, m, g) = (tracer.parameter("w", [5]), tracer.state("m", [5]), tracer.input("g", F, [5]));
+    let (w, m, g) = (
+        tracer.parameter("w", [5]),
+        tracer.state("m", [5]),
+        tracer.input("g", F, [5]),
+    );
     let next = Var::map_many(&[&w, &m, &g], |x| {
         let moment = &x[1] * 0.9 + &x[2] * 0.1;
         vec![&x[0] - &moment * 0.5, moment]
@@ -123,7 +140,10 @@ fn two_states_can_change_places() {
     loaded.set("a", &one);
     loaded.set("b", &two);
     loaded.run();
-    assert_eq!((loaded.get("a"), loaded.get("b")), (two.clone(), one.clone()));
+    assert_eq!(
+        (loaded.get("a"), loaded.get("b")),
+        (two.clone(), one.clone())
+    );
     loaded.run();
     assert_eq!((loaded.get("a"), loaded.get("b")), (one, two));
 }
@@ -189,7 +209,10 @@ fn one_value_may_be_several_outputs_and_be_read_on() {
 #[test]
 fn integer_states_are_updated_too() {
     let tracer = Tracer::new(F);
-    let (a, b) = (tracer.input("a", DType::I64, [3]), tracer.input("b", DType::I64, [3]));
+    let (a, b) = (
+        tracer.input("a", DType::I64, [3]),
+        tracer.input("b", DType::I64, [3]),
+    );
     tracer.update(&a, &b);
     let mut loaded = load(&tracer);
     loaded.set("b", &Tensor::i64([3], [1, 2, 3]));

@@ -46,7 +46,8 @@ fn at(expr: &Expr, x: f64, y: f64) -> f64 {
 /// Fourth-order central differences with respect to x and y.
 fn differences(f: &dyn Fn(f64, f64) -> f64, x: f64, y: f64) -> [f64; 2] {
     let h = 1e-3;
-    let slope = |g: &dyn Fn(f64) -> f64| (8.0 * (g(h) - g(-h)) - (g(2.0 * h) - g(-2.0 * h))) / (12.0 * h);
+    let slope =
+        |g: &dyn Fn(f64) -> f64| (8.0 * (g(h) - g(-h)) - (g(2.0 * h) - g(-2.0 * h))) / (12.0 * h);
     [slope(&|d| f(x + d, y)), slope(&|d| f(x, y + d))]
 }
 
@@ -100,14 +101,23 @@ proptest! {
 fn functions_with_kinks_have_the_slope_of_the_side() {
     let x = Expr::symbol("x");
     let slope = |f: &Expr, x: f64| at(&f.derivative("x"), x, 0.0);
-    assert_eq!([-2.0, 0.0, 2.0].map(|at| slope(&x.abs(), at)), [-1.0, 0.0, 1.0]);
+    assert_eq!(
+        [-2.0, 0.0, 2.0].map(|at| slope(&x.abs(), at)),
+        [-1.0, 0.0, 1.0]
+    );
     let clamped = x.clamp(-1.0, 1.0);
-    assert_eq!([-2.0, -1.0, 0.0, 1.0, 2.0].map(|at| slope(&clamped, at)), [0.0, 1.0, 1.0, 1.0, 0.0]);
+    assert_eq!(
+        [-2.0, -1.0, 0.0, 1.0, 2.0].map(|at| slope(&clamped, at)),
+        [0.0, 1.0, 1.0, 1.0, 0.0]
+    );
     let (y, three) = (Expr::symbol("y"), Expr::constant(3.0));
     assert_eq!(at(&x.min(&y).derivative("y"), 1.0, 1.0), 0.0);
     assert_eq!(at(&x.max(&y).derivative("y"), 1.0, 2.0), 1.0);
     let piecewise = Expr::select(x.gt(1.0), &x * &x, &three * &x);
-    assert_eq!([0.0, 1.0, 2.0].map(|at| slope(&piecewise, at)), [3.0, 3.0, 4.0]);
+    assert_eq!(
+        [0.0, 1.0, 2.0].map(|at| slope(&piecewise, at)),
+        [3.0, 3.0, 4.0]
+    );
     for flat in [x.round(), x.floor(), x.gt(0.0), x.equals(1.0), x.detach()] {
         assert_eq!(flat.derivative("x").as_constant(), Some(0.0));
     }

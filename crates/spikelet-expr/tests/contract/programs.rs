@@ -3,11 +3,10 @@
 use crate::dag::{Dag, dags};
 use crate::naive::{evaluate, same};
 use proptest::prelude::*;
-use spikelet_expr::math::Real;
-use spikelet_expr::{Expr, Program};
+use spikelet_expr::{Evaluate, Expr, Program};
 
 /// Runs `outputs` over blocks of the given lengths and compares every element.
-fn check<R: Real>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
+fn check<R: Evaluate>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
     let program = Program::compile(outputs, &["w"], &["x", "y", "v"]).unwrap();
     let most = lengths.iter().copied().max().unwrap();
     let mut work = program.workspace::<R>(most);
@@ -17,7 +16,11 @@ fn check<R: Real>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
             (0..n).map(|i| R::from_f64(value(i))).collect()
         };
         let (x, y, v) = (column(0), column(1), column(2));
-        let w = if held_each { column(3) } else { vec![R::from_f64(0.7)] };
+        let w = if held_each {
+            column(3)
+        } else {
+            vec![R::from_f64(0.7)]
+        };
         program.hold(&mut work, &[&w]);
         let mut results = vec![vec![R::ONE; n]; outputs.len()];
         let mut slices: Vec<&mut [R]> = results.iter_mut().map(Vec::as_mut_slice).collect();
@@ -31,7 +34,10 @@ fn check<R: Real>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
                     _ => w[i % w.len()],
                 };
                 let expected = evaluate(expr, &symbol);
-                assert!(same(*got, expected), "{expr} at {i} of {n}: {got:?}, not {expected:?}");
+                assert!(
+                    same(*got, expected),
+                    "{expr} at {i} of {n}: {got:?}, not {expected:?}"
+                );
             }
         }
     }
@@ -62,8 +68,24 @@ proptest! {
 fn every_operation_gives_the_same_bits_over_a_long_odd_block() {
     let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
     let outputs = [
-        x.exp(), x.ln(), x.tanh(), x.sigmoid(), x.atan(), x.erf(), x.erfc(), x.sin(), x.cos(),
-        x.sqrt(), x.abs(), x.round(), x.floor(), -&x, x.pow(&y), x.min(&y), x.max(&y), &x / &y,
+        x.exp(),
+        x.ln(),
+        x.tanh(),
+        x.sigmoid(),
+        x.atan(),
+        x.erf(),
+        x.erfc(),
+        x.sin(),
+        x.cos(),
+        x.sqrt(),
+        x.abs(),
+        x.round(),
+        x.floor(),
+        -&x,
+        x.pow(&y),
+        x.min(&y),
+        x.max(&y),
+        &x / &y,
     ];
     check::<f32>(&outputs, true, &[511, 1, 37]);
     check::<f64>(&outputs, false, &[511, 1, 37]);
@@ -87,7 +109,15 @@ fn every_pair_of_operations_that_is_joined_keeps_its_order() {
 fn an_output_may_be_an_input_a_constant_a_held_value_or_another_output() {
     let [x, w] = ["x", "w"].map(Expr::symbol);
     let sum = &x + &w;
-    let outputs = [x.clone(), Expr::constant(0.1), w.exp(), sum.clone(), sum.clone(), &sum * &sum, w];
+    let outputs = [
+        x.clone(),
+        Expr::constant(0.1),
+        w.exp(),
+        sum.clone(),
+        sum.clone(),
+        &sum * &sum,
+        w,
+    ];
     check::<f32>(&outputs, true, &[5, 17]);
     check::<f64>(&outputs, false, &[17, 5]);
 }

@@ -31,7 +31,10 @@ fn a_nan_in_a_comparison_counts_as_no() {
 fn a_condition_need_not_be_a_comparison() {
     let x = Expr::symbol("x");
     let chosen = Expr::select(&x, 10.0, 20.0);
-    assert_eq!(run(&chosen, &[0.0, -0.0, 0.5, f32::NAN]), [20.0, 20.0, 10.0, 10.0]);
+    assert_eq!(
+        run(&chosen, &[0.0, -0.0, 0.5, f32::NAN]),
+        [20.0, 20.0, 10.0, 10.0]
+    );
 }
 
 #[test]
@@ -40,7 +43,11 @@ fn the_derivative_of_a_selection_is_that_of_the_branch_alone() {
     let root = Expr::select(x.gt(0.0), x.sqrt(), 0.0);
     let nested = Expr::select(x.gt(0.0), Expr::select(x.lt(9.0), x.sqrt(), 3.0), -&x);
     let reciprocal = Expr::select(x.equals(0.0), 5.0 * &x, 1.0 / &x);
-    for (f, expected) in [(root, [0.0, 0.0, 0.25]), (nested, [-1.0, -1.0, 0.25]), (reciprocal, [-0.0625, 5.0, -0.0625])] {
+    for (f, expected) in [
+        (root, [0.0, 0.0, 0.25]),
+        (nested, [-1.0, -1.0, 0.25]),
+        (reciprocal, [-0.0625, 5.0, -0.0625]),
+    ] {
         let slope = f.derivative("x");
         let got = [-4.0, 0.0, 4.0].map(|x: f64| evaluate(&slope, &|_| x));
         assert_eq!(got, expected, "{slope}");

@@ -76,6 +76,9 @@ fn only_division_by_a_power_of_two_becomes_a_product() {
     assert_eq!((&x / 4.0).to_string(), "x · 0.25");
     assert_eq!((&x / -0.5).to_string(), "x · -2");
     for c in [3.0, 0.1, 6.0] {
-        assert!(matches!((&x / c).node(), Node::Binary(spikelet_expr::Binary::Div, ..)));
+        assert!(matches!(
+            (&x / c).node(),
+            Node::Binary(spikelet_expr::Binary::Div, ..)
+        ));
     }
 }

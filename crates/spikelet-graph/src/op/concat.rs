@@ -28,7 +28,11 @@ impl Operation for Concat {
         };
         if self.axis >= first.shape.len() {
             return Err(Refusal::new(
-                format!("axis {} of a tensor with {} axes", self.axis, first.shape.len()),
+                format!(
+                    "axis {} of a tensor with {} axes",
+                    self.axis,
+                    first.shape.len()
+                ),
                 "axes are counted from 0",
             ));
         }
@@ -63,8 +67,16 @@ impl Operation for Concat {
         let mut grads = vec![];
         for (k, &input) in node.inputs.iter().enumerate() {
             let end = start + b.graph.shape(input)[self.axis];
-            let slice = Slice { axis: self.axis, start, end };
-            grads.push(if b.wanted[k] { Some(b.push1(slice, &[g])?) } else { None });
+            let slice = Slice {
+                axis: self.axis,
+                start,
+                end,
+            };
+            grads.push(if b.wanted[k] {
+                Some(b.push1(slice, &[g])?)
+            } else {
+                None
+            });
             start = end;
         }
         Ok(grads)

@@ -61,7 +61,9 @@ impl Operation for Draw {
             ));
         }
         if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| p.dtype != self.dtype) {
-            let given = inputs.get(1).map_or(String::new(), |p| format!(" from probabilities in {}", p.dtype));
+            let given = inputs.get(1).map_or(String::new(), |p| {
+                format!(" from probabilities in {}", p.dtype)
+            });
             return Err(Refusal::new(
                 format!("draws {}{given}", self.dtype),
                 "draw in the floating-point type of the probabilities",
@@ -77,7 +79,10 @@ impl Operation for Draw {
         }
         if self.over_time && self.shape.is_empty() {
             return Err(Refusal::new(
-                format!("draws over time have a time axis, the shape is {}", ShapeText(&self.shape)),
+                format!(
+                    "draws over time have a time axis, the shape is {}",
+                    ShapeText(&self.shape)
+                ),
                 "make the shape [T, ...]",
             ));
         }

@@ -36,7 +36,9 @@ impl Operation for LogSoftmax {
         let total = b.push1(last.clone(), &[g])?;
         let total = b.reshape(total, last.kept_shape(&shape))?;
         let expression = Map::operand(0) - Map::operand(1).exp() * Map::operand(2);
-        Ok(vec![Some(b.map(vec![expression], shape, &[g, y, total])?[0])])
+        Ok(vec![Some(
+            b.map(vec![expression], shape, &[g, y, total])?[0],
+        )])
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

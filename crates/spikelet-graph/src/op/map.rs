@@ -34,7 +34,10 @@ impl Map {
     ///
     /// # Errors
     /// When an expression uses a symbol that is not an operand.
-    pub fn program(&self, operands: usize) -> std::result::Result<Program, spikelet_expr::CompileError> {
+    pub fn program(
+        &self,
+        operands: usize,
+    ) -> std::result::Result<Program, spikelet_expr::CompileError> {
         let names: Vec<String> = (0..operands).map(Self::operand_name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Program::compile(&self.expressions, &[], &names)
@@ -54,7 +57,12 @@ impl Map {
     ) -> Result<Vec<ValueId>> {
         let (expressions, kept) = prune(expressions, operands.len());
         let operands: Vec<ValueId> = kept.iter().map(|&k| operands[k]).collect();
-        let node = graph.make_node(Map { expressions, shape }.into(), &operands, layer, backward)?;
+        let node = graph.make_node(
+            Map { expressions, shape }.into(),
+            &operands,
+            layer,
+            backward,
+        )?;
         let outputs = node.outputs.clone();
         graph.nodes.push(node);
         Ok(outputs)
@@ -97,7 +105,10 @@ impl Operation for Map {
         for input in inputs {
             if input.dtype != first.dtype || !input.dtype.is_float() {
                 return Err(Refusal::new(
-                    format!("elementwise arithmetic on {} and {}", first.dtype, input.dtype),
+                    format!(
+                        "elementwise arithmetic on {} and {}",
+                        first.dtype, input.dtype
+                    ),
                     "convert the operands to one floating-point type",
                 ));
             }
@@ -148,7 +159,10 @@ impl Operation for Map {
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
         let per_element = self.program(inputs.len()).map_or(0, |p| p.operations());
-        per_element as u64 * outputs.first().map_or(0, |t| elements(std::slice::from_ref(t)))
+        per_element as u64
+            * outputs
+                .first()
+                .map_or(0, |t| elements(std::slice::from_ref(t)))
     }
 }
 

@@ -22,7 +22,11 @@ impl MatMul {
     /// The sizes `(m, n, k)` of the product of operands of these types.
     pub fn sizes(&self, a: &TensorType, b: &TensorType) -> (usize, usize, usize) {
         let (rows, columns) = a.rows_and_columns();
-        let (m, k) = if self.transpose_a { (columns, rows) } else { (rows, columns) };
+        let (m, k) = if self.transpose_a {
+            (columns, rows)
+        } else {
+            (rows, columns)
+        };
         let (rows, columns) = b.rows_and_columns();
         let n = if self.transpose_b { rows } else { columns };
         (m, n, k)
@@ -36,7 +40,11 @@ impl Operation for MatMul {
 
     fn describe(&self) -> String {
         let mark = |yes: bool| if yes { "ᵀ" } else { "" };
-        format!("matmul[a{}·b{}]", mark(self.transpose_a), mark(self.transpose_b))
+        format!(
+            "matmul[a{}·b{}]",
+            mark(self.transpose_a),
+            mark(self.transpose_b)
+        )
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
@@ -51,7 +59,10 @@ impl Operation for MatMul {
             ));
         }
         let float = |t: &TensorType| t.dtype.is_float() || t.dtype == DType::Bits;
-        if !float(a) || !float(b) || (a.dtype != b.dtype && a.dtype != DType::Bits && b.dtype != DType::Bits) {
+        if !float(a)
+            || !float(b)
+            || (a.dtype != b.dtype && a.dtype != DType::Bits && b.dtype != DType::Bits)
+        {
             return Err(Refusal::new(
                 format!("multiplies {} by {}", a.dtype, b.dtype),
                 "convert the operands to one floating-point type",
@@ -72,7 +83,11 @@ impl Operation for MatMul {
             a.shape[..a.shape.len() - 1].to_vec()
         };
         shape.push(n);
-        let dtype = if a.dtype == DType::Bits { b.dtype } else { a.dtype };
+        let dtype = if a.dtype == DType::Bits {
+            b.dtype
+        } else {
+            a.dtype
+        };
         Ok(vec![TensorType::new(dtype, shape)])
     }
 
@@ -81,7 +96,10 @@ impl Operation for MatMul {
             return Ok(vec![None, None]);
         };
         let (x, w) = (node.inputs[0], node.inputs[1]);
-        let plain = |transpose_a, transpose_b| MatMul { transpose_a, transpose_b };
+        let plain = |transpose_a, transpose_b| MatMul {
+            transpose_a,
+            transpose_b,
+        };
         let dx = match (self.transpose_a, self.transpose_b) {
             (false, true) => (plain(false, false), g, w),
             (false, false) => (plain(false, true), g, w),

@@ -60,21 +60,35 @@ impl Operation for Reduce {
         let ascending = self.axes.windows(2).all(|w| w[0] < w[1]);
         if !ascending || self.axes.last().is_some_and(|&k| k >= x.shape.len()) {
             return Err(Refusal::new(
-                format!("axes {} of a tensor with {} axes", ShapeText(&self.axes), x.shape.len()),
+                format!(
+                    "axes {} of a tensor with {} axes",
+                    ShapeText(&self.axes),
+                    x.shape.len()
+                ),
                 "name each axis once, in ascending order, counted from 0",
             ));
         }
         if self.reduction == Reduction::Max && self.axes.iter().any(|&k| x.shape[k] == 0) {
-            return Err(Refusal::new("maximum over an empty axis", "give it at least one element"));
+            return Err(Refusal::new(
+                "maximum over an empty axis",
+                "give it at least one element",
+            ));
         }
         if x.dtype == DType::I64 {
-            return Err(Refusal::new("reduces integers", "convert to a floating-point type"));
+            return Err(Refusal::new(
+                "reduces integers",
+                "convert to a floating-point type",
+            ));
         }
         let shape: Vec<usize> = (0..x.shape.len())
             .filter(|k| !self.axes.contains(k))
             .map(|k| x.shape[k])
             .collect();
-        let dtype = if x.dtype == DType::Bits { DType::F32 } else { x.dtype };
+        let dtype = if x.dtype == DType::Bits {
+            DType::F32
+        } else {
+            x.dtype
+        };
         Ok(vec![TensorType::new(dtype, shape)])
     }
 

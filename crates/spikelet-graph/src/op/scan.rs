@@ -65,7 +65,11 @@ impl Recurrence {
     /// Adds an output of each step.
     pub fn output(mut self, name: &str, value: Expr, binary: bool) -> Self {
         let name = name.to_string();
-        self.outputs.push(StepOutput { name, value, binary });
+        self.outputs.push(StepOutput {
+            name,
+            value,
+            binary,
+        });
         self
     }
 
@@ -95,7 +99,12 @@ impl Recurrence {
         let chosen = self.outputs.iter().zip(outputs).filter(|(_, want)| **want);
         let mut values: Vec<Expr> = chosen.map(|(o, _)| o.value.clone()).collect();
         values.extend(self.next.iter().cloned());
-        let step: Vec<&str> = self.inputs.iter().chain(&self.states).map(String::as_str).collect();
+        let step: Vec<&str> = self
+            .inputs
+            .iter()
+            .chain(&self.states)
+            .map(String::as_str)
+            .collect();
         Program::compile(&values, &names(&self.params), &step)
     }
 
@@ -103,7 +112,10 @@ impl Recurrence {
     /// next states as the symbols of [`Recurrence::grad_name`].
     pub fn step_gradients(&self) -> Vec<Expr> {
         let adjoint = |name: &str| Expr::symbol(Self::grad_name(name));
-        let outputs = self.outputs.iter().map(|o| (o.value.clone(), adjoint(&o.name)));
+        let outputs = self
+            .outputs
+            .iter()
+            .map(|o| (o.value.clone(), adjoint(&o.name)));
         let next = self.next.iter().zip(&self.states);
         let pairs: Vec<(Expr, Expr)> = outputs
             .chain(next.map(|(value, name)| (value.clone(), adjoint(name))))
@@ -135,7 +147,12 @@ impl Recurrence {
             .filter(|(_, here)| !**here)
             .map(|(o, _)| Self::grad_name(&o.name))
             .collect();
-        let without = |name: &str| absent.iter().any(|a| a == name).then(|| Expr::constant(0.0));
+        let without = |name: &str| {
+            absent
+                .iter()
+                .any(|a| a == name)
+                .then(|| Expr::constant(0.0))
+        };
         let all: Vec<Expr> = self
             .step_gradients()
             .iter()
@@ -147,7 +164,12 @@ impl Recurrence {
             let chosen = exprs.iter().zip(wanted).filter(|(_, want)| **want);
             chosen.map(|(e, _)| e.clone()).collect()
         };
-        let values = [pick(inputs, wanted_inputs), states.to_vec(), pick(params, wanted_params)].concat();
+        let values = [
+            pick(inputs, wanted_inputs),
+            states.to_vec(),
+            pick(params, wanted_params),
+        ]
+        .concat();
         let mut step: Vec<String> = [self.inputs.clone(), self.states.clone()].concat();
         let here = self.outputs.iter().zip(present).filter(|(_, here)| **here);
         step.extend(here.map(|(o, _)| Self::grad_name(&o.name)));
@@ -224,7 +246,12 @@ impl Operation for Scan {
             if (time != 1 && time != self.time_steps) || x.shape[1..] != *step {
                 let mut expected = vec![self.time_steps];
                 expected.extend(step);
-                return Err(mismatch("sequences differ", &x.shape, &expected, "make all sequences [T, N, ...]"));
+                return Err(mismatch(
+                    "sequences differ",
+                    &x.shape,
+                    &expected,
+                    "make all sequences [T, N, ...]",
+                ));
             }
         }
         for other in &inputs[r.inputs.len()..] {

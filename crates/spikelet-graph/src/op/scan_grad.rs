@@ -67,7 +67,8 @@ impl Operation for ScanGrad {
             &vec![true; r.inputs.len()],
             &vec![true; r.params.len()],
         );
-        let operations = forward.map_or(0, |p| p.operations()) + backward.map_or(0, |p| p.operations());
+        let operations =
+            forward.map_or(0, |p| p.operations()) + backward.map_or(0, |p| p.operations());
         let elements: usize = Scan::step_shape(inputs).iter().product();
         operations as u64 * (self.time_steps * elements) as u64
     }

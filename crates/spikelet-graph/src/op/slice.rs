@@ -36,7 +36,10 @@ impl Operation for Slice {
                 Ok(vec![TensorType::new(inputs[0].dtype, shape)])
             }
             Some(n) => Err(Refusal::new(
-                format!("range {}..{} of an axis with {n} elements", self.start, self.end),
+                format!(
+                    "range {}..{} of an axis with {n} elements",
+                    self.start, self.end
+                ),
                 "the range must lie inside the axis",
             )),
             None => Err(Refusal::new(
@@ -58,7 +61,10 @@ impl Operation for Slice {
             if n == 0 {
                 return Ok(None);
             }
-            let fill = Fill { ty: TensorType::new(ty.dtype, shape), value: 0.0 };
+            let fill = Fill {
+                ty: TensorType::new(ty.dtype, shape),
+                value: 0.0,
+            };
             b.push1(fill, &[]).map(Some)
         };
         parts.extend(pad(b, self.start)?);

@@ -74,8 +74,11 @@ fn absorb(
                 {
                     changes += 1;
                     joined.push(input);
-                    let inner_operands: Vec<Expr> =
-                        maker.inputs.iter().map(|&v| place(&mut operands, v)).collect();
+                    let inner_operands: Vec<Expr> = maker
+                        .inputs
+                        .iter()
+                        .map(|&v| place(&mut operands, v))
+                        .collect();
                     inner.expressions[0].substitute(&renamer(&inner_operands))
                 }
                 _ => place(&mut operands, input),
@@ -85,22 +88,32 @@ fn absorb(
         replacements.push(expression);
     }
     // The result's type comes from an operand: a map of constants alone stays as it was.
-    if changes == 0 || operands.is_empty() || operands.iter().any(|v| !graph.ty(*v).dtype.is_float()) {
+    if changes == 0
+        || operands.is_empty()
+        || operands.iter().any(|v| !graph.ty(*v).dtype.is_float())
+    {
         joined.retain(|v| !node.inputs.contains(v));
         return 0;
     }
     let rename = renamer(&replacements);
-    let expressions: Vec<Expr> = map.expressions.iter().map(|e| e.substitute(&rename)).collect();
+    let expressions: Vec<Expr> = map
+        .expressions
+        .iter()
+        .map(|e| e.substitute(&rename))
+        .collect();
     node.op = Map { expressions, shape }.into();
     node.inputs = operands;
     changes
 }
 
 fn place(operands: &mut Vec<ValueId>, value: ValueId) -> Expr {
-    let k = operands.iter().position(|v| *v == value).unwrap_or_else(|| {
-        operands.push(value);
-        operands.len() - 1
-    });
+    let k = operands
+        .iter()
+        .position(|v| *v == value)
+        .unwrap_or_else(|| {
+            operands.push(value);
+            operands.len() - 1
+        });
     Map::operand(k)
 }
 

@@ -29,7 +29,10 @@ pub fn run(graph: &mut Graph) -> Report {
     Report {
         pass: "constant over time",
         changes: pass.changes,
-        summary: format!("{} operations run once instead of at every step", pass.changes),
+        summary: format!(
+            "{} operations run once instead of at every step",
+            pass.changes
+        ),
     }
 }
 
@@ -43,7 +46,10 @@ struct Pass {
 impl Pass {
     fn visit(&mut self, graph: &mut Graph, mut node: Node) {
         let source = |pass: &Self, k: usize, node: &Node| {
-            node.inputs.get(k).and_then(|v| pass.sources.get(v)).copied()
+            node.inputs
+                .get(k)
+                .and_then(|v| pass.sources.get(v))
+                .copied()
         };
         match &node.op {
             Op::Expand(op) => {
@@ -104,7 +110,10 @@ impl Pass {
             return self.nodes.push(node);
         };
         let rank = op.shape.len();
-        let virtual_time = node.inputs.iter().any(|v| self.sources.contains_key(v) && graph.shape(*v).len() == rank);
+        let virtual_time = node
+            .inputs
+            .iter()
+            .any(|v| self.sources.contains_key(v) && graph.shape(*v).len() == rank);
         let real_time = node.inputs.iter().any(|v| {
             let shape = graph.shape(*v);
             shape.len() == rank && shape.first() != Some(&1) && !self.sources.contains_key(v)

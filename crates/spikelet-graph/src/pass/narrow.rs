@@ -30,7 +30,9 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     Report {
         pass: "spikes as bits",
         changes,
-        summary: format!("{changes} spike tensors stored as bits, {moved} reshapes moved before a draw"),
+        summary: format!(
+            "{changes} spike tensors stored as bits, {moved} reshapes moved before a draw"
+        ),
     }
 }
 
@@ -69,18 +71,31 @@ fn reshape_before_draw(graph: &mut Graph) -> usize {
     let uses = graph.uses();
     let mut moved = 0;
     for k in 0..graph.nodes.len() {
-        let Op::Reshape(reshape) = graph.nodes[k].op.clone() else { continue };
+        let Op::Reshape(reshape) = graph.nodes[k].op.clone() else {
+            continue;
+        };
         let from = graph.nodes[k].inputs[0];
-        let Some(d) = graph.nodes[..k].iter().position(|n| n.outputs.contains(&from)) else { continue };
-        let Op::Draw(mut draw) = graph.nodes[d].op.clone() else { continue };
+        let Some(d) = graph.nodes[..k]
+            .iter()
+            .position(|n| n.outputs.contains(&from))
+        else {
+            continue;
+        };
+        let Op::Draw(mut draw) = graph.nodes[d].op.clone() else {
+            continue;
+        };
         let keeps_time = !draw.over_time || draw.shape.first() == reshape.shape.first();
         if draw.distribution != Distribution::Bernoulli || uses[from.index()] != 1 || !keeps_time {
             continue;
         }
         let p = graph.nodes[d].inputs[1];
-        let Some(shape) = reshaped_operand(graph.shape(p), &draw.shape, &reshape.shape) else { continue };
+        let Some(shape) = reshaped_operand(graph.shape(p), &draw.shape, &reshape.shape) else {
+            continue;
+        };
         let layer = graph.nodes[d].layer.clone();
-        let Ok(node) = graph.make_node(Reshape { shape }.into(), &[p], &layer, false) else { continue };
+        let Ok(node) = graph.make_node(Reshape { shape }.into(), &[p], &layer, false) else {
+            continue;
+        };
         draw.shape = reshape.shape.clone();
         let generator = graph.nodes[d].inputs[0];
         graph.nodes[k] = Node {

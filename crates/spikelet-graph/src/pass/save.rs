@@ -32,7 +32,9 @@ pub fn run(graph: &mut Graph) -> Report {
 
     let mut again: HashMap<ValueId, Node> = HashMap::new();
     for &value in &saved {
-        let Some(maker) = makers[value.index()] else { continue };
+        let Some(maker) = makers[value.index()] else {
+            continue;
+        };
         let node = &graph.nodes[maker];
         let kept_anyway = node
             .inputs
@@ -42,7 +44,9 @@ pub fn run(graph: &mut Graph) -> Report {
             Op::Fill(_) | Op::Expand(_) => true,
             Op::Map(map) => {
                 map.expressions.len() == 1
-                    && map.program(node.inputs.len()).is_ok_and(|p| p.operations() <= CHEAP)
+                    && map
+                        .program(node.inputs.len())
+                        .is_ok_and(|p| p.operations() <= CHEAP)
             }
             _ => false,
         };

@@ -41,7 +41,10 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     let lives = lives(graph, &roots);
     for (k, output) in graph.outputs.iter().enumerate() {
         let value = output.value.index();
-        if roots[value] == value && places[value] == Place::Unused && made_in_place(graph, k, &roots, &lives) {
+        if roots[value] == value
+            && places[value] == Place::Unused
+            && made_in_place(graph, k, &roots, &lives)
+        {
             places[value] = match output.updates {
                 Some(input) => places[input.index()],
                 None => Place::Output(k),
@@ -134,7 +137,10 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
     for output in &graph.outputs {
         last[roots[output.value.index()]] = Some(graph.nodes.len());
     }
-    made.into_iter().zip(last).map(|(from, to)| Some((from, to?))).collect()
+    made.into_iter()
+        .zip(last)
+        .map(|(from, to)| Some((from, to?)))
+        .collect()
 }
 
 /// Whether output `k` can be made right in its buffer.
@@ -149,12 +155,19 @@ fn made_in_place(
     lives: &[Option<(usize, usize)>],
 ) -> bool {
     let output = &graph.outputs[k];
-    let shared = graph.outputs.iter().filter(|o| roots[o.value.index()] == roots[output.value.index()]);
+    let shared = graph
+        .outputs
+        .iter()
+        .filter(|o| roots[o.value.index()] == roots[output.value.index()]);
     if shared.count() != 1 {
         return false;
     }
-    let Some(old) = output.updates else { return true };
-    let Some((made, _)) = lives[output.value.index()] else { return false };
+    let Some(old) = output.updates else {
+        return true;
+    };
+    let Some((made, _)) = lives[output.value.index()] else {
+        return false;
+    };
     let old = roots[old.index()];
     if graph.outputs.iter().any(|o| roots[o.value.index()] == old) {
         return false;
@@ -201,7 +214,9 @@ fn overlap(a: (usize, usize), b: (usize, usize)) -> bool {
 
 pub(super) fn is_sound(allocations: &[Allocation], bytes: usize) -> bool {
     let apart = |a: &Allocation, b: &Allocation| {
-        !overlap(a.alive, b.alive) || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset
+        !overlap(a.alive, b.alive)
+            || a.offset + a.bytes <= b.offset
+            || b.offset + b.bytes <= a.offset
     };
     allocations.iter().enumerate().all(|(i, a)| {
         a.offset + a.bytes <= bytes

@@ -50,7 +50,11 @@ impl fmt::Display for Plan {
         for report in &self.reports {
             writeln!(f, "  {}: {}", report.pass, report.summary)?;
         }
-        writeln!(f, "{:>3}  {:<22} {:<14} {:>12} {:>10}  results ← operands", "#", "kernel", "layer", "work", "moved")?;
+        writeln!(
+            f,
+            "{:>3}  {:<22} {:<14} {:>12} {:>10}  results ← operands",
+            "#", "kernel", "layer", "work", "moved"
+        )?;
         for (k, kernel) in self.kernels.iter().enumerate() {
             let node = &self.graph.nodes[kernel.node];
             let mark = if node.backward { "∂ " } else { "" };

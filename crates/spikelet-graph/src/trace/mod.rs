@@ -95,7 +95,11 @@ impl Tracer {
 
     /// A learnable tensor; its name is used as it is.
     pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>) -> Var {
-        self.add_input(name, InputKind::Parameter, TensorType::new(self.float(), shape))
+        self.add_input(
+            name,
+            InputKind::Parameter,
+            TensorType::new(self.float(), shape),
+        )
     }
 
     /// A tensor that is carried from call to call; its name is used as it is.
@@ -114,7 +118,11 @@ impl Tracer {
     }
 
     fn add_input(&self, name: &str, kind: InputKind, ty: TensorType) -> Var {
-        let made = self.state.borrow_mut().graph.add_input(name, kind, ty.clone());
+        let made = self
+            .state
+            .borrow_mut()
+            .graph
+            .add_input(name, kind, ty.clone());
         match made {
             Ok(value) => self.var(value),
             Err(error) => self.poison(error, ty),
@@ -154,7 +162,11 @@ impl Tracer {
         }
         let name = {
             let state = self.state.borrow();
-            let found = state.graph.inputs.iter().find(|i| Some(i.value) == input.id);
+            let found = state
+                .graph
+                .inputs
+                .iter()
+                .find(|i| Some(i.value) == input.id);
             found.map(|i| i.name.clone())
         };
         match name {
@@ -223,10 +235,16 @@ impl Tracer {
         let Some(ids) = ids else {
             // An operand is the result of a failure that is already on record.
             let ty = inputs.first().map(|v| v.ty().clone());
-            return vec![self.ignored(ty.unwrap_or(TensorType::new(self.float(), []))); results(&op)];
+            return vec![
+                self.ignored(ty.unwrap_or(TensorType::new(self.float(), [])));
+                results(&op)
+            ];
         };
         let count = results(&op);
-        let made = if inputs.iter().all(|v| Rc::ptr_eq(&v.tracer.state, &self.state)) {
+        let made = if inputs
+            .iter()
+            .all(|v| Rc::ptr_eq(&v.tracer.state, &self.state))
+        {
             let mut state = self.state.borrow_mut();
             let layer: Arc<str> = Arc::from(state.path.join("."));
             state.graph.push(op, &ids, &layer)

@@ -4,7 +4,7 @@ use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
     ArgMax, Concat, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, OneHot, Permute,
-    Reduce, Reduction, Reshape, Scan, Slice, Recurrence,
+    Recurrence, Reduce, Reduction, Reshape, Scan, Slice,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -304,7 +304,9 @@ impl Var {
         states: &[&Var],
         params: &[&Var],
     ) -> Vec<Var> {
-        let first = sequences.first().expect("a scan reads at least one sequence");
+        let first = sequences
+            .first()
+            .expect("a scan reads at least one sequence");
         let op = Scan {
             recurrence: recurrence.clone(),
             time_steps,

@@ -18,7 +18,11 @@ fn error(build: impl FnOnce(&Tracer)) -> String {
 fn neuron(next: usize) -> Arc<Recurrence> {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = &v + x;
-    Arc::new(Recurrence::new("if", ["x"], ["v"]).output("s", h.ge(1.0), true).next(vec![h; next]))
+    Arc::new(
+        Recurrence::new("if", ["x"], ["v"])
+            .output("s", h.ge(1.0), true)
+            .next(vec![h; next]),
+    )
 }
 
 #[test]
@@ -26,25 +30,77 @@ fn a_shape_error_names_layer_operation_and_both_shapes() {
     assert_snapshot!(error(|t| {
         let (x, w) = (t.input("x", F, [50, 256, 1024]), t.parameter("w", [10, 784]));
         t.scope("fc", || t.scope("0", || x.linear(&w)));
-    }), @"");
-    assert_snapshot!(error(|t| { let _ = t.input("a", F, [4, 3]) + t.input("b", F, [2]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).reshape([5]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).expand([4, 4]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).permute(&[0, 0]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).slice(1, 2..5); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).slice(2, 0..1); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).sum(&[1, 0]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [4, 0]).max(&[1]); }), @"");
+    }), @"
+    matmul in `fc.0`: expects 784 input features, the operand has 1024
+      given: f32[50, 256, 1024] and f32[10, 784]
+      help: the weight must have 1024 input features, or the input 784
+    ");
+    assert_snapshot!(error(|t| { let _ = t.input("a", F, [4, 3]) + t.input("b", F, [2]); }), @"
+    map: shapes do not broadcast: [2] against [4, 3]
+      given: f32[4, 3] and f32[2]
+      help: axes must be equal or 1, counted from the last
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).reshape([5]); }), @"
+    reshape: 12 elements do not fill the shape [5], which has 5
+      given: f32[4, 3]
+      help: the number of elements must stay the same
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).expand([4, 4]); }), @"
+    expand: does not broadcast: [4, 3] against [4, 4]
+      given: f32[4, 3]
+      help: axes must be equal or 1, counted from the last
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).permute(&[0, 0]); }), @"
+    permute: order [0, 0] of a tensor with 2 axes
+      given: f32[4, 3]
+      help: name each axis exactly once, counted from 0
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).slice(1, 2..5); }), @"
+    slice: range 2..5 of an axis with 3 elements
+      given: f32[4, 3]
+      help: the range must lie inside the axis
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).slice(2, 0..1); }), @"
+    slice: axis 2 of a tensor with 2 axes
+      given: f32[4, 3]
+      help: axes are counted from 0
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).sum(&[1, 0]); }), @"
+    sum: axes [1, 0] of a tensor with 2 axes
+      given: f32[4, 3]
+      help: name each axis once, in ascending order, counted from 0
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [4, 0]).max(&[1]); }), @"
+    max: maximum over an empty axis
+      given: f32[4, 0]
+      help: give it at least one element
+    ");
     assert_snapshot!(error(|t| {
         let (a, b) = (t.input("a", F, [4, 3]), t.input("b", F, [4, 2]));
         Var::concat(&[&a, &b], 0);
-    }), @"");
+    }), @"
+    concat: tensors to join differ: [4, 3] against [4, 2]
+      given: f32[4, 3] and f32[4, 2]
+      help: all axes but the joined one, and the element types, must agree
+    ");
     assert_snapshot!(error(|t| {
         let (a, b) = (t.input("a", DType::I64, [4]), t.input("b", DType::I64, [5]));
         a.equals(&b);
-    }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, []).linear(&t.input("b", F, [1, 1])); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, []).log_softmax(); }), @"");
+    }), @"
+    equal: shapes differ: [4] against [5]
+      given: i64[4] and i64[5]
+      help: compare tensors of one shape
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, []).linear(&t.input("b", F, [1, 1])); }), @"
+    matmul: a matrix has at least one axis: [] against [1, 1]
+      given: f32[] and f32[1, 1]
+      help: reshape scalars to matrices first
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, []).log_softmax(); }), @"
+    log_softmax: needs floating-point scores with a last axis of at least one class
+      given: f32[]
+      help: reshape the scores to [..., classes]
+    ");
 }
 
 #[test]
@@ -52,66 +108,130 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [5, 8, 4]), t.state("v", [8, 5]));
         t.scope("if", || Var::scan(&neuron(1), 5, &[&x], &[&v], &[]));
-    }), @"");
+    }), @"
+    if in `if`: a state or parameter does not broadcast to one time step: [8, 5] against [8, 4]
+      given: f32[5, 8, 4] and f32[8, 5]
+      help: axes must be equal or 1, counted from the last
+    ");
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [4, 8]), t.state("v", [8]));
         Var::scan(&neuron(1), 5, &[&x], &[&v], &[]);
-    }), @"");
+    }), @"
+    if: sequences differ: [4, 8] against [5, 8]
+      given: f32[4, 8] and f32[8]
+      help: make all sequences [T, N, ...]
+    ");
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [4, 8]), t.state("v", [8]));
         Var::scan(&neuron(2), 4, &[&x], &[&v], &[]);
-    }), @"");
+    }), @"
+    if: 1 sequences, 4 time steps, 1 states of which 2 have a next value
+      given: f32[4, 8] and f32[8]
+      help: give at least one sequence and one time step, and say what each state becomes
+    ");
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [0, 8]), t.state("v", [8]));
         Var::scan(&neuron(1), 0, &[&x], &[&v], &[]);
-    }), @"");
+    }), @"
+    if: 1 sequences, 0 time steps, 1 states of which 1 have a next value
+      given: f32[0, 8] and f32[8]
+      help: give at least one sequence and one time step, and say what each state becomes
+    ");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [4, 8]);
         let scan = Scan { recurrence: neuron(1), time_steps: 4 };
         t.apply(scan, &[&x]);
-    }), @"");
+    }), @"
+    if: takes 2 operands, 1 were given
+      given: f32[4, 8]
+      help: pass exactly the operands that the operation names
+    ");
 }
 
 #[test]
 fn element_types_must_agree() {
-    assert_snapshot!(error(|t| { let _ = t.input("a", F, [3]) * t.input("b", DType::F64, [3]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).exp(); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [3]).one_hot(4); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).argmax(); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).sum(&[0]); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [2, 3]).linear(&t.input("b", DType::F64, [4, 3])); }), @"");
-    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], false); }), @"");
+    assert_snapshot!(error(|t| { let _ = t.input("a", F, [3]) * t.input("b", DType::F64, [3]); }), @"
+    map: elementwise arithmetic on f32 and f64
+      given: f32[3] and f64[3]
+      help: convert the operands to one floating-point type
+    ");
+    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).exp(); }), @"
+    map: elementwise arithmetic on i64 and i64
+      given: i64[3]
+      help: convert the operands to one floating-point type
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [3]).one_hot(4); }), @"
+    one_hot: expects class numbers (i64), not f32
+      given: f32[3]
+      help: pass labels as an i64 tensor
+    ");
+    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).argmax(); }), @"
+    argmax: scores are floating-point numbers, not i64
+      given: i64[3]
+      help: use f32 or f64
+    ");
+    assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).sum(&[0]); }), @"
+    sum: reduces integers
+      given: i64[3]
+      help: convert to a floating-point type
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [2, 3]).linear(&t.input("b", DType::F64, [4, 3])); }), @"
+    matmul: multiplies f32 by f64
+      given: f32[2, 3] and f64[4, 3]
+      help: convert the operands to one floating-point type
+    ");
+    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], false); }), @"
+    uniform: the generator's state is f32[3]
+      given: f32[3]
+      help: pass i64[3]: seed, step, time
+    ");
     assert_snapshot!(error(|t| {
         let (p, g) = (t.input("p", DType::F64, [3]), t.input("g", DType::I64, [3]));
         let distribution = Distribution::Bernoulli;
         t.apply1(Draw { distribution, stream: 0, over_time: false, shape: vec![3], dtype: F }, &[&g, &p]);
-    }), @"");
+    }), @"
+    bernoulli: draws f32 from probabilities in f64
+      given: i64[3] and f64[3]
+      help: draw in the floating-point type of the probabilities
+    ");
 }
 
 #[test]
 fn names_are_unique() {
-    assert_snapshot!(error(|t| { t.input("x", F, [1]); t.parameter("x", [2]); }), @"");
+    assert_snapshot!(error(|t| { t.input("x", F, [1]); t.parameter("x", [2]); }), @"input `x`: the name is taken; give each input its own");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [1]);
         t.output("y", &x);
         t.output("y", &x.exp());
-    }), @"");
+    }), @"output `y`: the name is taken; give each output its own");
 }
 
 #[test]
 fn an_update_keeps_type_and_shape_and_is_of_an_input() {
-    assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", F, [3]))), @"");
-    assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", DType::F64, [2]))), @"");
-    assert_snapshot!(error(|t| { let x = t.input("x", F, [2]); t.update(&x.exp(), &x); }), @"");
+    assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", F, [3]))), @"
+    update: a tensor cannot change its type or shape
+      given: f32[2] and f32[3]
+      help: make the new value as large as the old one, of the same type
+    ");
+    assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", DType::F64, [2]))), @"
+    update: a tensor cannot change its type or shape
+      given: f32[2] and f64[2]
+      help: make the new value as large as the old one, of the same type
+    ");
+    assert_snapshot!(error(|t| { let x = t.input("x", F, [2]); t.update(&x.exp(), &x); }), @"
+    update: what is updated is the result of an operation
+      given: f32[2] and f32[2]
+      help: update an input, a parameter or a state
+    ");
 }
 
 #[test]
 fn a_gradient_is_that_of_one_number() {
-    assert_snapshot!(error(|t| { let x = t.input("x", F, [3]); t.gradients(&x.exp(), &[&x]); }), @"");
+    assert_snapshot!(error(|t| { let x = t.input("x", F, [3]); t.gradients(&x.exp(), &[&x]); }), @"no gradient of `a loss of type f32[3]`: a loss is one floating-point number; reduce it by sum or mean");
     assert_snapshot!(error(|t| {
         let x = t.input("x", DType::I64, [1]);
         t.gradients(&x, &[&x]);
-    }), @"");
+    }), @"no gradient of `a loss of type i64[1]`: a loss is one floating-point number; reduce it by sum or mean");
 }
 
 #[test]
@@ -120,13 +240,24 @@ fn a_loss_that_does_not_depend_on_a_parameter_gives_zeros() {
     let (x, w) = (t.input("x", F, [3]), t.parameter("w", [2]));
     let dw = t.gradients(&x.sum_all(), &[&w]).remove(0);
     t.output("dw", &dw);
-    assert_snapshot!(t.finish().unwrap(), @"");
+    assert_snapshot!(t.finish().unwrap(), @"
+    %0 = Data `x`  f32[3]
+    %1 = Parameter `w`  f32[2]
+    %2 = sum[0](%0)  f32[]
+    %3 = fill[1]()  f32[]  loss
+    %4 = fill[0]()  f32[2]  loss
+    `dw` = %4
+    ");
 }
 
 #[test]
 fn values_of_two_tracers_do_not_mix() {
     let other = Tracer::new(F).input("x", F, [3]);
-    assert_snapshot!(error(|t| { let _ = t.input("a", F, [3]) + &other; }), @"");
+    assert_snapshot!(error(|t| { let _ = t.input("a", F, [3]) + &other; }), @"
+    map: an operand belongs to another tracer
+      given: f32[3] and f32[3]
+      help: trace one program with one tracer and its clones
+    ");
 }
 
 #[test]
@@ -140,11 +271,23 @@ fn the_first_error_is_kept_and_what_follows_from_it_is_ignored() {
     assert_eq!(many.len(), 12);
     t.gradients(&after, &[&x]);
     t.output("y", &after);
-    assert!(t.finish().unwrap_err().to_string().starts_with("matmul in `fc`"));
+    assert!(
+        t.finish()
+            .unwrap_err()
+            .to_string()
+            .starts_with("matmul in `fc`")
+    );
 }
 
 #[test]
 fn an_operation_says_how_many_operands_it_takes() {
-    let op = MatMul { transpose_a: false, transpose_b: false };
-    assert_snapshot!(error(|t| { t.apply(op, &[&t.input("x", F, [3])]); }), @"");
+    let op = MatMul {
+        transpose_a: false,
+        transpose_b: false,
+    };
+    assert_snapshot!(error(|t| { t.apply(op, &[&t.input("x", F, [3])]); }), @"
+    matmul: takes 2 operands, 1 were given
+      given: f32[3]
+      help: pass exactly the operands that the operation names
+    ");
 }

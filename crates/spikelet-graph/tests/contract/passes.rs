@@ -18,7 +18,11 @@ fn traced(build: impl FnOnce(&Tracer)) -> Graph {
 fn neuron() -> Arc<Recurrence> {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = &v + x;
-    Arc::new(Recurrence::new("if", ["x"], ["v"]).output("s", h.ge(1.0), true).next(vec![h]))
+    Arc::new(
+        Recurrence::new("if", ["x"], ["v"])
+            .output("s", h.ge(1.0), true)
+            .next(vec![h]),
+    )
 }
 
 #[test]
@@ -29,10 +33,20 @@ fn dead_code_is_dropped() {
         let _also_unused = unused.sum_all();
         t.output("y", &x.sum(&[0]));
     });
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[2, 3]
+    %1 = map[exp(x0)](%0)  f32[2, 3]
+    %2 = sum[0, 1](%1)  f32[]
+    %3 = sum[0](%0)  f32[3]
+    `y` = %3
+    ");
     let report = pass::dead_code::run(&mut graph);
-    assert_snapshot!(graph, @"");
-    assert_snapshot!(report.summary, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[2, 3]
+    %3 = sum[0](%0)  f32[3]
+    `y` = %3
+    ");
+    assert_snapshot!(report.summary, @"2 of 3 nodes dropped");
 }
 
 #[test]
@@ -45,12 +59,51 @@ fn what_is_constant_over_time_is_computed_once() {
         t.output("s", &made[0]);
         t.output("total", &current.sum(&[0]));
     });
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `image`  f32[8, 6]
+    %1 = Parameter `w`  f32[4, 6]
+    %6 = State `v`  f32[8, 4]
+    %2 = reshape[1, 8, 6](%0)  f32[1, 8, 6]  fc
+    %3 = expand[10, 8, 6](%2)  f32[10, 8, 6]  fc
+    %4 = matmul[a·bᵀ](%3, %1)  f32[10, 8, 4]  fc
+    %5 = map[x0 · 0.5](%4)  f32[10, 8, 4]  fc
+    %7, %8, %9 = scan[if, T=10](%5, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %10 = sum[0](%5)  f32[8, 4]
+    `s` = %7
+    `total` = %10
+    ");
     let report = pass::hoist_time::run(&mut graph);
-    assert_snapshot!(graph, @"");
-    assert_snapshot!(report.summary, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `image`  f32[8, 6]
+    %1 = Parameter `w`  f32[4, 6]
+    %6 = State `v`  f32[8, 4]
+    %2 = reshape[1, 8, 6](%0)  f32[1, 8, 6]  fc
+    %3 = expand[10, 8, 6](%2)  f32[10, 8, 6]  fc
+    %11 = matmul[a·bᵀ](%2, %1)  f32[1, 8, 4]  fc
+    %4 = expand[10, 8, 4](%11)  f32[10, 8, 4]  fc
+    %12 = map[x0 · 0.5](%11)  f32[1, 8, 4]  fc
+    %5 = expand[10, 8, 4](%12)  f32[10, 8, 4]  fc
+    %7, %8, %9 = scan[if, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %13 = sum[0](%12)  f32[8, 4]
+    %10 = map[x0 · 10](%13)  f32[8, 4]
+    `s` = %7
+    `total` = %10
+    ");
+    assert_snapshot!(report.summary, @"4 operations run once instead of at every step");
     pass::dead_code::run(&mut graph);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `image`  f32[8, 6]
+    %1 = Parameter `w`  f32[4, 6]
+    %6 = State `v`  f32[8, 4]
+    %2 = reshape[1, 8, 6](%0)  f32[1, 8, 6]  fc
+    %11 = matmul[a·bᵀ](%2, %1)  f32[1, 8, 4]  fc
+    %12 = map[x0 · 0.5](%11)  f32[1, 8, 4]  fc
+    %7, %8, %9 = scan[if, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %13 = sum[0](%12)  f32[8, 4]
+    %10 = map[x0 · 10](%13)  f32[8, 4]
+    `s` = %7
+    `total` = %10
+    ");
 }
 
 #[test]
@@ -61,7 +114,18 @@ fn what_varies_over_time_stays_where_it_is() {
         t.output("max", &bias.repeat_over_time(10).max(&[0]));
     });
     pass::hoist_time::run(&mut graph);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[10, 8, 4]
+    %1 = Parameter `bias`  f32[8, 4]
+    %2 = reshape[1, 8, 4](%1)  f32[1, 8, 4]
+    %3 = expand[10, 8, 4](%2)  f32[10, 8, 4]
+    %4 = map[x0 + x1](%0, %2)  f32[10, 8, 4]
+    %5 = reshape[1, 8, 4](%1)  f32[1, 8, 4]
+    %6 = expand[10, 8, 4](%5)  f32[10, 8, 4]
+    %7 = max[0](%6)  f32[8, 4]
+    `y` = %4
+    `max` = %7
+    ");
 }
 
 #[test]
@@ -73,10 +137,27 @@ fn elementwise_operations_are_joined() {
         let wide = t.input("c", F, [1, 3]).expand([4, 3]);
         t.output("y", &(sum.exp() * &zero - &wide));
     });
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `a`  f32[4, 3]
+    %1 = Data `b`  f32[3]
+    %4 = Data `c`  f32[1, 3]
+    %2 = map[x0 + x1](%0, %1)  f32[4, 3]
+    %3 = fill[0.25]()  f32[4, 3]
+    %5 = expand[4, 3](%4)  f32[4, 3]
+    %6 = map[exp(x0)](%2)  f32[4, 3]
+    %7 = map[x0 · x1](%6, %3)  f32[4, 3]
+    %8 = map[x0 - x1](%7, %5)  f32[4, 3]
+    `y` = %8
+    ");
     let report = pass::fuse::run(&mut graph);
-    assert_snapshot!(graph, @"");
-    assert_snapshot!(report.summary, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `a`  f32[4, 3]
+    %1 = Data `b`  f32[3]
+    %4 = Data `c`  f32[1, 3]
+    %8 = map[exp(x0 + x1) · 0.25 - x2](%0, %1, %4)  f32[4, 3]
+    `y` = %8
+    ");
+    assert_snapshot!(report.summary, @"5 elementwise operations joined with their readers");
 }
 
 #[test]
@@ -91,7 +172,18 @@ fn a_value_with_two_readers_and_one_of_another_shape_are_not_joined() {
     let before = graph.to_string();
     assert_eq!(pass::fuse::run(&mut graph).changes, 0);
     assert_eq!(graph.to_string(), before);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `a`  f32[4, 3]
+    %1 = Data `b`  f32[3]
+    %2 = map[exp(x0)](%0)  f32[4, 3]
+    %3 = map[x0 + 1](%2)  f32[4, 3]
+    %4 = map[x0 · 2](%2)  f32[4, 3]
+    %5 = map[exp(x0)](%1)  f32[3]
+    %6 = map[x0 + x1](%0, %5)  f32[4, 3]
+    `first` = %3
+    `second` = %4
+    `third` = %6
+    ");
 }
 
 #[test]
@@ -100,23 +192,64 @@ fn cheap_values_are_made_again_in_the_backward_pass() {
         let (x, w) = (t.input("x", F, [5, 3]), t.parameter("w", [4, 3]));
         let shifted = &x - 1.0;
         let scaled = &shifted * 2.0;
-        let y = Var::map(&[&shifted.linear(&w), &scaled.linear(&w)], |x| &x[0] * &x[1]);
+        let y = Var::map(&[&shifted.linear(&w), &scaled.linear(&w)], |x| {
+            &x[0] * &x[1]
+        });
         let loss = y.sum_all();
         t.output("dw", &t.gradients(&loss, &[&w])[0]);
     });
     pass::dead_code::run(&mut graph);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[5, 3]
+    %1 = Parameter `w`  f32[4, 3]
+    %2 = map[x0 - 1](%0)  f32[5, 3]
+    %3 = map[x0 · 2](%2)  f32[5, 3]
+    %4 = matmul[a·bᵀ](%2, %1)  f32[5, 4]
+    %5 = matmul[a·bᵀ](%3, %1)  f32[5, 4]
+    %8 = fill[1]()  f32[]  loss
+    %9 = reshape[1, 1](%8)  f32[1, 1]
+    %10 = expand[5, 4](%9)  f32[5, 4]
+    %11, %12 = map[x2 · x1; x2 · x0](%4, %5, %10)  f32[5, 4], f32[5, 4]
+    %13 = matmul[aᵀ·b](%12, %3)  f32[4, 3]
+    %14 = matmul[aᵀ·b](%11, %2)  f32[4, 3]
+    %15 = map[x0 + x1](%13, %14)  f32[4, 3]
+    `dw` = %15
+    ");
     let report = pass::save::run(&mut graph);
-    assert_snapshot!(graph, @"");
-    assert_snapshot!(report.summary, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[5, 3]
+    %1 = Parameter `w`  f32[4, 3]
+    %2 = map[x0 - 1](%0)  f32[5, 3]
+    %3 = map[x0 · 2](%2)  f32[5, 3]
+    %4 = matmul[a·bᵀ](%2, %1)  f32[5, 4]
+    %5 = matmul[a·bᵀ](%3, %1)  f32[5, 4]
+    %8 = fill[1]()  f32[]  loss
+    %9 = reshape[1, 1](%8)  f32[1, 1]
+    %10 = expand[5, 4](%9)  f32[5, 4]
+    %11, %12 = map[x2 · x1; x2 · x0](%4, %5, %10)  f32[5, 4], f32[5, 4]
+    %16 = map[x0 - 1](%0)  f32[5, 3]
+    %17 = map[x0 · 2](%16)  f32[5, 3]
+    %13 = matmul[aᵀ·b](%12, %17)  f32[4, 3]
+    %14 = matmul[aᵀ·b](%11, %16)  f32[4, 3]
+    %15 = map[x0 + x1](%13, %14)  f32[4, 3]
+    `dw` = %15
+    ");
+    assert_snapshot!(report.summary, @"2 tensors (160 bytes) kept, 2 made again");
 }
 
 fn spikes(flatten: bool) -> Graph {
     traced(|t| {
-        let (p, g) = (t.input("p", F, [5, 8, 2, 4]), t.input("generator", DType::I64, [3]));
+        let (p, g) = (
+            t.input("p", F, [5, 8, 2, 4]),
+            t.input("generator", DType::I64, [3]),
+        );
         let w = t.parameter("w", [4, 8]);
         let spikes = p.bernoulli(&g, true);
-        let spikes = if flatten { spikes.flatten(2) } else { spikes.reshape([40, 8]) };
+        let spikes = if flatten {
+            spikes.flatten(2)
+        } else {
+            spikes.reshape([40, 8])
+        };
         t.output("y", &spikes.linear(&w));
     })
 }
@@ -124,10 +257,26 @@ fn spikes(flatten: bool) -> Graph {
 #[test]
 fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     let mut graph = spikes(true);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `p`  f32[5, 8, 2, 4]
+    %1 = Data `generator`  i64[3]
+    %2 = Parameter `w`  f32[4, 8]
+    %3 = bernoulli[stream 0](%1, %0)  f32[5, 8, 2, 4]
+    %4 = reshape[5, 8, 8](%3)  f32[5, 8, 8]
+    %5 = matmul[a·bᵀ](%4, %2)  f32[5, 8, 4]
+    `y` = %5
+    ");
     let report = pass::narrow::run(&mut graph, &Binary);
-    assert_snapshot!(graph, @"");
-    assert_snapshot!(report.summary, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `p`  f32[5, 8, 2, 4]
+    %1 = Data `generator`  i64[3]
+    %2 = Parameter `w`  f32[4, 8]
+    %6 = reshape[5, 8, 8](%0)  f32[5, 8, 8]
+    %4 = bernoulli[stream 0](%1, %6)  bits[5, 8, 8]
+    %5 = matmul[a·bᵀ](%4, %2)  f32[5, 8, 4]
+    `y` = %5
+    ");
+    assert_snapshot!(report.summary, @"1 spike tensors stored as bits, 1 reshapes moved before a draw");
 }
 
 #[test]
@@ -143,7 +292,10 @@ fn spikes_stay_floats_for_a_device_that_knows_no_bits_and_for_other_readers() {
 
     // A sum reads them too.
     let mut graph = traced(|t| {
-        let (p, g) = (t.input("p", F, [5, 8]), t.input("generator", DType::I64, [3]));
+        let (p, g) = (
+            t.input("p", F, [5, 8]),
+            t.input("generator", DType::I64, [3]),
+        );
         let spikes = p.bernoulli(&g, true);
         t.output("y", &spikes.linear(&t.parameter("w", [4, 8])));
         t.output("rate", &spikes.mean_all());
@@ -162,13 +314,26 @@ fn a_neurons_spikes_become_bits_and_other_outputs_do_not() {
         t.update(&v, &made[1]);
     });
     pass::narrow::run(&mut graph, &Binary);
-    assert_snapshot!(graph, @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[3, 8, 4]
+    %1 = State `v`  f32[8, 4]
+    %5 = Parameter `w`  f32[2, 4]
+    %2, %3, %4 = scan[if, T=3](%0, %1)  bits[3, 8, 4], f32[8, 4], f32[3, 8, 4]
+    %6 = matmul[a·bᵀ](%2, %5)  f32[3, 8, 2]
+    %7 = matmul[a·bᵀ](%4, %5)  f32[3, 8, 2]
+    %8 = map[x0 + x1](%6, %7)  f32[3, 8, 2]
+    `y` = %8
+    `v`: %1 becomes %3
+    ");
 }
 
 #[test]
 fn all_passes_run_in_order_and_say_what_they_did() {
     let mut graph = traced(|t| {
-        let (image, g) = (t.input("image", F, [8, 12]), t.input("generator", DType::I64, [3]));
+        let (image, g) = (
+            t.input("image", F, [8, 12]),
+            t.input("generator", DType::I64, [3]),
+        );
         let (w, v) = (t.parameter("w", [4, 12]), t.state("v", [8, 4]));
         let spikes = image.repeat_over_time(6).bernoulli(&g, true);
         let made = Var::scan(&neuron(), 6, &[&spikes.linear(&w)], &[&v], &[]);
@@ -176,7 +341,29 @@ fn all_passes_run_in_order_and_say_what_they_did() {
         t.update(&v, &made[1]);
     });
     let reports = pass::run_all(&mut graph, &Binary);
-    assert_snapshot!(graph, @"");
-    let text: Vec<String> = reports.iter().map(|r| format!("{}: {}", r.pass, r.summary)).collect();
-    assert_snapshot!(text.join("\n"), @"");
+    assert_snapshot!(graph, @"
+    %0 = Data `image`  f32[8, 12]
+    %1 = Data `generator`  i64[3]
+    %2 = Parameter `w`  f32[4, 12]
+    %3 = State `v`  f32[8, 4]
+    %4 = reshape[1, 8, 12](%0)  f32[1, 8, 12]
+    %6 = bernoulli[stream 0](%1, %4)  bits[6, 8, 12]
+    %7 = matmul[a·bᵀ](%6, %2)  f32[6, 8, 4]
+    %8, %9, %10 = scan[if, T=6](%7, %3)  f32[6, 8, 4], f32[8, 4], f32[6, 8, 4]
+    %11 = sum[0](%8)  f32[8, 4]
+    %13 = map[x0 / 6 · 2](%11)  f32[8, 4]
+    `rate` = %13
+    `v`: %3 becomes %9
+    ");
+    let text: Vec<String> = reports
+        .iter()
+        .map(|r| format!("{}: {}", r.pass, r.summary))
+        .collect();
+    assert_snapshot!(text.join("\n"), @"
+    constant over time: 1 operations run once instead of at every step
+    dead code: 1 of 8 nodes dropped
+    elementwise fusion: 1 elementwise operations joined with their readers
+    saved for the backward pass: 0 tensors (0 bytes) kept, 0 made again
+    spikes as bits: 1 spike tensors stored as bits, 0 reshapes moved before a draw
+    ");
 }

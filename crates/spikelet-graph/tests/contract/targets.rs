@@ -23,7 +23,11 @@ pub struct Binary;
 
 impl Target for Binary {
     fn workspace(&self, _: &Graph, node: &Node) -> usize {
-        if matches!(node.op, Op::MatMul(_)) { 1000 } else { 0 }
+        if matches!(node.op, Op::MatMul(_)) {
+            1000
+        } else {
+            0
+        }
     }
     fn reads_bits(&self, _: &Graph, node: &Node, operand: usize) -> bool {
         matches!(node.op, Op::MatMul(_)) && operand == 0

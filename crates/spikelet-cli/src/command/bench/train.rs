@@ -3,7 +3,7 @@
 use super::measure::{Measurement, Repeats};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
 use crate::command::plan::IMAGE;
-use crate::command::{Programme, examples};
+use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
@@ -40,9 +40,9 @@ impl Train {
         let settings = self.settings.build(true);
         let name = format!("{}_step", network.name().replace('-', "_"));
         if self.repeats.only.is_some() {
-            let mut programme =
-                Programme::compile(&network, &settings, IMAGE, self.device.open()?)?;
-            console.say_json(&self.repeats.measure(&name, || programme.run())?.json());
+            let mut program =
+                StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
+            console.say_json(&self.repeats.measure(&name, || program.run())?.json());
             return Ok(ExitCode::SUCCESS);
         }
         let found = Measurement::in_own_process(&name)?;

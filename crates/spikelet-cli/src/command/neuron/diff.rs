@@ -34,7 +34,7 @@ pub struct Diff {
     b: PathBuf,
 
     /// Absolute difference up to which two values count as equal
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance, allow_negative_numbers = true)]
     tolerance: f64,
 }
 

@@ -13,13 +13,13 @@ use spikelet::train::{Settings, Shape, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
-pub struct Programme {
+pub struct StepProgram {
     step: TrainStep,
     batch: Batch,
     steps: u64,
 }
 
-impl Programme {
+impl StepProgram {
     /// Compiles the step.
     ///
     /// # Errors

@@ -1,0 +1,79 @@
+//! Names of a family, with "did you mean …?".
+
+use crate::suggest::closest;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
+use spikelet::{neuron, surrogate};
+use std::ffi::OsStr;
+
+/// Takes the names of a family's members.
+#[derive(Clone)]
+pub struct Names {
+    members: Vec<(&'static str, &'static str)>,
+}
+
+/// The neurons' names.
+pub fn neuron_names() -> Names {
+    Names {
+        members: neuron::entries()
+            .iter()
+            .map(|e| (e.name, e.summary))
+            .collect(),
+    }
+}
+
+/// The surrogates' names.
+pub fn surrogate_names() -> Names {
+    Names {
+        members: surrogate::entries()
+            .iter()
+            .map(|e| (e.name, e.summary))
+            .collect(),
+    }
+}
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, Error> {
+        let given = value.to_string_lossy();
+        let names = || self.members.iter().map(|(name, _)| *name);
+        if names().any(|name| name == given) {
+            return Ok(given.into_owned());
+        }
+        let mut error = Error::new(ErrorKind::InvalidValue).with_cmd(command);
+        if let Some(arg) = arg {
+            error.insert(
+                ContextKind::InvalidArg,
+                ContextValue::String(arg.to_string()),
+            );
+        }
+        let known = names().map(String::from).collect();
+        error.insert(ContextKind::ValidValue, ContextValue::Strings(known));
+        if let Some(name) = closest(&given, names()) {
+            error.insert(
+                ContextKind::SuggestedValue,
+                ContextValue::String(name.to_string()),
+            );
+        }
+        error.insert(
+            ContextKind::InvalidValue,
+            ContextValue::String(given.into_owned()),
+        );
+        Err(error)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = self
+            .members
+            .iter()
+            .map(|(name, summary)| PossibleValue::new(*name).help(*summary));
+        Some(Box::new(values))
+    }
+}

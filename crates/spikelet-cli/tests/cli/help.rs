@@ -1,0 +1,138 @@
+//! What the program says of itself.
+
+use crate::common::{code, program, run, said, stderr, stdout};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+const COMMANDS: [&str; 14] = [
+    "",
+    "train",
+    "eval",
+    "plan",
+    "neuron",
+    "neuron list",
+    "neuron show",
+    "neuron run",
+    "neuron diff",
+    "surrogate",
+    "surrogate show",
+    "bench neuron",
+    "bench train",
+    "doctor",
+];
+
+#[test]
+fn every_command_has_a_help_with_usage_and_examples() {
+    for command in COMMANDS {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let help = said(&words);
+        assert!(
+            help.contains("Usage: spikelet") && help.contains("Examples:"),
+            "{command}: {help}"
+        );
+        assert!(
+            !help.contains('\x1b'),
+            "{command}: colour without a terminal"
+        );
+        let name = if command.is_empty() {
+            "spikelet".to_string()
+        } else {
+            command.replace(' ', "_")
+        };
+        insta::assert_snapshot!(name, help);
+    }
+}
+
+#[test]
+fn without_a_command_the_help_is_printed_as_a_usage_error() {
+    let output = run(&[]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("Usage: spikelet"));
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    assert_eq!(
+        said(&["--version"]),
+        format!("spikelet {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn json_and_quiet_exclude_each_other() {
+    let message = crate::common::complaint(&["doctor", "--json", "--quiet"], 2);
+    assert!(
+        message.contains("--json") && message.contains("--quiet"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_quiet_command_prints_nothing() {
+    for words in [
+        ["neuron", "list"],
+        ["surrogate", "list"],
+        ["neuron", "show"],
+    ] {
+        let lif = if words[1] == "show" {
+            vec!["lif"]
+        } else {
+            vec![]
+        };
+        assert_eq!(said(&[&words[..], &lif, &["--quiet"]].concat()), "");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = program(&["surrogate", "list", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    let mut reader = BufReader::with_capacity(64, child.stdout.take().expect("piped"));
+    reader.read_line(&mut line).expect("a line");
+    drop(reader);
+    let mut message = String::new();
+    child
+        .stderr
+        .take()
+        .expect("piped")
+        .read_to_string(&mut message)
+        .expect("UTF-8");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(message, "");
+}
+
+#[test]
+fn the_doctor_names_library_devices_and_folders() {
+    let text = said(&["doctor"]);
+    for part in [
+        "gemm (built in)",
+        "SPIKELET_GEMM=gemm",
+        "cpu",
+        "no GPU backend",
+        "SPIKELET_DATA",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let found = &crate::common::said_json(&["doctor"])[0];
+    assert_eq!(found["gemm"]["name"], "gemm");
+    assert_eq!(found["devices"], serde_json::json!(["cpu"]));
+    assert!(found["threads"].as_u64() >= Some(1));
+}
+
+#[test]
+fn the_doctor_fails_if_the_matrix_library_that_was_asked_for_is_unknown() {
+    let output = program(&["doctor"])
+        .env("SPIKELET_GEMM", "abacus")
+        .output()
+        .expect("the program starts");
+    assert_eq!(code(&output), 1);
+    assert!(
+        stdout(&output).contains("SPIKELET_GEMM is `abacus`"),
+        "{}",
+        stdout(&output)
+    );
+}

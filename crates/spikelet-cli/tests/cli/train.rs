@@ -1,0 +1,224 @@
+//! Training, evaluation, plans and measurements, all of them small.
+
+use crate::common::{code, complaint, program, said, said_json, stderr, stdout};
+
+const SMALL: [&str; 8] = [
+    "--train-images",
+    "256",
+    "--test-images",
+    "100",
+    "--batch-size",
+    "64",
+    "--time-steps",
+    "4",
+];
+
+#[test]
+fn a_network_is_trained_then_evaluated_from_its_checkpoint() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_string_lossy().into_owned();
+    let lines = said_json(&[&["train", "--epochs", "2", "--out", &out], &SMALL[..]].concat());
+    let events: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["event"].as_str())
+        .collect();
+    assert_eq!(events, ["start", "epoch", "epoch", "end"]);
+    assert_eq!(lines[0]["train_images"], 256);
+    assert!(folder.path().join("report.svg").exists());
+
+    let best = folder
+        .path()
+        .join("best.safetensors")
+        .to_string_lossy()
+        .into_owned();
+    let found = &said_json(&["eval", &best, "--test-images", "100"])[0];
+    assert_eq!(found["dataset"], "synthetic digits");
+    assert_eq!(found["accuracy"], lines[3]["best_accuracy"]);
+}
+
+#[test]
+fn training_says_what_it_does_in_a_few_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run").to_string_lossy().into_owned();
+    let words = [
+        "train",
+        "--epochs",
+        "1",
+        "--out",
+        &out,
+        "--neuron",
+        "plif",
+        "--hidden",
+        "16",
+        "--threads",
+        "2",
+    ];
+    let text = said(&[&words, &SMALL[..]].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    assert!(
+        lines[0].contains("mnist-fc on synthetic digits (256 + 100) · cpu, 2 threads"),
+        "{text}"
+    );
+    assert!(
+        lines[1].starts_with("plan: ") && lines[1].contains("kernels a step"),
+        "{text}"
+    );
+    assert!(lines[2].starts_with("epoch  1/1  loss "), "{text}");
+    assert!(
+        lines[3].starts_with("done in ") && lines[3].contains("best.safetensors"),
+        "{text}"
+    );
+    assert!(lines[4].starts_with("picture: "), "{text}");
+    // The same run again, with nothing left to do but say so.
+    let again = said(&[&words, &SMALL[..], &["--resume"]].concat());
+    assert!(again.contains("done in "), "{again}");
+}
+
+#[test]
+fn a_data_set_that_is_not_there_is_answered_with_the_folders_that_were_searched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().to_string_lossy().into_owned();
+    let message = complaint(&["train", "--data", "mnist", "--data-dir", &dir], 1);
+    assert!(
+        message.contains("MNIST is not complete") && message.contains(&dir),
+        "{message}"
+    );
+    let output = program(&["train", "--data", "fashion-mnist"])
+        .env("SPIKELET_DATA", &dir)
+        .output()
+        .expect("it starts");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains(&dir), "{}", stderr(&output));
+}
+
+#[test]
+fn a_batch_larger_than_the_training_set_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_string_lossy().into_owned();
+    let message = complaint(
+        &[
+            "train",
+            "--train-images",
+            "10",
+            "--test-images",
+            "10",
+            "--out",
+            &out,
+        ],
+        1,
+    );
+    assert!(
+        message.contains("the training set has 10 images"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_plan_lists_its_kernels_and_their_times() {
+    let text = said(&[
+        "plan",
+        "mnist-fc",
+        "--batch-size",
+        "8",
+        "--time-steps",
+        "2",
+        "--profile",
+        "2",
+    ]);
+    for part in [
+        "kernels",
+        "lif_grad",
+        "fc.1",
+        "∂ matmul",
+        "GFLOP/s",
+        "one step: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let plan = &said_json(&["plan", "--batch-size", "8", "--tutorial"])[0];
+    assert_eq!(plan["settings"]["time_steps"], 50);
+    assert_eq!(plan["settings"]["batch_size"], 8);
+    assert!(
+        plan["kernels"]
+            .as_array()
+            .is_some_and(|k| k.iter().any(|k| k["name"] == "lif_grad"))
+    );
+    assert!(plan["peak_bytes"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_neurons_passes_are_measured_against_a_copy() {
+    let words = [
+        "bench",
+        "neuron",
+        "--time-steps",
+        "3",
+        "--neurons",
+        "1000",
+        "--repeats",
+        "2",
+        "--threads",
+        "1",
+    ];
+    let lines = said_json(&words);
+    let names: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["name"].as_str())
+        .collect();
+    assert_eq!(names, ["lif_forward", "lif_forward_backward", "copy"]);
+    let bytes: Vec<u64> = lines
+        .iter()
+        .filter_map(|line| line["bytes"].as_u64())
+        .collect();
+    assert_eq!(bytes, [24_000, 60_000, 24_000]);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["median_ms"].as_f64() > Some(0.0))
+    );
+    assert_eq!(lines[2]["copy_ratio"], 1.0);
+
+    let text = said(
+        &[
+            &words[..],
+            &[
+                "--neuron",
+                "plif",
+                "--dtype",
+                "f64",
+                "--surrogate",
+                "poisson_pass",
+            ],
+        ]
+        .concat(),
+    );
+    assert!(
+        text.contains("plif_forward_backward") && text.contains("× copy"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_training_step_is_measured() {
+    let words = [
+        "bench",
+        "train",
+        "mnist-fc",
+        "--batch-size",
+        "4",
+        "--time-steps",
+        "2",
+        "--repeats",
+        "2",
+    ];
+    let line = &said_json(&words)[0];
+    assert_eq!(line["name"], "mnist_fc_step");
+    assert!(line["median_ms"].as_f64() > Some(0.0));
+    let text = said(&words);
+    assert!(
+        text.contains("2 time steps, batches of 4") && text.contains("ms a step"),
+        "{text}"
+    );
+    assert!(stdout(&program(&words).arg("--quiet").output().expect("it starts")).is_empty());
+}

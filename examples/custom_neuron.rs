@@ -1,0 +1,68 @@
+//! A neuron of one's own in about ten lines, and the check of its derived gradient.
+//!
+//! The leaky integrator forgets by a factor and charges by the square of its input:
+//! H[t] = a·V[t−1] + X[t]·|X[t]|
+
+use spikelet::graph::Tensor;
+use spikelet::neuron::{Inputs, run};
+use spikelet::prelude::*;
+
+#[derive(Clone, Debug, Default)]
+struct Squaring {
+    decay: f64,
+    common: Common,
+}
+
+impl Neuron for Squaring {
+    fn name(&self) -> &str {
+        "squaring"
+    }
+    fn common(&self) -> &Common {
+        &self.common
+    }
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") * self.decay + &x * x.abs()
+    }
+}
+
+fn main() -> Result<()> {
+    let neuron = Squaring {
+        decay: 0.5,
+        ..Squaring::default()
+    };
+    let step = spikelet::neuron::derive(&neuron).map_err(|e| Error::invalid("neuron", e, ""))?;
+    println!("S = {}", step.outputs[0].value);
+    println!("V = {}", step.next[0]);
+    println!("dL/dx = {}", step.step_gradients()[0]);
+    println!("spikes {:?}", neuron.run(&[[0.9, 0.5], [0.9, -0.5], [0.9, 1.2]])?);
+
+    // Central differences in f64 of the smooth forward pass must equal the derived gradient.
+    let neuron = neuron.spiking(false);
+    let cpu = spikelet::device::cpu()?;
+    let x = [0.9, 0.5, 0.8, -0.6, 0.7, 1.2];
+    let forward = |x: &[f64]| -> Result<f64> {
+        let inputs = Inputs {
+            x_seq: Some(Tensor::f64([3, 2], x)),
+            ..Inputs::default()
+        };
+        Ok(run(&neuron, &inputs, cpu.clone())?["spike_seq"].to_f64().iter().sum())
+    };
+    let inputs = Inputs {
+        x_seq: Some(Tensor::f64([3, 2], x)),
+        grad_spike_seq: Some(Tensor::f64([3, 2], [1.0; 6])),
+        ..Inputs::default()
+    };
+    let derived = run(&neuron, &inputs, cpu.clone())?["grad_x_seq"].to_f64();
+    for k in 0..x.len() {
+        let (mut up, mut down) = (x, x);
+        up[k] += 1e-6;
+        down[k] -= 1e-6;
+        let difference = (forward(&up)? - forward(&down)?) / 2e-6;
+        println!("dL/dx[{k}]: derived {:+.8}, differences {difference:+.8}", derived[k]);
+        assert!((derived[k] - difference).abs() < 1e-7);
+    }
+    Ok(())
+}

@@ -1,0 +1,370 @@
+//! The training loop.
+
+use super::checkpoint::{Checkpoint, EpochRecord, Progress};
+use super::evaluation::Evaluation;
+use super::trainer::{Outcome, Trainer};
+use super::{Shape, TrainStep, interrupt, show_examples};
+use crate::device;
+use crate::error::{Error, Result};
+use crate::log::{Console, EpochLine, JsonLines, SummaryWriter};
+use crate::model::Store;
+use crate::network::Network;
+use crate::report::{EpochPoint, Report};
+use spikelet_data::{Loader, LoaderConfig, Split};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Optimiser steps between two points of the curves.
+const STEPS_A_POINT: u64 = 50;
+
+/// Images that the picture shows.
+const EXAMPLES: usize = 6;
+
+/// The files of a run, open for what comes next.
+struct Logs {
+    folder: PathBuf,
+    curves: SummaryWriter,
+    epochs: JsonLines,
+}
+
+/// A run that is under way.
+pub(super) struct Run<'a> {
+    trainer: &'a Trainer,
+    data: &'a Split,
+    console: Console,
+    store: Store,
+    step: TrainStep,
+    evaluation: Evaluation,
+    loader: Loader,
+    progress: Progress,
+    logs: Option<Logs>,
+    /// Seconds of earlier parts of this run.
+    earlier: f64,
+    started: Instant,
+    saved: Instant,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn start(trainer: &'a Trainer, data: &'a Split) -> Result<Self> {
+        let settings = &trainer.settings;
+        let console = Console::new(trainer.output);
+        let backend = match &trainer.backend {
+            Some(backend) => backend.clone(),
+            None => device::cpu()?,
+        };
+        if data.train.len() < settings.batch_size {
+            return Err(Error::invalid(
+                "batch size",
+                format!("{} was given, the training set has {} images", settings.batch_size, data.train.len()),
+                "use a smaller batch",
+            ));
+        }
+        let shape = Shape {
+            batch: settings.batch_size,
+            image: data.train.shape,
+        };
+        let mut store = Store::new(backend);
+        let step = TrainStep::new(&*trainer.module, settings, shape, &mut store)?;
+        let (train, test) = (Arc::new(data.train.clone()), Arc::new(data.test.clone()));
+        let evaluation = Evaluation::new(&*trainer.module, settings, &test, &mut store)?;
+        let config = LoaderConfig {
+            batch_size: settings.batch_size,
+            shuffle: true,
+            drop_last: true,
+            seed: settings.seed,
+        };
+        let mut run = Self {
+            loader: Loader::new(train, config)?,
+            trainer,
+            data,
+            console,
+            store,
+            step,
+            evaluation,
+            progress: Progress::default(),
+            logs: None,
+            earlier: 0.0,
+            started: Instant::now(),
+            saved: Instant::now(),
+        };
+        run.open_folder()?;
+        Ok(run)
+    }
+
+    fn last_path(folder: &Path) -> PathBuf {
+        folder.join("last.safetensors")
+    }
+
+    /// Finds the checkpoint to go on from, and opens the logs behind it.
+    fn open_folder(&mut self) -> Result<()> {
+        let Some(folder) = self.trainer.folder.clone() else {
+            return Ok(());
+        };
+        let last = Self::last_path(&folder);
+        let (curves, epochs) = (folder.join("tensorboard"), folder.join("epochs.jsonl"));
+        let logs = if self.trainer.resume && last.exists() {
+            let checkpoint = Checkpoint::read(&last)?;
+            self.check_same_run(&checkpoint, &last)?;
+            checkpoint.restore(&mut self.store)?;
+            self.progress = checkpoint.progress;
+            self.earlier = self.progress.seconds;
+            let done = self.progress.epoch as u64;
+            Logs {
+                curves: SummaryWriter::resume(curves, self.progress.step)?,
+                epochs: JsonLines::resume(epochs, "epoch", done)?,
+                folder,
+            }
+        } else {
+            Logs {
+                // An earlier run's curves would be drawn into this one's.
+                curves: SummaryWriter::resume(curves, 0)?,
+                epochs: JsonLines::create(epochs)?,
+                folder,
+            }
+        };
+        self.logs = Some(logs);
+        Ok(())
+    }
+
+    fn check_same_run(&self, checkpoint: &Checkpoint, path: &Path) -> Result<()> {
+        let mut theirs = checkpoint.settings.clone();
+        // More epochs may be asked for when the learning rate does not depend on their number.
+        if theirs.schedule == crate::optim::Schedule::Constant {
+            theirs.epochs = self.trainer.settings.epochs;
+        }
+        let what = if theirs != self.trainer.settings {
+            "settings"
+        } else if checkpoint.network != self.trainer.network {
+            "network"
+        } else if checkpoint.dataset != self.data.train.name {
+            "data set"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Checkpoint {
+            path: path.to_path_buf(),
+            problem: format!("it belongs to a run with another {what}"),
+            help: "resume with the settings it was started with, or give another folder".to_string(),
+        })
+    }
+
+    pub(super) fn to_the_end(mut self) -> Result<Outcome> {
+        let epochs = self.trainer.settings.epochs;
+        while self.progress.epoch < epochs {
+            if !self.train_epoch()? {
+                self.save()?;
+                return self.finish(true);
+            }
+            self.end_epoch()?;
+        }
+        self.finish(false)
+    }
+
+    /// Trains to the end of the present epoch; false if the run was interrupted before.
+    fn train_epoch(&mut self) -> Result<bool> {
+        let settings = &self.trainer.settings;
+        let total = self.loader.len();
+        let (epoch, first) = (self.progress.epoch, self.progress.batch);
+        let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
+        (0..first).for_each(|_| bar.advance());
+        let batches = self.loader.epoch(epoch as u64, first);
+        let begun = Instant::now();
+        let before = self.progress.train_seconds;
+        let mut batches = batches;
+        while let Some(batch) = batches.next() {
+            let at = epoch as f64 + self.progress.batch as f64 / total as f64;
+            let step = self.progress.step + 1;
+            let found = self.step.run(&batch, step, at)?;
+            if !found.loss.is_finite() {
+                return Err(Error::invalid(
+                    "training",
+                    format!("the loss is {} in step {step} (epoch {}, batch {})", found.loss, epoch + 1, batch.index_in_epoch + 1),
+                    "lower the learning rate or clip the gradients",
+                ));
+            }
+            batches.recycle(batch);
+            let p = &mut self.progress;
+            p.step = step;
+            p.batch += 1;
+            p.loss_sum += found.loss;
+            p.correct += found.correct;
+            p.train_seconds = before + begun.elapsed().as_secs_f64();
+            let images = (p.batch * settings.batch_size) as f64;
+            bar.advance();
+            bar.show(p.loss_sum / p.batch as f64, images / p.train_seconds);
+            if step.is_multiple_of(STEPS_A_POINT)
+                && let Some(logs) = &mut self.logs
+            {
+                let share = found.correct / settings.batch_size as f64;
+                logs.curves.add_scalar("step/loss", step, found.loss as f32)?;
+                logs.curves.add_scalar("step/accuracy", step, share as f32)?;
+            }
+            if self.progress.batch < total {
+                if self.trainer.interruptible && interrupt::requested() {
+                    return Ok(false);
+                }
+                if self.saved.elapsed() >= self.trainer.checkpoint_every {
+                    self.save()?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn end_epoch(&mut self) -> Result<()> {
+        let tested = Instant::now();
+        let (test_accuracy, test_loss) = self.evaluation.run()?;
+        let settings = &self.trainer.settings;
+        let p = &mut self.progress;
+        let batches = p.batch.max(1) as f64;
+        let images = batches * settings.batch_size as f64;
+        let best_before = p.best();
+        let record = EpochRecord {
+            epoch: p.epoch + 1,
+            train_loss: p.loss_sum / batches,
+            train_accuracy: p.correct / images,
+            test_loss,
+            test_accuracy,
+            best_accuracy: best_before.max(test_accuracy),
+            images_per_second: images / p.train_seconds.max(f64::MIN_POSITIVE),
+            seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
+        };
+        let improved = p.history.is_empty() || test_accuracy > best_before;
+        *p = Progress {
+            step: p.step,
+            epoch: p.epoch + 1,
+            seconds: self.earlier + self.started.elapsed().as_secs_f64(),
+            history: std::mem::take(&mut p.history),
+            ..Progress::default()
+        };
+        p.history.push(record.clone());
+        if let Some(logs) = &mut self.logs {
+            let scalars = [
+                ("epoch/train_loss", record.train_loss),
+                ("epoch/train_accuracy", record.train_accuracy),
+                ("epoch/test_loss", record.test_loss),
+                ("epoch/test_accuracy", record.test_accuracy),
+            ];
+            for (tag, value) in scalars {
+                logs.curves.add_scalar(tag, self.progress.step, value as f32)?;
+            }
+            logs.curves.flush()?;
+            logs.epochs.append(&record)?;
+        }
+        if improved {
+            self.save_best()?;
+        }
+        self.save()?;
+        self.announce(&record);
+        Ok(())
+    }
+
+    fn announce(&self, record: &EpochRecord) {
+        self.console.say(EpochLine {
+            epoch: record.epoch,
+            epochs: self.trainer.settings.epochs,
+            loss: record.train_loss,
+            train_accuracy: record.train_accuracy,
+            test_accuracy: Some(record.test_accuracy),
+            best_accuracy: Some(record.best_accuracy),
+            images_per_second: record.images_per_second,
+            seconds: record.seconds,
+        });
+        let mut event = serde_json::json!(record);
+        event["event"] = "epoch".into();
+        self.console.say_json(&event);
+    }
+
+    fn checkpoint(&self, names: impl Iterator<Item = String>) -> Result<Checkpoint> {
+        Checkpoint::take(
+            &self.store,
+            names,
+            self.trainer.network.as_ref(),
+            &self.trainer.settings,
+            &self.progress,
+            &self.data.train.name,
+        )
+    }
+
+    /// Writes all that a resumed run needs.
+    fn save(&mut self) -> Result<()> {
+        self.saved = Instant::now();
+        self.progress.seconds = self.earlier + self.started.elapsed().as_secs_f64();
+        let Some(logs) = &mut self.logs else { return Ok(()) };
+        logs.curves.flush()?;
+        let path = Self::last_path(&logs.folder);
+        self.checkpoint(self.store.names().map(String::from))?.write(&path)
+    }
+
+    fn best_path(&self) -> Option<PathBuf> {
+        self.logs.as_ref().map(|logs| logs.folder.join("best.safetensors"))
+    }
+
+    /// Writes the weights alone.
+    fn save_best(&self) -> Result<()> {
+        match self.best_path() {
+            Some(path) => self.checkpoint(self.step.parameters().map(String::from))?.write(&path),
+            None => Ok(()),
+        }
+    }
+
+    fn peak_bytes(&self) -> usize {
+        self.step.program().plan().peak_bytes() + self.evaluation.arena_bytes()
+    }
+
+    fn finish(mut self, interrupted: bool) -> Result<Outcome> {
+        let seconds = self.earlier + self.started.elapsed().as_secs_f64();
+        let history = self.progress.history.clone();
+        let last = history.last();
+        let images: f64 = history.iter().map(|r| r.images_per_second).sum();
+        let mut outcome = Outcome {
+            test_accuracy: last.map_or(0.0, |r| r.test_accuracy),
+            best_accuracy: self.progress.best(),
+            seconds,
+            images_per_second: images / history.len().max(1) as f64,
+            peak_bytes: self.peak_bytes(),
+            interrupted,
+            checkpoint: self.best_path().filter(|p| p.exists()),
+            picture: None,
+            history,
+        };
+        if !interrupted {
+            outcome.picture = self.draw(&outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    fn draw(&mut self, outcome: &Outcome) -> Result<Option<PathBuf>> {
+        let Some(folder) = self.logs.as_ref().map(|logs| logs.folder.clone()) else {
+            return Ok(None);
+        };
+        let test = &self.data.test;
+        let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
+        let settings = &self.trainer.settings;
+        let examples = show_examples(&*self.trainer.module, settings, test, &indices, &mut self.store)?;
+        let name = self.trainer.network.as_ref().map_or("network", Network::name);
+        let point = |r: &EpochRecord| EpochPoint {
+            epoch: r.epoch,
+            train_loss: r.train_loss,
+            test_loss: Some(r.test_loss),
+            train_accuracy: r.train_accuracy,
+            test_accuracy: Some(r.test_accuracy),
+        };
+        let report = Report {
+            title: format!("{name} on {}", test.name),
+            subtitle: format!(
+                "{} · {} time steps · test accuracy {}, best {}",
+                self.store.backend().name(),
+                settings.time_steps,
+                crate::log::console::percent(outcome.test_accuracy),
+                crate::log::console::percent(outcome.best_accuracy),
+            ),
+            epochs: outcome.history.iter().map(point).collect(),
+            examples,
+        };
+        let path = folder.join("report.svg");
+        report.save(&path)?;
+        Ok(Some(path))
+    }
+}

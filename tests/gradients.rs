@@ -1,0 +1,123 @@
+//! Derived gradients against central differences in f64, with the primitive as the forward pass:
+//! every neuron × reset × surrogate that has a primitive.
+
+use spikelet::device;
+use spikelet::graph::Tensor;
+use spikelet::neuron::{self, Inputs, Neuron, run};
+use spikelet::surrogate;
+use std::collections::BTreeMap;
+
+const STEPS: usize = 4;
+const NEURONS: usize = 3;
+const H: f64 = 1e-6;
+
+fn values(count: usize, salt: u64) -> Vec<f64> {
+    let mut state = salt;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..count).map(|_| 1.9 * next() - 0.4).collect()
+}
+
+fn inputs(neuron: &dyn Neuron, salt: u64) -> Inputs {
+    let sequence = |salt| Some(Tensor::f64([STEPS, NEURONS], values(STEPS * NEURONS, salt)));
+    let mut states = BTreeMap::new();
+    for state in neuron.states() {
+        states.insert(state.name.to_string(), Tensor::f64([NEURONS], values(NEURONS, salt + 3)));
+    }
+    let mut params = BTreeMap::new();
+    for param in neuron.params() {
+        params.insert(param.name.to_string(), Tensor::f64([], vec![param.init + 0.3]));
+    }
+    Inputs {
+        x_seq: sequence(salt),
+        states,
+        params,
+        grad_spike_seq: sequence(salt + 1),
+        grad_v_seq: sequence(salt + 2),
+    }
+}
+
+/// L = Σ spike_seq·grad_spike_seq + Σ v_seq·grad_v_seq
+fn loss(neuron: &dyn Neuron, inputs: &Inputs) -> f64 {
+    let made = run(neuron, inputs, device::cpu().expect("the CPU")).expect("runs");
+    let weighted = |value: &str, weight: &Option<Tensor>| -> f64 {
+        let weight = weight.as_ref().expect("given").to_f64();
+        made[value].to_f64().iter().zip(weight).map(|(a, b)| a * b).sum()
+    };
+    weighted("spike_seq", &inputs.grad_spike_seq) + weighted("v_seq", &inputs.grad_v_seq)
+}
+
+/// The difference quotient, or `None` where the slopes on both sides differ: at a kink.
+fn difference(neuron: &dyn Neuron, at: &dyn Fn(f64) -> Inputs) -> Option<f64> {
+    let [up, here, down] = [H, 0.0, -H].map(|step| loss(neuron, &at(step)));
+    let (right, left) = ((up - here) / H, (here - down) / H);
+    let smooth = (right - left).abs() < 1e-3 * (1.0 + right.abs());
+    smooth.then_some((up - down) / (2.0 * H))
+}
+
+fn moved(tensor: &Tensor, k: usize, step: f64) -> Tensor {
+    let mut values = tensor.to_f64();
+    values[k] += step;
+    Tensor::f64(tensor.shape.clone(), values)
+}
+
+fn check(neuron: &dyn Neuron, what: &str, failures: &mut Vec<String>) -> usize {
+    let given = inputs(neuron, 11);
+    let made = run(neuron, &given, device::cpu().expect("the CPU")).expect("runs");
+    let mut checked = 0;
+    let mut compare = |name: &str, tensor: &Tensor, place: &dyn Fn(&mut Inputs, Tensor)| {
+        for k in 0..tensor.len() {
+            let at = |step: f64| {
+                let mut inputs = given.clone();
+                place(&mut inputs, moved(tensor, k, step));
+                inputs
+            };
+            let Some(expected) = difference(neuron, &at) else { continue };
+            let derived = made[name].to_f64()[k];
+            checked += 1;
+            if (derived - expected).abs() > 1e-5 * (1.0 + expected.abs()) {
+                failures.push(format!("{what}: {name}[{k}] is {derived}, differences say {expected}"));
+            }
+        }
+    };
+    let x = given.x_seq.clone().expect("given");
+    compare("grad_x_seq", &x, &|inputs, x| inputs.x_seq = Some(x));
+    for (name, tensor) in &given.states {
+        compare(&format!("grad_{name}_init"), tensor, &|inputs, v| {
+            inputs.states.insert(name.clone(), v);
+        });
+    }
+    for (name, tensor) in &given.params {
+        compare(&format!("grad_{name}"), tensor, &|inputs, w| {
+            inputs.params.insert(name.clone(), w);
+        });
+    }
+    checked
+}
+
+#[test]
+fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() {
+    let mut failures = vec![];
+    let mut checked = 0;
+    for entry in neuron::entries() {
+        for surrogate in surrogate::entries() {
+            for v_reset in [serde_json::json!(-0.2), serde_json::json!(null)] {
+                let spec = serde_json::json!({
+                    "neuron": entry.name,
+                    "params": {"v_reset": v_reset, "spiking": false, "v_threshold": 0.8},
+                    "surrogate": surrogate.name, "reset_grad": "surrogate",
+                });
+                let neuron = neuron::from_spec(&spec).expect("known");
+                let smooth = neuron.common().surrogate.primitive(&spikelet::expr::Expr::symbol("x"));
+                if smooth.is_some() {
+                    let what = format!("{} × {} × v_reset {v_reset}", entry.name, surrogate.name);
+                    checked += check(&*neuron, &what, &mut failures);
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {checked} failed:\n{}", failures.len(), failures[..failures.len().min(30)].join("\n"));
+    assert!(checked > 1000, "{checked} gradients were checked");
+}
