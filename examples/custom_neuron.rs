@@ -37,7 +37,10 @@ fn main() -> Result<()> {
     println!("S = {}", step.outputs[0].value);
     println!("V = {}", step.next[0]);
     println!("dL/dx = {}", step.step_gradients()[0]);
-    println!("spikes {:?}", neuron.run(&[[0.9, 0.5], [0.9, -0.5], [0.9, 1.2]])?);
+    println!(
+        "spikes {:?}",
+        neuron.run(&[[0.9, 0.5], [0.9, -0.5], [0.9, 1.2]])?
+    );
 
     // Central differences in f64 of the smooth forward pass must equal the derived gradient.
     let neuron = neuron.spiking(false);
@@ -48,7 +51,10 @@ fn main() -> Result<()> {
             x_seq: Some(Tensor::f64([3, 2], x)),
             ..Inputs::default()
         };
-        Ok(run(&neuron, &inputs, cpu.clone())?["spike_seq"].to_f64().iter().sum())
+        Ok(run(&neuron, &inputs, cpu.clone())?["spike_seq"]
+            .to_f64()
+            .iter()
+            .sum())
     };
     let inputs = Inputs {
         x_seq: Some(Tensor::f64([3, 2], x)),
@@ -61,7 +67,10 @@ fn main() -> Result<()> {
         up[k] += 1e-6;
         down[k] -= 1e-6;
         let difference = (forward(&up)? - forward(&down)?) / 2e-6;
-        println!("dL/dx[{k}]: derived {:+.8}, differences {difference:+.8}", derived[k]);
+        println!(
+            "dL/dx[{k}]: derived {:+.8}, differences {difference:+.8}",
+            derived[k]
+        );
         assert!((derived[k] - difference).abs() < 1e-7);
     }
     Ok(())

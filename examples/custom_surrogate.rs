@@ -33,7 +33,10 @@ fn main() -> Result<()> {
     };
     for x in [-1.5, -0.7, -0.1, 0.3, 0.9, 2.0] {
         let difference = (at(x + 1e-6).1 - at(x - 1e-6).1) / 2e-6;
-        println!("x = {x:+.1}: g′ {:.6}, differences {difference:.6}", at(x).0);
+        println!(
+            "x = {x:+.1}: g′ {:.6}, differences {difference:.6}",
+            at(x).0
+        );
         assert!((at(x).0 - difference).abs() < 1e-6);
     }
 
@@ -49,6 +52,9 @@ fn main() -> Result<()> {
         ..Settings::default()
     };
     let outcome = Trainer::new(net, settings).fit(&digits)?;
-    println!("one layer, two epochs: test accuracy {:.1} %", 100.0 * outcome.test_accuracy);
+    println!(
+        "one layer, two epochs: test accuracy {:.1} %",
+        100.0 * outcome.test_accuracy
+    );
     Ok(())
 }

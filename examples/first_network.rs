@@ -3,12 +3,13 @@
 use spikelet::prelude::*;
 
 fn main() -> Result<()> {
+    let lif = || Lif::new(4.0).v_reset(None).surrogate(Atan::default());
     let net = Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 196))
-        .add(Lif::new(2.0).surrogate(Atan::default()))
+        .add(lif())
         .add(Linear::new(196, 10))
-        .add(Lif::new(2.0).surrogate(Atan::default()));
+        .add(lif());
     let digits = spikelet::data::synthetic::digits(0);
     let settings = Settings {
         epochs: 3,

@@ -23,5 +23,5 @@ pub mod tensors;
 pub mod train;
 
 pub use error::{Error, Result};
-pub use registry::Entry;
+pub use registry::{Build, Entry};
 pub use {spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};

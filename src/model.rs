@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::module::Traced;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, Data, DType, Executor, Graph, InputKind, Plan, Tensor, TensorType,
+    Backend, Buffer, DType, Data, Executor, Graph, InputKind, Plan, Tensor, TensorType,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,7 +92,8 @@ impl Store {
             }
             Some(_) => {}
             None => {
-                self.buffers.insert(name.to_string(), self.backend.allocate(&ty)?);
+                self.buffers
+                    .insert(name.to_string(), self.backend.allocate(&ty)?);
             }
         }
         Ok(self.backend.upload(&self.buffers[name], host(tensor))?)
@@ -256,6 +257,9 @@ impl Compiled {
     /// As [`Compiled::get`].
     pub fn number(&self, name: &str) -> Result<f64> {
         let values = self.get(name)?.to_f64();
-        values.first().copied().ok_or_else(|| unknown(name, std::iter::empty()))
+        values
+            .first()
+            .copied()
+            .ok_or_else(|| unknown(name, std::iter::empty()))
     }
 }

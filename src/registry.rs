@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// Builds a member of a family from its constants.
+pub type Build<T> = fn(&Map<String, Value>) -> Result<std::sync::Arc<T>, String>;
+
 /// A member of a family: its name, its constants with defaults, and how it is built from them.
 pub struct Entry<T: ?Sized> {
     /// The name, as in files and on the command line.
@@ -11,7 +14,7 @@ pub struct Entry<T: ?Sized> {
     /// The constants and their defaults.
     pub defaults: fn() -> Map<String, Value>,
     /// Builds it; constants that are not given take their defaults.
-    pub build: fn(&Map<String, Value>) -> Result<std::sync::Arc<T>, String>,
+    pub build: Build<T>,
 }
 
 /// The fields of a value as JSON.
@@ -30,8 +33,14 @@ where
     let known = fields(&S::default());
     if let Some(unknown) = given.keys().find(|k| !known.contains_key(*k)) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
-        let all = if names.is_empty() { "none".to_string() } else { names.join(", ") };
-        return Err(format!("`{name}` has no constant `{unknown}`; it has: {all}"));
+        let all = if names.is_empty() {
+            "none".to_string()
+        } else {
+            names.join(", ")
+        };
+        return Err(format!(
+            "`{name}` has no constant `{unknown}`; it has: {all}"
+        ));
     }
     let mut all = known;
     all.extend(given.clone());

@@ -20,7 +20,8 @@ fn damaged(path: &Path, problem: String) -> Error {
     Error::Checkpoint {
         path: path.to_path_buf(),
         problem,
-        help: "give a safetensors file with F32, F64 or I64 tensors, written to its end".to_string(),
+        help: "give a safetensors file with F32, F64 or I64 tensors, written to its end"
+            .to_string(),
     }
 }
 
@@ -28,7 +29,9 @@ macro_rules! decode {
     ($type:ty, $bytes:expr) => {
         $bytes
             .chunks_exact(size_of::<$type>())
-            .map(|b| <$type>::from_le_bytes(b.try_into().expect("chunks have the size of the type")))
+            .map(|b| {
+                <$type>::from_le_bytes(b.try_into().expect("chunks have the size of the type"))
+            })
             .collect()
     };
 }
@@ -46,10 +49,10 @@ impl TensorFile {
     /// When it cannot be read, or is not a safetensors file.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = files::read(path)?;
-        let (_, header) =
-            SafeTensors::read_metadata(&bytes).map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
-        let parsed =
-            SafeTensors::deserialize(&bytes).map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
+        let (_, header) = SafeTensors::read_metadata(&bytes)
+            .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
+        let parsed = SafeTensors::deserialize(&bytes)
+            .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
         let mut tensors = BTreeMap::new();
         for (name, view) in parsed.tensors() {
             let shape = view.shape().to_vec();
@@ -57,11 +60,21 @@ impl TensorFile {
                 Dtype::F32 => Data::F32(decode!(f32, view.data())),
                 Dtype::F64 => Data::F64(decode!(f64, view.data())),
                 Dtype::I64 => Data::I64(decode!(i64, view.data())),
-                other => return Err(damaged(path, format!("tensor `{name}` has elements of type {other:?}"))),
+                other => {
+                    return Err(damaged(
+                        path,
+                        format!("tensor `{name}` has elements of type {other:?}"),
+                    ));
+                }
             };
             tensors.insert(name, Tensor { shape, data });
         }
-        let metadata = header.metadata().clone().unwrap_or_default().into_iter().collect();
+        let metadata = header
+            .metadata()
+            .clone()
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
         Ok(Self { tensors, metadata })
     }
 
@@ -87,7 +100,8 @@ impl TensorFile {
         }
         let metadata: HashMap<String, String> = self.metadata.clone().into_iter().collect();
         let metadata = (!metadata.is_empty()).then_some(metadata);
-        let bytes = safetensors::serialize(views, metadata).map_err(|e| damaged(path, e.to_string()))?;
+        let bytes =
+            safetensors::serialize(views, metadata).map_err(|e| damaged(path, e.to_string()))?;
         Ok(files::write_atomically(path, &bytes)?)
     }
 

@@ -10,17 +10,30 @@ fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let entries = std::fs::read_dir(folder).expect("the reference cases are there");
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("readable").path()).collect();
-    paths.retain(|p| !p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("net_")));
+    paths.retain(|p| {
+        !p.file_name()
+            .is_some_and(|n| n.to_string_lossy().starts_with("net_"))
+    });
     paths.sort();
     paths
 }
 
-fn first_apart(given: &Tensor, expected: &Tensor, near: impl Fn(f64, f64) -> bool) -> Option<String> {
+fn first_apart(
+    given: &Tensor,
+    expected: &Tensor,
+    near: impl Fn(f64, f64) -> bool,
+) -> Option<String> {
     let (a, b) = (given.to_f64(), expected.to_f64());
     assert_eq!(given.shape, expected.shape);
     let k = (0..a.len()).find(|&k| !near(a[k], b[k]))?;
     let n: usize = given.shape.iter().skip(1).product();
-    Some(format!("step {}, neuron {}: {} instead of {}", k / n.max(1), k % n.max(1), a[k], b[k]))
+    Some(format!(
+        "step {}, neuron {}: {} instead of {}",
+        k / n.max(1),
+        k % n.max(1),
+        a[k],
+        b[k]
+    ))
 }
 
 #[test]
@@ -29,7 +42,11 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
     let paths = cases();
     assert!(paths.len() > 50);
     for path in paths {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_string();
         let case = TensorFile::read(&path).expect("readable case");
         let made = match run_case(&case, &path, device::cpu().expect("the CPU")) {
             Ok(made) => made,
@@ -39,12 +56,19 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
             }
         };
         for (tensor, value) in &made.tensors {
-            let Some(expected) = case.tensors.get(tensor) else { continue };
+            let Some(expected) = case.tensors.get(tensor) else {
+                continue;
+            };
             let apart = match tensor.as_str() {
                 "spike_seq" => first_apart(value, expected, |a, b| a == b),
-                "v_seq" => first_apart(value, expected, |a, b| (a - b).abs() <= 1e-6 * b.abs().max(1.0)),
+                "v_seq" => first_apart(value, expected, |a, b| {
+                    (a - b).abs() <= 1e-6 * b.abs().max(1.0)
+                }),
                 _ => {
-                    let largest = expected.to_f64().iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+                    let largest = expected
+                        .to_f64()
+                        .iter()
+                        .fold(0.0_f64, |m, x| m.max(x.abs()));
                     first_apart(value, expected, |a, b| (a - b).abs() <= 1e-5 * largest)
                 }
             };
@@ -53,10 +77,18 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
                 failures.push(format!("{name}, {tensor}, {apart}\n    {spec}"));
             }
         }
-        let expected = case.tensors.keys().filter(|k| k.starts_with("grad_") && !k.ends_with("_seq"));
+        let expected = case
+            .tensors
+            .keys()
+            .filter(|k| k.starts_with("grad_") && !k.ends_with("_seq"));
         for missing in expected.filter(|k| !made.tensors.contains_key(*k)) {
             failures.push(format!("{name}: no {missing}"));
         }
     }
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }

@@ -14,7 +14,9 @@ const H: f64 = 1e-6;
 fn values(count: usize, salt: u64) -> Vec<f64> {
     let mut state = salt;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
     (0..count).map(|_| 1.9 * next() - 0.4).collect()
@@ -24,11 +26,17 @@ fn inputs(neuron: &dyn Neuron, salt: u64) -> Inputs {
     let sequence = |salt| Some(Tensor::f64([STEPS, NEURONS], values(STEPS * NEURONS, salt)));
     let mut states = BTreeMap::new();
     for state in neuron.states() {
-        states.insert(state.name.to_string(), Tensor::f64([NEURONS], values(NEURONS, salt + 3)));
+        states.insert(
+            state.name.to_string(),
+            Tensor::f64([NEURONS], values(NEURONS, salt + 3)),
+        );
     }
     let mut params = BTreeMap::new();
     for param in neuron.params() {
-        params.insert(param.name.to_string(), Tensor::f64([], vec![param.init + 0.3]));
+        params.insert(
+            param.name.to_string(),
+            Tensor::f64([], vec![param.init + 0.3]),
+        );
     }
     Inputs {
         x_seq: sequence(salt),
@@ -44,7 +52,12 @@ fn loss(neuron: &dyn Neuron, inputs: &Inputs) -> f64 {
     let made = run(neuron, inputs, device::cpu().expect("the CPU")).expect("runs");
     let weighted = |value: &str, weight: &Option<Tensor>| -> f64 {
         let weight = weight.as_ref().expect("given").to_f64();
-        made[value].to_f64().iter().zip(weight).map(|(a, b)| a * b).sum()
+        made[value]
+            .to_f64()
+            .iter()
+            .zip(weight)
+            .map(|(a, b)| a * b)
+            .sum()
     };
     weighted("spike_seq", &inputs.grad_spike_seq) + weighted("v_seq", &inputs.grad_v_seq)
 }
@@ -74,11 +87,15 @@ fn check(neuron: &dyn Neuron, what: &str, failures: &mut Vec<String>) -> usize {
                 place(&mut inputs, moved(tensor, k, step));
                 inputs
             };
-            let Some(expected) = difference(neuron, &at) else { continue };
+            let Some(expected) = difference(neuron, &at) else {
+                continue;
+            };
             let derived = made[name].to_f64()[k];
             checked += 1;
             if (derived - expected).abs() > 1e-5 * (1.0 + expected.abs()) {
-                failures.push(format!("{what}: {name}[{k}] is {derived}, differences say {expected}"));
+                failures.push(format!(
+                    "{what}: {name}[{k}] is {derived}, differences say {expected}"
+                ));
             }
         }
     };
@@ -110,7 +127,10 @@ fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() {
                     "surrogate": surrogate.name, "reset_grad": "surrogate",
                 });
                 let neuron = neuron::from_spec(&spec).expect("known");
-                let smooth = neuron.common().surrogate.primitive(&spikelet::expr::Expr::symbol("x"));
+                let smooth = neuron
+                    .common()
+                    .surrogate
+                    .primitive(&spikelet::expr::Expr::symbol("x"));
                 if smooth.is_some() {
                     let what = format!("{} × {} × v_reset {v_reset}", entry.name, surrogate.name);
                     checked += check(&*neuron, &what, &mut failures);
@@ -118,6 +138,11 @@ fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() {
             }
         }
     }
-    assert!(failures.is_empty(), "{} of {checked} failed:\n{}", failures.len(), failures[..failures.len().min(30)].join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {checked} failed:\n{}",
+        failures.len(),
+        failures[..failures.len().min(30)].join("\n")
+    );
     assert!(checked > 1000, "{checked} gradients were checked");
 }

@@ -6,10 +6,10 @@ mod formulas;
 use formulas::{Case, Formula, cases};
 use serde_json::json;
 use spikelet::surrogate::{entries, from_spec};
-use spikelet_expr::math::Real;
+use spikelet_expr::Evaluate;
 use spikelet_expr::{Expr, Program};
 
-fn evaluate<R: Real>(expr: &Expr, xs: &[f64]) -> Vec<f64> {
+fn evaluate<R: Evaluate>(expr: &Expr, xs: &[f64]) -> Vec<f64> {
     let program = Program::compile(std::slice::from_ref(expr), &[], &["x"])
         .expect("an expression in x alone");
     let mut work = program.workspace::<R>(xs.len());
@@ -31,7 +31,7 @@ fn samples(case: &Case) -> Vec<f64> {
     xs
 }
 
-fn compare<R: Real>(case: &Case, what: &str, expr: &Expr, formula: &Formula, tolerance: f64) {
+fn compare<R: Evaluate>(case: &Case, what: &str, expr: &Expr, formula: &Formula, tolerance: f64) {
     let xs = samples(case);
     for (x, got) in xs.iter().zip(evaluate::<R>(expr, &xs)) {
         let x = R::from_f64(*x).to_f64();
@@ -103,7 +103,7 @@ fn the_derivative_is_that_of_the_primitive() {
     }
 }
 
-fn assert_finite<R: Real>(case: &Case, largest: f64) {
+fn assert_finite<R: Evaluate>(case: &Case, largest: f64) {
     let mut xs = samples(case);
     xs.extend([1e-45, -1e-45, 1e-38, -1e-38, 1e30, -1e30]);
     let moderate = xs.len();

@@ -14,6 +14,7 @@ pub struct Poisson;
 
 impl Encoder for Poisson {
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
-        x.repeat_over_time(time_steps).bernoulli(&cx.generator(), true)
+        x.repeat_over_time(time_steps)
+            .bernoulli(&cx.generator(), true)
     }
 }

@@ -70,7 +70,11 @@ pub(crate) fn forward(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiki
     for (state, last) in states.iter().zip(&made[1..]) {
         cx.set_state(state, last);
     }
-    let v = neuron.states().iter().position(|s| s.name == "v").unwrap_or(0);
+    let v = neuron
+        .states()
+        .iter()
+        .position(|s| s.name == "v")
+        .unwrap_or(0);
     let spiking = Spiking {
         spike_seq: made[0].clone(),
         v_seq: made[1 + states.len() + v].clone(),

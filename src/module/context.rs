@@ -98,7 +98,10 @@ impl Context {
             return known;
         }
         let var = self.tracer.parameter(&path, shape.clone());
-        self.traced.borrow_mut().parameters.push((path, shape, init));
+        self.traced
+            .borrow_mut()
+            .parameters
+            .push((path, shape, init));
         var
     }
 
@@ -131,7 +134,10 @@ impl Context {
     /// Shows a value of the present module under `name`, for pictures and tests.
     pub fn record(&self, name: &str, value: &Var) {
         let path = self.tracer.path_of(name);
-        self.traced.borrow_mut().recorded.push((path, value.clone()));
+        self.traced
+            .borrow_mut()
+            .recorded
+            .push((path, value.clone()));
     }
 
     /// Traces a whole network on a sequence.
@@ -154,7 +160,10 @@ impl Context {
         }
         Err(Error::invalid(
             format!("{what} `{}`", self.tracer.path()),
-            format!("expects a sequence with at least {rank} axes [T, N, …], the input is {}", x.ty()),
+            format!(
+                "expects a sequence with at least {rank} axes [T, N, …], the input is {}",
+                x.ty()
+            ),
             "add the time axis, for example with `repeat_over_time`",
         ))
     }

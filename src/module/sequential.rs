@@ -52,8 +52,8 @@ impl Sequential {
 
 impl Module for Sequential {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        self.modules
-            .iter()
-            .try_fold(x, |x, (name, module)| cx.child(name, |cx| module.forward(cx, x)))
+        self.modules.iter().try_fold(x, |x, (name, module)| {
+            cx.child(name, |cx| module.forward(cx, x))
+        })
     }
 }

@@ -59,11 +59,16 @@ impl Module for Shared {
 }
 
 impl MnistFc {
-    /// The settings of the tutorial: τ = 100, sigmoid with α = 1.
+    /// The tutorial's network: τ = 100, sigmoid with α = 1.
     pub fn tutorial() -> Self {
+        Self::tutorial_with(100.0)
+    }
+
+    /// The tutorial's network with another time constant.
+    pub fn tutorial_with(tau: f64) -> Self {
         Self {
             neuron: json!({
-                "neuron": "lif", "params": {"tau": 100.0},
+                "neuron": "lif", "params": {"tau": tau},
                 "surrogate": {"name": "sigmoid", "alpha": 1.0},
             }),
             ..Self::default()

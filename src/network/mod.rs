@@ -32,7 +32,11 @@ impl Network {
     pub fn find(name: &str) -> Result<Self> {
         match name {
             "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),
-            _ => Err(Error::invalid("network", format!("`{name}` is not known"), "use mnist-fc")),
+            _ => Err(Error::invalid(
+                "network",
+                format!("`{name}` is not known"),
+                "use mnist-fc",
+            )),
         }
     }
 

@@ -23,8 +23,12 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         problem,
         help: "give a neuron case: metadata `spec` and the tensor `x_seq` [T, N]".to_string(),
     };
-    let spec = case.metadata.get("spec").ok_or_else(|| bad("no `spec` in the metadata".to_string()))?;
-    let spec: Value = serde_json::from_str(spec).map_err(|e| bad(format!("`spec` is not JSON: {e}")))?;
+    let spec = case
+        .metadata
+        .get("spec")
+        .ok_or_else(|| bad("no `spec` in the metadata".to_string()))?;
+    let spec: Value =
+        serde_json::from_str(spec).map_err(|e| bad(format!("`spec` is not JSON: {e}")))?;
     let neuron: Arc<dyn Neuron> = from_spec(&spec).map_err(bad)?;
     let tensor = |name: &str| case.tensors.get(name).cloned();
     let mut inputs = Inputs {
@@ -33,12 +37,18 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         grad_v_seq: tensor("grad_v_seq"),
         ..Inputs::default()
     };
-    inputs.states.extend(tensor("v_init").map(|v| ("v".to_string(), v)));
+    inputs
+        .states
+        .extend(tensor("v_init").map(|v| ("v".to_string(), v)));
     for param in neuron.params() {
-        inputs.params.extend(tensor(param.name).map(|v| (param.name.to_string(), v)));
+        inputs
+            .params
+            .extend(tensor(param.name).map(|v| (param.name.to_string(), v)));
     }
     let made = run(&*neuron, &inputs, backend)?;
-    let kept = made.into_iter().filter(|(name, _)| name == "grad_v_init" || !name.ends_with("_init"));
+    let kept = made
+        .into_iter()
+        .filter(|(name, _)| name == "grad_v_init" || !name.ends_with("_init"));
     Ok(TensorFile {
         tensors: kept.collect(),
         metadata: case.metadata.clone(),
@@ -63,8 +73,13 @@ pub struct Difference {
 /// Compares the tensors that two files have in common, element by element: NaN equals NaN.
 /// Tensors whose shapes differ part at once.
 pub fn differences(a: &TensorFile, b: &TensorFile) -> Vec<Difference> {
-    let common = a.tensors.iter().filter_map(|(name, x)| Some((name, x, b.tensors.get(name)?)));
-    common.filter_map(|(name, x, y)| difference(name, x, y)).collect()
+    let common = a
+        .tensors
+        .iter()
+        .filter_map(|(name, x)| Some((name, x, b.tensors.get(name)?)));
+    common
+        .filter_map(|(name, x, y)| difference(name, x, y))
+        .collect()
 }
 
 fn difference(name: &str, x: &Tensor, y: &Tensor) -> Option<Difference> {
@@ -79,7 +94,9 @@ fn difference(name: &str, x: &Tensor, y: &Tensor) -> Option<Difference> {
         });
     }
     let differs = |(a, b): (&f64, &f64)| a != b && !(a.is_nan() && b.is_nan());
-    let apart: Vec<usize> = (0..xs.len()).filter(|&i| differs((&xs[i], &ys[i]))).collect();
+    let apart: Vec<usize> = (0..xs.len())
+        .filter(|&i| differs((&xs[i], &ys[i])))
+        .collect();
     let &at = apart.first()?;
     let mut rest = at;
     let mut first = vec![0; x.shape.len()];

@@ -111,7 +111,11 @@ pub trait NeuronExt: Neuron + Sized {
 
     /// No gradient through the reset, if `yes`.
     fn detach_reset(self, yes: bool) -> Self {
-        self.reset_grad(if yes { ResetGrad::Detach } else { ResetGrad::Surrogate })
+        self.reset_grad(if yes {
+            ResetGrad::Detach
+        } else {
+            ResetGrad::Surrogate
+        })
     }
 
     /// False: the surrogate's primitive is the output.

@@ -132,7 +132,12 @@ pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
     entries()
         .into_iter()
         .find(|e| e.name == name)
-        .ok_or_else(|| format!("no neuron is called `{name}`; there are: {}", names.join(", ")))
+        .ok_or_else(|| {
+            format!(
+                "no neuron is called `{name}`; there are: {}",
+                names.join(", ")
+            )
+        })
 }
 
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
@@ -151,7 +156,9 @@ pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
 /// # Ok::<(), String>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, String> {
-    let name = spec["neuron"].as_str().ok_or("a neuron's specification needs `neuron`, its name")?;
+    let name = spec["neuron"]
+        .as_str()
+        .ok_or("a neuron's specification needs `neuron`, its name")?;
     let mut constants: Map<String, Value> = spec["params"].as_object().cloned().unwrap_or_default();
     for key in ["surrogate", "reset_grad"] {
         if let Some(value) = spec.get(key) {

@@ -38,7 +38,11 @@ pub fn run(
     backend: Arc<dyn Backend>,
 ) -> Result<BTreeMap<String, Tensor>> {
     let Some(x) = &inputs.x_seq else {
-        return Err(Error::invalid("neuron run", "there is no `x_seq`", "give the input sequence [T, N]"));
+        return Err(Error::invalid(
+            "neuron run",
+            "there is no `x_seq`",
+            "give the input sequence [T, N]",
+        ));
     };
     let float = x.ty().dtype;
     let cx = Context::new(Mode::STREAM, float);
@@ -67,8 +71,13 @@ pub fn run(
         let state_names = traced.states.iter().map(|(name, ..)| name);
         let param_names = traced.parameters.iter().map(|(name, ..)| name);
         let found: Vec<(String, Var)> = std::iter::once(("grad_x_seq".to_string(), x_var))
-            .chain(state_names.filter_map(|n| Some((format!("grad_{n}_init"), cx.tracer().find_input(n)?))))
-            .chain(param_names.filter_map(|n| Some((format!("grad_{n}"), cx.tracer().find_input(n)?))))
+            .chain(
+                state_names
+                    .filter_map(|n| Some((format!("grad_{n}_init"), cx.tracer().find_input(n)?))),
+            )
+            .chain(
+                param_names.filter_map(|n| Some((format!("grad_{n}"), cx.tracer().find_input(n)?))),
+            )
             .collect();
         let vars: Vec<&Var> = found.iter().map(|(_, v)| v).collect();
         for ((name, _), grad) in found.iter().zip(cx.tracer().gradients(&loss, &vars)) {
@@ -94,12 +103,19 @@ pub fn run(
         }
     }
     compiled.run()?;
-    names.into_iter().map(|name| Ok((name.clone(), compiled.get(&name)?))).collect()
+    names
+        .into_iter()
+        .map(|name| Ok((name.clone(), compiled.get(&name)?)))
+        .collect()
 }
 
 fn set_all(store: &mut Store, traced: &Traced, inputs: &Inputs) -> Result<()> {
     for (name, tensor) in inputs.states.iter().chain(&inputs.params) {
-        let known = traced.states.iter().map(|s| &s.0).chain(traced.parameters.iter().map(|p| &p.0));
+        let known = traced
+            .states
+            .iter()
+            .map(|s| &s.0)
+            .chain(traced.parameters.iter().map(|p| &p.0));
         if !known.clone().any(|n| n == name) {
             let known: Vec<&str> = known.map(String::as_str).collect();
             return Err(Error::invalid(

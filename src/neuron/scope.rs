@@ -39,7 +39,10 @@ impl<'a> Scope<'a> {
 
     fn declared(&self, name: &str, names: &[&'static str], kind: &str) -> Expr {
         if !names.contains(&name) {
-            self.fail(format!("{kind} `{name}` is not declared; declared: {}", names.join(", ")));
+            self.fail(format!(
+                "{kind} `{name}` is not declared; declared: {}",
+                names.join(", ")
+            ));
         }
         Expr::symbol(name)
     }

@@ -18,7 +18,10 @@ impl Clip {
     /// The clipped gradients.
     pub fn apply(&self, grads: &[Var]) -> Vec<Var> {
         match *self {
-            Self::Value(most) => grads.iter().map(|g| g.map1(|g| g.clamp(-most, most))).collect(),
+            Self::Value(most) => grads
+                .iter()
+                .map(|g| g.map1(|g| g.clamp(-most, most)))
+                .collect(),
             Self::Norm(most) => {
                 let squares = grads.iter().map(|g| g.square().sum_all());
                 let Some(total) = squares.reduce(|a, b| a + b) else {

@@ -43,7 +43,10 @@ impl Schedule {
     pub fn factor(&self, epoch: f64, epochs: f64) -> f64 {
         match self {
             Self::Constant => 1.0,
-            Self::Step { epochs: size, gamma } => gamma.powf((epoch / size.max(f64::MIN_POSITIVE)).floor()),
+            Self::Step {
+                epochs: size,
+                gamma,
+            } => gamma.powf((epoch / size.max(f64::MIN_POSITIVE)).floor()),
             Self::Cosine { least } => {
                 let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
                 least + (1.0 - least) * 0.5 * (1.0 + (PI * part).cos())

@@ -22,7 +22,11 @@ pub struct Sgd {
 
 impl Optimizer for Sgd {
     fn slots(&self) -> Vec<&'static str> {
-        if self.momentum == 0.0 { vec![] } else { vec!["momentum"] }
+        if self.momentum == 0.0 {
+            vec![]
+        } else {
+            vec!["momentum"]
+        }
     }
 
     fn numbers(&self, _: u64, learning_rate: f64) -> Vec<f64> {
@@ -36,7 +40,11 @@ impl Optimizer for Sgd {
             return vec![w - lr * g];
         };
         let m = self.momentum * m + &g;
-        let step = if self.nesterov { g + self.momentum * &m } else { m.clone() };
+        let step = if self.nesterov {
+            g + self.momentum * &m
+        } else {
+            m.clone()
+        };
         vec![w - lr * step, m]
     }
 }

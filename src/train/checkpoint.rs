@@ -118,7 +118,8 @@ impl Checkpoint {
             ("progress", to_json(&self.progress)),
             ("dataset", self.dataset.clone()),
         ];
-        file.metadata.extend(entries.map(|(k, v)| (k.to_string(), v)));
+        file.metadata
+            .extend(entries.map(|(k, v)| (k.to_string(), v)));
         file.write(path)
     }
 
@@ -131,7 +132,8 @@ impl Checkpoint {
         let bad = |problem: String| Error::Checkpoint {
             path: path.to_path_buf(),
             problem,
-            help: "give a checkpoint that `spikelet train` wrote, such as best.safetensors".to_string(),
+            help: "give a checkpoint that `spikelet train` wrote, such as best.safetensors"
+                .to_string(),
         };
         let entry = |name: &str| {
             let found = tensors.metadata.get(name).map(String::as_str);
@@ -139,7 +141,9 @@ impl Checkpoint {
         };
         let format = entry("format")?;
         if format != FORMAT {
-            return Err(bad(format!("its format is `{format}`, this program reads `{FORMAT}`")));
+            return Err(bad(format!(
+                "its format is `{format}`, this program reads `{FORMAT}`"
+            )));
         }
         fn parse<T: serde::de::DeserializeOwned>(text: &str) -> std::result::Result<T, String> {
             serde_json::from_str(text).map_err(|e| e.to_string())

@@ -32,7 +32,12 @@ pub(super) struct Evaluation {
 }
 
 impl Evaluation {
-    pub(super) fn new(module: &dyn Module, settings: &Settings, data: &Arc<Dataset>, store: &mut Store) -> Result<Self> {
+    pub(super) fn new(
+        module: &dyn Module,
+        settings: &Settings,
+        data: &Arc<Dataset>,
+        store: &mut Store,
+    ) -> Result<Self> {
         let whole = TEST_BATCH.min(data.len().max(1));
         let config = LoaderConfig {
             batch_size: whole,
@@ -61,7 +66,9 @@ impl Evaluation {
         let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
         let batches = self.loader.epoch(0, 0);
         for batch in batches {
-            let Some(step) = self.steps.get_mut(&batch.len()) else { continue };
+            let Some(step) = self.steps.get_mut(&batch.len()) else {
+                continue;
+            };
             let found = step.run(&batch, batch.index_in_epoch)?;
             correct += found.correct;
             loss += found.loss * batch.len() as f64;

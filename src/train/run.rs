@@ -56,7 +56,11 @@ impl<'a> Run<'a> {
         if data.train.len() < settings.batch_size {
             return Err(Error::invalid(
                 "batch size",
-                format!("{} was given, the training set has {} images", settings.batch_size, data.train.len()),
+                format!(
+                    "{} was given, the training set has {} images",
+                    settings.batch_size,
+                    data.train.len()
+                ),
                 "use a smaller batch",
             ));
         }
@@ -134,22 +138,23 @@ impl<'a> Run<'a> {
             theirs.epochs = self.trainer.settings.epochs;
         }
         let what = if theirs != self.trainer.settings {
-            "settings"
+            "other settings"
         } else if checkpoint.network != self.trainer.network {
-            "network"
+            "another network"
         } else if checkpoint.dataset != self.data.train.name {
-            "data set"
+            "another data set"
         } else {
             return Ok(());
         };
         Err(Error::Checkpoint {
             path: path.to_path_buf(),
-            problem: format!("it belongs to a run with another {what}"),
-            help: "resume with the settings it was started with, or give another folder".to_string(),
+            problem: format!("it belongs to a run with {what}"),
+            help: "resume with the settings it was started with, or give another folder"
+                .to_string(),
         })
     }
 
-    pub(super) fn to_the_end(mut self) -> Result<Outcome> {
+    pub(super) fn finish_training(mut self) -> Result<Outcome> {
         let epochs = self.trainer.settings.epochs;
         while self.progress.epoch < epochs {
             if !self.train_epoch()? {
@@ -179,7 +184,12 @@ impl<'a> Run<'a> {
             if !found.loss.is_finite() {
                 return Err(Error::invalid(
                     "training",
-                    format!("the loss is {} in step {step} (epoch {}, batch {})", found.loss, epoch + 1, batch.index_in_epoch + 1),
+                    format!(
+                        "the loss is {} in step {step} (epoch {}, batch {})",
+                        found.loss,
+                        epoch + 1,
+                        batch.index_in_epoch + 1
+                    ),
                     "lower the learning rate or clip the gradients",
                 ));
             }
@@ -197,8 +207,10 @@ impl<'a> Run<'a> {
                 && let Some(logs) = &mut self.logs
             {
                 let share = found.correct / settings.batch_size as f64;
-                logs.curves.add_scalar("step/loss", step, found.loss as f32)?;
-                logs.curves.add_scalar("step/accuracy", step, share as f32)?;
+                logs.curves
+                    .add_scalar("step/loss", step, found.loss as f32)?;
+                logs.curves
+                    .add_scalar("step/accuracy", step, share as f32)?;
             }
             if self.progress.batch < total {
                 if self.trainer.interruptible && interrupt::requested() {
@@ -247,7 +259,8 @@ impl<'a> Run<'a> {
                 ("epoch/test_accuracy", record.test_accuracy),
             ];
             for (tag, value) in scalars {
-                logs.curves.add_scalar(tag, self.progress.step, value as f32)?;
+                logs.curves
+                    .add_scalar(tag, self.progress.step, value as f32)?;
             }
             logs.curves.flush()?;
             logs.epochs.append(&record)?;
@@ -291,20 +304,27 @@ impl<'a> Run<'a> {
     fn save(&mut self) -> Result<()> {
         self.saved = Instant::now();
         self.progress.seconds = self.earlier + self.started.elapsed().as_secs_f64();
-        let Some(logs) = &mut self.logs else { return Ok(()) };
+        let Some(logs) = &mut self.logs else {
+            return Ok(());
+        };
         logs.curves.flush()?;
         let path = Self::last_path(&logs.folder);
-        self.checkpoint(self.store.names().map(String::from))?.write(&path)
+        self.checkpoint(self.store.names().map(String::from))?
+            .write(&path)
     }
 
     fn best_path(&self) -> Option<PathBuf> {
-        self.logs.as_ref().map(|logs| logs.folder.join("best.safetensors"))
+        self.logs
+            .as_ref()
+            .map(|logs| logs.folder.join("best.safetensors"))
     }
 
     /// Writes the weights alone.
     fn save_best(&self) -> Result<()> {
         match self.best_path() {
-            Some(path) => self.checkpoint(self.step.parameters().map(String::from))?.write(&path),
+            Some(path) => self
+                .checkpoint(self.step.parameters().map(String::from))?
+                .write(&path),
             None => Ok(()),
         }
     }
@@ -342,8 +362,18 @@ impl<'a> Run<'a> {
         let test = &self.data.test;
         let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
         let settings = &self.trainer.settings;
-        let examples = show_examples(&*self.trainer.module, settings, test, &indices, &mut self.store)?;
-        let name = self.trainer.network.as_ref().map_or("network", Network::name);
+        let examples = show_examples(
+            &*self.trainer.module,
+            settings,
+            test,
+            &indices,
+            &mut self.store,
+        )?;
+        let name = self
+            .trainer
+            .network
+            .as_ref()
+            .map_or("network", Network::name);
         let point = |r: &EpochRecord| EpochPoint {
             epoch: r.epoch,
             train_loss: r.train_loss,

@@ -73,6 +73,19 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The settings of SpikingFlow's MNIST tutorial: 50 steps of Poisson spikes, batches of 256,
+    /// cross entropy on the firing rate, Adam at a constant 1e-2.
+    pub fn tutorial() -> Self {
+        Self {
+            time_steps: 50,
+            batch_size: 256,
+            learning_rate: 1e-2,
+            schedule: Schedule::Constant,
+            loss: Loss::CrossEntropy,
+            ..Self::default()
+        }
+    }
+
     /// Checks that the numbers can be used.
     ///
     /// # Errors

@@ -26,7 +26,10 @@ pub fn show_examples(
     let pixels = indices.iter().filter_map(|&i| dataset.image(i)).flatten();
     let batch = Batch {
         images: pixels.map(|&p| f32::from(p) / 255.0).collect(),
-        labels: indices.iter().map(|&i| i64::from(dataset.labels[i])).collect(),
+        labels: indices
+            .iter()
+            .map(|&i| i64::from(dataset.labels[i]))
+            .collect(),
         indices: indices.iter().map(|&i| i as u32).collect(),
         index_in_epoch: 0,
     };

@@ -88,7 +88,12 @@ impl TrainStep {
     ///
     /// # Errors
     /// When shapes do not fit or the device refuses.
-    pub fn new(module: &dyn Module, settings: &Settings, shape: Shape, store: &mut Store) -> Result<Self> {
+    pub fn new(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        store: &mut Store,
+    ) -> Result<Self> {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
@@ -108,7 +113,8 @@ impl TrainStep {
         let numbers: Vec<Var> = (0..optimizer.numbers(1, settings.learning_rate).len())
             .map(|k| tracer.input(&number_name(k), DType::F32, []))
             .collect();
-        for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads)) {
+        for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
+        {
             update(optimizer, name, weight, grad, &numbers);
         }
         tracer.output("loss", &loss);
@@ -134,7 +140,10 @@ impl TrainStep {
 
     /// Names of the parameters.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
-        self.traced.parameters.iter().map(|(name, ..)| name.as_str())
+        self.traced
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.as_str())
     }
 
     /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
@@ -144,11 +153,15 @@ impl TrainStep {
     /// When the batch has another size than the step.
     pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
         feed(&self.program, batch, self.settings.seed, step)?;
-        let factor = self.settings.schedule.factor(epoch, self.settings.epochs as f64);
+        let factor = self
+            .settings
+            .schedule
+            .factor(epoch, self.settings.epochs as f64);
         let rate = self.settings.learning_rate * factor;
         let numbers = self.settings.optimizer.get().numbers(step, rate);
         for (k, number) in numbers.into_iter().enumerate() {
-            self.program.set(&number_name(k), HostTensor::F32(&[number as f32]))?;
+            self.program
+                .set(&number_name(k), HostTensor::F32(&[number as f32]))?;
         }
         Ok(())
     }
@@ -171,7 +184,11 @@ fn update(optimizer: &dyn Optimizer, name: &str, weight: &Var, grad: &Var, numbe
         .iter()
         .map(|slot| tracer.state(&slot_name(slot, name), weight.shape()))
         .collect();
-    let operands: Vec<&Var> = [weight, grad].into_iter().chain(&slots).chain(numbers).collect();
+    let operands: Vec<&Var> = [weight, grad]
+        .into_iter()
+        .chain(&slots)
+        .chain(numbers)
+        .collect();
     let made = Var::map_many(&operands, |x: &[Expr]| {
         let (slots, numbers) = x[2..].split_at(names.len());
         optimizer.update(&Update {

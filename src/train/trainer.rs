@@ -132,6 +132,6 @@ impl Trainer {
         if self.interruptible {
             interrupt::install();
         }
-        Run::start(self, data)?.to_the_end()
+        Run::start(self, data)?.finish_training()
     }
 }

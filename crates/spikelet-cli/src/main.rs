@@ -33,11 +33,11 @@ struct Cli {
     command: Command,
 
     /// Print JSON, one object a line, for machines
-    #[arg(long, global = true, conflicts_with = "quiet")]
+    #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Output")]
     json: bool,
 
     /// Print nothing but errors
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "Output")]
     quiet: bool,
 }
 

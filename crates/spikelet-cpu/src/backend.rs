@@ -36,7 +36,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
-        self.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.lock
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -110,10 +112,9 @@ impl Target for Cpu {
 }
 
 pub(crate) fn memory_of(buffer: &Buffer) -> Result<&Memory> {
-    let memory = buffer
-        .handle
-        .downcast_ref::<Memory>()
-        .ok_or_else(|| failure("the buffer belongs to another backend; allocate it from this one"))?;
+    let memory = buffer.handle.downcast_ref::<Memory>().ok_or_else(|| {
+        failure("the buffer belongs to another backend; allocate it from this one")
+    })?;
     // A buffer's type is anybody's to change, the memory behind it is not.
     if buffer.ty.bytes() > memory.bytes() {
         return Err(failure(format!(
@@ -157,9 +158,15 @@ impl Backend for Cpu {
         // SAFETY: the buffer keeps the memory alive, and the lock keeps others away.
         let target = unsafe { slot.view_mut() };
         match (target, values) {
-            (ViewMut::F32(to), HostTensor::F32(from)) if to.len() == from.len() => to.copy_from_slice(from),
-            (ViewMut::F64(to), HostTensor::F64(from)) if to.len() == from.len() => to.copy_from_slice(from),
-            (ViewMut::I64(to), HostTensor::I64(from)) if to.len() == from.len() => to.copy_from_slice(from),
+            (ViewMut::F32(to), HostTensor::F32(from)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
+            (ViewMut::F64(to), HostTensor::F64(from)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
+            (ViewMut::I64(to), HostTensor::I64(from)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
             (_, HostTensor::F32(from)) => return Err(transfer_error(&to.ty, "f32", from.len())),
             (_, HostTensor::F64(from)) => return Err(transfer_error(&to.ty, "f64", from.len())),
             (_, HostTensor::I64(from)) => return Err(transfer_error(&to.ty, "i64", from.len())),
@@ -173,9 +180,15 @@ impl Backend for Cpu {
         // SAFETY: the buffer keeps the memory alive, and the lock keeps writers away.
         let source = unsafe { slot.view() };
         match (source, values) {
-            (View::F32(from), HostTensorMut::F32(to)) if to.len() == from.len() => to.copy_from_slice(from),
-            (View::F64(from), HostTensorMut::F64(to)) if to.len() == from.len() => to.copy_from_slice(from),
-            (View::I64(from), HostTensorMut::I64(to)) if to.len() == from.len() => to.copy_from_slice(from),
+            (View::F32(from), HostTensorMut::F32(to)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
+            (View::F64(from), HostTensorMut::F64(to)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
+            (View::I64(from), HostTensorMut::I64(to)) if to.len() == from.len() => {
+                to.copy_from_slice(from)
+            }
             (_, HostTensorMut::F32(to)) => return Err(transfer_error(&from.ty, "f32", to.len())),
             (_, HostTensorMut::F64(to)) => return Err(transfer_error(&from.ty, "f64", to.len())),
             (_, HostTensorMut::I64(to)) => return Err(transfer_error(&from.ty, "i64", to.len())),
@@ -189,7 +202,8 @@ impl Backend for Cpu {
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Box<dyn Executor>> {
-        let executor = CpuExecutor::new(self.shared.clone(), self.threads(), plan, inputs, outputs)?;
+        let executor =
+            CpuExecutor::new(self.shared.clone(), self.threads(), plan, inputs, outputs)?;
         Ok(Box::new(executor))
     }
 }

@@ -96,20 +96,38 @@ mod tests {
     #[test]
     fn a_gathered_block_has_the_elements_that_broadcasting_names() {
         let target = [3, 4, 5];
-        for operand in [vec![3, 4, 5], vec![5], vec![4, 1], vec![3, 1, 1], vec![1, 4, 5], vec![3, 1, 5], vec![1]] {
-            let values: Vec<f32> = (0..operand.iter().product::<usize>()).map(|k| k as f32).collect();
+        for operand in [
+            vec![3, 4, 5],
+            vec![5],
+            vec![4, 1],
+            vec![3, 1, 1],
+            vec![1, 4, 5],
+            vec![3, 1, 5],
+            vec![1],
+        ] {
+            let values: Vec<f32> = (0..operand.iter().product::<usize>())
+                .map(|k| k as f32)
+                .collect();
             let strides = broadcast_strides(&operand, &target);
             let expected: Vec<f32> = (0..60)
                 .map(|i| {
                     let index = [i / 20, i / 5 % 4, i % 5];
-                    values[index.iter().zip(&strides).map(|(i, s)| i * s).sum::<usize>()]
+                    values[index
+                        .iter()
+                        .zip(&strides)
+                        .map(|(i, s)| i * s)
+                        .sum::<usize>()]
                 })
                 .collect();
             let broadcast = Broadcast::new(&operand, &target);
             for start in [0, 1, 7, 33] {
                 let mut block = vec![-1.0; 27];
                 broadcast.gather(&values, start, &mut block);
-                assert_eq!(block, expected[start..start + 27], "{operand:?} from {start}");
+                assert_eq!(
+                    block,
+                    expected[start..start + 27],
+                    "{operand:?} from {start}"
+                );
             }
         }
     }

@@ -50,7 +50,9 @@ impl CpuExecutor {
     ) -> Result<Self> {
         check_buffers(plan, inputs, outputs)?;
         if !plan.is_sound() {
-            return Err(failure("the plan's allocations overlap; it was not made by Plan::new"));
+            return Err(failure(
+                "the plan's allocations overlap; it was not made by Plan::new",
+            ));
         }
         let arena = memory(plan.arena_bytes, "the plan's arena")?;
         let pointer = |place: Place| -> Result<Option<*mut u8>> {
@@ -82,11 +84,19 @@ impl CpuExecutor {
                 .collect::<Result<Vec<_>>>()?;
             let mut reads = vec![];
             for (place, value) in kernel.reads.iter().zip(&node.inputs) {
-                let same = kernel.writes.iter().position(|w| w == place && *w != Place::Unused);
+                let same = kernel
+                    .writes
+                    .iter()
+                    .position(|w| w == place && *w != Place::Unused);
                 reads.push(match (same, slot(*place, plan.graph.ty(*value))?) {
                     (Some(j), _) if matches!(node.op, Op::Map(_)) => Source::InPlace(j),
                     (None, Some(slot)) => Source::Slot(slot),
-                    _ => return Err(failure(format!("{} reads what it overwrites", node.op.name()))),
+                    _ => {
+                        return Err(failure(format!(
+                            "{} reads what it overwrites",
+                            node.op.name()
+                        )));
+                    }
                 });
             }
             let workspace = match kernel.workspace {
@@ -109,7 +119,11 @@ impl CpuExecutor {
         }
         let most = |count: &dyn Fn(&Step) -> usize| steps.iter().map(count).max().unwrap_or(0);
         let (reads, writes) = (most(&|s| s.reads.len()), most(&|s| s.writes.len()));
-        let buffers = inputs.iter().chain(outputs.iter().flatten()).cloned().collect();
+        let buffers = inputs
+            .iter()
+            .chain(outputs.iter().flatten())
+            .cloned()
+            .collect();
         Ok(Self {
             shared,
             arena,
@@ -210,7 +224,11 @@ fn check_buffers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> 
         )));
     }
     let given_inputs = graph.inputs.iter().map(|i| (&i.name, i.value)).zip(inputs);
-    let given_outputs = graph.outputs.iter().map(|o| (&o.name, o.value)).zip(outputs);
+    let given_outputs = graph
+        .outputs
+        .iter()
+        .map(|o| (&o.name, o.value))
+        .zip(outputs);
     let given_outputs = given_outputs.filter_map(|(o, b)| Some((o, b.as_ref()?)));
     for ((name, value), buffer) in given_inputs.chain(given_outputs) {
         let expected = graph.ty(value);
@@ -243,8 +261,16 @@ fn check_buffers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> 
 fn check_writers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
     let graph = &plan.graph;
     let updated = |value| graph.outputs.iter().any(|o| o.updates == Some(value));
-    let held = graph.inputs.iter().zip(inputs).map(|(i, b)| (&i.name, b, updated(i.value)));
-    let fresh = graph.outputs.iter().zip(outputs).filter(|(o, _)| o.updates.is_none());
+    let held = graph
+        .inputs
+        .iter()
+        .zip(inputs)
+        .map(|(i, b)| (&i.name, b, updated(i.value)));
+    let fresh = graph
+        .outputs
+        .iter()
+        .zip(outputs)
+        .filter(|(o, _)| o.updates.is_none());
     let fresh = fresh.filter_map(|(o, b)| Some((&o.name, b.as_ref()?, true)));
     let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
     for (name, buffer, written) in held.chain(fresh) {

@@ -53,7 +53,11 @@ impl Memory {
 
     /// The address of a byte; one past the end at most.
     pub(crate) fn at(&self, offset: usize) -> *mut u8 {
-        assert!(offset <= self.bytes, "offset {offset} of {} bytes", self.bytes);
+        assert!(
+            offset <= self.bytes,
+            "offset {offset} of {} bytes",
+            self.bytes
+        );
         // SAFETY: the offset lies within the allocation, or one past its end.
         unsafe { self.start.as_ptr().add(offset) }
     }
@@ -150,7 +154,9 @@ impl Slot {
                 DType::F32 => View::F32(std::slice::from_raw_parts(p.cast(), n)),
                 DType::F64 => View::F64(std::slice::from_raw_parts(p.cast(), n)),
                 DType::I64 => View::I64(std::slice::from_raw_parts(p.cast(), n)),
-                DType::Bits => View::Bits(std::slice::from_raw_parts(p.cast(), self.ty.bytes() / 8)),
+                DType::Bits => {
+                    View::Bits(std::slice::from_raw_parts(p.cast(), self.ty.bytes() / 8))
+                }
             }
         }
     }
@@ -169,9 +175,10 @@ impl Slot {
                 DType::F32 => ViewMut::F32(std::slice::from_raw_parts_mut(p.cast(), n)),
                 DType::F64 => ViewMut::F64(std::slice::from_raw_parts_mut(p.cast(), n)),
                 DType::I64 => ViewMut::I64(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::Bits => {
-                    ViewMut::Bits(std::slice::from_raw_parts_mut(p.cast(), self.ty.bytes() / 8))
-                }
+                DType::Bits => ViewMut::Bits(std::slice::from_raw_parts_mut(
+                    p.cast(),
+                    self.ty.bytes() / 8,
+                )),
             }
         }
     }

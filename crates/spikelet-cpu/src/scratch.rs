@@ -14,6 +14,8 @@ impl<T> PerThread<T> {
     pub(crate) fn get(&self) -> MutexGuard<'_, T> {
         let k = rayon::current_thread_index().unwrap_or(0) % self.0.len();
         // A panic while scratch was held leaves numbers behind that the next user overwrites.
-        self.0[k].lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0[k]
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

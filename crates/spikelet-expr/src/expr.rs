@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
 /// let h = &v + (x - &v) / 3.0;
 /// assert_eq!(h.to_string(), "v + (x - v) / 3");
-/// assert_eq!(h.derivative("v").to_string(), "1 - 1 / 3");
+/// assert_eq!(h.derivative("v").to_string(), "0.6666666666666667");
 /// ```
 #[derive(Clone)]
 pub struct Expr(pub(crate) Arc<Node>);

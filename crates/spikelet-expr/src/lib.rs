@@ -18,5 +18,5 @@ mod simplify;
 pub use block::Block;
 pub use derive::pull_back;
 pub use expr::{Binary, Expr, Node, Unary};
-pub use simd::vectorised;
 pub use program::{CompileError, Evaluate, Program, Workspace};
+pub use simd::vectorised;

@@ -6,9 +6,9 @@
 
 use crate::batch::{Batch, ELEMENTS, GROUPS};
 use crate::distribution::threshold;
-use spikelet_expr::vectorised;
 use crate::stream::check_bits;
 use crate::{RandomError, Stream};
+use spikelet_expr::vectorised;
 
 /// A row of firing probabilities, without the groups of four that never fire.
 ///

@@ -1,8 +1,8 @@
 //! A source of random numbers that belong to one place in a program.
 
 use crate::batch::{Batch, ELEMENTS, GROUPS};
-use spikelet_expr::vectorised;
 use crate::{RandomError, normal_pair, philox4x32_10, unit};
+use spikelet_expr::vectorised;
 
 /// The draws of one place (an encoder, a dropout layer, …) in one training step.
 ///

@@ -29,9 +29,15 @@ pub enum DataName {
 
 /// A data set and where it lies.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set
-    #[arg(long, value_name = "NAME", value_enum)]
+    /// Data set [default: synthetic, for a checkpoint the one it was trained on]
+    #[arg(
+        long = "dataset",
+        visible_alias = "data",
+        value_name = "NAME",
+        value_enum
+    )]
     pub data: Option<DataName>,
 
     /// Folder of data sets [default: $SPIKELET_DATA, else ./data]

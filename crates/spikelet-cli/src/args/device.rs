@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// A device and its threads.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Device")]
 pub struct DeviceArgs {
     /// Device: auto or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]

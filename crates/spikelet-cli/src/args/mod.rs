@@ -13,7 +13,7 @@ pub use device::DeviceArgs;
 pub use names::{neuron_names, surrogate_names};
 pub use network::NetworkArgs;
 pub use neuron::{NeuronArgs, overlay};
-pub use settings::{SettingsArgs, positive};
+pub use settings::{SettingsArgs, TutorialArgs, described, positive};
 pub use value::Setting;
 
 /// A variable of the environment, if it is set to something.

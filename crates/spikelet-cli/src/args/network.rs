@@ -11,17 +11,12 @@ pub struct NetworkArgs {
     #[arg(value_name = "NETWORK", default_value = "mnist-fc", value_parser = ["mnist-fc"])]
     name: String,
 
-    /// Start from SpikingFlow's tutorial: tau 100, sigmoid with alpha 1, 50 time steps of Poisson
-    /// spikes, batches of 256, Adam at a constant 1e-2
-    #[arg(long)]
-    pub tutorial: bool,
-
     /// Neurons of the hidden layer
-    #[arg(long, value_name = "N", value_parser = hidden)]
+    #[arg(long, help_heading = "Network", value_name = "N", value_parser = hidden)]
     hidden: Option<usize>,
 
     /// The neuron (see `spikelet neuron list`)
-    #[arg(long = "neuron", value_name = "NEURON", value_parser = neuron_names(), hide_possible_values = true)]
+    #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", value_parser = neuron_names(), hide_possible_values = true)]
     neuron_name: Option<String>,
 
     #[command(flatten)]
@@ -42,15 +37,15 @@ fn hidden(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkArgs {
-    /// The network.
+    /// The network: that of SpikingFlow's tutorial or the default, with what is given.
     ///
     /// # Errors
     /// When a constant of the neuron is unknown or of the wrong kind.
-    pub fn build(&self) -> Result<Network, Failure> {
+    pub fn build(&self, start: Option<MnistFc>) -> Result<Network, Failure> {
         let mut network = Network::find(&self.name)?;
         let Network::MnistFc(net) = &mut network;
-        if self.tutorial {
-            *net = MnistFc::tutorial();
+        if let Some(start) = start {
+            *net = start;
         }
         net.hidden = self.hidden.unwrap_or(net.hidden);
         net.neuron = self

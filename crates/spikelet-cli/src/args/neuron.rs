@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// Constants of a neuron.
 #[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Neuron")]
 pub struct NeuronArgs {
     /// Surrogate gradient (see `spikelet surrogate list`)
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]

@@ -17,7 +17,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet eval runs/mnist-fc/best.safetensors" => "on the data set it was trained on",
-    "spikelet eval best.safetensors --data mnist --data-dir /data" => "on another one",
+    "spikelet eval best.safetensors --dataset mnist --data-dir /data" => "on another one",
 ])]
 pub struct Eval {
     /// The checkpoint that `spikelet train` wrote
@@ -51,7 +51,7 @@ impl Eval {
                     "it was trained on `{}`, which is not known here",
                     checkpoint.dataset
                 );
-                return Err(wrong(problem, "name a data set with --data"));
+                return Err(wrong(problem, "name a data set with --dataset"));
             }
         };
         let test = Arc::new(self.data.load(otherwise, console)?.test);

@@ -1,7 +1,7 @@
 //! `spikelet plan`
 
 use super::{StepProgram, examples, say_table};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, count};
+use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
@@ -25,10 +25,13 @@ pub struct ShowPlan {
     network: NetworkArgs,
 
     #[command(flatten)]
+    start: TutorialArgs,
+
+    #[command(flatten)]
     settings: SettingsArgs,
 
     /// Run N steps on random images and show the median time of each kernel
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(help_heading = "Measurement", long, value_name = "N", value_parser = count)]
     profile: Option<usize>,
 
     #[command(flatten)]
@@ -40,8 +43,8 @@ pub const IMAGE: [usize; 3] = [1, 28, 28];
 
 impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let network = self.network.build()?;
-        let settings = self.settings.build(self.network.tutorial);
+        let network = self.network.build(self.start.network())?;
+        let settings = self.settings.build(self.start.wanted());
         let mut program = StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
         let times = match self.profile {
             Some(runs) => Some(program.profile(runs)?),

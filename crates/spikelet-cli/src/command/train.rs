@@ -1,7 +1,10 @@
 //! `spikelet train`
 
 use super::{StepProgram, examples};
-use crate::args::{DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, count, positive};
+use crate::args::{
+    DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count, described,
+    positive,
+};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
@@ -11,6 +14,7 @@ use spikelet::optim::Schedule;
 use spikelet::train::{Outcome, Settings, Trainer};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What shells report of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
@@ -23,8 +27,8 @@ const INTERRUPTED: u8 = 130;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet train" => "mnist-fc on synthetic digits: needs no files",
-    "spikelet train --data mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
-    "spikelet train --tutorial --data mnist" => "as in SpikingFlow's tutorial",
+    "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
+    "spikelet train --tutorial --dataset mnist" => "as in SpikingFlow's tutorial",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train --out runs/long --epochs 100 --resume" => "go on where the run was ended",
 ])]
@@ -33,33 +37,36 @@ pub struct Train {
     network: NetworkArgs,
 
     #[command(flatten)]
+    start: TutorialArgs,
+
+    #[command(flatten)]
     data: DataArgs,
 
-    /// Passes over the training images
-    #[arg(long, short, value_name = "N", value_parser = count)]
+    #[arg(help_heading = "Training", help = described("Passes over the training images", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
     epochs: Option<usize>,
 
-    /// Learning rate before the schedule
-    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(help_heading = "Training", help = described("Learning rate before the schedule", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
-    /// How the learning rate goes with training
-    #[arg(long, value_name = "NAME", value_parser = ["constant", "cosine"])]
+    #[arg(help_heading = "Training", help = described("How the learning rate goes with training", |s| schedule_name(s).to_string()), long, value_name = "NAME", value_parser = ["constant", "cosine"])]
     schedule: Option<String>,
 
-    /// Seed of weights, shuffles and draws
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Training", help = described("Seed of weights, shuffles and draws", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
 
     #[command(flatten)]
     settings: SettingsArgs,
 
     /// Folder of the run [default: runs/NETWORK]
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(help_heading = "Output", long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Write what --resume needs at least this often, in seconds
+    #[arg(help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
+    checkpoint_seconds: f64,
+
     /// Go on from the run's last checkpoint
-    #[arg(long)]
+    #[arg(help_heading = "Output", long)]
     resume: bool,
 
     #[command(flatten)]
@@ -68,7 +75,7 @@ pub struct Train {
 
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let network = self.network.build()?;
+        let network = self.network.build(self.start.network())?;
         let settings = self.all_settings();
         settings.check()?;
         let folder = self
@@ -99,6 +106,7 @@ impl Train {
             .backend(backend)
             .folder(&folder)
             .resume(self.resume)
+            .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
             .fit(&data)?;
@@ -111,7 +119,7 @@ impl Train {
     }
 
     fn all_settings(&self) -> Settings {
-        let mut settings = self.settings.build(self.network.tutorial);
+        let mut settings = self.settings.build(self.start.wanted());
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
         settings.learning_rate = self.learning_rate.unwrap_or(settings.learning_rate);
         settings.seed = self.seed.unwrap_or(settings.seed);
@@ -124,6 +132,15 @@ impl Train {
     }
 }
 
+fn schedule_name(settings: &Settings) -> &'static str {
+    match settings.schedule {
+        Schedule::Constant => "constant",
+        Schedule::Step { .. } => "step",
+        Schedule::Cosine { .. } => "cosine",
+        Schedule::WarmUp { .. } => "warm-up",
+    }
+}
+
 fn describe(data: &Split) -> String {
     let [train, test] = [&data.train, &data.test].map(|part| thousands(part.len() as u64));
     format!("{} ({train} + {test})", data.train.name)
@@ -131,7 +148,7 @@ fn describe(data: &Split) -> String {
 
 fn finish(console: &Console, outcome: &Outcome) {
     console.say_json(&json!({
-        "event": if outcome.interrupted { "interrupted" } else { "end" },
+        "event": if outcome.interrupted { "interrupted" } else { "done" },
         "epochs": outcome.history.len(),
         "test_accuracy": outcome.test_accuracy,
         "best_accuracy": outcome.best_accuracy,

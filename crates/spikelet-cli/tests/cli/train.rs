@@ -22,7 +22,7 @@ fn a_network_is_trained_then_evaluated_from_its_checkpoint() {
         .iter()
         .filter_map(|line| line["event"].as_str())
         .collect();
-    assert_eq!(events, ["start", "epoch", "epoch", "end"]);
+    assert_eq!(events, ["start", "epoch", "epoch", "done"]);
     assert_eq!(lines[0]["train_images"], 256);
     assert!(folder.path().join("report.svg").exists());
 
@@ -79,12 +79,12 @@ fn training_says_what_it_does_in_a_few_lines() {
 fn a_data_set_that_is_not_there_is_answered_with_the_folders_that_were_searched() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().to_string_lossy().into_owned();
-    let message = complaint(&["train", "--data", "mnist", "--data-dir", &dir], 1);
+    let message = complaint(&["train", "--dataset", "mnist", "--data-dir", &dir], 1);
     assert!(
         message.contains("MNIST is not complete") && message.contains(&dir),
         "{message}"
     );
-    let output = program(&["train", "--data", "fashion-mnist"])
+    let output = program(&["train", "--dataset", "fashion-mnist"])
         .env("SPIKELET_DATA", &dir)
         .output()
         .expect("it starts");

@@ -50,7 +50,7 @@ fn a_value_of_the_wrong_kind_is_refused() {
         ],
         &["neuron", "diff", "a", "b", "--tolerance", "-1"],
         &["train", "--epochs", "0"],
-        &["train", "--learning-rate", "-0.1"],
+        &["train", "--lr", "-0.1"],
         &["train", "--threads", "100000"],
         &["plan", "resnet"],
         &["plan", "--hidden", "1000000000"],
@@ -161,15 +161,18 @@ fn refused(spec: Option<&str>, tensors: &[(&str, Tensor)]) -> String {
 #[test]
 fn a_case_that_is_none_is_refused() {
     let x = ("x_seq", Tensor::f32([2, 3], [1.0; 6]));
-    assert!(refused(None, &[x.clone()]).contains("no `spec` in the metadata"));
-    assert!(refused(Some("{"), &[x.clone()]).contains("`spec` is not JSON"));
+    assert!(refused(None, std::slice::from_ref(&x)).contains("no `spec` in the metadata"));
+    assert!(refused(Some("{"), std::slice::from_ref(&x)).contains("`spec` is not JSON"));
     let spec = |value: Value| value.to_string();
-    let unknown = refused(Some(&spec(json!({"neuron": "lfi"}))), &[x.clone()]);
+    let unknown = refused(
+        Some(&spec(json!({"neuron": "lfi"}))),
+        std::slice::from_ref(&x),
+    );
     assert!(
         unknown.contains("no neuron is called `lfi`; there are: if, lif"),
         "{unknown}"
     );
-    assert!(refused(Some("{}"), &[x.clone()]).contains("needs `neuron`"));
+    assert!(refused(Some("{}"), std::slice::from_ref(&x)).contains("needs `neuron`"));
     let constant = refused(
         Some(&spec(json!({"neuron": "lif", "params": {"tua": 1}}))),
         &[x],

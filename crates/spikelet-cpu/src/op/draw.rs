@@ -39,7 +39,11 @@ impl<R: Float> DrawKernel<R> {
             _ => (1, op.shape.clone()),
         };
         let step: usize = step_shape.iter().product();
-        let p = types.inputs.get(1).map(|t| t.shape.clone()).unwrap_or_default();
+        let p = types
+            .inputs
+            .get(1)
+            .map(|t| t.shape.clone())
+            .unwrap_or_default();
         let (own_time, p_step) = if op.over_time && p.len() == op.shape.len() {
             (p[0], p[1..].to_vec())
         } else {
@@ -50,7 +54,11 @@ impl<R: Float> DrawKernel<R> {
             op: op.clone(),
             step,
             steps,
-            time_stride: if own_time == 1 { 0 } else { p_step.iter().product() },
+            time_stride: if own_time == 1 {
+                0
+            } else {
+                p_step.iter().product()
+            },
             probabilities: Broadcast::new(&p_step, &step_shape),
             scratch: PerThread::new(threads, || Scratch {
                 probabilities: vec![R::ZERO; row],
@@ -64,7 +72,8 @@ impl<R: Float> DrawKernel<R> {
     /// The probabilities of elements of step `t`, as f32: that is what draws compare with.
     fn gather(&self, p: &[R], t: usize, start: usize, length: usize, scratch: &mut Scratch<R>) {
         let values = &mut scratch.probabilities[..length];
-        self.probabilities.gather(&p[t * self.time_stride..], start, values);
+        self.probabilities
+            .gather(&p[t * self.time_stride..], start, values);
         for (single, p) in scratch.single.iter_mut().zip(values) {
             *single = p.to_f64() as f32;
         }
@@ -148,7 +157,11 @@ impl<R: Float> Kernel for DrawKernel<R> {
             id: self.op.stream,
             step: state[1] as u32,
         };
-        let first_step = if self.op.over_time { state[2] as u32 } else { 0 };
+        let first_step = if self.op.over_time {
+            state[2] as u32
+        } else {
+            0
+        };
         let p = reads.get(1).map_or(&[][..], |p| R::of(p));
         match &mut writes[0] {
             ViewMut::Bits(bits) => self.draw_bits(stream, first_step, p, bits),

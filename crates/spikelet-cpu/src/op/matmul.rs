@@ -1,8 +1,8 @@
 //! Matrix products: dense ones by the matrix library, spikes by adding weight rows.
 
-use super::{Float, Kernel, Types};
-use crate::memory::{Element, View, ViewMut};
+use super::{Float, Kernel, Types, rows};
 use crate::gemm::{self, GemmError};
+use crate::memory::{Element, View, ViewMut};
 use crate::spikes::{self, LinearShape};
 use spikelet_graph::DType;
 use spikelet_graph::op::MatMul;
@@ -39,7 +39,10 @@ pub(super) fn reads_bits(op: MatMul, types: &Types, operand: usize) -> bool {
 pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
     let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
     match path(op, types) {
-        Path::Dense => 0,
+        Path::Dense => {
+            let bytes = types.outputs[0].bytes() / types.outputs[0].len().max(1);
+            (Dense::<f32>::scratch_elements(op, Sizes { m, n, k }) * bytes).div_ceil(8)
+        }
         Path::Forward => (k * spikes::row_stride(n)).div_ceil(2),
         Path::WeightGrad => {
             let shape = Sizes { m, n, k }.weight_grad_shape();
@@ -85,9 +88,13 @@ impl Sizes {
 type Matrix<'a, R> = (&'a [R], (usize, usize));
 
 /// The library's product for one element type.
-trait Product: Element {
-    fn product(sizes: Sizes, a: Matrix<Self>, b: Matrix<Self>, c: &mut [Self])
-    -> Result<(), GemmError>;
+trait Product: Float {
+    fn product(
+        sizes: Sizes,
+        a: Matrix<Self>,
+        b: Matrix<Self>,
+        c: &mut [Self],
+    ) -> Result<(), GemmError>;
 }
 
 impl Product for f32 {
@@ -112,8 +119,20 @@ impl Product for f64 {
     }
 }
 
+/// How a dense product is made, so that its rows do not depend on their number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// By the library: many rows, or a sum over rows.
+    Library,
+    /// By the library, with rows of zeros added.
+    Padded,
+    /// One by one.
+    OneByOne,
+}
+
 struct Dense<R> {
     sizes: Sizes,
+    rows: Rows,
     a: (usize, usize),
     b: (usize, usize),
     element: std::marker::PhantomData<R>,
@@ -124,9 +143,28 @@ impl<R> Dense<R> {
         let Sizes { m, n, k } = sizes;
         Self {
             sizes,
+            rows: Self::rows(op, sizes),
             a: if op.transpose_a { (1, m) } else { (k, 1) },
             b: if op.transpose_b { (1, k) } else { (n, 1) },
             element: std::marker::PhantomData,
+        }
+    }
+
+    fn rows(op: MatMul, Sizes { m, n, k }: Sizes) -> Rows {
+        match op.transpose_a {
+            true => Rows::Library,
+            false if n * k <= rows::SMALL => Rows::OneByOne,
+            false if m < rows::LEAST => Rows::Padded,
+            false => Rows::Library,
+        }
+    }
+
+    fn scratch_elements(op: MatMul, sizes: Sizes) -> usize {
+        let Sizes { n, k, .. } = sizes;
+        match Self::rows(op, sizes) {
+            Rows::Library => 0,
+            Rows::Padded => rows::LEAST * (k + n),
+            Rows::OneByOne => rows::packed_elements(n, k),
         }
     }
 }
@@ -136,11 +174,34 @@ impl<R: Product> Kernel for Dense<R> {
         &mut self,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
+        workspace: &mut [u64],
     ) -> Result<(), String> {
+        let scratch = R::from_words(workspace);
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
-        R::product(self.sizes, (a, self.a), (b, self.b), c).map_err(|e| e.to_string())
+        let Sizes { m, n, k } = self.sizes;
+        match self.rows {
+            Rows::OneByOne => {
+                rows::multiply((n, k), a, b, self.b, c, scratch);
+                Ok(())
+            }
+            Rows::Library => R::product(self.sizes, (a, self.a), (b, self.b), c),
+            Rows::Padded => {
+                let (padded, product) = scratch.split_at_mut(rows::LEAST * k);
+                let product = &mut product[..rows::LEAST * n];
+                padded[..m * k].copy_from_slice(a);
+                padded[m * k..].fill(R::ZERO);
+                let sizes = Sizes {
+                    m: rows::LEAST,
+                    n,
+                    k,
+                };
+                let done = R::product(sizes, (padded, self.a), (b, self.b), product);
+                c.copy_from_slice(&product[..m * n]);
+                done
+            }
+        }
+        .map_err(|e| e.to_string())
     }
 }
 

@@ -8,6 +8,7 @@ mod map;
 mod matmul;
 mod movement;
 mod reduce;
+mod rows;
 mod scan;
 mod scan_grad;
 

@@ -37,7 +37,11 @@ impl MoveKernel {
             at: 0,
             length: types.outputs[0].len(),
         };
-        let from = types.inputs.first().map(|t| t.shape.clone()).unwrap_or_default();
+        let from = types
+            .inputs
+            .first()
+            .map(|t| t.shape.clone())
+            .unwrap_or_default();
         let parts = match op {
             Op::Permute(op) => {
                 let strides = dense_strides(&from);
@@ -82,7 +86,9 @@ impl MoveKernel {
                     part.gather.gather(from, k * CHUNK, to);
                 });
             } else if part.length > 0 {
-                let rows = to.par_chunks_mut(part.row).zip(from.par_chunks(part.length));
+                let rows = to
+                    .par_chunks_mut(part.row)
+                    .zip(from.par_chunks(part.length));
                 rows.for_each(|(to, from)| {
                     to[part.at..part.at + part.length].copy_from_slice(from);
                 });

@@ -61,7 +61,11 @@ fn chunks(reduced: usize) -> usize {
 
 pub(super) fn workspace_words(op: &Reduce, types: &Types) -> usize {
     match shape(op, &types.inputs[0].shape) {
-        Shape::Block { outer, reduced, inner: 1 } => outer * chunks(reduced),
+        Shape::Block {
+            outer,
+            reduced,
+            inner: 1,
+        } => outer * chunks(reduced),
         _ => 0,
     }
 }
@@ -100,7 +104,11 @@ impl<R: Float> ReduceKernel<R> {
                 let mut parts = row.chunks_exact(LANES);
                 for part in &mut parts {
                     for k in 0..LANES {
-                        lanes[k] = if sum { lanes[k] + part[k] } else { lanes[k].max_nan(part[k]) };
+                        lanes[k] = if sum {
+                            lanes[k] + part[k]
+                        } else {
+                            lanes[k].max_nan(part[k])
+                        };
                     }
                 }
                 for (lane, x) in lanes.iter_mut().zip(parts.remainder()) {
@@ -121,20 +129,25 @@ impl<R: Float> ReduceKernel<R> {
     fn rows(&self, x: &[R], outer: usize, reduced: usize, y: &mut [R], partial: &mut [R]) {
         if reduced <= CHUNK {
             let per_task = (CHUNK / reduced.max(1)).max(1);
-            y.par_chunks_mut(per_task).enumerate().for_each(|(task, y)| {
-                for (k, y) in y.iter_mut().enumerate() {
-                    let o = task * per_task + k;
-                    *y = self.row(&x[o * reduced..(o + 1) * reduced]);
-                }
-            });
+            y.par_chunks_mut(per_task)
+                .enumerate()
+                .for_each(|(task, y)| {
+                    for (k, y) in y.iter_mut().enumerate() {
+                        let o = task * per_task + k;
+                        *y = self.row(&x[o * reduced..(o + 1) * reduced]);
+                    }
+                });
             return;
         }
         let count = chunks(reduced);
-        partial[..outer * count].par_iter_mut().enumerate().for_each(|(k, p)| {
-            let (o, c) = (k / count, k % count);
-            let row = &x[o * reduced..(o + 1) * reduced];
-            *p = self.row(&row[c * CHUNK..((c + 1) * CHUNK).min(reduced)]);
-        });
+        partial[..outer * count]
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(k, p)| {
+                let (o, c) = (k / count, k % count);
+                let row = &x[o * reduced..(o + 1) * reduced];
+                *p = self.row(&row[c * CHUNK..((c + 1) * CHUNK).min(reduced)]);
+            });
         for (o, y) in y.iter_mut().enumerate() {
             let parts = &partial[o * count..(o + 1) * count];
             *y = parts.iter().fold(self.start(), |a, &b| self.join(a, b));
@@ -183,10 +196,18 @@ impl<R: Float> Kernel for ReduceKernel<R> {
         let x = R::of(&reads[0]);
         let y = R::of_mut(&mut writes[0]);
         match &self.shape {
-            &Shape::Block { outer, reduced, inner: 1 } => {
+            &Shape::Block {
+                outer,
+                reduced,
+                inner: 1,
+            } => {
                 self.rows(x, outer, reduced, y, R::from_words(workspace));
             }
-            &Shape::Block { outer, reduced, inner } => self.columns(x, (outer, reduced, inner), y),
+            &Shape::Block {
+                outer,
+                reduced,
+                inner,
+            } => self.columns(x, (outer, reduced, inner), y),
             Shape::Scattered { gather, reduced } => {
                 y.par_iter_mut().enumerate().for_each(|(o, y)| {
                     let mut total = self.start();

@@ -44,8 +44,14 @@ impl Operands {
             sequences,
             states,
             params,
-            constant: types.inputs[..sequences].iter().map(|t| t.shape[0] == 1).collect(),
-            broadcasts: held.iter().map(|t| Broadcast::new(&t.shape, step)).collect(),
+            constant: types.inputs[..sequences]
+                .iter()
+                .map(|t| t.shape[0] == 1)
+                .collect(),
+            broadcasts: held
+                .iter()
+                .map(|t| Broadcast::new(&t.shape, step))
+                .collect(),
             time_steps,
             elements: step.iter().product(),
         })
@@ -55,12 +61,20 @@ impl Operands {
     /// so a tile is one.
     pub(super) fn most(&self) -> usize {
         let params = &self.broadcasts[self.states..];
-        if params.iter().all(|b| matches!(b, Broadcast::Scalar)) { TILE } else { BLOCK }
+        if params.iter().all(|b| matches!(b, Broadcast::Scalar)) {
+            TILE
+        } else {
+            BLOCK
+        }
     }
 
     /// Where sequence `k` has the element `start` of step `t`.
     pub(super) fn at(&self, k: usize, t: usize, start: usize) -> usize {
-        if self.constant[k] { start } else { t * self.elements + start }
+        if self.constant[k] {
+            start
+        } else {
+            t * self.elements + start
+        }
     }
 
     /// Gathers the initial states of a tile.
@@ -113,7 +127,9 @@ pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
 
 /// The blocks of a tile: offset and length.
 pub(super) fn blocks(length: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..length).step_by(BLOCK).map(move |at| (at, BLOCK.min(length - at)))
+    (0..length)
+        .step_by(BLOCK)
+        .map(move |at| (at, BLOCK.min(length - at)))
 }
 
 pub(super) struct ScanKernel<R> {
@@ -171,7 +187,13 @@ impl<R: Float> ScanKernel<R> {
             next,
             params,
         } = &mut *scratch;
-        o.hold(reads, start, length, params, [(&self.program, work), (&self.program, unused)]);
+        o.hold(
+            reads,
+            start,
+            length,
+            params,
+            [(&self.program, work), (&self.program, unused)],
+        );
         o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
         for t in 0..o.time_steps {
             for (at, size) in blocks(length) {
@@ -235,10 +257,12 @@ impl<R: Float> Kernel for ScanKernel<R> {
         let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
-        (0..elements.div_ceil(this.tile)).into_par_iter().for_each(|k| {
-            let start = k * this.tile;
-            this.run_tile(&values, &shared, (start, this.tile.min(elements - start)));
-        });
+        (0..elements.div_ceil(this.tile))
+            .into_par_iter()
+            .for_each(|k| {
+                let start = k * this.tile;
+                this.run_tile(&values, &shared, (start, this.tile.min(elements - start)));
+            });
         Ok(())
     }
 }

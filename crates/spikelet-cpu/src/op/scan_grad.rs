@@ -84,7 +84,8 @@ impl<R: Float> ScanGradKernel<R> {
         let wanted_inputs = types.used[..sequences].to_vec();
         let wanted_params = types.used[sequences + states..].to_vec();
         let forward = r.forward_program(&vec![false; outputs])?;
-        let backward = r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
+        let backward =
+            r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
@@ -118,7 +119,11 @@ impl<R: Float> ScanGradKernel<R> {
     ) {
         let o = &self.operands;
         let whole = o.time_steps * length;
-        o.initial(reads, start, history.chunks_mut(whole).map(|h| &mut h[..length]));
+        o.initial(
+            reads,
+            start,
+            history.chunks_mut(whole).map(|h| &mut h[..length]),
+        );
         for t in 1..o.time_steps {
             for (at, size) in blocks(length) {
                 let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
@@ -157,7 +162,10 @@ impl<R: Float> ScanGradKernel<R> {
             if t + 1 == o.time_steps {
                 add(self.grads[self.outputs + k], start);
             }
-            add(self.grads[self.outputs + o.states + k], t * o.elements + start);
+            add(
+                self.grads[self.outputs + o.states + k],
+                t * o.elements + start,
+            );
         }
     }
 
@@ -184,7 +192,10 @@ impl<R: Float> ScanGradKernel<R> {
             start,
             length,
             params,
-            [(&self.forward, &mut *forward), (&self.backward, &mut *backward)],
+            [
+                (&self.forward, &mut *forward),
+                (&self.backward, &mut *backward),
+            ],
         );
         let history = &mut history[..o.states * o.time_steps * length];
         self.recompute(reads, forward, history, (start, length));
@@ -194,12 +205,20 @@ impl<R: Float> ScanGradKernel<R> {
         for t in (0..o.time_steps).rev() {
             self.add_state_grads(reads, after, t, (start, length));
             for block in blocks(length) {
-                self.step_back(reads, writes, history, t, (start, length), block, Parts {
-                    work: &mut *backward,
-                    after: &*after,
-                    before: &mut *before,
-                    step: &mut *step,
-                });
+                self.step_back(
+                    reads,
+                    writes,
+                    history,
+                    t,
+                    (start, length),
+                    block,
+                    Parts {
+                        work: &mut *backward,
+                        after: &*after,
+                        before: &mut *before,
+                        step: &mut *step,
+                    },
+                );
             }
             self.add_sums(step, sums, length);
             std::mem::swap(after, before);
@@ -208,7 +227,10 @@ impl<R: Float> ScanGradKernel<R> {
     }
 
     /// The derived step for one block of a tile.
-    #[allow(clippy::too_many_arguments, reason = "what one block touches, named one by one")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "what one block touches, named one by one"
+    )]
     fn step_back(
         &self,
         reads: &[&[R]],
@@ -237,22 +259,40 @@ impl<R: Float> ScanGradKernel<R> {
 
         let (step_inputs, step_params) = parts.step.split_at_mut(o.sequences);
         let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
-        for (k, block) in step_inputs.iter_mut().enumerate().filter(|(k, _)| self.wanted_inputs[*k]) {
+        for (k, block) in step_inputs
+            .iter_mut()
+            .enumerate()
+            .filter(|(k, _)| self.wanted_inputs[*k])
+        {
             outs.push(match &writes[k] {
                 // SAFETY: tiles are disjoint at every step, and so are their blocks.
-                Some(write) if !o.constant[k] => unsafe { write.range(t * o.elements + from, size) },
+                Some(write) if !o.constant[k] => unsafe {
+                    write.range(t * o.elements + from, size)
+                },
                 _ => &mut block[at..at + size],
             });
         }
-        let wanted = step_params.iter_mut().zip(&self.wanted_params).filter(|(_, w)| **w);
-        for block in parts.before.iter_mut().chain(wanted.map(|(block, _)| block)) {
+        let wanted = step_params
+            .iter_mut()
+            .zip(&self.wanted_params)
+            .filter(|(_, w)| **w);
+        for block in parts
+            .before
+            .iter_mut()
+            .chain(wanted.map(|(block, _)| block))
+        {
             outs.push(&mut block[at..at + size]);
         }
         self.backward.step(parts.work, &inputs, &mut outs);
     }
 
     fn add_sums(&self, step: &[Block<R>], sums: &mut [Block<R>], length: usize) {
-        let constant = self.operands.constant.iter().zip(&self.wanted_inputs).map(|(c, w)| *c && *w);
+        let constant = self
+            .operands
+            .constant
+            .iter()
+            .zip(&self.wanted_inputs)
+            .map(|(c, w)| *c && *w);
         let summed = constant.chain(self.wanted_params.iter().copied());
         for ((sum, step), wanted) in sums.iter_mut().zip(step).zip(summed) {
             if wanted {
@@ -273,8 +313,14 @@ impl<R: Float> ScanGradKernel<R> {
         let o = &self.operands;
         let (inputs, params) = sums.split_at(o.sequences);
         let constant = inputs.iter().enumerate().filter(|(k, _)| o.constant[*k]);
-        let states = initial.iter().enumerate().map(|(k, b)| (o.sequences + k, b));
-        let params = params.iter().enumerate().map(|(k, b)| (o.sequences + o.states + k, b));
+        let states = initial
+            .iter()
+            .enumerate()
+            .map(|(k, b)| (o.sequences + k, b));
+        let params = params
+            .iter()
+            .enumerate()
+            .map(|(k, b)| (o.sequences + o.states + k, b));
         for (k, block) in constant.chain(states).chain(params) {
             if let Some(write) = &writes[k] {
                 // SAFETY: tiles are disjoint.
@@ -296,14 +342,16 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         let elements = this.operands.elements;
         let per_thread = workspace.len() / this.threads.max(1);
         let history = Shared::new(workspace);
-        (0..elements.div_ceil(this.tile)).into_par_iter().for_each(|k| {
-            let thread = rayon::current_thread_index().unwrap_or(0) % this.threads.max(1);
-            // SAFETY: each thread of the pool has its own piece.
-            let words = unsafe { history.range(thread * per_thread, per_thread) };
-            let start = k * this.tile;
-            let length = this.tile.min(elements - start);
-            this.run_tile(&values, &shared, R::from_words(words), (start, length));
-        });
+        (0..elements.div_ceil(this.tile))
+            .into_par_iter()
+            .for_each(|k| {
+                let thread = rayon::current_thread_index().unwrap_or(0) % this.threads.max(1);
+                // SAFETY: each thread of the pool has its own piece.
+                let words = unsafe { history.range(thread * per_thread, per_thread) };
+                let start = k * this.tile;
+                let length = this.tile.min(elements - start);
+                this.run_tile(&values, &shared, R::from_words(words), (start, length));
+            });
         Ok(())
     }
 }

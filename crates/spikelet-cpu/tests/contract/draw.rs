@@ -161,7 +161,7 @@ fn through_bits(shape: &[usize], p: &Tensor, over_time: bool) {
     let eye = tracer.parameter("eye", [features, features]);
     tracer.output("y", &spikes.linear(&eye));
     let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
-    let is_bits = features % 4 == 0;
+    let is_bits = features.is_multiple_of(4);
     let text = loaded.plan.graph.to_string();
     assert_eq!(text.contains("bits["), is_bits, "{text}");
     let mut identity = vec![0.0_f32; features * features];

@@ -85,10 +85,7 @@ pub(super) fn compile(
     let mut drafts = drafts(&keys);
     compare_directly(&mut drafts, &keys);
     drop_unread(&mut drafts, &roots);
-    let operations = drafts
-        .keys()
-        .filter(|&&id| when[id] == When::Step)
-        .count();
+    let operations = drafts.keys().filter(|&&id| when[id] == When::Step).count();
     join(&mut drafts, &roots, &when);
     fire_and_reset(&mut drafts, &when);
 
@@ -225,11 +222,13 @@ fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
     let mut order: Vec<usize> = steps.copied().collect();
     order.sort_unstable();
     for &chosen in &order {
-        let Some(&Draft::Choose(op, [l, r, a, b])) = drafts.get(&chosen) else { continue };
-        let same = |id: &usize| {
-            matches!(drafts.get(id), Some(&Draft::Binary(o, x, y)) if (o, x, y) == (op, l, r))
+        let Some(&Draft::Choose(op, [l, r, a, b])) = drafts.get(&chosen) else {
+            continue;
         };
-        let Some(&compared) = order.iter().find(|id| **id < chosen && same(id)) else { continue };
+        let same = |id: &usize| matches!(drafts.get(id), Some(&Draft::Binary(o, x, y)) if (o, x, y) == (op, l, r));
+        let Some(&compared) = order.iter().find(|id| **id < chosen && same(id)) else {
+            continue;
+        };
         let read_between = order
             .iter()
             .filter(|id| (compared..=chosen).contains(*id))
@@ -267,7 +266,9 @@ fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
     order.sort_unstable();
     let divides = |op: Arith| matches!(op, Arith::Div | Arith::DivInto);
     for id in order {
-        let Some(&Draft::Binary(op, a, b)) = drafts.get(&id) else { continue };
+        let Some(&Draft::Binary(op, a, b)) = drafts.get(&id) else {
+            continue;
+        };
         let Some(last) = arith(op) else { continue };
         let joined = |feed: usize, other: usize, last: Arith| -> Option<Draft> {
             if uses[&feed] != 1 || when[feed] != when[id] {
@@ -275,7 +276,9 @@ fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
             }
             match *drafts.get(&feed)? {
                 Draft::Binary(op, p, q) => Some(Draft::Pair([arith(op)?, last], [p, q, other])),
-                Draft::Pair([first, second], [p, q, r]) if ![first, second, last].into_iter().any(divides) => {
+                Draft::Pair([first, second], [p, q, r])
+                    if ![first, second, last].into_iter().any(divides) =>
+                {
                     Some(Draft::Chain([first, second, last], [p, q, r, other]))
                 }
                 _ => None,

@@ -152,12 +152,20 @@ fn run<R: Real>(
                         n,
                         #[inline(always)]
                         |work, outputs, also| {
-                            let read = Registers { work, inputs, outputs };
+                            let read = Registers {
+                                work,
+                                inputs,
+                                outputs,
+                            };
                             fire(op, to, also, regs.map(|r| read.get(r)));
                         },
                     );
                 } else {
-                    let read = Registers { work, inputs, outputs };
+                    let read = Registers {
+                        work,
+                        inputs,
+                        outputs,
+                    };
                     one(&read, instruction.code, to);
                 }
             },
@@ -276,12 +284,24 @@ fn fire<R: Real>(op: Binary, to: &mut [R], also: &mut [R], abcd: [&[R]; 4]) {
 
 /// `x op y`, with the exchanged forms.
 macro_rules! apply {
-    (Add, $x:expr, $y:expr) => { $x + $y };
-    (Sub, $x:expr, $y:expr) => { $x - $y };
-    (Mul, $x:expr, $y:expr) => { $x * $y };
-    (Div, $x:expr, $y:expr) => { $x / $y };
-    (SubFrom, $x:expr, $y:expr) => { $y - $x };
-    (DivInto, $x:expr, $y:expr) => { $y / $x };
+    (Add, $x:expr, $y:expr) => {
+        $x + $y
+    };
+    (Sub, $x:expr, $y:expr) => {
+        $x - $y
+    };
+    (Mul, $x:expr, $y:expr) => {
+        $x * $y
+    };
+    (Div, $x:expr, $y:expr) => {
+        $x / $y
+    };
+    (SubFrom, $x:expr, $y:expr) => {
+        $y - $x
+    };
+    (DivInto, $x:expr, $y:expr) => {
+        $y / $x
+    };
 }
 
 macro_rules! pairs {

@@ -64,7 +64,11 @@ impl<R: Evaluate> Workspace<R> {
             (None, Some(y)) => y.len(),
             (None, None) => return,
         };
-        assert!(n <= self.block, "a block has at most {} elements", self.block);
+        assert!(
+            n <= self.block,
+            "a block has at most {} elements",
+            self.block
+        );
         assert!(
             inputs.iter().all(|x| x.len() == n) && outputs.iter().all(|y| y.len() == n),
             "all slices of a step have one length"

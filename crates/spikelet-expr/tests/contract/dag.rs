@@ -64,10 +64,10 @@ pub fn dags(most: usize) -> impl Strategy<Value = Dag> {
         prop::collection::vec(step, 1..most),
     );
     parts.prop_map(|(constants, raw)| {
-        let mut count = SYMBOLS.len() + constants.len();
+        let leaves = SYMBOLS.len() + constants.len();
         let mut steps = vec![];
-        for (kind, op, picks) in raw {
-            let [a, b, c] = picks.map(|i| i.index(count));
+        for (k, (kind, op, picks)) in raw.into_iter().enumerate() {
+            let [a, b, c] = picks.map(|i| i.index(leaves + k));
             steps.push(match kind {
                 0 | 1 => Step::Unary(UNARY[op], a),
                 2 => Step::Select(a, b, c),
@@ -75,7 +75,6 @@ pub fn dags(most: usize) -> impl Strategy<Value = Dag> {
                 3 | 4 => Step::Binary(BINARY[op % 3], a, b),
                 _ => Step::Binary(BINARY[op % 13], a, b),
             });
-            count += 1;
         }
         Dag { constants, steps }
     })

@@ -26,7 +26,7 @@ pub struct StepOutput {
 /// use spikelet_graph::op::Recurrence;
 /// let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
 /// let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
-/// assert_eq!(sum.step_gradients()[0].to_string(), "d_y + d_v");
+/// assert_eq!(sum.step_gradients()[0].to_string(), "d_v + d_y");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Recurrence {

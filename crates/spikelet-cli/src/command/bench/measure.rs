@@ -20,6 +20,7 @@ pub struct Measurement {
 
 /// How often a measurement is repeated.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Measurement")]
 pub struct Repeats {
     /// Timed runs; their median counts
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]

@@ -32,22 +32,22 @@ use std::sync::Arc;
 ])]
 pub struct Neuron {
     /// The neuron
-    #[arg(long = "neuron", value_name = "NEURON", default_value = "lif", value_parser = neuron_names())]
+    #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", default_value = "lif", value_parser = neuron_names())]
     name: String,
 
     #[command(flatten)]
     neuron: NeuronArgs,
 
     /// Steps of the sequence
-    #[arg(long, value_name = "T", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = "Size", long, value_name = "T", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     time_steps: u32,
 
     /// Neurons
-    #[arg(long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
     neurons: u32,
 
     /// Number type
-    #[arg(long, value_name = "TYPE", default_value = "f32", value_parser = ["f32", "f64"])]
+    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = ["f32", "f64"])]
     dtype: String,
 
     #[command(flatten)]

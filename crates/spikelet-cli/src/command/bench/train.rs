@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
+use spikelet::network::MnistFc;
 use std::process::ExitCode;
 
 /// Measure a training step of a network
@@ -34,9 +35,9 @@ pub struct Train {
 }
 
 impl Train {
-    pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
-        self.network.tutorial = true;
-        let network = self.network.build()?;
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        // The tutorial's network is what others measure too.
+        let network = self.network.build(Some(MnistFc::tutorial()))?;
         let settings = self.settings.build(true);
         let name = format!("{}_step", network.name().replace('-', "_"));
         if self.repeats.only.is_some() {

@@ -80,7 +80,7 @@ impl Run {
 }
 
 fn mean(tensor: &Tensor) -> f64 {
-    tensor.to_f64().iter().sum::<f64>() / tensor.len().max(1) as f64
+    tensor.to_f64().iter().fold(0.0, |sum, x| sum + x) / tensor.len().max(1) as f64
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

@@ -1,0 +1,111 @@
+//! Products whose rows do not depend on how many rows there are.
+//!
+//! One time step at a time must give the bits of all steps at once, so the order in which a row
+//! is summed may not change with the number of rows. Matrix libraries have special code for few
+//! rows and for small products. Small weights therefore go through a loop of our own, in which
+//! every row is summed in increasing order of features; with large weights, few rows are padded
+//! to as many as the library treats alike.
+
+use super::Float;
+use rayon::prelude::*;
+use spikelet_expr::vectorised;
+
+/// Weights of at most this many elements are multiplied row by row.
+pub(super) const SMALL: usize = 16 * 1024;
+
+/// The library treats products with large weights alike from this many rows on.
+pub(super) const LEAST: usize = 16;
+
+/// Columns that are summed side by side.
+const WIDTH: usize = 16;
+
+/// Rows that are summed side by side.
+const HEIGHT: usize = 4;
+
+/// Rows of one task.
+const TASK: usize = 64;
+
+/// Elements of the packed weights of [`multiply`].
+pub(super) fn packed_elements(n: usize, k: usize) -> usize {
+    n.next_multiple_of(WIDTH) * k
+}
+
+/// `c[m, n] = a[m, k] · b`, where element (l, j) of `b` lies at `l·strides.0 + j·strides.1`.
+pub(super) fn multiply<R: Float>(
+    (n, k): (usize, usize),
+    a: &[R],
+    b: &[R],
+    strides: (usize, usize),
+    c: &mut [R],
+    packed: &mut [R],
+) {
+    if k == 0 {
+        return c.fill(R::ZERO);
+    }
+    let packed = &mut packed[..packed_elements(n, k)];
+    for (panel, columns) in packed.chunks_mut(WIDTH * k.max(1)).enumerate() {
+        for (l, row) in columns.chunks_mut(WIDTH).enumerate() {
+            for (x, to) in row.iter_mut().enumerate() {
+                let j = panel * WIDTH + x;
+                *to = if j < n {
+                    b[l * strides.0 + j * strides.1]
+                } else {
+                    R::ZERO
+                };
+            }
+        }
+    }
+    let packed = &*packed;
+    let rows = a.par_chunks(TASK * k.max(1));
+    c.par_chunks_mut(TASK * n.max(1))
+        .zip(rows)
+        .for_each(|(c, a)| {
+            vectorised(
+                (c, a, packed, n, k),
+                #[inline(always)]
+                |(c, a, packed, n, k)| task(c, a, packed, n, k),
+            );
+        });
+}
+
+#[inline(always)]
+fn task<R: Float>(c: &mut [R], a: &[R], packed: &[R], n: usize, k: usize) {
+    let rows = c.len() / n.max(1);
+    for (panel, b) in packed.chunks_exact(WIDTH * k.max(1)).enumerate() {
+        let first = panel * WIDTH;
+        let width = WIDTH.min(n - first);
+        let mut r = 0;
+        while r < rows {
+            let height = HEIGHT.min(rows - r);
+            let mut sums = [[R::ZERO; WIDTH]; HEIGHT];
+            if height == HEIGHT {
+                let a: [&[R]; HEIGHT] = std::array::from_fn(|h| &a[(r + h) * k..(r + h + 1) * k]);
+                for (l, b) in b.chunks_exact(WIDTH).enumerate() {
+                    for h in 0..HEIGHT {
+                        add(&mut sums[h], a[h][l], b);
+                    }
+                }
+            } else {
+                for h in 0..height {
+                    let a = &a[(r + h) * k..(r + h + 1) * k];
+                    for (l, b) in b.chunks_exact(WIDTH).enumerate() {
+                        add(&mut sums[h], a[l], b);
+                    }
+                }
+            }
+            for (h, sums) in sums.iter().enumerate().take(height) {
+                let at = (r + h) * n + first;
+                c[at..at + width].copy_from_slice(&sums[..width]);
+            }
+            r += height;
+        }
+    }
+}
+
+#[inline(always)]
+fn add<R: Float>(sums: &mut [R; WIDTH], a: R, b: &[R]) {
+    let b = &b[..WIDTH];
+    for x in 0..WIDTH {
+        sums[x] = sums[x] + a * b[x];
+    }
+}
