@@ -136,6 +136,9 @@ impl CpuExecutor {
     }
 
     fn run_step(&mut self, k: usize) -> Result<()> {
+        // After a panic in a kernel, views of that run would still be here.
+        self.reads.clear();
+        self.writes.clear();
         let step = &mut self.steps[k];
         for write in &step.writes {
             self.writes.push(match write {

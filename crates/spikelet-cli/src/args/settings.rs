@@ -107,8 +107,6 @@ impl SettingsArgs {
     }
 }
 
-/// The tutorial's settings, whatever the defaults are.
-
 fn optimizer_name(settings: &Settings) -> String {
     let name = match settings.optimizer {
         AnyOptimizer::Sgd(_) => "sgd",
@@ -129,6 +127,7 @@ fn loss_name(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
+    use spikelet::optim::Schedule;
 
     #[derive(Parser)]
     struct Words {
