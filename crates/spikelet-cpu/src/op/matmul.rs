@@ -40,7 +40,7 @@ pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
     let (m, n, k) = op.sizes(&types.inputs[0], &types.inputs[1]);
     match path(op, types) {
         Path::Dense => {
-            let bytes = types.outputs[0].bytes() / types.outputs[0].len().max(1);
+            let bytes = if types.float() == DType::F64 { 8 } else { 4 };
             (Dense::<f32>::scratch_elements(op, Sizes { m, n, k }) * bytes).div_ceil(8)
         }
         Path::Forward => (k * spikes::row_stride(n)).div_ceil(2),

@@ -1,0 +1,50 @@
+//! State is a value: nothing to reset, nothing that depends on how time is cut.
+
+use spikelet::device;
+use spikelet::graph::op::HostTensor;
+use spikelet::module::Traced;
+use spikelet::prelude::*;
+
+#[test]
+fn a_network_run_step_by_step_has_the_bits_of_the_network_run_at_once() -> Result<()> {
+    const STEPS: usize = 6;
+    for (batch, inputs, hidden) in [(1, 32, 24), (3, 200, 150), (2, 784, 196)] {
+        let mut store = Store::new(device::cpu()?);
+        let compile = |time_steps: usize, store: &mut Store| -> Result<(Compiled, Traced)> {
+            let net = Sequential::new()
+                .add(Linear::new(inputs, hidden))
+                .add(Lif::new(2.0))
+                .add(Linear::new(hidden, 10))
+                .add(If::new());
+            let cx = Context::new(Mode::STREAM, DType::F32);
+            let x = cx
+                .tracer()
+                .input("x_seq", DType::F32, [time_steps, batch, inputs]);
+            let spikes = cx.trace(&net, x)?;
+            cx.tracer().output("spike_seq", &spikes);
+            let traced = cx.traced();
+            store.initialise(&traced, DType::F32, 3)?;
+            Ok((Compiled::new(cx.tracer().finish()?, store)?, traced))
+        };
+        let x: Vec<f32> = (0..STEPS * batch * inputs)
+            .map(|k| (k * 7 % 31) as f32 / 4.0)
+            .collect();
+        let (mut whole, traced) = compile(STEPS, &mut store)?;
+        whole.set("x_seq", HostTensor::F32(&x))?;
+        whole.run()?;
+        let (spikes, v) = (whole.get("spike_seq")?.to_f64(), store.get("1.v")?);
+        assert!(spikes.contains(&1.0), "something fires");
+
+        let (mut single, _) = compile(1, &mut store)?;
+        store.reset(&traced, DType::F32)?;
+        let mut one_by_one = vec![];
+        for step in x.chunks(batch * inputs) {
+            single.set("x_seq", HostTensor::F32(step))?;
+            single.run()?;
+            one_by_one.extend(single.get("spike_seq")?.to_f64());
+        }
+        assert_eq!(one_by_one, spikes);
+        assert_eq!(store.get("1.v")?, v);
+    }
+    Ok(())
+}
