@@ -118,7 +118,7 @@ impl Operands {
 
 /// Elements of a tile at most. A step reads that many in a row before it jumps to the next row:
 /// long enough for the hardware to fetch ahead.
-pub(super) const TILE: usize = 4096;
+pub(super) const TILE: usize = 16384;
 
 /// Small enough that every thread gets several tiles.
 pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
