@@ -8,7 +8,7 @@ fn compile(time_steps: usize, store: &mut Store) -> Result<(Compiled, spikelet::
         .add(Linear::new(16, 32))
         .add(Lif::new(3.0))
         .add(Linear::new(32, 4))
-        .add(If::new());
+        .add(If::new().v_threshold(0.1));
     let cx = Context::new(Mode::STREAM, DType::F32);
     let x = cx.tracer().input("x_seq", DType::F32, [time_steps, 2, 16]);
     let spikes = cx.trace(&net, x)?;
@@ -20,7 +20,7 @@ fn compile(time_steps: usize, store: &mut Store) -> Result<(Compiled, spikelet::
 
 fn main() -> Result<()> {
     const STEPS: usize = 20;
-    let x: Vec<f32> = (0..STEPS * 2 * 16).map(|k| (k % 23) as f32 / 8.0).collect();
+    let x: Vec<f32> = (0..STEPS * 2 * 16).map(|k| (k % 23) as f32 / 2.0).collect();
     let mut store = Store::new(spikelet::device::cpu()?);
 
     let (mut whole, traced) = compile(STEPS, &mut store)?;

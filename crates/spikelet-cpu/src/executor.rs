@@ -4,7 +4,9 @@ use crate::backend::{Shared, failure, is_host_type, memory, memory_of};
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op::{self, Kernel};
 use spikelet_graph::op::{Op, Operation};
-use spikelet_graph::{Buffer, Error, Executor, Place, Plan, Result, TensorType};
+use spikelet_graph::{
+    Buffer, Error, Executor, Kernel as PlannedKernel, Place, Plan, Result, TensorType, ValueId,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -67,6 +69,17 @@ impl CpuExecutor {
             })
         };
         let slot = |place: Place, ty: &TensorType| -> Result<Option<Slot>> {
+            let room = match place {
+                Place::Arena(offset) => plan.arena_bytes.saturating_sub(offset),
+                Place::Input(k) => inputs[k].ty.bytes(),
+                Place::Output(k) => outputs[k].as_ref().map_or(0, |b| b.ty.bytes()),
+                Place::Unused => ty.bytes(),
+            };
+            if ty.bytes() > room {
+                return Err(failure(format!(
+                    "{ty} does not fit its place {place:?} in the plan"
+                )));
+            }
             Ok(pointer(place)?.map(|pointer| Slot {
                 pointer,
                 ty: ty.clone(),
@@ -76,6 +89,7 @@ impl CpuExecutor {
         let mut steps = vec![];
         for kernel in &plan.kernels {
             let node = &plan.graph.nodes[kernel.node];
+            check_pieces(plan, kernel)?;
             let writes = kernel
                 .writes
                 .iter()
@@ -206,6 +220,39 @@ impl Executor for CpuExecutor {
         })?;
         Ok(seconds)
     }
+}
+
+/// Checks that what a kernel writes in the arena overlaps nothing else that it touches there.
+fn check_pieces(plan: &Plan, kernel: &PlannedKernel) -> Result<()> {
+    let node = &plan.graph.nodes[kernel.node];
+    let pieces = |places: &[Place], values: &[ValueId]| -> Vec<(usize, usize)> {
+        let arena = places
+            .iter()
+            .zip(values)
+            .filter_map(|(place, v)| match place {
+                Place::Arena(offset) => Some((*offset, offset + plan.graph.ty(*v).bytes())),
+                _ => None,
+            });
+        arena.collect()
+    };
+    let mut written = pieces(&kernel.writes, &node.outputs);
+    written.extend(
+        kernel
+            .workspace
+            .map(|(offset, bytes)| (offset, offset + bytes)),
+    );
+    let read = pieces(&kernel.reads, &node.inputs);
+    let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
+    for (k, piece) in written.iter().enumerate() {
+        let others = written[k + 1..].iter().chain(&read);
+        if piece.1 > plan.arena_bytes || others.into_iter().any(|other| meets(piece, other)) {
+            return Err(failure(format!(
+                "{} writes over what it uses; the plan was not made by Plan::new",
+                node.op.name()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn missing_output(plan: &Plan, k: usize) -> Error {
