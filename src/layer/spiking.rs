@@ -14,6 +14,13 @@ impl<N: Neuron> Module for N {
     }
 }
 
+/// A neuron that was built from a specification is a layer too.
+impl Module for Arc<dyn Neuron> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        Ok(forward(&**self, cx, x)?.spike_seq)
+    }
+}
+
 /// What a neuron layer makes.
 pub(crate) struct Spiking {
     pub(crate) spike_seq: Var,

@@ -6,11 +6,10 @@
 use crate::error::{Error, Result};
 use crate::layer::{Flatten, Linear};
 use crate::module::{Context, Module, Sequential};
-use crate::neuron::{self, Neuron};
+use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_graph::Var;
-use std::sync::Arc;
 
 /// Two linear layers, each followed by a neuron.
 ///
@@ -50,14 +49,6 @@ struct Net {
     fc: Sequential,
 }
 
-struct Shared(Arc<dyn Neuron>);
-
-impl Module for Shared {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        Ok(crate::layer::forward_neuron(&*self.0, cx, x)?.spike_seq)
-    }
-}
-
 impl MnistFc {
     /// The tutorial's network: τ = 100, sigmoid with α = 1.
     pub fn tutorial() -> Self {
@@ -85,9 +76,9 @@ impl MnistFc {
         let fc = Sequential::new()
             .add(Flatten)
             .add(Linear::new(self.inputs, self.hidden))
-            .add(Shared(neuron.clone()))
+            .add(neuron.clone())
             .add(Linear::new(self.hidden, self.classes))
-            .add(Shared(neuron));
+            .add(neuron);
         Ok(Net { fc })
     }
 }

@@ -173,10 +173,9 @@ impl<'a> Run<'a> {
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
         let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
         (0..first).for_each(|_| bar.advance());
-        let batches = self.loader.epoch(epoch as u64, first);
+        let mut batches = self.loader.epoch(epoch as u64, first);
         let begun = Instant::now();
         let before = self.progress.train_seconds;
-        let mut batches = batches;
         while let Some(batch) = batches.next() {
             let at = epoch as f64 + self.progress.batch as f64 / total as f64;
             let step = self.progress.step + 1;

@@ -96,7 +96,7 @@ impl Operands {
         start: usize,
         length: usize,
         blocks: &mut [Block<R>],
-        works: [(&Program, &mut Workspace<R>); 2],
+        works: &mut [(&Program, &mut Workspace<R>)],
     ) {
         if self.params == 0 {
             return;
@@ -142,7 +142,6 @@ pub(super) struct ScanKernel<R> {
 
 struct Scratch<R> {
     work: Workspace<R>,
-    unused: Workspace<R>,
     now: Vec<Block<R>>,
     next: Vec<Block<R>>,
     params: Vec<Block<R>>,
@@ -160,7 +159,6 @@ impl<R: Float> ScanKernel<R> {
         Ok(Self {
             scratch: PerThread::new(threads, || Scratch {
                 work: program.workspace(BLOCK),
-                unused: program.workspace(0),
                 now: filled(operands.states, tile),
                 next: filled(operands.states, tile),
                 params: filled(operands.params, BLOCK),
@@ -182,7 +180,6 @@ impl<R: Float> ScanKernel<R> {
         let mut scratch = self.scratch.get();
         let Scratch {
             work,
-            unused,
             now,
             next,
             params,
@@ -192,7 +189,7 @@ impl<R: Float> ScanKernel<R> {
             start,
             length,
             params,
-            [(&self.program, work), (&self.program, unused)],
+            &mut [(&self.program, &mut *work)],
         );
         o.initial(reads, start, now.iter_mut().map(|b| &mut b[..length]));
         for t in 0..o.time_steps {

@@ -192,7 +192,7 @@ impl<R: Float> ScanGradKernel<R> {
             start,
             length,
             params,
-            [
+            &mut [
                 (&self.forward, &mut *forward),
                 (&self.backward, &mut *backward),
             ],
