@@ -1,0 +1,1 @@
+//! Runs a spikelet plan on NVIDIA GPUs.
