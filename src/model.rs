@@ -14,6 +14,8 @@ pub fn host(tensor: &Tensor) -> HostTensor<'_> {
     match &tensor.data {
         Data::F32(v) => HostTensor::F32(v),
         Data::F64(v) => HostTensor::F64(v),
+        Data::F16(v) => HostTensor::F16(v),
+        Data::BF16(v) => HostTensor::BF16(v),
         Data::I64(v) => HostTensor::I64(v),
     }
 }
@@ -27,6 +29,8 @@ pub fn download(backend: &dyn Backend, buffer: &Buffer) -> Result<Tensor> {
     let values = match &mut tensor.data {
         Data::F32(v) => HostTensorMut::F32(v),
         Data::F64(v) => HostTensorMut::F64(v),
+        Data::F16(v) => HostTensorMut::F16(v),
+        Data::BF16(v) => HostTensorMut::BF16(v),
         Data::I64(v) => HostTensorMut::I64(v),
     };
     backend.download(buffer, values)?;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use spikelet_graph::{Data, Tensor};
+use spikelet_graph::{Data, Tensor, bf16, f16};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn damaged(path: &Path, problem: String) -> Error {
     Error::Checkpoint {
         path: path.to_path_buf(),
         problem,
-        help: "give a safetensors file with F32, F64 or I64 tensors, written to its end"
+        help: "give a safetensors file with F32, F64, F16, BF16 or I64 tensors, written to its end"
             .to_string(),
     }
 }
@@ -59,6 +59,8 @@ impl TensorFile {
             let data = match view.dtype() {
                 Dtype::F32 => Data::F32(decode!(f32, view.data())),
                 Dtype::F64 => Data::F64(decode!(f64, view.data())),
+                Dtype::F16 => Data::F16(decode!(f16, view.data())),
+                Dtype::BF16 => Data::BF16(decode!(bf16, view.data())),
                 Dtype::I64 => Data::I64(decode!(i64, view.data())),
                 other => {
                     return Err(damaged(
@@ -89,6 +91,8 @@ impl TensorFile {
             .map(|(name, tensor)| match &tensor.data {
                 Data::F32(v) => (name, Dtype::F32, tensor, encode!(v)),
                 Data::F64(v) => (name, Dtype::F64, tensor, encode!(v)),
+                Data::F16(v) => (name, Dtype::F16, tensor, encode!(v)),
+                Data::BF16(v) => (name, Dtype::BF16, tensor, encode!(v)),
                 Data::I64(v) => (name, Dtype::I64, tensor, encode!(v)),
             })
             .collect();

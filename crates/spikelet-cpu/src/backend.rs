@@ -133,7 +133,7 @@ fn slot_of(buffer: &Buffer) -> Result<Slot> {
     })
 }
 
-fn transfer_error(ty: &TensorType, given: &str, length: usize) -> Error {
+fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
     failure(format!(
         "a buffer of {ty} ({} elements) cannot exchange {length} {given} values; use its own type and size",
         ty.len()
@@ -157,20 +157,19 @@ impl Backend for Cpu {
         let _guard = self.shared.lock();
         // SAFETY: the buffer keeps the memory alive, and the lock keeps others away.
         let target = unsafe { slot.view_mut() };
-        match (target, values) {
-            (ViewMut::F32(to), HostTensor::F32(from)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (ViewMut::F64(to), HostTensor::F64(from)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (ViewMut::I64(to), HostTensor::I64(from)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (_, HostTensor::F32(from)) => return Err(transfer_error(&to.ty, "f32", from.len())),
-            (_, HostTensor::F64(from)) => return Err(transfer_error(&to.ty, "f64", from.len())),
-            (_, HostTensor::I64(from)) => return Err(transfer_error(&to.ty, "i64", from.len())),
+        macro_rules! copy {
+            ($($type:ident),*) => {
+                match (target, values) {
+                    $((ViewMut::$type(to), HostTensor::$type(from)) if to.len() == from.len() => {
+                        to.copy_from_slice(from)
+                    })*
+                    $((_, HostTensor::$type(from)) => {
+                        return Err(transfer_error(&to.ty, DType::$type, from.len()));
+                    })*
+                }
+            };
         }
+        copy!(F32, F64, F16, BF16, I64);
         Ok(())
     }
 
@@ -179,20 +178,19 @@ impl Backend for Cpu {
         let _guard = self.shared.lock();
         // SAFETY: the buffer keeps the memory alive, and the lock keeps writers away.
         let source = unsafe { slot.view() };
-        match (source, values) {
-            (View::F32(from), HostTensorMut::F32(to)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (View::F64(from), HostTensorMut::F64(to)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (View::I64(from), HostTensorMut::I64(to)) if to.len() == from.len() => {
-                to.copy_from_slice(from)
-            }
-            (_, HostTensorMut::F32(to)) => return Err(transfer_error(&from.ty, "f32", to.len())),
-            (_, HostTensorMut::F64(to)) => return Err(transfer_error(&from.ty, "f64", to.len())),
-            (_, HostTensorMut::I64(to)) => return Err(transfer_error(&from.ty, "i64", to.len())),
+        macro_rules! copy {
+            ($($type:ident),*) => {
+                match (source, values) {
+                    $((View::$type(from), HostTensorMut::$type(to)) if to.len() == from.len() => {
+                        to.copy_from_slice(from)
+                    })*
+                    $((_, HostTensorMut::$type(to)) => {
+                        return Err(transfer_error(&from.ty, DType::$type, to.len()));
+                    })*
+                }
+            };
         }
+        copy!(F32, F64, F16, BF16, I64);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Aligned memory that kernels share, and the views of it that they get.
 
+use half::{bf16, f16};
 use spikelet_graph::{DType, TensorType};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -84,6 +85,8 @@ fn use_huge_pages(_: NonNull<u8>, _: usize) {}
 pub(crate) enum View<'a> {
     F32(&'a [f32]),
     F64(&'a [f64]),
+    F16(&'a [f16]),
+    BF16(&'a [bf16]),
     I64(&'a [i64]),
     Bits(&'a [u64]),
     /// The memory of this result, which holds the operand until it is overwritten.
@@ -94,6 +97,8 @@ pub(crate) enum View<'a> {
 pub(crate) enum ViewMut<'a> {
     F32(&'a mut [f32]),
     F64(&'a mut [f64]),
+    F16(&'a mut [f16]),
+    BF16(&'a mut [bf16]),
     I64(&'a mut [i64]),
     Bits(&'a mut [u64]),
     /// Nobody reads this result.
@@ -125,7 +130,7 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f32: F32, f64: F64, i64: I64, u64: Bits);
+elements!(f32: F32, f64: F64, f16: F16, bf16: BF16, i64: I64, u64: Bits);
 
 /// A tensor's address and type, resolved when a plan is loaded.
 #[derive(Clone)]
@@ -153,6 +158,8 @@ impl Slot {
             match self.ty.dtype {
                 DType::F32 => View::F32(std::slice::from_raw_parts(p.cast(), n)),
                 DType::F64 => View::F64(std::slice::from_raw_parts(p.cast(), n)),
+                DType::F16 => View::F16(std::slice::from_raw_parts(p.cast(), n)),
+                DType::BF16 => View::BF16(std::slice::from_raw_parts(p.cast(), n)),
                 DType::I64 => View::I64(std::slice::from_raw_parts(p.cast(), n)),
                 DType::Bits => {
                     View::Bits(std::slice::from_raw_parts(p.cast(), self.ty.bytes() / 8))
@@ -174,6 +181,8 @@ impl Slot {
             match self.ty.dtype {
                 DType::F32 => ViewMut::F32(std::slice::from_raw_parts_mut(p.cast(), n)),
                 DType::F64 => ViewMut::F64(std::slice::from_raw_parts_mut(p.cast(), n)),
+                DType::F16 => ViewMut::F16(std::slice::from_raw_parts_mut(p.cast(), n)),
+                DType::BF16 => ViewMut::BF16(std::slice::from_raw_parts_mut(p.cast(), n)),
                 DType::I64 => ViewMut::I64(std::slice::from_raw_parts_mut(p.cast(), n)),
                 DType::Bits => ViewMut::Bits(std::slice::from_raw_parts_mut(
                     p.cast(),

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Expand, Fill, Map, Op, Operation, Reduce, Reshape};
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
@@ -41,14 +41,49 @@ impl Backward<'_> {
     /// Adds elementwise expressions over `operands`.
     ///
     /// # Errors
+    /// When the operands do not broadcast to the map's shape.
+    pub fn map(&mut self, map: Map, operands: &[ValueId]) -> Result<Vec<ValueId>> {
+        Map::add(map, self.graph, operands, &self.layer, true)
+    }
+
+    /// Adds one elementwise expression whose result is stored in a type.
+    ///
+    /// # Errors
     /// When the operands do not broadcast to `shape`.
-    pub fn map(
+    pub fn map1(
         &mut self,
-        expressions: Vec<Expr>,
+        expression: Expr,
         shape: Vec<usize>,
+        dtype: DType,
         operands: &[ValueId],
-    ) -> Result<Vec<ValueId>> {
-        Map::add(self.graph, expressions, shape, operands, &self.layer, true)
+    ) -> Result<ValueId> {
+        let map = Map {
+            expressions: vec![expression],
+            shape,
+            dtypes: vec![dtype],
+        };
+        Ok(self.map(map, operands)?[0])
+    }
+
+    /// The value under another floating-point type.
+    ///
+    /// # Errors
+    /// When one of the types is f64 and the other is not.
+    pub fn cast(&mut self, value: ValueId, dtype: DType) -> Result<ValueId> {
+        if self.graph.ty(value).dtype == dtype {
+            return Ok(value);
+        }
+        let cast = Map::cast(self.graph.shape(value), dtype);
+        self.push1(cast, &[value])
+    }
+
+    /// The value under the element type of another.
+    ///
+    /// # Errors
+    /// As [`Backward::cast`].
+    pub fn cast_as(&mut self, value: ValueId, like: ValueId) -> Result<ValueId> {
+        let dtype = self.graph.ty(like).dtype;
+        self.cast(value, dtype)
     }
 
     /// The value under another shape.
@@ -91,7 +126,8 @@ impl Backward<'_> {
         self.push1(Fill { ty, value: 0.0 }, &[])
     }
 
-    /// The adjoint of broadcasting: sums `value` down to the shape of `like`.
+    /// The adjoint of broadcasting: sums `value` down to the shape of `like`, of whose type the
+    /// sum is.
     ///
     /// # Errors
     /// When `like` does not broadcast to the value's shape.
@@ -103,9 +139,10 @@ impl Backward<'_> {
             .filter(|&k| from[k] != 1 && (k < extra || to[k - extra] == 1))
             .collect();
         let summed = if axes.is_empty() {
-            value
+            self.cast_as(value, like)?
         } else {
-            self.push1(Reduce::sum(axes), &[value])?
+            let sum = Reduce::sum(axes).stored_as(self.graph.ty(value), self.graph.ty(like));
+            self.push1(sum, &[value])?
         };
         self.reshape(summed, to)
     }
@@ -157,7 +194,8 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
             let total = match grads[input.index()] {
                 Some(sum) => {
                     let shape = b.graph.shape(input).to_vec();
-                    b.map(vec![Map::operand(0) + Map::operand(1)], shape, &[sum, part])?[0]
+                    let total = Map::new(vec![Map::operand(0) + Map::operand(1)], shape);
+                    b.map(total, &[sum, part])?[0]
                 }
                 None => part,
             };

@@ -1,7 +1,7 @@
 //! The tensor graph: values, nodes in an order in which they can run, inputs and outputs.
 
 use crate::error::{Error, Result};
-use crate::op::{Op, Operation};
+use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
 use std::fmt;
 use std::sync::Arc;
@@ -152,6 +152,17 @@ impl Graph {
         layer: &Arc<str>,
     ) -> Result<ValueId> {
         Ok(self.push(op, inputs, layer)?[0])
+    }
+
+    /// The value under another floating-point type: itself, or a new node.
+    ///
+    /// # Errors
+    /// When one of the types is f64 and the other is not, or one is no float.
+    pub fn cast(&mut self, value: ValueId, dtype: DType, layer: &Arc<str>) -> Result<ValueId> {
+        if self.ty(value).dtype == dtype {
+            return Ok(value);
+        }
+        self.push1(Map::cast(self.shape(value), dtype), &[value], layer)
     }
 
     pub(crate) fn make_node(

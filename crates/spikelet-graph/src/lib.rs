@@ -11,6 +11,7 @@ mod graph;
 pub mod op;
 pub mod pass;
 mod plan;
+mod tensor;
 mod trace;
 mod types;
 
@@ -18,6 +19,9 @@ pub use backend::{Backend, Buffer, Executor, Target};
 pub use backward::{Backward, gradients};
 pub use error::{Error, Refusal, Result};
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
+/// The 16-bit floating-point types of [`Data`] and of buffers on the host.
+pub use half::{bf16, f16};
 pub use plan::{Allocation, Kernel, Place, Plan};
+pub use tensor::{Data, Tensor};
 pub use trace::{Tracer, Var};
-pub use types::{DType, Data, ShapeText, Tensor, TensorType, broadcast, broadcast_strides};
+pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};

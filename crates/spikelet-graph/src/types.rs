@@ -1,4 +1,4 @@
-//! Element types, shapes and host tensors.
+//! Element types and shapes.
 
 use std::fmt;
 
@@ -9,6 +9,11 @@ pub enum DType {
     F32,
     /// 64-bit floating point: references and gradient checks.
     F64,
+    /// 16-bit floating point, IEEE 754: 5 bits of exponent. A storage type: what reads it
+    /// computes in f32.
+    F16,
+    /// 16-bit floating point with the exponent of f32. A storage type as [`DType::F16`].
+    BF16,
     /// 64-bit integers: labels, counters.
     I64,
     /// Binary values, one bit each; the last axis is padded to whole 64-bit words.
@@ -18,7 +23,18 @@ pub enum DType {
 impl DType {
     /// Whether it is one of the floating-point types.
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
+    }
+
+    /// Whether it is one of the 16-bit floating-point types.
+    pub fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::BF16)
+    }
+
+    /// The type that arithmetic on elements of this type is done in, and that neurons keep
+    /// their states in: f32 for the 16-bit types, otherwise the type itself.
+    pub fn arithmetic(self) -> Self {
+        if self.is_half() { Self::F32 } else { self }
     }
 }
 
@@ -27,6 +43,8 @@ impl fmt::Display for DType {
         f.write_str(match self {
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::BF16 => "bf16",
             Self::I64 => "i64",
             Self::Bits => "bits",
         })
@@ -74,6 +92,7 @@ impl TensorType {
         match self.dtype {
             DType::F32 => 4 * self.len(),
             DType::F64 | DType::I64 => 8 * self.len(),
+            DType::F16 | DType::BF16 => 2 * self.len(),
             DType::Bits => {
                 let (rows, columns) = self.rows_and_columns();
                 8 * rows * columns.div_ceil(64)
@@ -135,130 +154,4 @@ pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<usize> {
         step *= shape[k];
     }
     strides
-}
-
-/// The elements of a host tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Data {
-    /// 32-bit floating point.
-    F32(Vec<f32>),
-    /// 64-bit floating point.
-    F64(Vec<f64>),
-    /// 64-bit integers.
-    I64(Vec<i64>),
-}
-
-/// A tensor in host memory, row-major.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    /// The axes, slowest first.
-    pub shape: Vec<usize>,
-    /// The elements.
-    pub data: Data,
-}
-
-impl Tensor {
-    /// An f32 tensor.
-    ///
-    /// # Panics
-    /// When the number of values is not that of the shape.
-    pub fn f32(shape: impl Into<Vec<usize>>, values: impl Into<Vec<f32>>) -> Self {
-        Self::checked(shape.into(), Data::F32(values.into()))
-    }
-
-    /// An f64 tensor.
-    ///
-    /// # Panics
-    /// When the number of values is not that of the shape.
-    pub fn f64(shape: impl Into<Vec<usize>>, values: impl Into<Vec<f64>>) -> Self {
-        Self::checked(shape.into(), Data::F64(values.into()))
-    }
-
-    /// An i64 tensor.
-    ///
-    /// # Panics
-    /// When the number of values is not that of the shape.
-    pub fn i64(shape: impl Into<Vec<usize>>, values: impl Into<Vec<i64>>) -> Self {
-        Self::checked(shape.into(), Data::I64(values.into()))
-    }
-
-    /// A tensor of zeros.
-    pub fn zeros(ty: &TensorType) -> Self {
-        let n = ty.len();
-        let data = match ty.dtype {
-            DType::F32 | DType::Bits => Data::F32(vec![0.0; n]),
-            DType::F64 => Data::F64(vec![0.0; n]),
-            DType::I64 => Data::I64(vec![0; n]),
-        };
-        Self {
-            shape: ty.shape.clone(),
-            data,
-        }
-    }
-
-    fn checked(shape: Vec<usize>, data: Data) -> Self {
-        let tensor = Self { shape, data };
-        let expected: usize = tensor.shape.iter().product();
-        assert_eq!(
-            tensor.len(),
-            expected,
-            "shape {} holds {expected} values",
-            ShapeText(&tensor.shape)
-        );
-        tensor
-    }
-
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        match &self.data {
-            Data::F32(v) => v.len(),
-            Data::F64(v) => v.len(),
-            Data::I64(v) => v.len(),
-        }
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Element type and shape.
-    pub fn ty(&self) -> TensorType {
-        let dtype = match &self.data {
-            Data::F32(_) => DType::F32,
-            Data::F64(_) => DType::F64,
-            Data::I64(_) => DType::I64,
-        };
-        TensorType::new(dtype, self.shape.clone())
-    }
-
-    /// The elements as f32; `None` if they are of another type.
-    pub fn as_f32(&self) -> Option<&[f32]> {
-        match &self.data {
-            Data::F32(v) => Some(v),
-            _ => None,
-        }
-    }
-
-    /// The elements converted to f64, whatever their type.
-    pub fn to_f64(&self) -> Vec<f64> {
-        match &self.data {
-            Data::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
-            Data::F64(v) => v.clone(),
-            Data::I64(v) => v.iter().map(|&x| x as f64).collect(),
-        }
-    }
-
-    /// The same values as another floating-point type; integers stay integers.
-    pub fn cast(&self, dtype: DType) -> Self {
-        let data = match (&self.data, dtype) {
-            (Data::I64(_), _) => self.data.clone(),
-            (_, DType::F64) => Data::F64(self.to_f64()),
-            _ => Data::F32(self.to_f64().into_iter().map(|x| x as f32).collect()),
-        };
-        Self {
-            shape: self.shape.clone(),
-            data,
-        }
-    }
 }

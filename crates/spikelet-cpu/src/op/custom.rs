@@ -19,6 +19,8 @@ impl Kernel for CustomKernel {
             inputs.push(match read {
                 View::F32(x) => HostTensor::F32(x),
                 View::F64(x) => HostTensor::F64(x),
+                View::F16(x) => HostTensor::F16(x),
+                View::BF16(x) => HostTensor::BF16(x),
                 View::I64(x) => HostTensor::I64(x),
                 View::Bits(_) | View::InPlace(_) => {
                     return Err("a custom operation reads whole numbers, not bits".to_string());
@@ -30,6 +32,8 @@ impl Kernel for CustomKernel {
             outputs.push(match write {
                 ViewMut::F32(y) => HostTensorMut::F32(y),
                 ViewMut::F64(y) => HostTensorMut::F64(y),
+                ViewMut::F16(y) => HostTensorMut::F16(y),
+                ViewMut::BF16(y) => HostTensorMut::BF16(y),
                 ViewMut::I64(y) => HostTensorMut::I64(y),
                 ViewMut::Bits(_) | ViewMut::Unused => {
                     return Err("a custom operation writes whole numbers, all of them".to_string());

@@ -12,6 +12,7 @@ mod rows;
 mod scan;
 mod scan_grad;
 
+use crate::backend::failure;
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
@@ -83,6 +84,13 @@ impl Types {
 /// Makes a kernel for a node.
 pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<dyn Kernel>> {
     let types = Types::of(graph, node);
+    let half = |t: &TensorType| t.dtype.is_half();
+    if types.inputs.iter().chain(&types.outputs).any(half) && !moves(&node.op) {
+        return Err(failure(format!(
+            "{} has 16-bit operands or results, which are only moved here; compute in f32",
+            node.op.name()
+        )));
+    }
     let made = match types.float() {
         DType::F64 => typed::<f64>(node, &types, threads),
         _ => typed::<f32>(node, &types, threads),
@@ -92,6 +100,20 @@ pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<
         operation: node.op.name(),
         source,
     })
+}
+
+/// Whether the operation takes elements of any type as they are.
+fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Expand(_)
+            | Op::Permute(_)
+            | Op::Slice(_)
+            | Op::Concat(_)
+            | Op::Reshape(_)
+            | Op::Fill(_)
+            | Op::Custom(_)
+    )
 }
 
 type Prepared = std::result::Result<Box<dyn Kernel>, spikelet_expr::CompileError>;
@@ -108,7 +130,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::OneHot(op) => Box::new(labels::OneHotKernel::<R>::new(op)),
         Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
-        Op::Fill(op) => Box::new(movement::FillKernel { value: op.value }),
+        Op::Fill(op) => Box::new(movement::FillKernel { value: op.stored() }),
         Op::Expand(_) | Op::Permute(_) | Op::Slice(_) | Op::Concat(_) | Op::Reshape(_) => {
             Box::new(movement::MoveKernel::new(&node.op, types))
         }

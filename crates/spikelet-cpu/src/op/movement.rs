@@ -3,6 +3,7 @@
 use super::{CHUNK, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Element, View, ViewMut};
+use half::{bf16, f16};
 use rayon::prelude::*;
 use spikelet_graph::broadcast_strides;
 use spikelet_graph::op::Op;
@@ -107,6 +108,8 @@ impl Kernel for MoveKernel {
         match &mut writes[0] {
             ViewMut::F32(to) => self.run_typed(reads, to),
             ViewMut::F64(to) => self.run_typed(reads, to),
+            ViewMut::F16(to) => self.run_typed(reads, to),
+            ViewMut::BF16(to) => self.run_typed(reads, to),
             ViewMut::I64(to) => self.run_typed(reads, to),
             ViewMut::Bits(_) => return Err("bits cannot be moved element by element".to_string()),
             ViewMut::Unused => {}
@@ -130,6 +133,8 @@ impl Kernel for FillKernel {
         match &mut writes[0] {
             ViewMut::F32(to) => to.fill(self.value as f32),
             ViewMut::F64(to) => to.fill(self.value),
+            ViewMut::F16(to) => to.fill(f16::from_f32(self.value as f32)),
+            ViewMut::BF16(to) => to.fill(bf16::from_f32(self.value as f32)),
             ViewMut::I64(to) => to.fill(self.value as i64),
             ViewMut::Bits(to) => to.fill(if self.value == 0.0 { 0 } else { u64::MAX }),
             ViewMut::Unused => {}

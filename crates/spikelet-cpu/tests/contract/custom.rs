@@ -21,11 +21,15 @@ fn each<const N: usize, const M: usize>(
         HostTensor::F64(x) => x[i],
         HostTensor::F32(x) => f64::from(x[i]),
         HostTensor::I64(x) => x[i] as f64,
+        HostTensor::F16(x) => x[i].to_f64(),
+        HostTensor::BF16(x) => x[i].to_f64(),
     };
     let count = match &inputs[0] {
         HostTensor::F64(x) => x.len(),
         HostTensor::F32(x) => x.len(),
         HostTensor::I64(x) => x.len(),
+        HostTensor::F16(x) => x.len(),
+        HostTensor::BF16(x) => x.len(),
     };
     for i in 0..count {
         let made = f(std::array::from_fn(|k| read(k, i)));
@@ -34,6 +38,9 @@ fn each<const N: usize, const M: usize>(
                 HostTensorMut::F64(y) => y[i] = value,
                 HostTensorMut::F32(y) => y[i] = value as f32,
                 HostTensorMut::I64(y) => y[i] = value as i64,
+                HostTensorMut::F16(_) | HostTensorMut::BF16(_) => {
+                    unreachable!("the operation makes results of its operands' type")
+                }
             }
         }
     }

@@ -44,10 +44,7 @@ fn check(op: MatMul, a: &[usize], b: &[usize], shape: &[usize], gradients: bool)
 }
 
 fn op(transpose_a: bool, transpose_b: bool) -> MatMul {
-    MatMul {
-        transpose_a,
-        transpose_b,
-    }
+    MatMul::new(transpose_a, transpose_b)
 }
 
 #[test]

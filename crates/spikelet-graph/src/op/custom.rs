@@ -5,6 +5,7 @@ use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
+use half::{bf16, f16};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -14,6 +15,10 @@ pub enum HostTensor<'a> {
     F32(&'a [f32]),
     /// 64-bit floating point.
     F64(&'a [f64]),
+    /// 16-bit floating point, IEEE 754.
+    F16(&'a [f16]),
+    /// 16-bit floating point with the exponent of f32.
+    BF16(&'a [bf16]),
     /// 64-bit integers.
     I64(&'a [i64]),
 }
@@ -24,6 +29,10 @@ pub enum HostTensorMut<'a> {
     F32(&'a mut [f32]),
     /// 64-bit floating point.
     F64(&'a mut [f64]),
+    /// 16-bit floating point, IEEE 754.
+    F16(&'a mut [f16]),
+    /// 16-bit floating point with the exponent of f32.
+    BF16(&'a mut [bf16]),
     /// 64-bit integers.
     I64(&'a mut [i64]),
 }

@@ -4,6 +4,7 @@ use super::{Operation, arity};
 use crate::backward::Backward;
 use crate::error::{Refusal, Result};
 use crate::graph::{Node, ValueId};
+use crate::tensor::rounded;
 use crate::types::TensorType;
 
 /// A tensor with one value everywhere.
@@ -13,6 +14,13 @@ pub struct Fill {
     pub ty: TensorType,
     /// The value.
     pub value: f64,
+}
+
+impl Fill {
+    /// The value as the tensor's type holds it.
+    pub fn stored(&self) -> f64 {
+        rounded(self.value, self.ty.dtype)
+    }
 }
 
 impl Operation for Fill {

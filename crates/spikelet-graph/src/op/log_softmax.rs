@@ -6,7 +6,7 @@ use crate::error::{Refusal, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
-/// `y = x − max − ln Σ exp(x − max)` along the last axis.
+/// `y = x − max − ln Σ exp(x − max)` along the last axis. The result of 16-bit scores is f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSoftmax;
 
@@ -23,7 +23,8 @@ impl Operation for LogSoftmax {
                 "reshape the scores to [..., classes]",
             ));
         }
-        Ok(vec![inputs[0].clone()])
+        let TensorType { dtype, shape } = inputs[0].clone();
+        Ok(vec![TensorType::new(dtype.arithmetic(), shape)])
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
@@ -36,9 +37,9 @@ impl Operation for LogSoftmax {
         let total = b.push1(last.clone(), &[g])?;
         let total = b.reshape(total, last.kept_shape(&shape))?;
         let expression = Map::operand(0) - Map::operand(1).exp() * Map::operand(2);
-        Ok(vec![Some(
-            b.map(vec![expression], shape, &[g, y, total])?[0],
-        )])
+        let dtype = b.graph.ty(node.inputs[0]).dtype;
+        let grad = b.map1(expression, shape, dtype, &[g, y, total])?;
+        Ok(vec![Some(grad)])
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {

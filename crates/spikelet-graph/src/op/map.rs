@@ -4,22 +4,63 @@ use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
-use crate::types::{TensorType, broadcast};
+use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::{Expr, Program, pull_back};
 use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
 ///
-/// In the expressions the operands are the symbols that [`Map::operand`] gives.
+/// In the expressions the operands are the symbols that [`Map::operand`] gives. Arithmetic is f64
+/// if the operands are, and f32 for any mix of f32, f16 and bf16; each output is then rounded to
+/// its own type of storage.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// One expression an output.
     pub expressions: Vec<Expr>,
     /// The shape of every output, to which the operands broadcast.
     pub shape: Vec<usize>,
+    /// The element type of each output. Empty: that of the operands for all outputs; f32 where
+    /// the operands' types differ.
+    pub dtypes: Vec<DType>,
 }
 
 impl Map {
+    /// Expressions whose results have the type of the operands.
+    pub fn new(expressions: Vec<Expr>, shape: impl Into<Vec<usize>>) -> Self {
+        Self {
+            expressions,
+            shape: shape.into(),
+            dtypes: vec![],
+        }
+    }
+
+    /// The same values under another floating-point type.
+    pub fn cast(shape: impl Into<Vec<usize>>, dtype: DType) -> Self {
+        Self {
+            expressions: vec![Self::operand(0)],
+            shape: shape.into(),
+            dtypes: vec![dtype],
+        }
+    }
+
+    /// Whether the only output is the only operand.
+    pub fn is_identity(&self) -> bool {
+        let only =
+            |e: &Expr| matches!(e.node(), spikelet_expr::Node::Symbol(name) if **name == *"x0");
+        self.expressions.len() == 1 && only(&self.expressions[0])
+    }
+
+    /// The type of outputs whose type is not named.
+    pub(crate) fn common(inputs: impl IntoIterator<Item = DType>) -> DType {
+        let mut inputs = inputs.into_iter();
+        let first = inputs.next().unwrap_or(DType::F32);
+        if inputs.all(|dtype| dtype == first) {
+            first
+        } else {
+            DType::F32
+        }
+    }
+
     /// The symbol of operand `k`.
     pub fn operand(k: usize) -> Expr {
         Expr::symbol(Self::operand_name(k))
@@ -43,26 +84,28 @@ impl Map {
         Program::compile(&self.expressions, &[], &names)
     }
 
-    /// Adds a map over those of `operands` that the expressions use.
+    /// Adds a map over those of `operands` that its expressions use.
     ///
     /// # Errors
-    /// When the operands do not broadcast to `shape`.
+    /// When the operands do not broadcast to the map's shape.
     pub fn add(
+        mut map: Map,
         graph: &mut Graph,
-        expressions: Vec<Expr>,
-        shape: Vec<usize>,
         operands: &[ValueId],
         layer: &Arc<str>,
         backward: bool,
     ) -> Result<Vec<ValueId>> {
-        let (expressions, kept) = prune(expressions, operands.len());
+        let all = operands.iter().map(|v| graph.ty(*v).dtype);
+        let common = Self::common(all);
+        let (expressions, kept) = prune(map.expressions, operands.len());
         let operands: Vec<ValueId> = kept.iter().map(|&k| operands[k]).collect();
-        let node = graph.make_node(
-            Map { expressions, shape }.into(),
-            &operands,
-            layer,
-            backward,
-        )?;
+        // An operand that is dropped has its say in the type all the same.
+        let left = operands.iter().map(|v| graph.ty(*v).dtype);
+        if map.dtypes.is_empty() && Self::common(left) != common {
+            map.dtypes = vec![common; expressions.len()];
+        }
+        map.expressions = expressions;
+        let node = graph.make_node(map.into(), &operands, layer, backward)?;
         let outputs = node.outputs.clone();
         graph.nodes.push(node);
         Ok(outputs)
@@ -102,8 +145,9 @@ impl Operation for Map {
         let Some(first) = inputs.first() else {
             return Err(Refusal::new("has no operand", "use a fill for constants"));
         };
+        let arithmetic = first.dtype.arithmetic();
         for input in inputs {
-            if input.dtype != first.dtype || !input.dtype.is_float() {
+            if !input.dtype.is_float() || input.dtype.arithmetic() != arithmetic {
                 return Err(Refusal::new(
                     format!(
                         "elementwise arithmetic on {} and {}",
@@ -121,8 +165,24 @@ impl Operation for Map {
                 ));
             }
         }
-        let ty = TensorType::new(first.dtype, self.shape.clone());
-        Ok(vec![ty; self.expressions.len()])
+        let made = |dtype: DType| TensorType::new(dtype, self.shape.clone());
+        if self.dtypes.is_empty() {
+            let common = Self::common(inputs.iter().map(|t| t.dtype));
+            return Ok(vec![made(common); self.expressions.len()]);
+        }
+        let fits = |dtype: &DType| dtype.is_float() && dtype.arithmetic() == arithmetic;
+        if self.dtypes.len() != self.expressions.len() || !self.dtypes.iter().all(fits) {
+            let given: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
+            return Err(Refusal::new(
+                format!(
+                    "stores {} results of {arithmetic} arithmetic as [{}]",
+                    self.expressions.len(),
+                    given.join(", ")
+                ),
+                "name one type a result: f64 for f64 arithmetic, else f32, f16 or bf16",
+            ));
+        }
+        Ok(self.dtypes.iter().map(|d| made(*d)).collect())
     }
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
@@ -146,7 +206,23 @@ impl Operation for Map {
             return Ok(grads);
         }
         let expressions = wanted.iter().map(|&k| all[k].clone()).collect();
-        let made = b.map(expressions, self.shape.clone(), &operands)?;
+        // A gradient has the type of its operand. One that is summed first, where the operand
+        // was broadcast, stays as narrow as what flows in: the sum is made in f32.
+        let inflow = Self::common(b.grads.iter().flatten().map(|g| b.graph.ty(*g).dtype));
+        let stored = |k: &usize| {
+            let own = b.graph.ty(node.inputs[*k]);
+            if own.len() == b.graph.ty(node.outputs[0]).len() || !inflow.is_half() {
+                own.dtype
+            } else {
+                inflow
+            }
+        };
+        let map = Map {
+            expressions,
+            shape: self.shape.clone(),
+            dtypes: wanted.iter().map(stored).collect(),
+        };
+        let made = b.map(map, &operands)?;
         for (&k, value) in wanted.iter().zip(made) {
             grads[k] = Some(b.sum_to_shape_of(value, node.inputs[k])?);
         }

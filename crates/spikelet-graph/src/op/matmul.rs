@@ -6,19 +6,46 @@ use crate::error::{Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
+/// How the numbers of an f32 product are multiplied, where a device has the choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Multiply {
+    /// With all their digits.
+    #[default]
+    Full,
+    /// With 10 binary digits after the point each, added in f32: the tensor cores' TF32. A device
+    /// without it multiplies in full.
+    Tf32,
+}
+
 /// `y = op(a) · op(b)`, where all axes of an operand but its last are folded into rows.
 ///
 /// Transposition is of the folded matrix. Without `transpose_a` the result keeps the leading
 /// axes of `a`, so that a linear layer maps `[T, N, in]` to `[T, N, out]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Products of 16-bit numbers are added in f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatMul {
     /// Use the transpose of the folded `a`.
     pub transpose_a: bool,
     /// Use the transpose of the folded `b`.
     pub transpose_b: bool,
+    /// How f32 numbers are multiplied.
+    pub precision: Multiply,
+    /// The element type of the result; `None`: that of the operands. A product of 16-bit
+    /// operands may be stored as f32.
+    pub out: Option<DType>,
 }
 
 impl MatMul {
+    /// A product in full precision whose result has the operands' type.
+    pub fn new(transpose_a: bool, transpose_b: bool) -> Self {
+        Self {
+            transpose_a,
+            transpose_b,
+            ..Self::default()
+        }
+    }
+
     /// The sizes `(m, n, k)` of the product of operands of these types.
     pub fn sizes(&self, a: &TensorType, b: &TensorType) -> (usize, usize, usize) {
         let (rows, columns) = a.rows_and_columns();
@@ -40,8 +67,12 @@ impl Operation for MatMul {
 
     fn describe(&self) -> String {
         let mark = |yes: bool| if yes { "ᵀ" } else { "" };
+        let precision = match self.precision {
+            Multiply::Full => "",
+            Multiply::Tf32 => ", tf32",
+        };
         format!(
-            "matmul[a{}·b{}]",
+            "matmul[a{}·b{}{precision}]",
             mark(self.transpose_a),
             mark(self.transpose_b)
         )
@@ -83,11 +114,18 @@ impl Operation for MatMul {
             a.shape[..a.shape.len() - 1].to_vec()
         };
         shape.push(n);
-        let dtype = if a.dtype == DType::Bits {
+        let own = if a.dtype == DType::Bits {
             b.dtype
         } else {
             a.dtype
         };
+        let dtype = self.out.unwrap_or(own);
+        if dtype != own && !(own.is_half() && dtype == DType::F32) {
+            return Err(Refusal::new(
+                format!("stores a product of {own} as {dtype}"),
+                "store it in the operands' type; products of f16 or bf16 may be stored as f32",
+            ));
+        }
         Ok(vec![TensorType::new(dtype, shape)])
     }
 
@@ -96,9 +134,11 @@ impl Operation for MatMul {
             return Ok(vec![None, None]);
         };
         let (x, w) = (node.inputs[0], node.inputs[1]);
+        // The operands have one type, which the product need not have.
+        let g = b.cast_as(g, x)?;
         let plain = |transpose_a, transpose_b| MatMul {
-            transpose_a,
-            transpose_b,
+            precision: self.precision,
+            ..MatMul::new(transpose_a, transpose_b)
         };
         let dx = match (self.transpose_a, self.transpose_b) {
             (false, true) => (plain(false, false), g, w),

@@ -27,7 +27,7 @@ pub use fill::Fill;
 pub use labels::{ArgMax, Equal, OneHot};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
-pub use matmul::MatMul;
+pub use matmul::{MatMul, Multiply};
 pub use permute::Permute;
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;

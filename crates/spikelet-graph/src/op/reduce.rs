@@ -24,15 +24,36 @@ pub struct Reduce {
     pub reduction: Reduction,
     /// The axes, ascending.
     pub axes: Vec<usize>,
+    /// The element type of the result; `None`: that of the operand, f32 for bits.
+    ///
+    /// A 16-bit operand is summed in f32 and the sum rounded once.
+    pub out: Option<DType>,
 }
 
 impl Reduce {
-    /// A sum over axes.
+    /// A sum over axes, of the operand's type.
     pub fn sum(axes: impl Into<Vec<usize>>) -> Self {
         Self {
             reduction: Reduction::Sum,
             axes: axes.into(),
+            out: None,
         }
+    }
+
+    /// A maximum over axes, of the operand's type.
+    pub fn max(axes: impl Into<Vec<usize>>) -> Self {
+        Self {
+            reduction: Reduction::Max,
+            ..Self::sum(axes)
+        }
+    }
+
+    /// The reduction of a value of type `from` whose result has the element type of `to`.
+    pub(crate) fn stored_as(mut self, from: &TensorType, to: &TensorType) -> Self {
+        if from.dtype != to.dtype {
+            self.out = Some(to.dtype);
+        }
+        self
     }
 
     /// The shape with the reduced axes kept as 1.
@@ -84,11 +105,19 @@ impl Operation for Reduce {
             .filter(|k| !self.axes.contains(k))
             .map(|k| x.shape[k])
             .collect();
-        let dtype = if x.dtype == DType::Bits {
+        let own = if x.dtype == DType::Bits {
             DType::F32
         } else {
             x.dtype
         };
+        let dtype = self.out.unwrap_or(own);
+        let rounds = self.reduction == Reduction::Max && dtype.is_half() && dtype != own;
+        if !dtype.is_float() || dtype.arithmetic() != own.arithmetic() || rounds {
+            return Err(Refusal::new(
+                format!("stores the {} of {} as {dtype}", self.name(), x.dtype),
+                "store it in the operand's own type or in f32; a sum may become f16 or bf16",
+            ));
+        }
         Ok(vec![TensorType::new(dtype, shape)])
     }
 
@@ -97,19 +126,22 @@ impl Operation for Reduce {
             return Ok(vec![None]);
         };
         let x = node.inputs[0];
-        let shape = b.graph.shape(x).to_vec();
+        let TensorType { dtype, shape } = b.graph.ty(x).clone();
         let kept = self.kept_shape(&shape);
+        let g = b.cast(g, dtype)?;
         let g = b.reshape(g, kept.clone())?;
         let grad = match self.reduction {
             Reduction::Sum => b.expand(g, shape)?,
             Reduction::Max => {
                 let y = b.reshape(node.outputs[0], kept)?;
                 let (x0, x1) = (Map::operand(0), Map::operand(1));
-                let hit = b.map(vec![x0.equals(x1)], shape.clone(), &[x, y])?[0];
-                let count = b.push1(Reduce::sum(self.axes.clone()), &[hit])?;
+                let hit = b.map1(x0.equals(x1), shape.clone(), dtype, &[x, y])?;
+                let mut count = Reduce::sum(self.axes.clone());
+                count.out = Some(dtype.arithmetic());
+                let count = b.push1(count, &[hit])?;
                 let count = b.reshape(count, self.kept_shape(&shape))?;
                 let share = Map::operand(0) * (Map::operand(1) / Map::operand(2));
-                b.map(vec![share], shape, &[hit, g, count])?[0]
+                b.map1(share, shape, dtype, &[hit, g, count])?
             }
         };
         Ok(vec![Some(grad)])

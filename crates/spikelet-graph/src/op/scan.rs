@@ -188,6 +188,9 @@ fn names(list: &[String]) -> Vec<&str> {
 /// initial states and the parameters, both broadcast to `[…]`. Results: the output sequences
 /// `[T, …]`, the last states `[…]`, the state sequences `[T, …]` (each state after each step).
 /// What nobody reads is not computed.
+///
+/// All sequences have one floating-point type. Where it is f16 or bf16, the step computes in f32,
+/// and initial states, parameters and last states are f32.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The step.
@@ -228,10 +231,15 @@ impl Operation for Scan {
             ));
         }
         let first = &inputs[0];
-        if !first.dtype.is_float() || inputs.iter().any(|t| t.dtype != first.dtype) {
+        let (sequences, held) = inputs.split_at(r.inputs.len());
+        let state = first.dtype.arithmetic();
+        if !first.dtype.is_float()
+            || sequences.iter().any(|t| t.dtype != first.dtype)
+            || held.iter().any(|t| t.dtype != state)
+        {
             return Err(Refusal::new(
                 "sequences, states and parameters differ in element type",
-                "use one floating-point type",
+                "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
             ));
         }
         if first.shape.len() < 2 {
@@ -264,7 +272,7 @@ impl Operation for Scan {
                 ));
             }
         }
-        let last = TensorType::new(first.dtype, step);
+        let last = TensorType::new(state, step);
         let mut whole = vec![self.time_steps];
         whole.extend(step);
         let whole = TensorType::new(first.dtype, whole);

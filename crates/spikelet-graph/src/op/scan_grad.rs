@@ -11,7 +11,8 @@ use std::sync::Arc;
 ///
 /// Operands: those of the [`Scan`], then the present gradients of its results. Results: the
 /// gradients of the sequences (summed over time for one that is constant over time), of the
-/// initial states and of the parameters, the last two with the full shape of a time step.
+/// initial states and of the parameters, the last two with the full shape of a time step, and in
+/// f32 where the sequences are f16 or bf16.
 #[derive(Clone, Debug)]
 pub struct ScanGrad {
     /// The step that is derived.
@@ -46,7 +47,7 @@ impl Operation for ScanGrad {
         let present = self.present.iter().filter(|p| **p).count();
         super::arity(inputs, own + present)?;
         let step = Scan::step_shape(inputs).to_vec();
-        let full = TensorType::new(inputs[0].dtype, step);
+        let full = TensorType::new(inputs[0].dtype.arithmetic(), step);
         let mut made = inputs[..r.inputs.len()].to_vec();
         made.extend(vec![full; own - r.inputs.len()]);
         Ok(made)

@@ -7,7 +7,8 @@
 //!
 //! A map is taken into its reader when nobody else reads it and both have one shape; a fill
 //! becomes a constant of its reader; a repetition is read at its source, since maps broadcast.
-//! Allowed because the joined expression does the same operations in the same order.
+//! Allowed because the joined expression does the same operations in the same order. A map with
+//! a 16-bit result stays by itself: its reader would miss the rounding.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
@@ -61,7 +62,7 @@ fn absorb(
             Some(maker) => match &maker.op {
                 Op::Fill(fill) => {
                     changes += 1;
-                    Expr::constant(fill.value)
+                    Expr::constant(fill.stored())
                 }
                 Op::Expand(_) => {
                     changes += 1;
@@ -69,6 +70,7 @@ fn absorb(
                 }
                 Op::Map(inner)
                     if uses[input.index()] == 1
+                        && !graph.ty(input).dtype.is_half()
                         && inner.shape == shape
                         && operands.len() + maker.inputs.len() + still_to_come <= MOST_OPERANDS =>
                 {
@@ -101,7 +103,20 @@ fn absorb(
         .iter()
         .map(|e| e.substitute(&rename))
         .collect();
-    node.op = Map { expressions, shape }.into();
+    // Where types differ, those of the results stay what they were.
+    let mixed = node.inputs.iter().chain(&operands).chain(&node.outputs);
+    let mixed = mixed.into_iter().any(|v| graph.ty(*v).dtype.is_half());
+    let dtypes = if mixed {
+        node.outputs.iter().map(|v| graph.ty(*v).dtype).collect()
+    } else {
+        map.dtypes.clone()
+    };
+    let map = Map {
+        expressions,
+        shape,
+        dtypes,
+    };
+    node.op = map.into();
     node.inputs = operands;
     changes
 }

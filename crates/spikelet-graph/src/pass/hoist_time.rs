@@ -126,8 +126,8 @@ impl Pass {
         let mut shape = op.shape.clone();
         shape[0] = 1;
         let op = Map {
-            expressions: op.expressions.clone(),
             shape,
+            ..op.clone()
         };
         let inputs: Vec<ValueId> = node
             .inputs
@@ -166,10 +166,7 @@ impl Pass {
         let sum = once.outputs[0];
         self.nodes.push(once);
         let shape = graph.shape(sum).to_vec();
-        let op = Map {
-            expressions: vec![Map::operand(0) * time as f64],
-            shape,
-        };
+        let op = Map::new(vec![Map::operand(0) * time as f64], shape);
         self.nodes.push(Node {
             op: op.into(),
             inputs: vec![sum],

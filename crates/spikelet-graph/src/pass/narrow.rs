@@ -21,7 +21,8 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let candidates: Vec<ValueId> = graph.nodes.iter().flat_map(binary_outputs).collect();
     let mut changes = 0;
     for value in candidates {
-        if graph.ty(value).dtype == DType::F32 && all_can_read_bits(graph, target, value) {
+        let dtype = graph.ty(value).dtype;
+        if (dtype == DType::F32 || dtype.is_half()) && all_can_read_bits(graph, target, value) {
             graph.set_dtype(value, DType::Bits);
             changes += 1;
         }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A short elementwise result whose operands are kept anyway, a fill or a repetition is made
-//! again next to its reader instead of living through the whole backward pass. (A neuron scan
+//! again next to its reader instead of living through the whole backward pass. A value that is
+//! stored in 16 bits is kept: to make it again would read more than it holds. (A neuron scan
 //! keeps nothing at all: its backward pass recomputes the potentials from its input.) Allowed
 //! because the same operations on the same operands give the same bits.
 
@@ -44,6 +45,7 @@ pub fn run(graph: &mut Graph) -> Report {
             Op::Fill(_) | Op::Expand(_) => true,
             Op::Map(map) => {
                 map.expressions.len() == 1
+                    && !graph.ty(value).dtype.is_half()
                     && map
                         .program(node.inputs.len())
                         .is_ok_and(|p| p.operations() <= CHEAP)

@@ -4,9 +4,9 @@ use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
     ArgMax, Concat, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, OneHot, Permute,
-    Recurrence, Reduce, Reduction, Reshape, Scan, Slice,
+    Recurrence, Reduce, Reshape, Scan, Slice,
 };
-use crate::types::{TensorType, broadcast};
+use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::fmt;
 use std::ops::Range;
@@ -92,7 +92,7 @@ impl Var {
             shape = broadcast(&shape, operand.shape()).unwrap_or(shape);
         }
         let expressions = build(&symbols);
-        first.tracer.apply(Map { expressions, shape }, operands)
+        first.tracer.apply(Map::new(expressions, shape), operands)
     }
 
     /// One elementwise expression of this tensor.
@@ -120,6 +120,15 @@ impl Var {
         self.map1(|x| Expr::select(x.gt(0.0), x, 0.0))
     }
 
+    /// The same values under another floating-point type, rounded to the nearest. From and to f64
+    /// there is no way.
+    pub fn cast(&self, dtype: DType) -> Var {
+        if self.ty.dtype == dtype {
+            return self.clone();
+        }
+        self.tracer.apply1(Map::cast(self.shape(), dtype), &[self])
+    }
+
     /// The same value, through which no gradient passes.
     pub fn detach(&self) -> Var {
         self.map1(Expr::detach)
@@ -127,35 +136,24 @@ impl Var {
 
     /// `self · weightᵀ` over the last axis: `[…, in] × [out, in] → […, out]`.
     pub fn linear(&self, weight: &Var) -> Var {
-        let op = MatMul {
-            transpose_a: false,
-            transpose_b: true,
-        };
-        self.tracer.apply1(op, &[self, weight])
+        self.tracer
+            .apply1(MatMul::new(false, true), &[self, weight])
     }
 
     /// `self · other`: `[…, k] × [k, n] → […, n]`.
     pub fn matmul(&self, other: &Var) -> Var {
-        let op = MatMul {
-            transpose_a: false,
-            transpose_b: false,
-        };
-        self.tracer.apply1(op, &[self, other])
+        self.tracer
+            .apply1(MatMul::new(false, false), &[self, other])
     }
 
     /// The sum over axes, which are dropped.
     pub fn sum(&self, axes: &[usize]) -> Var {
-        self.reduce(Reduction::Sum, axes)
+        self.tracer.apply1(Reduce::sum(axes), &[self])
     }
 
     /// The maximum over axes, which are dropped.
     pub fn max(&self, axes: &[usize]) -> Var {
-        self.reduce(Reduction::Max, axes)
-    }
-
-    fn reduce(&self, reduction: Reduction, axes: &[usize]) -> Var {
-        let axes = axes.to_vec();
-        self.tracer.apply1(Reduce { reduction, axes }, &[self])
+        self.tracer.apply1(Reduce::max(axes), &[self])
     }
 
     /// The mean over axes, which are dropped.

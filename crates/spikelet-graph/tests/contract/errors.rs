@@ -281,10 +281,7 @@ fn the_first_error_is_kept_and_what_follows_from_it_is_ignored() {
 
 #[test]
 fn an_operation_says_how_many_operands_it_takes() {
-    let op = MatMul {
-        transpose_a: false,
-        transpose_b: false,
-    };
+    let op = MatMul::new(false, false);
     assert_snapshot!(error(|t| { t.apply(op, &[&t.input("x", F, [3])]); }), @"
     matmul: takes 2 operands, 1 were given
       given: f32[3]

@@ -1,0 +1,260 @@
+//! 16-bit types: what operations make of them, and of which type gradients are.
+
+use insta::assert_snapshot;
+use spikelet_expr::Expr;
+use spikelet_graph::op::{MatMul, Multiply, Recurrence, Reduce};
+use spikelet_graph::{DType, Graph, Tensor, Tracer, Var, pass};
+use std::sync::Arc;
+
+const F: DType = DType::F32;
+const BF: DType = DType::BF16;
+
+fn traced(build: impl FnOnce(&Tracer)) -> Graph {
+    let tracer = Tracer::new(F);
+    build(&tracer);
+    tracer.finish().unwrap()
+}
+
+fn error(build: impl FnOnce(&Tracer)) -> String {
+    let tracer = Tracer::new(F);
+    build(&tracer);
+    tracer.finish().unwrap_err().to_string()
+}
+
+fn neuron() -> Arc<Recurrence> {
+    let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
+    let h = &v + x * w;
+    Arc::new(
+        Recurrence::new("if", ["x"], ["v"])
+            .params(["w"])
+            .output("s", h.ge(1.0), true)
+            .next(vec![h]),
+    )
+}
+
+#[test]
+fn elementwise_results_have_the_operands_type_or_one_of_their_own() {
+    assert_snapshot!(traced(|t| {
+        let (a, b) = (t.input("a", BF, [2, 3]), t.input("b", F, [3]));
+        t.output("one type", &a.exp());
+        t.output("mixed", &(&a * &b));
+        t.output("two halves", &(&a + t.input("c", DType::F16, [3])));
+        t.output("cast", &b.cast(DType::F16));
+        t.output("as it was", &b.cast(F));
+    }), @"
+    %0 = Data `a`  bf16[2, 3]
+    %1 = Data `b`  f32[3]
+    %4 = Data `c`  f16[3]
+    %2 = map[exp(x0)](%0)  bf16[2, 3]
+    %3 = map[x0 · x1](%0, %1)  f32[2, 3]
+    %5 = map[x0 + x1](%0, %4)  f32[2, 3]
+    %6 = map[x0](%1)  f16[3]
+    `one type` = %2
+    `mixed` = %3
+    `two halves` = %5
+    `cast` = %6
+    `as it was` = %1
+    ");
+}
+
+#[test]
+fn a_gradient_has_the_type_of_what_it_belongs_to() {
+    assert_snapshot!(traced(|t| {
+        let (x, w) = (t.input("x", F, [5, 4, 6]), t.parameter("w", [3, 6]));
+        let (bias, v, gain) = (t.parameter("bias", [3]), t.state("v", [4, 3]), t.parameter("gain", []));
+        let wide = x.cast(BF).linear(&w.cast(BF));
+        let y = Var::map(&[&wide, &bias], |x| &x[0] + &x[1]).cast(BF);
+        let made = Var::scan(&neuron(), 5, &[&y], &[&v], &[&gain]);
+        let rate = Reduce { out: Some(F), ..Reduce::sum([0, 1]) };
+        let loss = (t.apply1(rate, &[&made[0]]) + made[1].max(&[0])).square().sum_all();
+        let grads = t.gradients(&loss, &[&w, &bias, &gain, &v]);
+        for (name, grad) in ["dw", "dbias", "dgain", "dv"].iter().zip(&grads) {
+            t.output(name, grad);
+        }
+    }), @"
+    %0 = Data `x`  f32[5, 4, 6]
+    %1 = Parameter `w`  f32[3, 6]
+    %2 = Parameter `bias`  f32[3]
+    %3 = State `v`  f32[4, 3]
+    %4 = Parameter `gain`  f32[]
+    %5 = map[x0](%0)  bf16[5, 4, 6]
+    %6 = map[x0](%1)  bf16[3, 6]
+    %7 = matmul[a·bᵀ](%5, %6)  bf16[5, 4, 3]
+    %8 = map[x0 + x1](%7, %2)  f32[5, 4, 3]
+    %9 = map[x0](%8)  bf16[5, 4, 3]
+    %10, %11, %12 = scan[if, T=5](%9, %3, %4)  bf16[5, 4, 3], f32[4, 3], bf16[5, 4, 3]
+    %13 = sum[0, 1](%10)  f32[3]
+    %14 = max[0](%11)  f32[3]
+    %15 = map[x0 + x1](%13, %14)  f32[3]
+    %16 = map[x0 · x0](%15)  f32[3]
+    %17 = sum[0](%16)  f32[]
+    %18 = fill[1]()  f32[]  loss
+    %19 = reshape[1](%18)  f32[1]
+    %20 = expand[3](%19)  f32[3]
+    %21 = map[x1 · x0 + x1 · x0](%15, %20)  f32[3]
+    %22, %23 = map[x0; x0](%21)  f32[3], f32[3]
+    %24 = reshape[1, 3](%23)  f32[1, 3]
+    %25 = reshape[1, 3](%14)  f32[1, 3]
+    %26 = map[x0 = x1](%11, %25)  f32[4, 3]
+    %27 = sum[0](%26)  f32[3]
+    %28 = reshape[1, 3](%27)  f32[1, 3]
+    %29 = map[x0 · (x1 / x2)](%26, %24, %28)  f32[4, 3]
+    %30 = map[x0](%22)  bf16[3]
+    %31 = reshape[1, 1, 3](%30)  bf16[1, 1, 3]
+    %32 = expand[5, 4, 3](%31)  bf16[5, 4, 3]
+    %33, %34, %35 = scan_grad[if, T=5](%9, %3, %4, %32, %29)  bf16[5, 4, 3], f32[4, 3], f32[4, 3]
+    %36 = sum[0, 1](%35)  f32[]
+    %37 = map[x0](%33)  f32[5, 4, 3]
+    %38, %39 = map[x0; x0](%37)  bf16[5, 4, 3], f32[5, 4, 3]
+    %40 = sum[0, 1](%39)  f32[3]
+    %41 = matmul[aᵀ·b](%38, %5)  bf16[3, 6]
+    %42 = map[x0](%41)  f32[3, 6]
+    `dw` = %42
+    `dbias` = %40
+    `dgain` = %36
+    `dv` = %34
+    ");
+}
+
+#[test]
+fn a_product_of_halves_may_be_stored_as_f32_and_a_derivative_keeps_the_precision() {
+    assert_snapshot!(traced(|t| {
+        let (x, w) = (t.input("x", BF, [4, 6]), t.input("w", BF, [3, 6]));
+        let wide = MatMul { out: Some(F), ..MatMul::new(false, true) };
+        let y = t.apply1(wide, &[&x, &w]);
+        t.output("dw", &t.gradients(&y.sum_all(), &[&w])[0]);
+    }), @"
+    %0 = Data `x`  bf16[4, 6]
+    %1 = Data `w`  bf16[3, 6]
+    %2 = matmul[a·bᵀ](%0, %1)  f32[4, 3]
+    %3 = sum[0, 1](%2)  f32[]
+    %4 = fill[1]()  f32[]  loss
+    %5 = reshape[1, 1](%4)  f32[1, 1]
+    %6 = expand[4, 3](%5)  f32[4, 3]
+    %7 = map[x0](%6)  bf16[4, 3]
+    %8 = matmul[aᵀ·b](%7, %0)  bf16[3, 6]
+    `dw` = %8
+    ");
+    assert_snapshot!(traced(|t| {
+        let (x, w) = (t.input("x", F, [4, 6]), t.input("w", F, [3, 6]));
+        let quick = MatMul { precision: Multiply::Tf32, ..MatMul::new(false, true) };
+        let y = t.apply1(quick, &[&x, &w]);
+        t.output("dw", &t.gradients(&y.sum_all(), &[&w])[0]);
+    }), @"
+    %0 = Data `x`  f32[4, 6]
+    %1 = Data `w`  f32[3, 6]
+    %2 = matmul[a·bᵀ, tf32](%0, %1)  f32[4, 3]
+    %3 = sum[0, 1](%2)  f32[]
+    %4 = fill[1]()  f32[]  loss
+    %5 = reshape[1, 1](%4)  f32[1, 1]
+    %6 = expand[4, 3](%5)  f32[4, 3]
+    %7 = matmul[aᵀ·b, tf32](%6, %0)  f32[3, 6]
+    `dw` = %7
+    ");
+}
+
+#[test]
+fn scores_may_be_halves() {
+    assert_snapshot!(traced(|t| {
+        let scores = t.input("scores", BF, [8, 10]);
+        let labels = t.input("labels", DType::I64, [8]);
+        t.output("class", &scores.argmax());
+        let loss = (scores.log_softmax() * labels.one_hot(10)).sum_all() + scores.max(&[0, 1]);
+        t.output("gradient", &t.gradients(&loss, &[&scores])[0]);
+    }), @"
+    %0 = Data `scores`  bf16[8, 10]
+    %1 = Data `labels`  i64[8]
+    %2 = argmax(%0)  i64[8]
+    %3 = log_softmax(%0)  f32[8, 10]
+    %4 = one_hot(%1)  f32[8, 10]
+    %5 = map[x0 · x1](%3, %4)  f32[8, 10]
+    %6 = sum[0, 1](%5)  f32[]
+    %7 = max[0, 1](%0)  bf16[]
+    %8 = map[x0 + x1](%6, %7)  f32[]
+    %9 = fill[1]()  f32[]  loss
+    %10, %11 = map[x0; x0](%9)  f32[], bf16[]
+    %12 = reshape[1, 1](%11)  bf16[1, 1]
+    %13 = reshape[1, 1](%7)  bf16[1, 1]
+    %14 = map[x0 = x1](%0, %13)  bf16[8, 10]
+    %15 = sum[0, 1](%14)  f32[]
+    %16 = reshape[1, 1](%15)  f32[1, 1]
+    %17 = map[x0 · (x1 / x2)](%14, %12, %16)  bf16[8, 10]
+    %18 = reshape[1, 1](%10)  f32[1, 1]
+    %19 = expand[8, 10](%18)  f32[8, 10]
+    %20 = map[x1 · x0](%4, %19)  f32[8, 10]
+    %21 = sum[1](%20)  f32[8]
+    %22 = reshape[8, 1](%21)  f32[8, 1]
+    %23 = map[x0 - exp(x1) · x2](%20, %3, %22)  bf16[8, 10]
+    %24 = map[x0 + x1](%17, %23)  bf16[8, 10]
+    `class` = %2
+    `gradient` = %24
+    ");
+}
+
+#[test]
+fn maps_are_not_joined_where_a_rounding_would_be_lost() {
+    let mut graph = traced(|t| {
+        let (a, b) = (t.input("a", F, [4]), t.input("b", F, [4]));
+        let joined = (&a * &b).cast(BF);
+        let tenth = t.fill(BF, [4], 0.1);
+        t.output("y", &(joined.cast(F) - &b + tenth));
+    });
+    pass::fuse::run(&mut graph);
+    assert_snapshot!(graph, @"
+    %0 = Data `a`  f32[4]
+    %1 = Data `b`  f32[4]
+    %3 = map[x0 · x1](%0, %1)  bf16[4]
+    %7 = map[x0 - x1 + 0.100097656](%3, %1)  f32[4]
+    `y` = %7
+    ");
+}
+
+#[test]
+fn types_that_do_not_fit_are_refused() {
+    assert_snapshot!(error(|t| { t.input("a", F, [2]).cast(DType::F64); }), @"
+    map: stores 1 results of f32 arithmetic as [f64]
+      given: f32[2]
+      help: name one type a result: f64 for f64 arithmetic, else f32, f16 or bf16
+    ");
+    assert_snapshot!(error(|t| { t.input("a", BF, [2, 3]).linear(&t.input("b", F, [4, 3])); }), @"
+    matmul: multiplies bf16 by f32
+      given: bf16[2, 3] and f32[4, 3]
+      help: convert the operands to one floating-point type
+    ");
+    assert_snapshot!(error(|t| {
+        let op = MatMul { out: Some(DType::F16), ..MatMul::new(false, true) };
+        t.apply1(op, &[&t.input("a", BF, [2, 3]), &t.input("b", BF, [4, 3])]);
+    }), @"
+    matmul: stores a product of bf16 as f16
+      given: bf16[2, 3] and bf16[4, 3]
+      help: store it in the operands' type; products of f16 or bf16 may be stored as f32
+    ");
+    assert_snapshot!(error(|t| {
+        let op = Reduce { out: Some(BF), ..Reduce::max([0]) };
+        t.apply1(op, &[&t.input("a", F, [2, 3])]);
+    }), @"
+    max: stores the max of f32 as bf16
+      given: f32[2, 3]
+      help: store it in the operand's own type or in f32; a sum may become f16 or bf16
+    ");
+    assert_snapshot!(error(|t| {
+        let (x, v) = (t.input("x", BF, [4, 8]), t.input("v", BF, [8]));
+        Var::scan(&neuron(), 4, &[&x], &[&v], &[&v]);
+    }), @"
+    if: sequences, states and parameters differ in element type
+      given: bf16[4, 8] and bf16[8] and bf16[8]
+      help: use one floating-point type; states and parameters of f16 and bf16 sequences are f32
+    ");
+}
+
+#[test]
+fn tensors_are_converted_and_take_two_bytes_an_element() {
+    for dtype in [DType::F16, BF] {
+        let tensor = Tensor::f32([3], [0.5, -2.0, 65504.0]).cast(dtype);
+        assert_eq!(tensor.ty().dtype, dtype);
+        assert_eq!(tensor.ty().bytes(), 6);
+        assert_eq!(tensor.to_f64()[..2], [0.5, -2.0]);
+        assert_eq!(tensor.cast(F).ty().dtype, F);
+        assert_eq!(Tensor::zeros(&tensor.ty()).to_f64(), [0.0; 3]);
+    }
+}
