@@ -18,6 +18,13 @@ pub trait Target {
 
     /// Whether `node` can write one of its results as bits.
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool;
+
+    /// After how many steps a neuron scan should keep its states for its backward pass `node`;
+    /// `None`, or as many steps as there are: keep none, the backward pass computes all states
+    /// again from the initial ones.
+    fn scan_checkpoint(&self, _graph: &Graph, _node: &Node) -> Option<usize> {
+        None
+    }
 }
 
 /// Memory on a device that outlives a run: a parameter, a state, an input, an output.

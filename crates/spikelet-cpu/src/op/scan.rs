@@ -136,6 +136,8 @@ pub(super) struct ScanKernel<R> {
     program: Program,
     operands: Operands,
     outputs: usize,
+    /// After how many steps the states are kept.
+    checkpoint: Option<usize>,
     tile: usize,
     scratch: PerThread<Scratch<R>>,
 }
@@ -165,6 +167,7 @@ impl<R: Float> ScanKernel<R> {
             }),
             tile,
             outputs,
+            checkpoint: op.checkpoint,
             program,
             operands,
         })
@@ -213,6 +216,19 @@ impl<R: Float> ScanKernel<R> {
                     // SAFETY: tiles are disjoint at every step.
                     let to = unsafe { write.range(t * o.elements + start, length) };
                     to.copy_from_slice(&state[..length]);
+                }
+            }
+            if let Some(every) = self.checkpoint
+                && (t + 1) % every == 0
+                && t + 1 < o.time_steps
+            {
+                let row = (t + 1) / every - 1;
+                for (k, state) in next.iter().enumerate() {
+                    if let Some(write) = &writes[self.outputs + 2 * o.states + k] {
+                        // SAFETY: tiles are disjoint in every row.
+                        let to = unsafe { write.range(row * o.elements + start, length) };
+                        to.copy_from_slice(&state[..length]);
+                    }
                 }
             }
             std::mem::swap(now, next);

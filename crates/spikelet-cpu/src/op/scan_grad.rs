@@ -2,7 +2,8 @@
 //!
 //! For a tile of elements the states are computed again, forward through time, into a piece of
 //! memory that stays in the second-level cache; then the derived step runs backward. Nothing
-//! but the scan's own operands was saved.
+//! but the scan's own operands was saved; states that a scan kept for another kind of device are
+//! not read.
 
 use super::scan::{MOST, Operands, TILE, blocks, open, tile};
 use super::{BLOCK, Float, Kernel, Types};

@@ -1,9 +1,11 @@
 //! Neuron scans, forward and backward.
 
-use crate::harness::{broadcast_at, check_forward, check_gradients, compute, index, tensor};
+use crate::harness::{
+    Loaded, broadcast_at, check_forward, check_gradients, compute, index, tensor,
+};
 use spikelet_expr::Expr;
-use spikelet_graph::op::Recurrence;
-use spikelet_graph::{Tensor, Tracer, Var};
+use spikelet_graph::op::{Recurrence, Scan};
+use spikelet_graph::{DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
 fn symbols<const N: usize>(names: [&str; N]) -> [Expr; N] {
@@ -263,5 +265,35 @@ fn the_gradient_of_spikes_is_the_hand_written_recursion() {
             after = dh * (1.0 - 1.0 / 3.0);
         }
         assert!((dv[i] - after).abs() < 1e-12, "neuron {i}");
+    }
+}
+
+#[test]
+fn kept_states_are_those_of_the_state_sequence() {
+    for (time, every) in [(10, 5), (11, 5), (7, 1), (6, 4)] {
+        let tracer = Tracer::new(DType::F64);
+        let x = tracer.input("x0", DType::F64, [time, 40]);
+        let (v, a) = (tracer.state("x1", [40]), tracer.parameter("x2", [40]));
+        let op = Scan {
+            checkpoint: Some(every),
+            ..Scan::new(leaky(), time)
+        };
+        let made = tracer.apply(op.clone(), &[&x, &v, &a]);
+        let kept = made.len() - 1;
+        assert_eq!(kept, op.first_kept());
+        let rows = time.div_ceil(every) - 1;
+        assert_eq!(made[kept].shape(), [rows, 40]);
+        tracer.output("kept", &made[kept]);
+        tracer.output("v_seq", &made[kept - 1]);
+        let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
+        for (k, shape) in [vec![time, 40], vec![40], vec![40]].iter().enumerate() {
+            loaded.set(&format!("x{k}"), &tensor(shape, k as u64));
+        }
+        loaded.run();
+        let (kept, all) = (loaded.get("kept").to_f64(), loaded.get("v_seq").to_f64());
+        for row in 0..rows {
+            let t = (row + 1) * every - 1;
+            assert_eq!(kept[row * 40..(row + 1) * 40], all[t * 40..(t + 1) * 40]);
+        }
     }
 }

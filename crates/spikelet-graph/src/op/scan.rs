@@ -2,7 +2,7 @@
 
 use super::{Operation, ScanGrad, map::expression_error};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::{CompileError, Expr, Program, pull_back};
@@ -191,19 +191,67 @@ fn names(list: &[String]) -> Vec<&str> {
 ///
 /// All sequences have one floating-point type. Where it is f16 or bf16, the step computes in f32,
 /// and initial states, parameters and last states are f32.
+///
+/// With a `checkpoint` every K steps there is one more result for each state: the state after the
+/// steps K, 2K, … before the last, `[⌈T/K⌉ − 1, …]`, of the type of the states.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The step.
     pub recurrence: Arc<Recurrence>,
     /// The number of steps.
     pub time_steps: usize,
+    /// After how many steps the states are kept for the backward pass: from 1 to one less than
+    /// the number of steps.
+    pub checkpoint: Option<usize>,
 }
 
 impl Scan {
+    /// A scan that keeps no states.
+    pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
+        Self {
+            recurrence,
+            time_steps,
+            checkpoint: None,
+        }
+    }
+
+    /// The number of the first result that holds kept states: one a state follows, if any are
+    /// kept.
+    pub fn first_kept(&self) -> usize {
+        self.recurrence.outputs.len() + 2 * self.recurrence.states.len()
+    }
+
+    /// The type of each state that is kept every so many steps.
+    pub(crate) fn kept_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
+        kept_type(inputs, self.time_steps, every)
+    }
+
     /// The shape of one time step.
     pub fn step_shape(inputs: &[TensorType]) -> &[usize] {
         &inputs[0].shape[1..]
     }
+}
+
+pub(super) fn kept_type(inputs: &[TensorType], time_steps: usize, every: usize) -> TensorType {
+    let mut shape = vec![time_steps.div_ceil(every.max(1)).saturating_sub(1)];
+    shape.extend(Scan::step_shape(inputs));
+    TensorType::new(inputs[0].dtype.arithmetic(), shape)
+}
+
+/// Whether states can be kept that often.
+pub(super) fn check_kept(time_steps: usize, every: usize) -> std::result::Result<(), Refusal> {
+    if (1..time_steps).contains(&every) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        format!("keeps the states of every {every} of {time_steps} steps"),
+        "keep them after at least one step, and after fewer than there are",
+    ))
+}
+
+/// `, kept every 10`
+pub(super) fn kept_text(checkpoint: Option<usize>) -> String {
+    checkpoint.map_or(String::new(), |every| format!(", kept every {every}"))
 }
 
 impl Operation for Scan {
@@ -212,7 +260,11 @@ impl Operation for Scan {
     }
 
     fn describe(&self) -> String {
-        format!("scan[{}, T={}]", self.recurrence.name, self.time_steps)
+        let kept = kept_text(self.checkpoint);
+        format!(
+            "scan[{}, T={}{kept}]",
+            self.recurrence.name, self.time_steps
+        )
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
@@ -279,6 +331,11 @@ impl Operation for Scan {
         let mut made = vec![whole.clone(); r.outputs.len()];
         made.extend(vec![last; r.states.len()]);
         made.extend(vec![whole; r.states.len()]);
+        if let Some(every) = self.checkpoint {
+            check_kept(self.time_steps, every)?;
+            let kept = self.kept_type(inputs, every);
+            made.extend(vec![kept; r.states.len()]);
+        }
         Ok(made)
     }
 
@@ -286,16 +343,23 @@ impl Operation for Scan {
         let r = &self.recurrence;
         r.forward_program(&vec![true; r.outputs.len()])
             .map_err(|source| expression_error(&node.layer, &self.name(), source))?;
-        let present: Vec<bool> = b.grads.iter().map(Option::is_some).collect();
+        let (grads, of_kept) = b.grads.split_at(self.first_kept());
+        if of_kept.iter().any(Option::is_some) {
+            return Err(Error::Gradient {
+                what: self.name(),
+                problem: "kept states are for the backward pass; read the state sequence instead"
+                    .to_string(),
+            });
+        }
+        let present: Vec<bool> = grads.iter().map(Option::is_some).collect();
         if !present.contains(&true) {
             return Ok(vec![None; node.inputs.len()]);
         }
         let mut operands = node.inputs.clone();
         operands.extend(b.grads.iter().flatten());
         let op = ScanGrad {
-            recurrence: r.clone(),
-            time_steps: self.time_steps,
             present,
+            ..ScanGrad::new(r.clone(), self.time_steps)
         };
         let made = b.push(op, &operands)?;
         let mut grads = vec![];

@@ -1,5 +1,6 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
+use super::scan::{check_kept, kept_text, kept_type};
 use super::{Operation, Recurrence, Scan};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result};
@@ -13,6 +14,9 @@ use std::sync::Arc;
 /// gradients of the sequences (summed over time for one that is constant over time), of the
 /// initial states and of the parameters, the last two with the full shape of a time step, and in
 /// f32 where the sequences are f16 or bf16.
+///
+/// With a `checkpoint` the last operands are the states that the [`Scan`] kept, one tensor a
+/// state: the states between two of them can be computed again from the first.
 #[derive(Clone, Debug)]
 pub struct ScanGrad {
     /// The step that is derived.
@@ -21,9 +25,29 @@ pub struct ScanGrad {
     pub time_steps: usize,
     /// Which of the scan's results have a gradient: outputs, last states, state sequences.
     pub present: Vec<bool>,
+    /// After how many steps the scan kept its states, if it did.
+    pub checkpoint: Option<usize>,
 }
 
 impl ScanGrad {
+    /// The backward pass of a scan that kept nothing, with no gradient present yet.
+    pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
+        Self {
+            present: vec![false; recurrence.outputs.len() + 2 * recurrence.states.len()],
+            recurrence,
+            time_steps,
+            checkpoint: None,
+        }
+    }
+
+    /// The first operand that holds kept states, one a state, if any were kept.
+    pub fn kept_operand(&self) -> Option<usize> {
+        let r = &self.recurrence;
+        let present = self.present.iter().filter(|p| **p).count();
+        let first = r.inputs.len() + r.states.len() + r.params.len() + present;
+        self.checkpoint.map(|_| first)
+    }
+
     /// The operand that holds the gradient of the scan's result `k`, if it is present.
     pub fn grad_operand(&self, k: usize) -> Option<usize> {
         let r = &self.recurrence;
@@ -38,14 +62,27 @@ impl Operation for ScanGrad {
     }
 
     fn describe(&self) -> String {
-        format!("scan_grad[{}, T={}]", self.recurrence.name, self.time_steps)
+        let kept = kept_text(self.checkpoint);
+        let name = &self.recurrence.name;
+        format!("scan_grad[{name}, T={}{kept}]", self.time_steps)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         let own = r.inputs.len() + r.states.len() + r.params.len();
         let present = self.present.iter().filter(|p| **p).count();
-        super::arity(inputs, own + present)?;
+        let kept = self.checkpoint.map_or(0, |_| r.states.len());
+        super::arity(inputs, own + present + kept)?;
+        if let Some(every) = self.checkpoint {
+            check_kept(self.time_steps, every)?;
+            let expected = kept_type(inputs, self.time_steps, every);
+            if let Some(other) = inputs[own + present..].iter().find(|t| **t != expected) {
+                return Err(Refusal::new(
+                    format!("kept states are {other}, not {expected}"),
+                    "pass the states that the scan over the same operands kept",
+                ));
+            }
+        }
         let step = Scan::step_shape(inputs).to_vec();
         let full = TensorType::new(inputs[0].dtype.arithmetic(), step);
         let mut made = inputs[..r.inputs.len()].to_vec();

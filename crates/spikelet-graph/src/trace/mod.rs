@@ -322,7 +322,7 @@ impl Tracer {
 fn results(op: &Op) -> usize {
     match op {
         Op::Map(map) => map.expressions.len().max(1),
-        Op::Scan(scan) => scan.recurrence.outputs.len() + 2 * scan.recurrence.states.len(),
+        Op::Scan(scan) => scan.first_kept() + scan.recurrence.states.len(),
         _ => 8,
     }
 }

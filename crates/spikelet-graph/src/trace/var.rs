@@ -305,10 +305,7 @@ impl Var {
         let first = sequences
             .first()
             .expect("a scan reads at least one sequence");
-        let op = Scan {
-            recurrence: recurrence.clone(),
-            time_steps,
-        };
+        let op = Scan::new(recurrence.clone(), time_steps);
         let operands: Vec<&Var> = [sequences, states, params].concat();
         first.tracer.apply(op, &operands)
     }

@@ -139,7 +139,7 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
     ");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [4, 8]);
-        let scan = Scan { recurrence: neuron(1), time_steps: 4 };
+        let scan = Scan::new(neuron(1), 4);
         t.apply(scan, &[&x]);
     }), @"
     if: takes 2 operands, 1 were given

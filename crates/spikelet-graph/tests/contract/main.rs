@@ -1,5 +1,6 @@
 //! What the graph promises without any device: passes, plans, errors.
 
+mod checkpoint;
 mod errors;
 mod half;
 mod passes;

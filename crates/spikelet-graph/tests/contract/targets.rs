@@ -36,3 +36,22 @@ impl Target for Binary {
         true
     }
 }
+
+/// Wants states of neuron scans kept every so many steps.
+pub struct Keeps(pub usize);
+
+impl Target for Keeps {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+    fn scan_checkpoint(&self, _: &Graph, node: &Node) -> Option<usize> {
+        assert!(matches!(node.op, Op::ScanGrad(_)));
+        Some(self.0)
+    }
+}

@@ -273,13 +273,8 @@ impl Neuron {
         if backward {
             // The gradient of the spikes is given, as the next layer's backward pass gives it.
             let grad_spike_seq = tracer.state("grad_spike_seq", self.shape());
-            let mut present = vec![false; 1 + 2 * states.len()];
-            present[0] = true;
-            let pass = ScanGrad {
-                recurrence: step,
-                time_steps: self.shape()[0],
-                present,
-            };
+            let mut pass = ScanGrad::new(step, self.shape()[0]);
+            pass.present[0] = true;
             let operands = [&sequences[..], &states[..], &params[..], &[&grad_spike_seq]].concat();
             let grads = tracer.apply(pass, &operands);
             tracer.check()?;

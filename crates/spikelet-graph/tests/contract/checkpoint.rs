@@ -1,0 +1,151 @@
+//! States that neuron scans keep for their backward passes.
+
+use crate::targets::{Keeps, Plain};
+use insta::assert_snapshot;
+use spikelet_expr::Expr;
+use spikelet_graph::op::{Op, Recurrence, Scan, ScanGrad};
+use spikelet_graph::{DType, Graph, Plan, Tracer, Var, pass};
+use std::sync::Arc;
+
+fn neuron() -> Arc<Recurrence> {
+    let [x, v] = ["x", "v"].map(Expr::symbol);
+    let h = &v * 0.5 + x;
+    Arc::new(
+        Recurrence::new("li", ["x"], ["v"])
+            .output("y", h.tanh(), false)
+            .next(vec![h]),
+    )
+}
+
+/// A scan over a current that is cheap to make again, and its gradient.
+fn traced() -> Graph {
+    let t = Tracer::new(DType::F32);
+    let (x, w) = (t.input("x", DType::F32, [11, 8]), t.parameter("w", [8]));
+    let v = t.state("v", [8]);
+    let current = Var::map(&[&x, &w], |x| &x[0] * &x[1]);
+    let made = Var::scan(&neuron(), 11, &[&current], &[&v], &[]);
+    let loss = made[0].square().sum_all();
+    t.output("dw", &t.gradients(&loss, &[&w])[0]);
+    t.update(&v, &made[1]);
+    t.finish().unwrap()
+}
+
+#[test]
+fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
+    let mut graph = traced();
+    pass::fuse::run(&mut graph);
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[11, 8]
+    %1 = Parameter `w`  f32[8]
+    %2 = State `v`  f32[8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6 = scan[li, T=11](%3, %2)  f32[11, 8], f32[8], f32[11, 8]
+    %9 = fill[1]()  f32[]  loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]
+    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
+    %13, %14 = scan_grad[li, T=11](%3, %2, %12)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %16 = sum[0](%15)  f32[8]
+    `dw` = %16
+    `v`: %2 becomes %5
+    ");
+    let report = pass::checkpoint::run(&mut graph, &Keeps(5));
+    assert_snapshot!(graph, @"
+    %0 = Data `x`  f32[11, 8]
+    %1 = Parameter `w`  f32[8]
+    %2 = State `v`  f32[8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6, %17 = scan[li, T=11, kept every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %9 = fill[1]()  f32[]  loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]
+    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
+    %13, %14 = scan_grad[li, T=11, kept every 5](%3, %2, %12, %17)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %16 = sum[0](%15)  f32[8]
+    `dw` = %16
+    `v`: %2 becomes %5
+    ");
+    assert_snapshot!(report.summary, @"1 neuron scans keep states on their way (64 bytes)");
+    let before = graph.to_string();
+    assert_eq!(pass::checkpoint::run(&mut graph, &Keeps(5)).changes, 0);
+    assert_eq!(graph.to_string(), before);
+}
+
+#[test]
+fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
+    let plan = Plan::new(traced(), &Keeps(4));
+    assert_snapshot!(plan.graph, @"
+    %0 = Data `x`  f32[11, 8]
+    %1 = Parameter `w`  f32[8]
+    %2 = State `v`  f32[8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6, %17 = scan[li, T=11, kept every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %9 = fill[1]()  f32[]  loss
+    %10 = reshape[1, 1](%9)  f32[1, 1]
+    %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
+    %18 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %13, %14 = scan_grad[li, T=11, kept every 4](%18, %2, %12, %17)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
+    %16 = sum[0](%15)  f32[8]
+    `dw` = %16
+    `v`: %2 becomes %5
+    ");
+    assert!(plan.is_sound());
+}
+
+#[test]
+fn nothing_is_kept_for_a_target_that_does_not_want_it_or_that_wants_too_few() {
+    for plan in [
+        Plan::new(traced(), &Plain),
+        Plan::new(traced(), &Keeps(11)),
+        Plan::new(traced(), &Keeps(0)),
+    ] {
+        assert!(!plan.graph.to_string().contains("kept"), "{}", plan.graph);
+    }
+}
+
+#[test]
+fn a_backward_pass_without_its_scan_starts_from_the_first_state() {
+    let t = Tracer::new(DType::F32);
+    let [x, g] = ["x", "g"].map(|name| t.input(name, DType::F32, [6, 8]));
+    let v = t.state("v", [8]);
+    let mut grad = ScanGrad::new(neuron(), 6);
+    grad.present[0] = true;
+    t.output("dx", &t.apply(grad, &[&x, &v, &g])[0]);
+    let mut graph = t.finish().unwrap();
+    assert_eq!(pass::checkpoint::run(&mut graph, &Keeps(2)).changes, 0);
+}
+
+#[test]
+fn states_that_cannot_be_kept_are_refused() {
+    let error = |op: Op, kept: bool| {
+        let t = Tracer::new(DType::F32);
+        let x = t.input("x", DType::F32, [6, 8]);
+        let (v, k) = (t.state("v", [8]), t.input("kept", DType::F32, [3, 8]));
+        let operands = if kept {
+            vec![&x, &v, &x, &k]
+        } else {
+            vec![&x, &v]
+        };
+        t.apply(op, &operands);
+        t.finish().unwrap_err().to_string()
+    };
+    let scan = Scan {
+        checkpoint: Some(6),
+        ..Scan::new(neuron(), 6)
+    };
+    assert_snapshot!(error(scan.into(), false), @"
+    li: keeps the states of every 6 of 6 steps
+      given: f32[6, 8] and f32[8]
+      help: keep them after at least one step, and after fewer than there are
+    ");
+    let mut grad = ScanGrad::new(neuron(), 6);
+    grad.present[0] = true;
+    grad.checkpoint = Some(2);
+    assert_eq!(grad.kept_operand(), Some(3));
+    assert_snapshot!(error(grad.into(), true), @"
+    li_grad: kept states are f32[3, 8], not f32[2, 8]
+      given: f32[6, 8] and f32[8] and f32[6, 8] and f32[3, 8]
+      help: pass the states that the scan over the same operands kept
+    ");
+}
