@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::module::Traced;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
-    Backend, Buffer, DType, Data, Executor, Graph, InputKind, Plan, Tensor, TensorType,
+    Backend, Buffer, DType, Data, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,16 +25,7 @@ pub fn host(tensor: &Tensor) -> HostTensor<'_> {
 /// # Errors
 /// When the device fails.
 pub fn download(backend: &dyn Backend, buffer: &Buffer) -> Result<Tensor> {
-    let mut tensor = Tensor::zeros(&buffer.ty);
-    let values = match &mut tensor.data {
-        Data::F32(v) => HostTensorMut::F32(v),
-        Data::F64(v) => HostTensorMut::F64(v),
-        Data::F16(v) => HostTensorMut::F16(v),
-        Data::BF16(v) => HostTensorMut::BF16(v),
-        Data::I64(v) => HostTensorMut::I64(v),
-    };
-    backend.download(buffer, values)?;
-    Ok(tensor)
+    Ok(backend.fetch(&[buffer])?.wait()?.swap_remove(0))
 }
 
 /// Named tensors on a device: parameters, optimiser tensors, carried states. Programs that are
@@ -253,6 +244,28 @@ impl Compiled {
             Some(buffer) => download(&*self.backend, buffer),
             None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
         }
+    }
+
+    /// Starts to copy outputs of the last run to the host; a later run does not change what
+    /// arrives.
+    ///
+    /// # Errors
+    /// As [`Compiled::get`].
+    pub fn fetch(&self, names: &[&str]) -> Result<Box<dyn Pending>> {
+        let found = names.iter().map(|name| match self.outputs.get(*name) {
+            Some(buffer) => Ok(buffer),
+            None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
+        });
+        let buffers = found.collect::<Result<Vec<&Buffer>>>()?;
+        Ok(self.backend.fetch(&buffers)?)
+    }
+
+    /// Waits until everything that was started on the device is done.
+    ///
+    /// # Errors
+    /// When something that was started has failed.
+    pub fn synchronize(&self) -> Result<()> {
+        Ok(self.backend.synchronize()?)
     }
 
     /// A scalar output of the last run.

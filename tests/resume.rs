@@ -58,6 +58,36 @@ fn a_resumed_run_ends_with_the_same_tensors_for_any_number_of_threads() -> Resul
 }
 
 #[test]
+fn saving_often_or_seldom_does_not_change_the_result() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (often, seldom) = (folder.path().join("a"), folder.path().join("b"));
+    train(&often, settings(2), 2, false)?;
+    let data = synthetic::digits_of(0, 512, 128);
+    Trainer::network(&network(), settings(2))?
+        .folder(&seldom)
+        .checkpoint_every(Duration::from_secs(3600))
+        .fit(&data)?;
+    assert_eq!(tensors(&seldom).tensors, tensors(&often).tensors);
+    Ok(())
+}
+
+#[test]
+fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
+    let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    let settings = Settings {
+        learning_rate: 1e30,
+        optimizer: AnyOptimizer::Sgd(Sgd::default()),
+        ..settings(1)
+    };
+    let data = synthetic::digits_of(0, 512, 128);
+    let error = Trainer::new(net, settings)
+        .fit(&data)
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("in step 2 (epoch 1, batch 2)"), "{error}");
+}
+
+#[test]
 fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     train(folder.path(), settings(1), 2, false)?;

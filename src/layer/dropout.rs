@@ -34,10 +34,11 @@ impl Module for Dropout {
         if !cx.mode().training || self.p == 0.0 {
             return Ok(x);
         }
-        let keep = cx
-            .tracer()
-            .fill(cx.tracer().float(), &x.shape()[1..], 1.0 - self.p);
-        let mask = keep.bernoulli(&cx.generator(), false);
+        let mask = cx.once("mask", || {
+            let float = cx.tracer().float();
+            let keep = cx.tracer().fill(float, &x.shape()[1..], 1.0 - self.p);
+            keep.bernoulli(&cx.generator(), false)
+        });
         let scale = 1.0 / (1.0 - self.p);
         Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))
     }

@@ -1,5 +1,6 @@
 //! Layers: one file each.
 
+mod apart;
 mod dropout;
 mod flatten;
 mod linear;

@@ -1,5 +1,6 @@
 //! Every neuron is a layer.
 
+use super::apart;
 use crate::error::{Error, Result};
 use crate::module::{Context, Init, Module};
 use crate::neuron::{Neuron, Share, derive};
@@ -30,13 +31,14 @@ pub(crate) struct Spiking {
 
 pub(crate) fn forward(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
-    let step = derive(neuron).map_err(|problem| {
+    let wrong = |problem: String| {
         Error::invalid(
             format!("layer `{}`", cx.tracer().path()),
             problem,
             "correct the neuron's definition",
         )
-    })?;
+    };
+    let step = derive(neuron).map_err(wrong)?;
     let shape = x.shape()[1..].to_vec();
     let states: Vec<Var> = neuron
         .states()
@@ -66,13 +68,18 @@ pub(crate) fn forward(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiki
     if step.inputs.len() > 1 {
         sequences.push(cx.generator().uniform(x.shape(), true));
     }
-    let made = Var::scan(
-        &Arc::new(step),
-        x.dim(0),
-        &sequences.iter().collect::<Vec<_>>(),
-        &states.iter().collect::<Vec<_>>(),
-        &params.iter().collect::<Vec<_>>(),
-    );
+    let made = if cx.keeps_apart() && x.dim(0) > 0 {
+        let apart = apart::forward(neuron, &sequences, &states, &params).map_err(wrong)?;
+        [vec![apart.spike_seq], apart.last, apart.state_seqs].concat()
+    } else {
+        Var::scan(
+            &Arc::new(step),
+            x.dim(0),
+            &sequences.iter().collect::<Vec<_>>(),
+            &states.iter().collect::<Vec<_>>(),
+            &params.iter().collect::<Vec<_>>(),
+        )
+    };
     cx.tracer().check()?;
     for (state, last) in states.iter().zip(&made[1..]) {
         cx.set_state(state, last);

@@ -11,6 +11,7 @@ pub struct TimeMean;
 impl Module for TimeMean {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("time mean", &x, 2)?;
+        cx.expect_all_steps("time mean")?;
         let mean = x.mean(&[0]);
         Ok(mean.repeat_over_time(1))
     }
@@ -23,6 +24,7 @@ pub struct TimeLast;
 impl Module for TimeLast {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("time last", &x, 2)?;
+        cx.expect_all_steps("time last")?;
         let time = x.dim(0);
         Ok(x.slice(0, time.saturating_sub(1)..time))
     }

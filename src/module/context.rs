@@ -1,9 +1,12 @@
 //! What a module sees while it is traced.
 
-use super::{Init, Module};
+use super::unroll::Unrolling;
+use super::{Init, Module, OverTime, Propagation};
+use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use spikelet_graph::{DType, Tracer, Var};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// What a network is traced for.
@@ -50,7 +53,10 @@ pub struct Traced {
 pub struct Context {
     tracer: Tracer,
     mode: Mode,
+    propagation: Propagation,
     traced: Rc<RefCell<Traced>>,
+    /// There while a network is traced step by step.
+    unrolling: Rc<RefCell<Option<Unrolling>>>,
 }
 
 /// The name of the generator's state among the inputs: i64 `[3]`, seed, step, time.
@@ -62,8 +68,37 @@ impl Context {
         Self {
             tracer: Tracer::new(float),
             mode,
+            propagation: Propagation::default(),
             traced: Rc::default(),
+            unrolling: Rc::default(),
         }
+    }
+
+    /// Sets the order in which layers and time steps run; before anything is traced.
+    ///
+    /// ```
+    /// use spikelet::module::Propagation;
+    /// use spikelet::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::EVAL, DType::F32).propagation(Propagation::StepByStep);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 3]);
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    pub fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation = propagation;
+        self.tracer
+            .keep_apart(propagation == Propagation::StepByStepUnfused);
+        self
+    }
+
+    /// Whether neurons are built of kernels for charge, fire and reset.
+    pub(crate) fn keeps_apart(&self) -> bool {
+        self.propagation == Propagation::StepByStepUnfused
+    }
+
+    pub(super) fn is_unrolling(&self) -> bool {
+        self.unrolling.borrow().is_some()
     }
 
     /// The tracer, for inputs, outputs and gradients.
@@ -106,20 +141,38 @@ impl Context {
     }
 
     /// The state `name` of the present module: carried from call to call if the mode says so,
-    /// else its reset value (a scalar, which broadcasts).
+    /// else its reset value (a scalar, which broadcasts). Where the network runs step by step, it
+    /// is what the step before left.
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
-        if !self.mode.carry_state {
-            return self.tracer.fill(self.tracer.float(), [], reset);
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(state) = unrolling.state(&path)
+        {
+            return state;
         }
-        let (path, shape) = (self.tracer.path_of(name), shape.into());
-        let var = self.tracer.state(&path, shape.clone());
-        self.traced.borrow_mut().states.push((path, shape, reset));
+        let var = if self.mode.carry_state {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            let mut traced = self.traced.borrow_mut();
+            traced.states.push((path.clone(), shape, reset));
+            var
+        } else {
+            self.tracer.fill(self.tracer.float(), [], reset)
+        };
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
         var
     }
 
     /// What the state becomes after this call.
     pub fn set_state(&self, state: &Var, value: &Var) {
-        if self.mode.carry_state {
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            if !unrolling.set_state(state, value) {
+                // Says that this is no state.
+                self.tracer.update(state, value);
+            }
+        } else if self.mode.carry_state {
             self.tracer.update(state, value);
         }
     }
@@ -131,9 +184,29 @@ impl Context {
             .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [3]))
     }
 
+    /// A value of the present module that is the same at all time steps, such as a dropout mask:
+    /// built once, however the network runs.
+    pub fn once(&self, name: &str, build: impl FnOnce() -> Var) -> Var {
+        let path = self.tracer.path_of(name);
+        let known = self.unrolling.borrow().as_ref().and_then(|u| u.once(&path));
+        if let Some((value, streams)) = known {
+            // The draws that follow have the numbers that they have in the first step.
+            self.tracer.draw_from(self.tracer.first_step(), streams);
+            return value;
+        }
+        let value = build();
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_once(path, &value, self.tracer.streams());
+        }
+        value
+    }
+
     /// Shows a value of the present module under `name`, for pictures and tests.
     pub fn record(&self, name: &str, value: &Var) {
         let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            return unrolling.record(path, value);
+        }
         self.traced
             .borrow_mut()
             .recorded
@@ -145,9 +218,78 @@ impl Context {
     /// # Errors
     /// When shapes do not fit.
     pub fn trace(&self, module: &dyn Module, x: Var) -> Result<Var> {
-        let y = module.forward(self, x)?;
+        let time_steps = x.dim(0);
+        let part = |steps: Range<usize>| match steps.len() {
+            n if n == time_steps => x.clone(),
+            _ => x.slice(0, steps),
+        };
+        Ok(self.trace_steps(module, time_steps, part)?.join())
+    }
+
+    /// Traces a whole network on what an encoder makes of `x`, `[N, …]`.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace_encoded(
+        &self,
+        module: &dyn Module,
+        encoder: &dyn Encoder,
+        x: &Var,
+        time_steps: usize,
+    ) -> Result<OverTime> {
+        let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
+        self.trace_steps(module, time_steps, part)
+    }
+
+    /// Traces a whole network on a sequence of which `part` gives a range of time steps: all of
+    /// them, or one after the other.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace_steps(
+        &self,
+        module: &dyn Module,
+        time_steps: usize,
+        part: impl Fn(Range<usize>) -> Var,
+    ) -> Result<OverTime> {
+        if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_unrolling() {
+            let whole = module.forward(self, part(0..time_steps))?;
+            self.tracer.check()?;
+            return Ok(OverTime::new(vec![whole]));
+        }
+        *self.unrolling.borrow_mut() = Some(Unrolling::default());
+        let made = self.unroll(module, time_steps, part);
+        self.tracer.draw_from(0, self.tracer.streams());
+        let done = self.unrolling.borrow_mut().take().unwrap_or_default();
+        let made = made?;
+        let (states, recorded) = done.finish();
+        for (state, last) in states {
+            self.set_state(&state, &last);
+        }
+        self.traced.borrow_mut().recorded.extend(recorded);
         self.tracer.check()?;
-        Ok(y)
+        Ok(made)
+    }
+
+    fn unroll(
+        &self,
+        module: &dyn Module,
+        time_steps: usize,
+        part: impl Fn(Range<usize>) -> Var,
+    ) -> Result<OverTime> {
+        let streams = self.tracer.streams();
+        let mut parts = vec![];
+        for t in 0..time_steps {
+            if t > 0
+                && let Some(unrolling) = &mut *self.unrolling.borrow_mut()
+            {
+                unrolling.advance();
+            }
+            self.tracer.draw_from(t as u32, streams);
+            parts.push(module.forward(self, part(t..t + 1))?);
+            self.tracer.check()?;
+        }
+        Ok(OverTime::new(parts))
     }
 
     /// Checks that a sequence has at least `rank` axes.

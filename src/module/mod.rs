@@ -2,16 +2,21 @@
 //!
 //! A module's value is its configuration; parameters and states live outside, under the path of
 //! the module (`fc.0.weight`). Every sequence is `[T, N, …]`: a stateless layer treats all time
-//! steps alike, a neuron runs over them.
+//! steps alike, a neuron runs over them. A network that is run step by step ([`Propagation`]) calls
+//! its modules with `[1, N, …]` for one step after the other.
 
 mod context;
 mod init;
+mod propagation;
 mod sequential;
+mod unroll;
 
 pub(crate) use context::GENERATOR;
 pub use context::{Context, Mode, Traced};
 pub use init::Init;
+pub use propagation::Propagation;
 pub use sequential::Sequential;
+pub use unroll::OverTime;
 
 use crate::error::Result;
 use spikelet_graph::Var;

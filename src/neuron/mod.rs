@@ -13,8 +13,10 @@ mod step;
 pub use case::{Difference, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
 pub use run::{Inputs, Run, run};
+pub(crate) use scope::NOISE;
 pub use scope::Scope;
 pub use step::derive;
+pub(crate) use step::{CHARGED, FIRED, parts};
 
 use crate::registry::{Entry, family};
 use serde_json::{Map, Value};

@@ -14,7 +14,7 @@ pub struct Scope<'a> {
 }
 
 /// The symbol of the uniform draws that a surrogate may ask for.
-pub(super) const NOISE: &str = "noise";
+pub(crate) const NOISE: &str = "noise";
 
 impl<'a> Scope<'a> {
     pub(super) fn new(neuron: &'a dyn Neuron) -> Self {

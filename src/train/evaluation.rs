@@ -1,5 +1,7 @@
 //! Accuracy and loss on a data set.
 
+use super::in_flight::InFlight;
+use super::step::Outcome;
 use super::{EvalStep, Settings, Shape};
 use crate::error::Result;
 use crate::model::Store;
@@ -64,15 +66,23 @@ impl Evaluation {
     /// Accuracy and mean loss.
     pub(super) fn run(&mut self) -> Result<(f64, f64)> {
         let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
-        let batches = self.loader.epoch(0, 0);
-        for batch in batches {
+        let mut add = |(found, images): (Outcome, usize)| {
+            correct += found.correct;
+            loss += found.loss * images as f64;
+            count += images as f64;
+        };
+        let mut in_flight = InFlight::new();
+        let mut batches = self.loader.epoch(0, 0);
+        while let Some(batch) = batches.next() {
             let Some(step) = self.steps.get_mut(&batch.len()) else {
                 continue;
             };
-            let found = step.run(&batch, batch.index_in_epoch)?;
-            correct += found.correct;
-            loss += found.loss * batch.len() as f64;
-            count += batch.len() as f64;
+            in_flight.make_room()?.map(&mut add);
+            in_flight.push(step.start(&batch, batch.index_in_epoch)?, batch.len());
+            batches.recycle(batch);
+        }
+        while let Some(found) = in_flight.next()? {
+            add(found);
         }
         let count = f64::max(count, 1.0);
         Ok((correct / count, loss / count))

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod evaluation;
+mod in_flight;
 mod interrupt;
 mod run;
 mod settings;
@@ -13,5 +14,5 @@ pub use checkpoint::{Checkpoint, EpochRecord, Progress};
 pub use evaluation::evaluate;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
-pub use step::{EvalStep, Outcome as StepOutcome, Shape, TrainStep};
+pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Shape, TrainStep};
 pub use trainer::{Outcome, Trainer};

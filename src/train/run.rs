@@ -2,17 +2,18 @@
 
 use super::checkpoint::{Checkpoint, EpochRecord, Progress};
 use super::evaluation::Evaluation;
+use super::in_flight::InFlight;
+use super::step::Outcome as StepOutcome;
 use super::trainer::{Outcome, Trainer};
 use super::{Shape, TrainStep, interrupt, show_examples};
 use crate::device;
 use crate::error::{Error, Result};
-use crate::log::{Console, EpochLine, JsonLines, SummaryWriter};
+use crate::log::{Console, EpochBar, EpochLine, JsonLines, SummaryWriter};
 use crate::model::Store;
 use crate::network::Network;
 use crate::report::{EpochPoint, Report};
 use spikelet_data::{Loader, LoaderConfig, Split};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Optimiser steps between two points of the curves.
@@ -26,6 +27,13 @@ struct Logs {
     folder: PathBuf,
     curves: SummaryWriter,
     epochs: JsonLines,
+}
+
+/// Times an epoch's training batches.
+struct Clock {
+    begun: Instant,
+    /// Seconds of its earlier batches, in a resumed run.
+    before: f64,
 }
 
 /// A run that is under way.
@@ -70,8 +78,7 @@ impl<'a> Run<'a> {
         };
         let mut store = Store::new(backend);
         let step = TrainStep::new(&*trainer.module, settings, shape, &mut store)?;
-        let (train, test) = (Arc::new(data.train.clone()), Arc::new(data.test.clone()));
-        let evaluation = Evaluation::new(&*trainer.module, settings, &test, &mut store)?;
+        let evaluation = Evaluation::new(&*trainer.module, settings, &data.test, &mut store)?;
         let config = LoaderConfig {
             batch_size: settings.batch_size,
             shuffle: true,
@@ -79,7 +86,7 @@ impl<'a> Run<'a> {
             seed: settings.seed,
         };
         let mut run = Self {
-            loader: Loader::new(train, config)?,
+            loader: Loader::new(data.train.clone(), config)?,
             trainer,
             data,
             console,
@@ -94,6 +101,11 @@ impl<'a> Run<'a> {
         };
         run.open_folder()?;
         Ok(run)
+    }
+
+    /// The step that it trains with.
+    pub(super) fn step(&self) -> &TrainStep {
+        &self.step
     }
 
     fn last_path(folder: &Path) -> PathBuf {
@@ -166,7 +178,9 @@ impl<'a> Run<'a> {
         self.finish(false)
     }
 
-    /// Trains to the end of the present epoch; false if the run was interrupted before.
+    /// Trains to the end of the present epoch; false if the run was interrupted before. Steps are
+    /// started while earlier ones are under way; none is when this returns, or when something is
+    /// saved.
     fn train_epoch(&mut self) -> Result<bool> {
         let settings = &self.trainer.settings;
         let total = self.loader.len();
@@ -174,53 +188,89 @@ impl<'a> Run<'a> {
         let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
         (0..first).for_each(|_| bar.advance());
         let mut batches = self.loader.epoch(epoch as u64, first);
-        let begun = Instant::now();
-        let before = self.progress.train_seconds;
+        let clock = Clock {
+            begun: Instant::now(),
+            before: self.progress.train_seconds,
+        };
+        let mut in_flight = InFlight::new();
         while let Some(batch) = batches.next() {
-            let at = epoch as f64 + self.progress.batch as f64 / total as f64;
-            let step = self.progress.step + 1;
-            let found = self.step.run(&batch, step, at)?;
-            if !found.loss.is_finite() {
-                return Err(Error::invalid(
-                    "training",
-                    format!(
-                        "the loss is {} in step {step} (epoch {}, batch {})",
-                        found.loss,
-                        epoch + 1,
-                        batch.index_in_epoch + 1
-                    ),
-                    "lower the learning rate or clip the gradients",
-                ));
+            if let Some(found) = in_flight.make_room()? {
+                self.count(found, &clock, &bar)?;
             }
+            let ahead = in_flight.len();
+            let step = self.progress.step + ahead as u64 + 1;
+            let started = self.progress.batch + ahead;
+            let at = epoch as f64 + started as f64 / total as f64;
+            in_flight.push(self.step.start(&batch, step, at)?, step);
             batches.recycle(batch);
-            let p = &mut self.progress;
-            p.step = step;
-            p.batch += 1;
-            p.loss_sum += found.loss;
-            p.correct += found.correct;
-            p.train_seconds = before + begun.elapsed().as_secs_f64();
-            let images = (p.batch * settings.batch_size) as f64;
-            bar.advance();
-            bar.show(p.loss_sum / p.batch as f64, images / p.train_seconds);
-            if step.is_multiple_of(STEPS_A_POINT)
-                && let Some(logs) = &mut self.logs
-            {
-                let share = found.correct / settings.batch_size as f64;
-                logs.curves
-                    .add_scalar("step/loss", step, found.loss as f32)?;
-                logs.curves
-                    .add_scalar("step/accuracy", step, share as f32)?;
+            if started + 1 == total {
+                continue;
             }
-            if self.progress.batch < total {
-                if self.trainer.interruptible && interrupt::requested() {
+            let interrupted = self.trainer.interruptible && interrupt::requested();
+            if interrupted || self.saved.elapsed() >= self.trainer.checkpoint_every {
+                self.count_all(&mut in_flight, &clock, &bar)?;
+                if interrupted {
                     return Ok(false);
                 }
-                if self.saved.elapsed() >= self.trainer.checkpoint_every {
-                    self.save()?;
-                }
+                self.save()?;
             }
         }
+        self.count_all(&mut in_flight, &clock, &bar)?;
         Ok(true)
+    }
+
+    /// Waits for every step that is under way.
+    fn count_all(
+        &mut self,
+        in_flight: &mut InFlight<u64>,
+        clock: &Clock,
+        bar: &EpochBar,
+    ) -> Result<()> {
+        while let Some(found) = in_flight.next()? {
+            self.count(found, clock, bar)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a step found to the epoch.
+    fn count(
+        &mut self,
+        (found, step): (StepOutcome, u64),
+        clock: &Clock,
+        bar: &EpochBar,
+    ) -> Result<()> {
+        let batch_size = self.trainer.settings.batch_size as f64;
+        let p = &mut self.progress;
+        if !found.loss.is_finite() {
+            return Err(Error::invalid(
+                "training",
+                format!(
+                    "the loss is {} in step {step} (epoch {}, batch {})",
+                    found.loss,
+                    p.epoch + 1,
+                    p.batch + 1
+                ),
+                "lower the learning rate or clip the gradients",
+            ));
+        }
+        p.step = step;
+        p.batch += 1;
+        p.loss_sum += found.loss;
+        p.correct += found.correct;
+        p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
+        bar.advance();
+        let images = p.batch as f64 * batch_size;
+        bar.show(p.loss_sum / p.batch as f64, images / p.train_seconds);
+        if step.is_multiple_of(STEPS_A_POINT)
+            && let Some(logs) = &mut self.logs
+        {
+            let share = found.correct / batch_size;
+            logs.curves
+                .add_scalar("step/loss", step, found.loss as f32)?;
+            logs.curves
+                .add_scalar("step/accuracy", step, share as f32)?;
+        }
+        Ok(())
     }
 
     fn end_epoch(&mut self) -> Result<()> {

@@ -3,6 +3,7 @@
 use crate::encoder;
 use crate::error::{Error, Result};
 use crate::loss;
+use crate::module::Propagation;
 use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
 use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub encoder: String,
     /// What training makes small.
     pub loss: Loss,
+    /// The order in which layers and time steps run.
+    pub propagation: Propagation,
     /// The seed of weights, shuffles and draws.
     pub seed: u64,
 }
@@ -67,6 +70,7 @@ impl Default for Settings {
             clip: None,
             encoder: "poisson".to_string(),
             loss: Loss::OneHotError,
+            propagation: Propagation::default(),
             seed: 0,
         }
     }

@@ -5,12 +5,12 @@ use crate::encoder;
 use crate::error::Result;
 use crate::loss;
 use crate::model::{Compiled, Store};
-use crate::module::{Context, GENERATOR, Mode, Module, Traced};
+use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
 use crate::optim::{Optimizer, Update};
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, Var};
+use spikelet_graph::{DType, Pending, Var};
 
 /// Images of a batch: `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,10 +30,36 @@ pub struct Outcome {
     pub correct: f64,
 }
 
+/// What a step will have found, once the device has done it.
+#[must_use = "the device's errors come out of `wait`"]
+pub struct PendingOutcome(Box<dyn Pending>);
+
+impl PendingOutcome {
+    /// What the outcome is made of, among a program's outputs.
+    const OUTPUTS: [&str; 2] = ["loss", "correct"];
+
+    fn of(program: &Compiled) -> Result<Self> {
+        Ok(Self(program.fetch(&Self::OUTPUTS)?))
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn wait(self) -> Result<Outcome> {
+        let found = self.0.wait()?;
+        let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
+        Ok(Outcome {
+            loss: number(0),
+            correct: number(1),
+        })
+    }
+}
+
 struct Scored {
     scores: Var,
     labels: Var,
-    output: Var,
+    output: OverTime,
 }
 
 fn trace(cx: &Context, module: &dyn Module, settings: &Settings, shape: Shape) -> Result<Scored> {
@@ -41,11 +67,10 @@ fn trace(cx: &Context, module: &dyn Module, settings: &Settings, shape: Shape) -
     let image = [shape.batch, channels, height, width];
     let x = cx.tracer().input("images", DType::F32, image);
     let labels = cx.tracer().input("labels", DType::I64, [shape.batch]);
-    let sequence = encoder::find(&settings.encoder)?.encode(cx, &x, settings.time_steps);
-    let output = cx.trace(module, sequence)?;
-    let scores = output.mean(&[0]);
+    let encoder = encoder::find(&settings.encoder)?;
+    let output = cx.trace_encoded(module, &*encoder, &x, settings.time_steps)?;
     Ok(Scored {
-        scores,
+        scores: output.mean(),
         labels,
         output,
     })
@@ -58,13 +83,6 @@ fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> Result<()> {
         program.set(GENERATOR, HostTensor::I64(&[seed as i64, step as i64, 0]))?;
     }
     Ok(())
-}
-
-fn outcome(program: &Compiled) -> Result<Outcome> {
-    Ok(Outcome {
-        loss: program.number("loss")?,
-        correct: program.number("correct")?,
-    })
 }
 
 /// Forward, backward and update.
@@ -94,7 +112,7 @@ impl TrainStep {
         shape: Shape,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = Context::new(Mode::TRAIN, DType::F32);
+        let cx = Context::new(Mode::TRAIN, DType::F32).propagation(settings.propagation);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
         let correct = loss::correct(&scored.scores, &scored.labels);
@@ -166,14 +184,23 @@ impl TrainStep {
         Ok(())
     }
 
+    /// Starts to train on a batch. The device may still be at work when this returns; the batch
+    /// is free again, and the next one can be started.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
+        self.prepare(batch, step, epoch)?;
+        self.program.run()?;
+        PendingOutcome::of(&self.program)
+    }
+
     /// Trains on a batch.
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
     pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<Outcome> {
-        self.prepare(batch, step, epoch)?;
-        self.program.run()?;
-        outcome(&self.program)
+        self.start(batch, step, epoch)?.wait()
     }
 }
 
@@ -224,13 +251,13 @@ impl EvalStep {
         sequence: bool,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = Context::new(Mode::EVAL, DType::F32);
+        let cx = Context::new(Mode::EVAL, DType::F32).propagation(settings.propagation);
         let scored = trace(&cx, module, settings, shape)?;
         let tracer = cx.tracer();
         tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));
         tracer.output("correct", &loss::correct(&scored.scores, &scored.labels));
         if sequence {
-            tracer.output("output_seq", &scored.output);
+            tracer.output("output_seq", &scored.output.join());
             tracer.output("scores", &scored.scores);
         }
         let graph = tracer.finish()?;
@@ -246,13 +273,21 @@ impl EvalStep {
         &self.program
     }
 
-    /// Evaluates batch number `index`; its draws depend on the seed and the index alone.
+    /// Starts to evaluate batch number `index`; its draws depend on the seed and the index alone.
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
-    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+    pub fn start(&mut self, batch: &Batch, index: usize) -> Result<PendingOutcome> {
         feed(&self.program, batch, self.seed, EVALUATION + index as u64)?;
         self.program.run()?;
-        outcome(&self.program)
+        PendingOutcome::of(&self.program)
+    }
+
+    /// Evaluates batch number `index`.
+    ///
+    /// # Errors
+    /// As [`EvalStep::start`].
+    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
+        self.start(batch, index)?.wait()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::checkpoint::EpochRecord;
 use super::run::Run;
-use super::{Settings, interrupt};
+use super::{Settings, TrainStep, interrupt};
 use crate::error::Result;
 use crate::log::Output;
 use crate::module::Module;
@@ -128,10 +128,25 @@ impl Trainer {
     /// # Errors
     /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
     pub fn fit(&self, data: &Split) -> Result<Outcome> {
+        self.fit_announced(data, |_| {})
+    }
+
+    /// Trains like [`Trainer::fit`], and shows the compiled step before it begins: to print its
+    /// plan, for example.
+    ///
+    /// # Errors
+    /// As [`Trainer::fit`].
+    pub fn fit_announced(
+        &self,
+        data: &Split,
+        announce: impl FnOnce(&TrainStep),
+    ) -> Result<Outcome> {
         self.settings.check()?;
         if self.interruptible {
             interrupt::install();
         }
-        Run::start(self, data)?.finish_training()
+        let run = Run::start(self, data)?;
+        announce(run.step());
+        run.finish_training()
     }
 }

@@ -1,1 +1,27 @@
 //! Runs a spikelet plan on NVIDIA GPUs.
+//!
+//! Nothing of CUDA is needed to build this crate: the driver, NVRTC and cuBLASLt are looked for
+//! when a GPU is first used ([`library`]). Kernels are written as text from the plan's
+//! expressions, compiled for the GPU at hand and kept on disk; a plan is recorded once as a CUDA
+//! graph and replayed with a single launch.
+
+mod backend;
+mod bytes;
+mod cache;
+mod compiler;
+mod error;
+mod executor;
+mod fetch;
+mod gemm;
+mod gpu;
+mod launch;
+pub mod library;
+mod memory;
+mod op;
+mod piece;
+mod upload;
+
+pub use backend::Cuda;
+pub use cache::{KernelCache, kernel_cache};
+pub use compiler::CompileError;
+pub use gpu::Properties;

@@ -63,10 +63,9 @@ impl Batch {
 /// on the number of threads, or on where the epoch was begun.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use spikelet_data::{Loader, LoaderConfig, synthetic};
 ///
-/// let digits = Arc::new(synthetic::digits_of(1, 100, 10).train);
+/// let digits = synthetic::digits_of(1, 100, 10).train;
 /// let config = LoaderConfig { batch_size: 32, shuffle: true, drop_last: false, seed: 1 };
 /// let loader = Loader::new(digits, config)?;
 /// assert_eq!(loader.len(), 4);
@@ -226,9 +225,8 @@ impl Batches {
     /// Gives the memory of a batch that is done with to a later one.
     ///
     /// ```
-    /// # use std::sync::Arc;
     /// # use spikelet_data::{Loader, LoaderConfig, synthetic};
-    /// # let digits = Arc::new(synthetic::digits_of(1, 100, 10).train);
+    /// # let digits = synthetic::digits_of(1, 100, 10).train;
     /// # let config = LoaderConfig { batch_size: 32, shuffle: true, drop_last: false, seed: 1 };
     /// # let loader = Loader::new(digits, config)?;
     /// let mut batches = loader.epoch(0, 0);

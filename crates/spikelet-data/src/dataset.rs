@@ -1,6 +1,7 @@
 //! Labelled images in memory.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -150,13 +151,13 @@ impl Dataset {
     }
 }
 
-/// A data set in its two customary parts.
+/// A data set in its two customary parts, which are shared: a clone copies no image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The images to learn from.
-    pub train: Dataset,
+    pub train: Arc<Dataset>,
     /// The images to measure with.
-    pub test: Dataset,
+    pub test: Arc<Dataset>,
 }
 
 impl Split {
@@ -176,6 +177,9 @@ impl Split {
                 test_classes: test.classes.len(),
             });
         }
-        Ok(Self { train, test })
+        Ok(Self {
+            train: Arc::new(train),
+            test: Arc::new(test),
+        })
     }
 }

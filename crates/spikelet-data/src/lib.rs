@@ -13,12 +13,11 @@
 //! same images and the same batches on every machine and with any number of threads.
 //!
 //! ```
-//! use std::sync::Arc;
 //! use spikelet_data::{Loader, LoaderConfig, synthetic};
 //!
 //! let digits = synthetic::digits_of(0, 1000, 100);
 //! let config = LoaderConfig { batch_size: 256, shuffle: true, drop_last: true, seed: 0 };
-//! let loader = Loader::new(Arc::new(digits.train), config)?;
+//! let loader = Loader::new(digits.train, config)?;
 //! for batch in loader.epoch(0, 0) {
 //!     assert_eq!(batch.images.len(), 256 * 28 * 28);
 //!     assert!(batch.images.iter().all(|&pixel| (0.0..=1.0).contains(&pixel)));

@@ -72,7 +72,8 @@ fn the_form_is_mnists() {
 
 #[test]
 fn the_grey_values_are_like_mnists() {
-    let images = synthetic::digits_of(0, 2000, 0).train.images;
+    let digits = synthetic::digits_of(0, 2000, 0).train;
+    let images = &digits.images;
     let mean = images.iter().map(|&pixel| f64::from(pixel)).sum::<f64>() / images.len() as f64;
     let black = images.iter().filter(|&&pixel| pixel == 0).count() as f64 / images.len() as f64;
     assert!((0.11..0.15).contains(&(mean / 255.0)), "{}", mean / 255.0);

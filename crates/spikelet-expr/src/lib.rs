@@ -1,11 +1,12 @@
 //! Scalar expressions for spiking neurons.
 //!
 //! An equation is written once, as an [`Expr`]. From it come its derivative ([`pull_back`]), its
-//! printed form (`Display`), and a block evaluator for f32 and f64 ([`Program`]) whose inner loops
-//! vectorise. Selection is a true selection, and the elementary functions ([`math`]) give the
+//! printed form (`Display`), its text for NVIDIA GPUs ([`cuda`]), and a block evaluator for f32 and
+//! f64 ([`Program`]) whose inner loops vectorise. Selection is a true selection, and the elementary functions ([`math`]) give the
 //! same bits on every machine.
 
 mod block;
+pub mod cuda;
 mod derive;
 mod expr;
 mod interner;

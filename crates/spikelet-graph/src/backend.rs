@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{HostTensor, HostTensorMut};
 use crate::plan::Plan;
+use crate::tensor::{Data, Tensor};
 use crate::types::TensorType;
 use std::any::Any;
 use std::sync::Arc;
@@ -39,8 +40,9 @@ pub struct Buffer {
 /// A device: memory, and plans made ready to run.
 ///
 /// Several executors may share buffers (training and evaluation share the parameters). They run
-/// one after the other in the order in which they are called; a device may still be at work
-/// when [`Executor::run`] returns, and [`Backend::download`] waits for it.
+/// one after the other in the order in which they are called, and so do copies: a device may
+/// still be at work when [`Executor::run`] returns, [`Backend::upload`] changes nothing that an
+/// earlier run still reads, and [`Backend::download`] waits for what was started before it.
 pub trait Backend: Target + Send + Sync {
     /// A short name: `cpu`, `cuda:0`.
     fn name(&self) -> String;
@@ -63,6 +65,37 @@ pub trait Backend: Target + Send + Sync {
     /// As [`Backend::upload`].
     fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()>;
 
+    /// Starts to copy buffers to the host, with the values that they have when all that was
+    /// started before is done; later runs and copies do not change what arrives. A device that
+    /// works while the program goes on returns at once; by default the copies are made here.
+    ///
+    /// # Errors
+    /// As [`Backend::download`].
+    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+        let mut tensors = vec![];
+        for buffer in from {
+            let mut tensor = Tensor::zeros(&buffer.ty);
+            let values = match &mut tensor.data {
+                Data::F32(v) => HostTensorMut::F32(v),
+                Data::F64(v) => HostTensorMut::F64(v),
+                Data::F16(v) => HostTensorMut::F16(v),
+                Data::BF16(v) => HostTensorMut::BF16(v),
+                Data::I64(v) => HostTensorMut::I64(v),
+            };
+            self.download(buffer, values)?;
+            tensors.push(tensor);
+        }
+        Ok(Box::new(Arrived(tensors)))
+    }
+
+    /// Waits until everything that was started is done.
+    ///
+    /// # Errors
+    /// When something that was started has failed.
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes a plan ready to run: arena allocated, kernels prepared. `inputs` are the buffers of
     /// the graph's inputs in order; `outputs` those of its outputs, `None` for one that updates
     /// an input in place.
@@ -76,6 +109,24 @@ pub trait Backend: Target + Send + Sync {
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Box<dyn Executor>>;
+}
+
+/// Copies that are on their way from a device.
+pub trait Pending {
+    /// Waits for them: one tensor a buffer, in the order in which they were asked for.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    fn wait(self: Box<Self>) -> Result<Vec<Tensor>>;
+}
+
+/// Copies that were made when they were asked for.
+struct Arrived(Vec<Tensor>);
+
+impl Pending for Arrived {
+    fn wait(self: Box<Self>) -> Result<Vec<Tensor>> {
+        Ok(self.0)
+    }
 }
 
 /// A plan with its memory on a device.

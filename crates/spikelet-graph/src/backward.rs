@@ -160,18 +160,42 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
             problem: "a loss is one floating-point number; reduce it by sum or mean".to_string(),
         });
     }
-    let needed = depends_on(graph, wrt);
-    let mut grads: Vec<Option<ValueId>> = vec![None; graph.values()];
-    let layer: Arc<str> = Arc::from("loss");
     let seed = Fill {
         ty: graph.ty(loss).clone(),
         value: 1.0,
     };
-    let forward = graph.nodes.len();
-    let seed = graph.make_node(seed.into(), &[], &layer, true)?;
-    grads[loss.index()] = Some(seed.outputs[0]);
+    let seed = graph.make_node(seed.into(), &[], &Arc::from("loss"), true)?;
+    let one = seed.outputs[0];
     graph.nodes.push(seed);
+    pull_back(graph, &[(loss, one)], wrt)
+}
 
+/// Appends the backward pass from the gradients of some values, pairs of a value and its
+/// gradient, and returns the gradients of `wrt`; zeros for a value that none of them depends on.
+///
+/// # Errors
+/// When a gradient has another type than its value, or an operation on the way has no derivative.
+pub fn pull_back(
+    graph: &mut Graph,
+    given: &[(ValueId, ValueId)],
+    wrt: &[ValueId],
+) -> Result<Vec<ValueId>> {
+    let layer: Arc<str> = Arc::from("loss");
+    let needed = depends_on(graph, wrt);
+    let mut grads: Vec<Option<ValueId>> = vec![None; graph.values()];
+    for &(value, grad) in given {
+        if graph.ty(value) != graph.ty(grad) {
+            return Err(Error::Gradient {
+                what: format!("a value of type {}", graph.ty(value)),
+                problem: format!(
+                    "its gradient was given as {}; give one of the value's type",
+                    graph.ty(grad)
+                ),
+            });
+        }
+        grads[value.index()] = Some(grad);
+    }
+    let forward = graph.nodes.len();
     for k in (0..forward).rev() {
         let node: Node = graph.nodes[k].clone();
         let of_outputs: Vec<Option<ValueId>> =

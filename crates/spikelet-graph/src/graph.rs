@@ -74,6 +74,9 @@ pub struct Graph {
     pub inputs: Vec<Input>,
     /// What is wanted.
     pub outputs: Vec<Output>,
+    /// Whether elementwise operations stay the kernels they were traced as, so that the cost of
+    /// not joining them can be seen.
+    pub keep_apart: bool,
     types: Vec<TensorType>,
 }
 

@@ -15,8 +15,8 @@ mod tensor;
 mod trace;
 mod types;
 
-pub use backend::{Backend, Buffer, Executor, Target};
-pub use backward::{Backward, gradients};
+pub use backend::{Backend, Buffer, Executor, Pending, Target};
+pub use backward::{Backward, gradients, pull_back};
 pub use error::{Error, Refusal, Result};
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.

@@ -26,7 +26,7 @@
 //!
 //! Every device follows this table. On the CPU, [`Stream`] fills slices by it with SIMD code,
 //! [`ActiveGroups`] skips pixels that never fire, and [`Generator`] walks along one stream for
-//! shuffles and initial values.
+//! shuffles and initial values; [`cuda`] has the table as text for NVIDIA GPUs.
 //!
 //! ```
 //! use spikelet_random::Stream;
@@ -43,6 +43,7 @@
 
 mod active;
 mod batch;
+pub mod cuda;
 mod distribution;
 mod error;
 mod generator;

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use spikelet::data::{Dataset, Progress, Source, Split, fashion_mnist, mnist, synthetic};
 use spikelet::log::{Console, Output};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The variable that names the folder of data sets.
 pub const DATA_VARIABLE: &str = "SPIKELET_DATA";
@@ -66,7 +67,10 @@ impl DataName {
 
     fn title(self) -> String {
         match self {
-            Self::Synthetic => synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train.name,
+            Self::Synthetic => synthetic::digits_of(SYNTHETIC_SEED, 0, 0)
+                .train
+                .name
+                .clone(),
             Self::Mnist => mnist::source().name,
             Self::FashionMnist => fashion_mnist::source().name,
         }
@@ -109,8 +113,10 @@ impl DataArgs {
     }
 }
 
-fn keep_first(dataset: &mut Dataset, images: Option<usize>) {
+fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {
     let kept = images.unwrap_or(usize::MAX).min(dataset.len());
+    // Nobody else holds what was just loaded: nothing is copied.
+    let dataset = Arc::make_mut(dataset);
     dataset.images.truncate(kept * dataset.image_len());
     dataset.labels.truncate(kept);
 }

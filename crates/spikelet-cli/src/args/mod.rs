@@ -5,6 +5,7 @@ mod device;
 mod names;
 mod network;
 mod neuron;
+mod propagation;
 mod settings;
 pub mod value;
 
@@ -13,6 +14,7 @@ pub use device::DeviceArgs;
 pub use names::{neuron_names, surrogate_names};
 pub use network::NetworkArgs;
 pub use neuron::{NeuronArgs, overlay};
+pub use propagation::propagations;
 pub use settings::{SettingsArgs, TutorialArgs, described, positive};
 pub use value::Setting;
 

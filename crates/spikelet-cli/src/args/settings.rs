@@ -1,6 +1,7 @@
 //! How to train, as it is said on the command line.
 
-use super::count;
+use super::{count, propagations};
+use spikelet::module::Propagation;
 use spikelet::network::MnistFc;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
 use spikelet::train::{Loss, Settings};
@@ -52,6 +53,10 @@ pub struct SettingsArgs {
     #[arg(help = described("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "one-hot-error"])]
     loss: Option<String>,
 
+    /// The order in which layers and time steps run [default: layer-by-layer]
+    #[arg(long, value_name = "ORDER", value_parser = propagations())]
+    propagation: Option<Propagation>,
+
     /// Scale gradients so that their norm is at most this
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
@@ -102,6 +107,7 @@ impl SettingsArgs {
             Some(_) => Loss::CrossEntropy,
             None => settings.loss,
         };
+        settings.propagation = self.propagation.unwrap_or(settings.propagation);
         settings.clip = self.clip_norm.map(Clip::Norm).or(settings.clip);
         settings
     }
@@ -158,6 +164,14 @@ mod tests {
         assert_eq!((changed.time_steps, changed.loss), (3, Loss::CrossEntropy));
         assert!(matches!(changed.optimizer, AnyOptimizer::Sgd(_)));
         assert_eq!(changed.batch_size, Settings::default().batch_size);
+    }
+
+    #[test]
+    fn a_propagation_is_named_as_the_library_names_it() {
+        for propagation in Propagation::ALL {
+            let words = ["--propagation", propagation.name()];
+            assert_eq!(built(&words, false).propagation, propagation);
+        }
     }
 
     #[test]

@@ -4,11 +4,13 @@ use super::examples;
 use crate::args::{DATA_VARIABLE, variable};
 use crate::failure::Failure;
 use crate::machine;
-use serde_json::json;
+use serde_json::{Value, json};
 use spikelet::log::Console;
 use spikelet::log::console::bytes;
 use spikelet_cpu::Cpu;
 use spikelet_cpu::gemm::{GEMM_VARIABLE, GemmLibrary};
+use spikelet_cuda::KernelCache;
+use spikelet_cuda::library::{self, Found, Gpu, GpuError, Library, Missing};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ impl Doctor {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let gemm = GemmLibrary::get();
         let threads = Cpu::new(0).map(|cpu| cpu.threads());
+        let nvidia = Nvidia::look();
         console.say_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "system": std::env::consts::OS,
@@ -42,6 +45,7 @@ impl Doctor {
             },
             "gemm_variable": variable(GEMM_VARIABLE),
             "devices": ["cpu"],
+            "cuda": nvidia.to_json(),
             "data_folder": variable(DATA_VARIABLE),
             "terminal": {"stdout": std::io::stdout().is_terminal(), "stderr": std::io::stderr().is_terminal()},
         }));
@@ -106,6 +110,9 @@ impl Doctor {
         }
         line("devices", "cpu".to_string());
         line("", console.dim("this version has no GPU backend"));
+        for (name, text) in nvidia.lines(console) {
+            line(name, text);
+        }
         line(
             "data",
             variable(DATA_VARIABLE).unwrap_or_else(|| {
@@ -130,6 +137,154 @@ fn describe(library: &GemmLibrary) -> String {
         Some(path) => format!("{}{version}\n{:<12}{}", library.name(), "", path.display()),
         None => format!("{} (built in)", library.name()),
     }
+}
+
+/// What there is of NVIDIA's on this machine.
+struct Nvidia {
+    gpus: Result<Vec<Gpu>, GpuError>,
+    libraries: Vec<(Library, Result<Found, Missing>)>,
+    cache: KernelCache,
+}
+
+impl Nvidia {
+    fn look() -> Self {
+        Nvidia {
+            libraries: library::survey(),
+            gpus: library::gpus(),
+            cache: spikelet_cuda::kernel_cache(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let libraries: Vec<Value> = self
+            .libraries
+            .iter()
+            .map(|(library, answer)| match answer {
+                Ok(found) => json!({
+                    "name": library.name(),
+                    "optional": library.is_optional(),
+                    "version": found.version,
+                    "path": found.path,
+                    "source": found.source.to_string(),
+                }),
+                Err(missing) => json!({
+                    "name": library.name(),
+                    "optional": library.is_optional(),
+                    "error": missing.to_string(),
+                    "remedy": missing.remedy,
+                }),
+            })
+            .collect();
+        json!({
+            "driver": driver_release(),
+            "gpus": match &self.gpus {
+                Ok(gpus) => gpus.iter().map(|gpu| json!({
+                    "index": gpu.index,
+                    "name": gpu.name,
+                    "memory_bytes": gpu.memory,
+                    "capability": [gpu.capability.0, gpu.capability.1],
+                })).collect(),
+                Err(error) => json!({"error": error.to_string()}),
+            },
+            "libraries": libraries,
+            "kernel_cache": {
+                "folder": self.cache.folder,
+                "kernels": self.cache.kernels,
+                "bytes": self.cache.bytes,
+                "limit_bytes": self.cache.limit,
+                "problem": self.cache.problem,
+            },
+        })
+    }
+
+    /// Lines with what to call them; a line without a name goes on with the one before.
+    fn lines(&self, console: &Console) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        match &self.gpus {
+            Ok(gpus) if gpus.is_empty() => lines.push(("GPUs", "none".to_string())),
+            Ok(gpus) => {
+                let name = |gpu: &Gpu| if gpu.index == 0 { "GPUs" } else { "" };
+                lines.extend(gpus.iter().map(|gpu| (name(gpu), of_gpu(gpu))));
+            }
+            // Among the libraries stands what brings the driver.
+            Err(GpuError::Missing(_)) => {
+                lines.push(("GPUs", "none: there is no NVIDIA driver".to_string()));
+            }
+            Err(error @ GpuError::Driver { .. }) => lines.push(("GPUs", console.red(error))),
+        }
+        for (i, (library, answer)) in self.libraries.iter().enumerate() {
+            let name = if i == 0 { "NVIDIA" } else { "" };
+            lines.push((name, of_library(*library, answer, console)));
+        }
+        lines.push(("kernels at", self.of_cache(console)));
+        lines
+    }
+
+    fn of_cache(&self, console: &Console) -> String {
+        let cache = &self.cache;
+        let folder = match &cache.folder {
+            Some(folder) => format!(
+                "{} ({} kernels, {} of at most {})",
+                folder.display(),
+                cache.kernels,
+                bytes(cache.bytes),
+                bytes(cache.limit),
+            ),
+            None => "nowhere".to_string(),
+        };
+        match &cache.problem {
+            Some(problem) => {
+                let problem = format!("compiled anew in each run: {problem}");
+                format!("{folder}\n{:<12}{}", "", console.red(problem))
+            }
+            None => folder,
+        }
+    }
+}
+
+fn of_gpu(gpu: &Gpu) -> String {
+    format!(
+        "{}: {}, {}, compute capability {}.{}",
+        gpu.index,
+        gpu.name,
+        bytes(gpu.memory),
+        gpu.capability.0,
+        gpu.capability.1,
+    )
+}
+
+fn of_library(library: Library, answer: &Result<Found, Missing>, console: &Console) -> String {
+    match answer {
+        Ok(found) => {
+            let version = found.version.as_deref().unwrap_or("of unknown version");
+            let version = match (library, driver_release()) {
+                (Library::Driver, Some(release)) => format!("{release} for CUDA {version}"),
+                (Library::Driver, None) => format!("for CUDA {version}"),
+                _ => version.to_string(),
+            };
+            let place = format!("{} ({})", found.path.display(), found.source);
+            format!("{library} {version}\n{:<12}{}", "", console.dim(place))
+        }
+        Err(missing) => {
+            let optional = if library.is_optional() {
+                " (optional)"
+            } else {
+                ""
+            };
+            let mut text = format!("no {library}{optional}: {}", missing.remedy);
+            for refused in &missing.refused {
+                let reason = format!("{} cannot be used: {}", refused.target, refused.reason);
+                text.push_str(&format!("\n{:<12}{}", "", console.red(reason)));
+            }
+            text
+        }
+    }
+}
+
+/// The release of the driver's kernel module, such as `580.95.05`.
+fn driver_release() -> Option<String> {
+    let text = std::fs::read_to_string("/sys/module/nvidia/version").ok()?;
+    Some(text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
 fn terminal() -> String {

@@ -10,7 +10,6 @@ use spikelet::model::Store;
 use spikelet::train::{Checkpoint, evaluate};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Measure a trained network on the test images
@@ -54,7 +53,7 @@ impl Eval {
                 return Err(wrong(problem, "name a data set with --dataset"));
             }
         };
-        let test = Arc::new(self.data.load(otherwise, console)?.test);
+        let test = self.data.load(otherwise, console)?.test;
         let mut store = Store::new(self.device.open()?);
         checkpoint.restore(&mut store)?;
         let start = Instant::now();

@@ -9,7 +9,7 @@ mod program;
 mod surrogate;
 mod train;
 
-use program::StepProgram;
+use program::{StepProgram, plan_json, summary};
 
 use crate::failure::Failure;
 use crate::table::Table;

@@ -1,6 +1,6 @@
 //! `spikelet plan`
 
-use super::{StepProgram, examples, say_table};
+use super::{StepProgram, examples, plan_json, say_table};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count};
 use crate::failure::Failure;
 use crate::table::Table;
@@ -51,7 +51,7 @@ impl ShowPlan {
             None => None,
         };
         let plan = program.plan();
-        let mut object = program.json();
+        let mut object = plan_json(plan);
         let kernels = plan.kernels.iter().enumerate().map(|(k, kernel)| {
             let node = &plan.graph.nodes[kernel.node];
             json!({

@@ -74,38 +74,36 @@ impl StepProgram {
         }
         Ok(all.iter_mut().map(|times| median(times)).collect())
     }
+}
 
-    /// `plan: 9 kernels a step · 3.9 GFLOP · 118 MiB peak`
-    pub fn summary(&self) -> String {
-        let plan = self.plan();
-        let backward = plan
-            .kernels
-            .iter()
-            .filter(|k| plan.graph.nodes[k.node].backward)
-            .count();
-        format!(
-            "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak",
-            plan.kernels.len(),
-            plan.flops() as f64 / 1e9,
-            bytes(plan.peak_bytes() as u64),
-        )
-    }
+/// `plan: 9 kernels a step · 3.9 GFLOP · 118 MiB peak`
+pub fn summary(plan: &Plan) -> String {
+    let backward = plan
+        .kernels
+        .iter()
+        .filter(|k| plan.graph.nodes[k.node].backward)
+        .count();
+    format!(
+        "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak",
+        plan.kernels.len(),
+        plan.flops() as f64 / 1e9,
+        bytes(plan.peak_bytes() as u64),
+    )
+}
 
-    /// The same for machines.
-    pub fn json(&self) -> Value {
-        let plan = self.plan();
-        let names = plan
-            .kernels
-            .iter()
-            .map(|k| plan.graph.nodes[k.node].op.name());
-        json!({
-            "kernels": names.collect::<Vec<_>>(),
-            "flops": plan.flops(),
-            "arena_bytes": plan.arena_bytes,
-            "buffer_bytes": plan.buffer_bytes(),
-            "peak_bytes": plan.peak_bytes(),
-        })
-    }
+/// The same for machines.
+pub fn plan_json(plan: &Plan) -> Value {
+    let names = plan
+        .kernels
+        .iter()
+        .map(|k| plan.graph.nodes[k.node].op.name());
+    json!({
+        "kernels": names.collect::<Vec<_>>(),
+        "flops": plan.flops(),
+        "arena_bytes": plan.arena_bytes,
+        "buffer_bytes": plan.buffer_bytes(),
+        "peak_bytes": plan.peak_bytes(),
+    })
 }
 
 /// Images of which a fifth of the pixels is not black, as in drawings of digits.

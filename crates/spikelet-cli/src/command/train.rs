@@ -1,6 +1,6 @@
 //! `spikelet train`
 
-use super::{StepProgram, examples};
+use super::{examples, plan_json, summary};
 use crate::args::{
     DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count, described,
     positive,
@@ -84,7 +84,6 @@ impl Train {
             .unwrap_or_else(|| Path::new("runs").join(network.name()));
         let data = self.data.load(DataName::Synthetic, console)?;
         let backend = self.device.open()?;
-        let program = StepProgram::compile(&network, &settings, data.train.shape, backend.clone())?;
         console.say(format!(
             "spikelet {} · {} on {} · {}, {} threads, {}",
             env!("CARGO_PKG_VERSION"),
@@ -94,14 +93,11 @@ impl Train {
             self.device.thread_count(),
             spikelet_cpu::Cpu::instructions(),
         ));
-        console.say(program.summary());
-        console.say_json(&json!({
+        let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
             "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
-            "device": backend.name(), "threads": self.device.thread_count(), "plan": program.json(),
-            "folder": folder,
-        }));
-        drop(program);
+            "device": backend.name(), "threads": self.device.thread_count(), "folder": folder,
+        });
         let outcome = Trainer::network(&network, settings)?
             .backend(backend)
             .folder(&folder)
@@ -109,7 +105,12 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit(&data)?;
+            .fit_announced(&data, |step| {
+                let plan = step.program().plan();
+                console.say(summary(plan));
+                start["plan"] = plan_json(plan);
+                console.say_json(&start);
+            })?;
         finish(console, &outcome);
         Ok(if outcome.interrupted {
             ExitCode::from(INTERRUPTED)

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "",
     "train",
     "eval",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 14] = [
     "neuron diff",
     "surrogate",
     "surrogate show",
+    "bench linear-lif",
     "bench neuron",
     "bench train",
     "doctor",

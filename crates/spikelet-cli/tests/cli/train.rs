@@ -166,18 +166,26 @@ fn a_neurons_passes_are_measured_against_a_copy() {
         .iter()
         .filter_map(|line| line["name"].as_str())
         .collect();
-    assert_eq!(names, ["lif_forward", "lif_forward_backward", "copy"]);
-    let bytes: Vec<u64> = lines
-        .iter()
-        .filter_map(|line| line["bytes"].as_u64())
-        .collect();
-    assert_eq!(bytes, [24_000, 60_000, 24_000]);
-    assert!(
-        lines
-            .iter()
-            .all(|line| line["median_ms"].as_f64() > Some(0.0))
-    );
-    assert_eq!(lines[2]["copy_ratio"], 1.0);
+    let expected = [
+        "copy",
+        "lif_forward_step_by_step_unfused",
+        "lif_forward_backward_step_by_step_unfused",
+        "lif_forward_step_by_step",
+        "lif_forward_backward_step_by_step",
+        "lif_forward",
+        "lif_forward_backward",
+    ];
+    assert_eq!(names, expected);
+    let number = |k: usize, key: &str| lines[k][key].as_f64().expect("a number");
+    // 3000 elements, and the reset value, a scalar.
+    assert!((24_000.0..24_100.0).contains(&number(5, "bytes")));
+    assert!((60_000.0..60_100.0).contains(&number(6, "bytes")));
+    assert!(number(1, "bytes") > number(3, "bytes") && number(3, "bytes") > number(5, "bytes"));
+    assert_eq!((number(1, "kernels"), number(3, "kernels")), (9.0, 4.0));
+    for (k, line) in lines.iter().enumerate() {
+        assert!(number(k, "median_ms") > 0.0 && number(k, "repeats") >= 2.0);
+        assert!(k == 0 || line["copy_share"].as_f64() > Some(0.0));
+    }
 
     let text = said(
         &[
@@ -186,17 +194,86 @@ fn a_neurons_passes_are_measured_against_a_copy() {
                 "--neuron",
                 "plif",
                 "--dtype",
-                "f64",
+                "f64,f32",
                 "--surrogate",
                 "poisson_pass",
+                "--propagation",
+                "layer-by-layer",
             ],
         ]
         .concat(),
     );
     assert!(
-        text.contains("plif_forward_backward") && text.contains("× copy"),
+        text.contains("f64  layer-by-layer  + backward") && text.contains("of copy"),
         "{text}"
     );
+    assert!(!text.contains("step-by-step"), "{text}");
+}
+
+#[test]
+fn a_layer_with_its_neurons_is_measured() {
+    let words = [
+        "bench",
+        "linear-lif",
+        "--features",
+        "8,16",
+        "--time-steps",
+        "3",
+        "--batch-size",
+        "2",
+        "--repeats",
+        "2",
+    ];
+    let lines = said_json(&words);
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0]["name"], "linear_lif_forward");
+    assert_eq!(lines[3]["name"], "linear_lif_forward_backward");
+    assert_eq!(lines[3]["features"], 16);
+    assert!(
+        lines
+            .iter()
+            .all(|l| l["plan_peak_bytes"].as_u64() > Some(0))
+    );
+    let text = said(&[&words[..], &["--propagation", "step-by-step"]].concat());
+    assert!(
+        text.contains("GFLOP/s") && text.contains("step-by-step"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_network_is_trained_step_by_step() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let losses = |propagation: &str| -> Vec<f64> {
+        let out = folder
+            .path()
+            .join(propagation)
+            .to_string_lossy()
+            .into_owned();
+        let words = [
+            "train",
+            "--epochs",
+            "1",
+            "--out",
+            &out,
+            "--propagation",
+            propagation,
+        ];
+        let lines = said_json(&[&words[..], &SMALL[..]].concat());
+        assert_eq!(
+            lines[0]["settings"]["propagation"],
+            propagation.replace('-', "_")
+        );
+        ["train_loss", "test_loss"]
+            .map(|key| lines[1][key].as_f64().expect("a number"))
+            .to_vec()
+    };
+    let expected = losses("layer-by-layer");
+    for propagation in ["step-by-step", "step-by-step-unfused"] {
+        for (a, b) in expected.iter().zip(losses(propagation)) {
+            assert!((a - b).abs() < 1e-5 * a, "{propagation}: {a} {b}");
+        }
+    }
 }
 
 #[test]

@@ -54,6 +54,11 @@ fn a_value_of_the_wrong_kind_is_refused() {
         &["train", "--threads", "100000"],
         &["plan", "resnet"],
         &["plan", "--hidden", "1000000000"],
+        &["plan", "--propagation", "sideways"],
+        &["bench", "neuron", "--dtype", "bf16"],
+        &["bench", "neuron", "--time-steps", "8,0"],
+        &["bench", "linear-lif", "--precision", "tf32"],
+        &["bench", "linear-lif", "--features", "1000000000"],
         &["bench", "neuron", "--neurons", "0"],
         &[
             "bench",

@@ -158,7 +158,7 @@ impl<R: Float> Kernel for DrawKernel<R> {
             step: state[1] as u32,
         };
         let first_step = if self.op.over_time {
-            state[2] as u32
+            (state[2] as u32).wrapping_add(self.op.first_step)
         } else {
             0
         };

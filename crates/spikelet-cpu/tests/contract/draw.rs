@@ -25,6 +25,7 @@ fn draw(distribution: Distribution, over_time: bool, shape: &[usize], dtype: DTy
         distribution,
         stream: 5,
         over_time,
+        first_step: 0,
         shape: shape.to_vec(),
         dtype,
     }
@@ -43,6 +44,25 @@ fn expected(
     (0..count)
         .map(|i| f(first + (i / step) as u32, (i % step) as u64, i))
         .collect()
+}
+
+#[test]
+fn a_draw_that_begins_at_a_later_step_is_the_rest_of_the_whole() {
+    let inputs = [generator(11)];
+    let run = |op: Draw| compute(&inputs, |tracer, x| tracer.apply1(op.clone(), &[&x[0]])).to_f64();
+    let whole = run(draw(Distribution::Uniform, true, &[4, 5], DType::F32));
+    let later = Draw {
+        first_step: 3,
+        ..draw(Distribution::Uniform, true, &[1, 5], DType::F32)
+    };
+    assert_eq!(run(later), whole[15..]);
+    // What is the same at all steps does not ask which one this is.
+    let mask = draw(Distribution::Uniform, false, &[5], DType::F32);
+    let later = Draw {
+        first_step: 3,
+        ..mask.clone()
+    };
+    assert_eq!(run(later), run(mask));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod skeleton;
 
 use rayon::prelude::*;
 use spikelet_random::{Generator, Stream};
+use std::sync::Arc;
 
 use crate::dataset::{Dataset, Split};
 use pen::{Nib, Paper, Point};
@@ -66,8 +67,8 @@ pub fn digits(seed: u64) -> Split {
 #[must_use]
 pub fn digits_of(seed: u64, train: usize, test: usize) -> Split {
     Split {
-        train: part(seed, TRAIN, train),
-        test: part(seed, TEST, test),
+        train: Arc::new(part(seed, TRAIN, train)),
+        test: Arc::new(part(seed, TEST, test)),
     }
 }
 

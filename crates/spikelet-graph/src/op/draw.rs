@@ -20,7 +20,7 @@ pub enum Distribution {
 /// Independent draws, the same on every device and for every thread count.
 ///
 /// Operand 0 is the generator's state, i64 `[3]`: seed, step, and the number of time steps that
-/// went before. Operand 1, for Bernoulli draws, is the probability, broadcast to the shape.
+/// went before the program's first one. Operand 1, for Bernoulli draws, is the probability, broadcast to the shape.
 /// A draw is numbered by its element in the time step, the time step, the stream and the step:
 /// see `spikelet_random::Stream`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,9 @@ pub struct Draw {
     pub stream: u32,
     /// Whether axis 0 is time; otherwise the draw is the same at every time step.
     pub over_time: bool,
+    /// The time step of the program at which axis 0 begins, where a network runs step by step;
+    /// without meaning for a draw that is not over time.
+    pub first_step: u32,
     /// The result's shape.
     pub shape: Vec<usize>,
     /// The result's element type.
@@ -48,7 +51,11 @@ impl Operation for Draw {
     }
 
     fn describe(&self) -> String {
-        format!("{}[stream {}]", self.name(), self.stream)
+        let (name, stream) = (self.name(), self.stream);
+        match self.first_step {
+            0 => format!("{name}[stream {stream}]"),
+            step => format!("{name}[stream {stream}, from step {step}]"),
+        }
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {

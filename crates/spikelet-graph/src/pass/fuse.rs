@@ -7,6 +7,7 @@
 //!
 //! A map is taken into its reader when nobody else reads it and both have one shape; a fill
 //! becomes a constant of its reader; a repetition is read at its source, since maps broadcast.
+//! (In a graph that keeps its operations apart, maps are not taken into maps.)
 //! Allowed because the joined expression does the same operations in the same order. A map with
 //! a 16-bit result stays by itself: its reader would miss the rounding.
 
@@ -69,7 +70,8 @@ fn absorb(
                     place(&mut operands, maker.inputs[0])
                 }
                 Op::Map(inner)
-                    if uses[input.index()] == 1
+                    if !graph.keep_apart
+                        && uses[input.index()] == 1
                         && !graph.ty(input).dtype.is_half()
                         && inner.shape == shape
                         && operands.len() + maker.inputs.len() + still_to_come <= MOST_OPERANDS =>

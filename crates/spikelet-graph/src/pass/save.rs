@@ -43,7 +43,8 @@ pub fn run(graph: &mut Graph) -> Report {
             .all(|v| makers[v.index()].is_none() || saved.contains(v));
         let cheap = match &node.op {
             Op::Fill(_) | Op::Expand(_) => true,
-            Op::Map(map) => {
+            // A graph that keeps its operations apart keeps what they made, too.
+            Op::Map(map) if !graph.keep_apart => {
                 map.expressions.len() == 1
                     && !graph.ty(value).dtype.is_half()
                     && map

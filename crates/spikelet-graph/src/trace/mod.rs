@@ -24,6 +24,7 @@ pub(crate) struct State {
     path: Vec<String>,
     error: Option<Error>,
     streams: u32,
+    first_step: u32,
     float: DType,
 }
 
@@ -55,6 +56,7 @@ impl Tracer {
             path: vec![],
             error: None,
             streams: 0,
+            first_step: 0,
             float,
         };
         Self {
@@ -206,17 +208,73 @@ impl Tracer {
         state.streams - 1
     }
 
+    /// How many streams of draws are taken so far.
+    pub fn streams(&self) -> u32 {
+        self.state.borrow().streams
+    }
+
+    /// The time step at which draws over time begin: 0 unless a network is traced step by step.
+    pub fn first_step(&self) -> u32 {
+        self.state.borrow().first_step
+    }
+
+    /// From here on, draws over time begin at the time step `first_step`, and their streams are
+    /// numbered from `streams`. A network that is traced once for each step draws what it would
+    /// draw for all steps at once, if each of its traces begins with the same number.
+    pub fn draw_from(&self, first_step: u32, streams: u32) {
+        let mut state = self.state.borrow_mut();
+        state.first_step = first_step;
+        state.streams = streams;
+    }
+
+    /// Whether elementwise operations stay the kernels they are traced as (see
+    /// [`Graph::keep_apart`]).
+    pub fn keep_apart(&self, yes: bool) {
+        self.state.borrow_mut().graph.keep_apart = yes;
+    }
+
     /// Keeps what is constant over time virtual, then appends the backward pass of `loss` and
     /// returns the gradients of `wrt`.
     pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
+        let Some(loss) = loss.id else {
+            return wrt.iter().map(|v| (*v).clone()).collect();
+        };
+        self.append_backward(wrt, |graph, ids| backward::gradients(graph, loss, ids))
+    }
+
+    /// The gradients of `wrt`, given those of other values: pairs of a value and its gradient,
+    /// of one type. This is what a part of a network does in the backward pass of the whole.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [8, 3]);
+    /// let given = tracer.input("grad_y", DType::F32, [8, 3]);
+    /// let grads = tracer.gradients_given(&[(&x.exp(), &given)], &[&x]);
+    /// assert_eq!(grads[0].shape(), [8, 3]);
+    /// ```
+    pub fn gradients_given(&self, given: &[(&Var, &Var)], wrt: &[&Var]) -> Vec<Var> {
+        let pairs: Option<Vec<(ValueId, ValueId)>> =
+            given.iter().map(|(v, g)| Some((v.id?, g.id?))).collect();
+        let Some(pairs) = pairs else {
+            return wrt.iter().map(|v| (*v).clone()).collect();
+        };
+        self.append_backward(wrt, |graph, ids| backward::pull_back(graph, &pairs, ids))
+    }
+
+    fn append_backward(
+        &self,
+        wrt: &[&Var],
+        append: impl FnOnce(&mut Graph, &[ValueId]) -> Result<Vec<ValueId>>,
+    ) -> Vec<Var> {
         let ids: Option<Vec<ValueId>> = wrt.iter().map(|v| v.id).collect();
-        let (Some(loss), Some(ids)) = (loss.id, ids) else {
+        let Some(ids) = ids else {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
         let made = {
             let graph = &mut self.state.borrow_mut().graph;
             crate::pass::hoist_time::run(graph);
-            backward::gradients(graph, loss, &ids)
+            append(graph, &ids)
         };
         match made {
             Ok(grads) => grads.into_iter().map(|g| self.var(g)).collect(),

@@ -264,6 +264,7 @@ impl Var {
             distribution: Distribution::Bernoulli,
             stream: self.tracer.next_stream(),
             over_time,
+            first_step: self.tracer.first_step(),
             shape: self.shape().to_vec(),
             dtype: self.ty.dtype,
         };
@@ -285,6 +286,7 @@ impl Var {
             distribution,
             stream: self.tracer.next_stream(),
             over_time,
+            first_step: self.tracer.first_step(),
             shape,
             dtype: self.tracer.float(),
         };

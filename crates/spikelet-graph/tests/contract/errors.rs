@@ -188,7 +188,7 @@ fn element_types_must_agree() {
     assert_snapshot!(error(|t| {
         let (p, g) = (t.input("p", DType::F64, [3]), t.input("g", DType::I64, [3]));
         let distribution = Distribution::Bernoulli;
-        t.apply1(Draw { distribution, stream: 0, over_time: false, shape: vec![3], dtype: F }, &[&g, &p]);
+        t.apply1(Draw { distribution, stream: 0, over_time: false, first_step: 0, shape: vec![3], dtype: F }, &[&g, &p]);
     }), @"
     bernoulli: draws f32 from probabilities in f64
       given: i64[3] and f64[3]

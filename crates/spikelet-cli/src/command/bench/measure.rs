@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::machine;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What one measurement found.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +16,17 @@ pub struct Measurement {
     pub median_ms: f64,
     /// The largest resident memory of the process, where the system tells it.
     pub peak_mib: Option<f64>,
+    /// Groups of runs that were timed.
+    pub repeats: u32,
+    /// Runs in a group.
+    pub runs: u32,
 }
 
 /// How often a measurement is repeated.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Measurement")]
 pub struct Repeats {
-    /// Timed runs; their median counts
+    /// Timed groups of runs; their median counts. Fewer, at least 3, where they take long
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
 
@@ -35,27 +39,59 @@ pub struct Repeats {
     pub only: Option<String>,
 }
 
+/// Runs are timed in groups of at least this length, so that reading the clock and waiting for the
+/// device do not count.
+const GROUP: Duration = Duration::from_millis(1);
+
+/// When warming up, or measuring, has taken this long, it is enough.
+const ENOUGH: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
+
+/// Even of slow runs so many are timed.
+const LEAST: u32 = 3;
+
 impl Repeats {
-    /// Runs, and takes the median of the times.
+    /// Runs, and takes the median of the times of groups of runs. `wait` returns when the device
+    /// has done what was started.
     ///
     /// # Errors
-    /// Those of `run`.
+    /// Those of `run` and `wait`.
     pub fn measure(
         &self,
         name: &str,
+        wait: impl Fn() -> Result<(), Failure>,
         mut run: impl FnMut() -> Result<(), Failure>,
     ) -> Result<Measurement, Failure> {
-        for _ in 0..self.warm_up {
-            run()?;
-        }
-        let mut times = vec![];
-        for _ in 0..self.repeats {
+        let mut group = |runs: u32| -> Result<Duration, Failure> {
             let start = Instant::now();
-            run()?;
-            times.push(start.elapsed().as_secs_f64());
+            for _ in 0..runs {
+                run()?;
+            }
+            wait()?;
+            Ok(start.elapsed())
+        };
+        let begun = Instant::now();
+        for _ in 0..self.warm_up {
+            group(1)?;
+            if begun.elapsed() > ENOUGH[0] {
+                break;
+            }
+        }
+        let mut runs = 1;
+        while group(runs)? < GROUP {
+            runs *= 2;
+        }
+        let begun = Instant::now();
+        let mut times = vec![];
+        for k in 0..self.repeats {
+            if k >= LEAST && begun.elapsed() > ENOUGH[1] {
+                break;
+            }
+            times.push(group(runs)?.as_secs_f64() / f64::from(runs));
         }
         Ok(Measurement {
             name: name.to_string(),
+            repeats: times.len() as u32,
+            runs,
             median_ms: 1e3 * median(&mut times),
             peak_mib: machine::peak_resident().map(|bytes| bytes as f64 / 1024.0 / 1024.0),
         })
@@ -65,7 +101,10 @@ impl Repeats {
 impl Measurement {
     /// As the measuring process prints it.
     pub fn json(&self) -> Value {
-        json!({"name": self.name, "median_ms": self.median_ms, "peak_mib": self.peak_mib})
+        json!({
+            "name": self.name, "median_ms": self.median_ms, "peak_mib": self.peak_mib,
+            "repeats": self.repeats, "runs": self.runs,
+        })
     }
 
     fn read(line: &str) -> Option<Self> {
@@ -74,7 +113,14 @@ impl Measurement {
             name: value["name"].as_str()?.to_string(),
             median_ms: value["median_ms"].as_f64()?,
             peak_mib: value["peak_mib"].as_f64(),
+            repeats: u32::try_from(value["repeats"].as_u64()?).ok()?,
+            runs: u32::try_from(value["runs"].as_u64()?).ok()?,
         })
+    }
+
+    /// Bytes a second, for this many bytes a run.
+    pub fn speed(&self, bytes: u64) -> f64 {
+        bytes as f64 / (self.median_ms / 1e3)
     }
 
     /// Starts this program again with the same arguments for one measurement alone.
@@ -117,6 +163,8 @@ mod tests {
             name: "copy".to_string(),
             median_ms: 1.5,
             peak_mib: None,
+            repeats: 20,
+            runs: 4,
         };
         assert_eq!(Measurement::read(&given.json().to_string()), Some(given));
         assert_eq!(Measurement::read("compiling"), None);

@@ -1,26 +1,34 @@
 //! `spikelet bench …`
 
+mod linear_lif;
 mod measure;
 mod neuron;
+mod passes;
 mod train;
 
 use super::examples;
+use crate::args::DeviceArgs;
 use crate::failure::Failure;
+use measure::Measurement;
+use spikelet::graph::{Backend, DType, Plan};
 use spikelet::log::Console;
+use spikelet::log::console::bytes;
 use std::process::ExitCode;
 
 /// Measure time and memory
 ///
-/// Each measurement runs in a process of its own, so that its peak is its own: the largest
-/// resident memory of the whole process.
+/// On the CPU each measurement runs in a process of its own, so that its peak is its own: the
+/// largest resident memory of the whole process. A device is waited for before a clock is read.
 #[derive(clap::Subcommand)]
 #[command(after_help = examples![
-    "spikelet bench neuron" => "a neuron's multi-step passes, against a copy of memory",
+    "spikelet bench neuron" => "a neuron's passes in three ways, against a copy of memory",
     "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another one, for machines",
+    "spikelet bench linear-lif --features 512" => "a layer with its neurons",
     "spikelet bench train mnist-fc" => "a training step",
 ])]
 pub enum Command {
     Neuron(neuron::Neuron),
+    LinearLif(linear_lif::LinearLif),
     Train(train::Train),
 }
 
@@ -28,7 +36,50 @@ impl Command {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         match self {
             Self::Neuron(command) => command.run(console),
+            Self::LinearLif(command) => command.run(console),
             Self::Train(command) => command.run(console),
         }
+    }
+}
+
+/// A number type of sequences.
+fn dtype(text: &str) -> Result<DType, String> {
+    match text {
+        "f32" => Ok(DType::F32),
+        "f64" => Ok(DType::F64),
+        "bf16" | "f16" => Err("half types are not there yet; use f32 or f64".to_string()),
+        _ => Err("use f32 or f64".to_string()),
+    }
+}
+
+/// What products are computed in.
+fn precision(text: &str) -> Result<DType, String> {
+    match text {
+        "f32" => Ok(DType::F32),
+        "tf32" | "bf16" | "f16" => Err("only f32 is there yet; use f32".to_string()),
+        _ => Err("use f32".to_string()),
+    }
+}
+
+/// Whether memory and time of this process are the device's.
+fn is_cpu(backend: &dyn Backend) -> bool {
+    backend.name() == "cpu"
+}
+
+/// The device, and what counts for its speed.
+fn describe(device: &DeviceArgs, backend: &dyn Backend) -> String {
+    if is_cpu(backend) {
+        let (threads, instructions) = (device.thread_count(), spikelet_cpu::Cpu::instructions());
+        format!("cpu, {threads} threads, {instructions}")
+    } else {
+        backend.name()
+    }
+}
+
+/// The largest memory of the process, or what the plan takes of a device.
+fn peak(found: &Measurement, plan: &Plan, backend: &dyn Backend) -> String {
+    match found.peak_mib.filter(|_| is_cpu(backend)) {
+        Some(mib) => bytes((mib * 1024.0 * 1024.0) as u64),
+        None => bytes(plan.peak_bytes() as u64),
     }
 }

@@ -1,33 +1,35 @@
 //! `spikelet bench neuron`
 
 use super::measure::{Measurement, Repeats};
-use crate::args::{DeviceArgs, NeuronArgs, neuron_names, value};
+use super::passes::Passes;
+use super::{describe, dtype, is_cpu, peak};
+use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, value};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::machine;
 use crate::table::Table;
 use rayon::prelude::*;
 use serde_json::json;
-use spikelet::graph::op::{HostTensor, ScanGrad};
-use spikelet::graph::{DType, Graph, Tensor, Var};
+use spikelet::graph::{Backend, DType, Plan, TensorType};
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
 use spikelet::model::{Compiled, Store};
-use spikelet::module::{Context, Mode};
-use spikelet::neuron::{self, derive};
+use spikelet::module::{Context, Mode, Propagation};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Measure a neuron's multi-step passes, and a plain copy of memory to compare with
+/// Measure a neuron's passes, and a plain copy of memory to compare with
 ///
-/// Forward reads x_seq and writes spike_seq: 8 bytes an element in f32. Forward and backward, as
-/// in a training step, read x_seq, write spike_seq, read grad_spike_seq and x_seq, write
-/// grad_x_seq: 20 bytes an element. The last column is the time over that of a copy of as many
-/// bytes by the same number of threads: 1.0 is as fast as memory allows.
+/// Each number of time steps in three ways: one multi-step kernel, one kernel a step, and charge,
+/// fire and reset as kernels of their own. In f32, the multi-step forward pass reads x_seq and
+/// writes spike_seq, 8 bytes an element; forward and backward, as in a training step, 20 bytes.
+/// What the other two move besides are the states between their kernels. The bytes are those of
+/// the plan; `of copy` is the share of the speed at which the same device copies memory.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench neuron" => "LIF with the arc tangent, 32 steps, 262,144 neurons",
-    "spikelet bench neuron --neuron plif --time-steps 4 --neurons 2097152" => "few steps, many neurons",
+    "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several lengths",
+    "spikelet bench neuron --neuron plif --propagation layer-by-layer" => "the multi-step passes alone",
     "spikelet bench neuron --threads 1 --json" => "one thread, for machines",
 ])]
 pub struct Neuron {
@@ -38,17 +40,21 @@ pub struct Neuron {
     #[command(flatten)]
     neuron: NeuronArgs,
 
-    /// Steps of the sequence
-    #[arg(help_heading = "Size", long, value_name = "T", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
-    time_steps: u32,
+    /// Steps of the sequence; several with commas
+    #[arg(help_heading = "Size", long, value_name = "T", default_value = "32", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    time_steps: Vec<u32>,
 
     /// Neurons
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
     neurons: u32,
 
-    /// Number type
-    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = ["f32", "f64"])]
-    dtype: String,
+    /// Number type, f32 or f64; several with commas
+    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_delimiter = ',', value_parser = dtype)]
+    dtype: Vec<DType>,
+
+    /// The order in which time steps and kernels run; several with commas [default: all]
+    #[arg(help_heading = "Size", long, value_name = "ORDER", value_delimiter = ',', value_parser = propagations())]
+    propagation: Vec<Propagation>,
 
     #[command(flatten)]
     repeats: Repeats,
@@ -62,112 +68,177 @@ const SURROGATE: &str = "atan";
 
 const COPY: &str = "copy";
 
+/// Copying more than this shows nothing new.
+const LARGEST_COPY: u64 = 1 << 30;
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    time_steps: u32,
+    dtype: DType,
+    propagation: Propagation,
+}
+
+impl Row {
+    /// `lif_forward_step_by_step`; the multi-step passes have no addition.
+    fn name(&self, neuron: &str, backward: bool) -> String {
+        let pass = if backward {
+            "forward_backward"
+        } else {
+            "forward"
+        };
+        match self.propagation {
+            Propagation::LayerByLayer => format!("{neuron}_{pass}"),
+            other => format!("{neuron}_{pass}_{}", other.name().replace('-', "_")),
+        }
+    }
+
+    /// What tells it from all other measurements.
+    fn key(&self, neuron: &str, backward: bool) -> String {
+        let Self {
+            time_steps, dtype, ..
+        } = self;
+        format!("{}/{time_steps}/{dtype}", self.name(neuron, backward))
+    }
+}
+
 impl Neuron {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let neuron = self.neuron.build_over(&self.name, SURROGATE)?;
-        if let Some(name) = &self.repeats.only {
-            console.say_json(&self.measure(name, &*neuron)?.json());
+        if let Some(key) = &self.repeats.only {
+            console.say_json(&self.measure(key, &neuron)?.json());
             return Ok(ExitCode::SUCCESS);
         }
-        self.check_size()?;
-        let threads = self.pool()?.current_num_threads();
         let backend = self.device.open()?;
+        self.check_size(&*backend)?;
         console.say(format!(
-            "{} ({}) · T={}, N={}, {} · {}, {threads} threads, {} · median of {}",
+            "{} ({}) · N={} · {}",
             self.name,
             value::text(&neuron.common().surrogate.spec()),
-            self.time_steps,
             thousands(u64::from(self.neurons)),
-            self.dtype,
-            backend.name(),
-            spikelet_cpu::Cpu::instructions(),
-            self.repeats.repeats,
+            describe(&self.device, &*backend),
         ));
-        drop(backend);
+        let copy = self.find(COPY, &neuron, &*backend)?;
+        let copied = 2 * self.copied_bytes();
+        let copy_speed = copy.speed(copied);
+        let mut line = copy.json();
+        line["bytes"] = json!(copied);
+        line["gb_per_second"] = json!(copy_speed / 1e9);
+        console.say_json(&line);
+        console.say(format!(
+            "copy of {}: {:.1} GB/s\n",
+            bytes(copied / 2),
+            copy_speed / 1e9
+        ));
 
-        let works = [
-            (self.forward_name(), 2),
-            (self.both_name(), 5),
-            (COPY.to_string(), 2),
-        ];
-        let mut found = vec![];
-        for (name, moved) in works {
-            found.push((
-                Measurement::in_own_process(&name)?,
-                self.elements() * self.size() * moved,
-            ));
-        }
-        let copy_speed = found
-            .last()
-            .map_or(f64::NAN, |(copy, bytes)| speed(copy, *bytes));
-        let mut table = Table::new(&["", "ms", "GB/s", "× copy", "peak"]).right(&[1, 2, 3, 4]);
-        for (one, moved) in &found {
-            let speed = speed(one, *moved);
-            let mut line = one.json();
-            line["bytes"] = json!(moved);
-            line["copy_ratio"] = json!(copy_speed / speed);
-            console.say_json(&line);
-            let peak = one.peak_mib.map_or("–".to_string(), |mib| {
-                bytes((mib * 1024.0 * 1024.0) as u64)
-            });
-            let numbers = [
-                format!("{:.3}", one.median_ms),
-                format!("{:.1}", speed / 1e9),
-                format!("{:.2}", copy_speed / speed),
-            ];
-            table.row([one.name.clone()].into_iter().chain(numbers).chain([peak]));
+        let mut table = Table::new(&[
+            "T", "type", "order", "pass", "kernels", "moved", "ms", "GB/s", "of copy", "peak",
+        ])
+        .right(&[0, 4, 5, 6, 7, 8, 9]);
+        for row in self.rows() {
+            for backward in [false, true] {
+                let plan = Plan::new(
+                    self.passes(row, &neuron, backward).trace()?.graph,
+                    &*backend,
+                );
+                let moved: u64 = plan.kernels.iter().map(|k| k.bytes).sum();
+                let head = [
+                    row.time_steps.to_string(),
+                    row.dtype.to_string(),
+                    row.propagation.to_string(),
+                    if backward { "+ backward" } else { "forward" }.to_string(),
+                    plan.kernels.len().to_string(),
+                    bytes(moved),
+                ];
+                if let Some(free) = too_large(&plan, &*backend) {
+                    let needed = bytes(plan.peak_bytes() as u64);
+                    let problem = format!("needs {needed} of {free}");
+                    table.row(head.into_iter().chain([problem]));
+                    continue;
+                }
+                let found = self.find(&row.key(&self.name, backward), &neuron, &*backend)?;
+                let speed = found.speed(moved);
+                let mut line = found.json();
+                line["name"] = json!(row.name(&self.name, backward));
+                line["time_steps"] = json!(row.time_steps);
+                line["neurons"] = json!(self.neurons);
+                line["dtype"] = json!(row.dtype.to_string());
+                line["propagation"] = json!(row.propagation);
+                line["kernels"] = json!(plan.kernels.len());
+                line["bytes"] = json!(moved);
+                line["gb_per_second"] = json!(speed / 1e9);
+                line["copy_share"] = json!(speed / copy_speed);
+                line["plan_peak_bytes"] = json!(plan.peak_bytes());
+                console.say_json(&line);
+                let numbers = [
+                    format!("{:.3}", found.median_ms),
+                    format!("{:.1}", speed / 1e9),
+                    format!("{:.0} %", 100.0 * speed / copy_speed),
+                    peak(&found, &plan, &*backend),
+                ];
+                table.row(head.into_iter().chain(numbers));
+            }
         }
         say_table(console, &table);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn forward_name(&self) -> String {
-        format!("{}_forward", self.name)
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = vec![];
+        for &dtype in &self.dtype {
+            for &time_steps in &self.time_steps {
+                // From the slowest to the fastest.
+                for propagation in Propagation::ALL.into_iter().rev() {
+                    if self.propagation.is_empty() || self.propagation.contains(&propagation) {
+                        rows.push(Row {
+                            time_steps,
+                            dtype,
+                            propagation,
+                        });
+                    }
+                }
+            }
+        }
+        rows
     }
 
-    fn both_name(&self) -> String {
-        format!("{}_forward_backward", self.name)
-    }
-
-    fn dtype(&self) -> DType {
-        if self.dtype == "f64" {
-            DType::F64
-        } else {
-            DType::F32
+    fn passes<'a>(
+        &self,
+        row: Row,
+        neuron: &'a Arc<dyn spikelet::neuron::Neuron>,
+        backward: bool,
+    ) -> Passes<'a> {
+        Passes {
+            module: neuron,
+            propagation: row.propagation,
+            dtype: row.dtype,
+            time_steps: row.time_steps as usize,
+            step: vec![self.neurons as usize],
+            backward,
         }
     }
 
-    /// Bytes of an element.
-    fn size(&self) -> u64 {
-        if self.dtype == "f64" { 8 } else { 4 }
+    /// Bytes of the largest sequence.
+    fn largest(&self) -> u64 {
+        let steps = self.time_steps.iter().copied().max().unwrap_or(1);
+        let size = self.dtype.iter().map(|&d| TensorType::new(d, []).bytes());
+        let elements = u64::from(steps) * u64::from(self.neurons);
+        elements.saturating_mul(size.max().unwrap_or(1) as u64)
     }
 
-    fn elements(&self) -> u64 {
-        u64::from(self.time_steps) * u64::from(self.neurons)
+    fn copied_bytes(&self) -> u64 {
+        self.largest().clamp(4, LARGEST_COPY) / 4 * 4
     }
 
-    fn pool(&self) -> Result<rayon::ThreadPool, Failure> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.device.threads)
-            .build()
-            .map_err(|e| {
-                Failure::other(
-                    format!("cannot start the threads: {e}"),
-                    "use fewer --threads",
-                )
-            })
-    }
-
-    /// Refuses what the machine cannot hold.
-    fn check_size(&self) -> Result<(), Failure> {
-        let needed = u128::from(self.elements()) * u128::from(self.size()) * 4;
+    /// Refuses what the machine cannot hold at all.
+    fn check_size(&self, backend: &dyn Backend) -> Result<(), Failure> {
+        let needed = self.largest().saturating_mul(4);
         match machine::memory() {
-            Some((_, free)) if needed > u128::from(free) => Err(Failure::argument(
+            Some((_, free)) if is_cpu(backend) && needed > free => Err(Failure::argument(
                 format!(
-                    "{} steps of {} neurons need {}, {} are available",
-                    self.time_steps,
+                    "sequences of {} neurons need {}, {} are available",
                     self.neurons,
-                    bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
+                    bytes(needed),
                     bytes(free),
                 ),
                 "use fewer --neurons or --time-steps",
@@ -176,130 +247,103 @@ impl Neuron {
         }
     }
 
-    fn measure(&self, name: &str, neuron: &dyn neuron::Neuron) -> Result<Measurement, Failure> {
-        if name == COPY {
-            return self.measure_copy();
+    /// Measures, in a process of its own where that tells the peak.
+    fn find(
+        &self,
+        key: &str,
+        neuron: &Arc<dyn spikelet::neuron::Neuron>,
+        backend: &dyn Backend,
+    ) -> Result<Measurement, Failure> {
+        if is_cpu(backend) {
+            Measurement::in_own_process(key)
+        } else {
+            self.measure(key, neuron)
         }
-        let mut store = Store::new(self.device.open()?);
-        let mut program = self.program(neuron, name == self.both_name(), &mut store)?;
-        self.repeats.measure(name, || Ok(program.run()?))
     }
 
-    /// A copy of as many bytes as the forward pass moves, in pieces that threads take in turn.
+    fn measure(
+        &self,
+        key: &str,
+        neuron: &Arc<dyn spikelet::neuron::Neuron>,
+    ) -> Result<Measurement, Failure> {
+        let backend = self.device.open()?;
+        if key == COPY {
+            return if is_cpu(&*backend) {
+                self.measure_copy()
+            } else {
+                self.measure_device_copy(backend)
+            };
+        }
+        let cases = self
+            .rows()
+            .into_iter()
+            .flat_map(|row| [(row, false), (row, true)]);
+        let found = cases
+            .into_iter()
+            .find(|(row, b)| row.key(&self.name, *b) == key);
+        let (row, backward) = found.ok_or_else(|| {
+            Failure::argument(
+                format!("there is no measurement `{key}`"),
+                "leave out --only",
+            )
+        })?;
+        let mut store = Store::new(backend.clone());
+        let mut program = self.passes(row, neuron, backward).compile(&mut store)?;
+        let wait = || Ok(backend.synchronize()?);
+        self.repeats.measure(key, wait, || Ok(program.run()?))
+    }
+
+    /// A copy in memory, in pieces that threads take in turn.
     fn measure_copy(&self) -> Result<Measurement, Failure> {
         const PIECE: usize = 1 << 17;
-        let words = (self.elements() * self.size() / 4) as usize;
+        let words = (self.copied_bytes() / 4) as usize;
         let (from, mut to) = (vec![1_u32; words], vec![0_u32; words]);
-        let pool = self.pool()?;
-        self.repeats.measure(COPY, || {
-            pool.install(|| {
-                let pieces = to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE));
-                pieces.for_each(|(to, from)| to.copy_from_slice(from));
-            });
-            Ok(())
-        })
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.device.threads)
+            .build()
+            .map_err(|e| {
+                Failure::other(
+                    format!("cannot start the threads: {e}"),
+                    "use fewer --threads",
+                )
+            })?;
+        self.repeats.measure(
+            COPY,
+            || Ok(()),
+            || {
+                pool.install(|| {
+                    let pieces = to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE));
+                    pieces.for_each(|(to, from)| to.copy_from_slice(from));
+                });
+                Ok(())
+            },
+        )
     }
 
-    /// The passes, ready to run on random input.
-    fn program(
-        &self,
-        neuron: &dyn neuron::Neuron,
-        backward: bool,
-        store: &mut Store,
-    ) -> Result<Compiled, Failure> {
-        let names: &[&str] = if backward {
-            &["x_seq", "grad_spike_seq"]
-        } else {
-            &["x_seq"]
-        };
-        for (k, name) in names.iter().enumerate() {
-            self.fill(name, k as i64, store)?;
-        }
-        for param in neuron.params() {
-            let value = Tensor::f32([], [param.init as f32]).cast(self.dtype());
-            store.set(param.name, &value)?;
-        }
-        let program = Compiled::new(self.trace(neuron, backward)?, store)?;
-        if program.has_input(GENERATOR) {
-            program.set(GENERATOR, HostTensor::I64(&[0, 1, 0]))?;
-        }
-        Ok(program)
-    }
-
-    fn shape(&self) -> [usize; 2] {
-        [self.time_steps as usize, self.neurons as usize]
-    }
-
-    /// Draws a tensor of the store on the device, uniform on (0, 1].
-    fn fill(&self, name: &str, seed: i64, store: &mut Store) -> Result<(), Failure> {
-        let cx = Context::new(Mode::EVAL, self.dtype());
-        let tensor = cx.tracer().state(name, self.shape());
-        let drawn = cx.generator().uniform(self.shape(), false);
-        cx.tracer().update(&tensor, &drawn);
-        let mut program = Compiled::new(cx.tracer().finish()?, store)?;
-        program.set(GENERATOR, HostTensor::I64(&[seed, 0, 0]))?;
-        Ok(program.run()?)
-    }
-
-    /// One call of the neuron from its reset values. The sequences are tensors of the store, so
-    /// that they are drawn where they are needed and nothing else counts for the peak.
-    fn trace(&self, neuron: &dyn neuron::Neuron, backward: bool) -> Result<Graph, Failure> {
-        let cx = Context::new(Mode::EVAL, self.dtype());
-        let tracer = cx.tracer();
-        let step = derive(neuron)
-            .map_err(|p| Failure::argument(p, "choose another surrogate or reset gradient"))?;
-        let x = tracer.state("x_seq", self.shape());
-        let states: Vec<Var> = neuron
-            .states()
-            .iter()
-            .map(|s| tracer.fill(self.dtype(), [], s.reset))
-            .collect();
-        let params: Vec<Var> = neuron
-            .params()
-            .iter()
-            .map(|p| tracer.parameter(p.name, []))
-            .collect();
-        let mut sequences = vec![x.clone()];
-        if step.inputs.len() > 1 {
-            sequences.push(cx.generator().uniform(self.shape(), true));
-        }
-        let (sequences, states): (Vec<&Var>, Vec<&Var>) =
-            (sequences.iter().collect(), states.iter().collect());
-        let params: Vec<&Var> = params.iter().collect();
-        let step = Arc::new(step);
-        let made = Var::scan(&step, self.shape()[0], &sequences, &states, &params);
-        tracer.check()?;
-        tracer.output("spike_seq", &made[0]);
-        if backward {
-            // The gradient of the spikes is given, as the next layer's backward pass gives it.
-            let grad_spike_seq = tracer.state("grad_spike_seq", self.shape());
-            let mut pass = ScanGrad::new(step, self.shape()[0]);
-            pass.present[0] = true;
-            let operands = [&sequences[..], &states[..], &params[..], &[&grad_spike_seq]].concat();
-            let grads = tracer.apply(pass, &operands);
-            tracer.check()?;
-            tracer.output("grad_x_seq", &grads[0]);
-            let of_params = grads[sequences.len() + states.len()..].iter();
-            for (param, grad) in neuron.params().iter().zip(of_params) {
-                tracer.output(&format!("grad_{}", param.name), &grad.sum_all());
-            }
-        }
-        Ok(tracer.finish()?)
+    /// A copy in the device's memory, by an elementwise kernel that computes nothing.
+    fn measure_device_copy(&self, backend: Arc<dyn Backend>) -> Result<Measurement, Failure> {
+        let cx = Context::new(Mode::EVAL, DType::F32);
+        let from = cx
+            .tracer()
+            .state("from", [(self.copied_bytes() / 4) as usize]);
+        cx.tracer().output("to", &from.map1(Clone::clone));
+        let mut store = Store::new(backend.clone());
+        let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+        let wait = || Ok(backend.synchronize()?);
+        self.repeats.measure(COPY, wait, || Ok(program.run()?))
     }
 }
 
-/// The generator's state among a program's inputs.
-const GENERATOR: &str = "generator";
-
-fn speed(one: &Measurement, bytes: u64) -> f64 {
-    bytes as f64 / (one.median_ms / 1e3)
+/// What the machine has free, if that is less than a plan needs.
+fn too_large(plan: &Plan, backend: &dyn Backend) -> Option<String> {
+    let (_, free) = machine::memory().filter(|_| is_cpu(backend))?;
+    (plan.peak_bytes() as u64 > free).then(|| bytes(free))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
-    use spikelet::graph::Plan;
     use spikelet::graph::op::Operation;
 
     #[derive(Parser)]
@@ -310,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_passes_are_the_neurons_kernels_and_nothing_else() {
-        let words = Words::parse_from([
+        let words = [
             "bench",
             "--time-steps",
             "4",
@@ -318,20 +362,32 @@ mod tests {
             "1024",
             "--threads",
             "1",
-        ]);
-        let neuron = words
-            .bench
-            .neuron
-            .build_over("lif", SURROGATE)
-            .expect("known");
-        let backend = words.bench.device.open().expect("the CPU");
-        for (backward, expected) in [(false, vec!["lif"]), (true, vec!["lif", "lif_grad"])] {
-            let graph = words.bench.trace(&*neuron, backward).expect("sound");
-            let plan = Plan::new(graph, &*backend);
-            let whole = plan.kernels.iter().filter(|k| k.bytes > 4096);
-            let names: Vec<String> = whole.map(|k| plan.graph.nodes[k.node].op.name()).collect();
-            assert_eq!(names, expected, "{plan}");
-            assert!(plan.arena_bytes < 64 * 1024, "{plan}");
-        }
+        ];
+        let bench = Words::parse_from(words).bench;
+        let neuron = bench.neuron.build_over("lif", SURROGATE).expect("known");
+        let backend = bench.device.open().expect("the CPU");
+        let kernels = |propagation, backward| -> (Vec<String>, u64) {
+            let row = Row {
+                time_steps: 4,
+                dtype: DType::F32,
+                propagation,
+            };
+            let graph = bench.passes(row, &neuron, backward).trace().expect("sound");
+            let plan = Plan::new(graph.graph, &*backend);
+            let whole: Vec<_> = plan.kernels.iter().filter(|k| k.bytes > 4096).collect();
+            let names = whole.iter().map(|k| plan.graph.nodes[k.node].op.name());
+            (names.collect(), whole.iter().map(|k| k.bytes).sum())
+        };
+        // Of 4096 elements; 4 bytes more are the reset value, a scalar.
+        let (names, bytes) = kernels(Propagation::LayerByLayer, false);
+        assert_eq!((names, bytes), (vec!["lif".to_string()], 8 * 4096 + 4));
+        let (names, bytes) = kernels(Propagation::LayerByLayer, true);
+        assert_eq!(names, ["lif", "lif_grad"]);
+        assert_eq!(bytes, 20 * 4096 + 8);
+        let (names, _) = kernels(Propagation::StepByStep, true);
+        assert_eq!(names, [["lif"; 4], ["lif_grad"; 4]].concat());
+        // The last step's potential is read by nobody, forward or backward.
+        let (names, _) = kernels(Propagation::StepByStepUnfused, false);
+        assert_eq!(names, ["map"; 11]);
     }
 }

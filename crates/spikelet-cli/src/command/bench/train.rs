@@ -43,23 +43,33 @@ impl Train {
         if self.repeats.only.is_some() {
             let mut program =
                 StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
-            console.say_json(&self.repeats.measure(&name, || program.run())?.json());
+            console.say_json(
+                &self
+                    .repeats
+                    .measure(&name, || Ok(()), || program.run())?
+                    .json(),
+            );
             return Ok(ExitCode::SUCCESS);
         }
         let found = Measurement::in_own_process(&name)?;
-        let speed = settings.batch_size as f64 / (found.median_ms / 1e3);
-        let mut line = found.json();
-        line["images_per_second"] = json!(speed);
-        console.say_json(&line);
-        console.say(format!(
-            "{}, {} time steps, batches of {} · {}, {} threads, {} · median of {}",
+        let settings_text = format!(
+            "{}, {} time steps, batches of {}, {}",
             network.name(),
             settings.time_steps,
             settings.batch_size,
+            settings.propagation,
+        );
+        let speed = settings.batch_size as f64 / (found.median_ms / 1e3);
+        let mut line = found.json();
+        line["propagation"] = json!(settings.propagation);
+        line["images_per_second"] = json!(speed);
+        console.say_json(&line);
+        console.say(format!(
+            "{settings_text} · {}, {} threads, {} · median of {}",
             self.device.open()?.name(),
             self.device.thread_count(),
             spikelet_cpu::Cpu::instructions(),
-            self.repeats.repeats,
+            found.repeats,
         ));
         let peak = found.peak_mib.map_or("–".to_string(), |mib| {
             bytes((mib * 1024.0 * 1024.0) as u64)

@@ -1,0 +1,164 @@
+//! `spikelet bench linear-lif`
+
+use super::measure::{Measurement, Repeats};
+use super::passes::Passes;
+use super::{describe, is_cpu, peak, precision};
+use crate::args::{DeviceArgs, count, propagations};
+use crate::command::{examples, say_table};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::json;
+use spikelet::graph::{DType, Plan};
+use spikelet::log::Console;
+use spikelet::model::Store;
+use spikelet::module::Propagation;
+use spikelet::prelude::{Atan, Lif, Linear, NeuronExt, Sequential};
+use std::process::ExitCode;
+
+/// Measure one linear layer with its neurons
+///
+/// Linear(N → N) without bias, then LIF with τ = 5 and the arc tangent, on uniform input
+/// [T, batch, N]. Backward from given gradients of the spikes to those of the weight and the input.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet bench linear-lif --features 512,2048" => "two widths, 500 steps, batches of 16",
+    "spikelet bench linear-lif --features 512 --time-steps 50 --propagation step-by-step" => "one step after the other",
+])]
+pub struct LinearLif {
+    /// Neurons, and inputs of each; several with commas
+    #[arg(help_heading = "Size", long, value_name = "N", default_value = "512,2048", value_delimiter = ',', value_parser = features)]
+    features: Vec<usize>,
+
+    /// Steps of the sequence
+    #[arg(help_heading = "Size", long, value_name = "T", default_value_t = 500, value_parser = count)]
+    time_steps: usize,
+
+    /// Sequences of a batch
+    #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 16, value_parser = count)]
+    batch_size: usize,
+
+    /// What products are computed in; f32
+    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precision)]
+    precision: DType,
+
+    /// The order in which layers and time steps run
+    #[arg(help_heading = "Size", long, value_name = "ORDER", default_value = "layer-by-layer", value_parser = propagations())]
+    propagation: Propagation,
+
+    #[command(flatten)]
+    repeats: Repeats,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// A weight of more features fits no machine.
+const MOST: usize = 1 << 17;
+
+fn features(text: &str) -> Result<usize, String> {
+    count(text).and_then(|n| match n {
+        n if n <= MOST => Ok(n),
+        _ => Err(format!("use at most {MOST}")),
+    })
+}
+
+fn key(features: usize, backward: bool) -> String {
+    let pass = if backward {
+        "forward_backward"
+    } else {
+        "forward"
+    };
+    format!("linear_lif_{pass}/{features}")
+}
+
+impl LinearLif {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        if let Some(key) = &self.repeats.only {
+            console.say_json(&self.measure(key)?.json());
+            return Ok(ExitCode::SUCCESS);
+        }
+        let backend = self.device.open()?;
+        console.say(format!(
+            "Linear(N → N) and LIF · T={}, batches of {}, {}, {} · {}\n",
+            self.time_steps,
+            self.batch_size,
+            self.precision,
+            self.propagation,
+            describe(&self.device, &*backend),
+        ));
+        let mut table = Table::new(&["N", "pass", "kernels", "GFLOP", "ms", "GFLOP/s", "peak"])
+            .right(&[0, 2, 3, 4, 5, 6]);
+        for &features in &self.features {
+            for backward in [false, true] {
+                let net = layer(features);
+                let passes = self.passes(&net, features, backward);
+                let plan = Plan::new(passes.trace()?.graph, &*backend);
+                let key = key(features, backward);
+                let found = if is_cpu(&*backend) {
+                    Measurement::in_own_process(&key)?
+                } else {
+                    self.measure(&key)?
+                };
+                let gflop = plan.flops() as f64 / 1e9;
+                let rate = gflop / (found.median_ms / 1e3);
+                let mut line = found.json();
+                line["name"] = json!(key.split('/').next());
+                line["features"] = json!(features);
+                line["time_steps"] = json!(self.time_steps);
+                line["batch_size"] = json!(self.batch_size);
+                line["precision"] = json!(self.precision.to_string());
+                line["propagation"] = json!(self.propagation);
+                line["kernels"] = json!(plan.kernels.len());
+                line["flops"] = json!(plan.flops());
+                line["plan_peak_bytes"] = json!(plan.peak_bytes());
+                console.say_json(&line);
+                table.row([
+                    features.to_string(),
+                    if backward { "+ backward" } else { "forward" }.to_string(),
+                    plan.kernels.len().to_string(),
+                    format!("{gflop:.1}"),
+                    format!("{:.3}", found.median_ms),
+                    format!("{rate:.0}"),
+                    peak(&found, &plan, &*backend),
+                ]);
+            }
+        }
+        say_table(console, &table);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn passes<'a>(&self, net: &'a Sequential, features: usize, backward: bool) -> Passes<'a> {
+        Passes {
+            module: net,
+            propagation: self.propagation,
+            dtype: self.precision,
+            time_steps: self.time_steps,
+            step: vec![self.batch_size, features],
+            backward,
+        }
+    }
+
+    fn measure(&self, name: &str) -> Result<Measurement, Failure> {
+        let sizes = self.features.iter();
+        let mut cases = sizes.flat_map(|&n| [(n, false), (n, true)]);
+        let found = cases.find(|&(features, backward)| key(features, backward) == name);
+        let (features, backward) = found.ok_or_else(|| {
+            Failure::argument(
+                format!("there is no measurement `{name}`"),
+                "leave out --only",
+            )
+        })?;
+        let backend = self.device.open()?;
+        let mut store = Store::new(backend.clone());
+        let net = layer(features);
+        let mut program = self.passes(&net, features, backward).compile(&mut store)?;
+        let wait = || Ok(backend.synchronize()?);
+        self.repeats.measure(name, wait, || Ok(program.run()?))
+    }
+}
+
+fn layer(features: usize) -> Sequential {
+    Sequential::new()
+        .add(Linear::new(features, features))
+        .add(Lif::new(5.0).surrogate(Atan::default()))
+}

@@ -1,0 +1,134 @@
+//! A module's passes on their own, with sequences that lie on the device.
+
+use crate::failure::Failure;
+use spikelet::graph::op::HostTensor;
+use spikelet::graph::{DType, Graph, Var};
+use spikelet::model::{Compiled, Store};
+use spikelet::module::{Context, Mode, Module, Propagation, Traced};
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// The forward pass of a module, and its backward pass from given gradients of its output.
+pub struct Passes<'a> {
+    /// What runs.
+    pub module: &'a dyn Module,
+    /// In which order.
+    pub propagation: Propagation,
+    /// Number type.
+    pub dtype: DType,
+    /// Steps of the sequence.
+    pub time_steps: usize,
+    /// The shape of a step of the input and of the output.
+    pub step: Vec<usize>,
+    /// Whether there is a backward pass.
+    pub backward: bool,
+}
+
+/// What [`Passes`] traced.
+pub struct TracedPasses {
+    /// The graph.
+    pub graph: Graph,
+    traced: Traced,
+    /// Names and shapes of the sequences.
+    sequences: Vec<(String, Vec<usize>)>,
+}
+
+/// The generator's state among a program's inputs.
+const GENERATOR: &str = "generator";
+
+impl Passes<'_> {
+    /// One call from the reset values. Sequences are tensors of the store, so that they are drawn
+    /// where they are needed and nothing else counts for the peak; a module that runs step by
+    /// step finds and leaves its steps one by one.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace(&self) -> Result<TracedPasses, Failure> {
+        let cx = Context::new(Mode::EVAL, self.dtype).propagation(self.propagation);
+        let tracer = cx.tracer();
+        let sequences = RefCell::new(vec![]);
+        let sequence = |name: &str, steps: Range<usize>| -> Var {
+            let name = self.name(name, &steps);
+            let shape = [&[steps.len()], &self.step[..]].concat();
+            sequences.borrow_mut().push((name.clone(), shape.clone()));
+            tracer.state(&name, shape)
+        };
+        let inputs = RefCell::new(vec![]);
+        let made = cx.trace_steps(self.module, self.time_steps, |steps| {
+            let x = sequence("x_seq", steps.clone());
+            inputs.borrow_mut().push((steps, x.clone()));
+            x
+        })?;
+        let inputs = inputs.into_inner();
+        for ((steps, _), y) in inputs.iter().zip(made.parts()) {
+            tracer.output(&self.name("spike_seq", steps), y);
+        }
+        let traced = cx.traced();
+        if self.backward {
+            // The gradient of the output is given, as the next layer's backward pass gives it.
+            let given: Vec<Var> = (inputs.iter())
+                .map(|(steps, _)| sequence("grad_spike_seq", steps.clone()))
+                .collect();
+            let pairs: Vec<(&Var, &Var)> = made.parts().iter().zip(&given).collect();
+            let params: Vec<(String, Var)> = (traced.parameters.iter())
+                .filter_map(|(name, ..)| Some((name.clone(), tracer.find_input(name)?)))
+                .collect();
+            let wrt: Vec<&Var> = inputs
+                .iter()
+                .map(|(_, x)| x)
+                .chain(params.iter().map(|(_, p)| p))
+                .collect();
+            let names = inputs
+                .iter()
+                .map(|(steps, _)| self.name("grad_x_seq", steps));
+            let names = names.chain(params.iter().map(|(name, _)| format!("grad_{name}")));
+            for (name, grad) in names.zip(tracer.gradients_given(&pairs, &wrt)) {
+                tracer.output(&name, &grad);
+            }
+        }
+        Ok(TracedPasses {
+            graph: tracer.finish()?,
+            traced,
+            sequences: sequences.into_inner(),
+        })
+    }
+
+    /// The name of a sequence, or of one step of it.
+    fn name(&self, sequence: &str, steps: &Range<usize>) -> String {
+        if self.propagation.is_step_by_step() {
+            format!("{sequence}.{}", steps.start)
+        } else {
+            sequence.to_string()
+        }
+    }
+
+    /// The passes, ready to run on random input.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device refuses.
+    pub fn compile(&self, store: &mut Store) -> Result<Compiled, Failure> {
+        let passes = self.trace()?;
+        self.fill(&passes.sequences, store)?;
+        store.initialise(&passes.traced, self.dtype, 0)?;
+        let program = Compiled::new(passes.graph, store)?;
+        if program.has_input(GENERATOR) {
+            program.set(GENERATOR, HostTensor::I64(&[0, 1, 0]))?;
+        }
+        Ok(program)
+    }
+
+    /// Draws tensors of the store on the device, uniform on (0, 1].
+    fn fill(&self, sequences: &[(String, Vec<usize>)], store: &mut Store) -> Result<(), Failure> {
+        for (k, (name, shape)) in sequences.iter().enumerate() {
+            let cx = Context::new(Mode::EVAL, self.dtype);
+            let tensor = cx.tracer().state(name, shape.clone());
+            let drawn = cx.generator().uniform(shape.clone(), false);
+            cx.tracer().update(&tensor, &drawn);
+            let mut program = Compiled::new(cx.tracer().finish()?, store)?;
+            program.set(GENERATOR, HostTensor::I64(&[k as i64, 0, 0]))?;
+            program.run()?;
+            program.synchronize()?;
+        }
+        Ok(())
+    }
+}

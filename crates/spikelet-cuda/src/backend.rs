@@ -1,0 +1,229 @@
+//! A GPU as a backend.
+
+use crate::bytes;
+use crate::error::{Doing, failure};
+use crate::executor::CudaExecutor;
+use crate::fetch::{self, Pool};
+use crate::gemm::Gemm;
+use crate::gpu::{Gpu, Properties};
+use crate::memory::{DeviceMemory, download_async, upload_async};
+use crate::op;
+use crate::upload::Uploads;
+use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{
+    Backend, Buffer, DType, Executor, Graph, Node, Pending, Plan, Result, Target, TensorType, ValueId,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Inputs larger than this do not go through the pinned slabs.
+const DIRECT: usize = 32 << 20;
+
+/// An NVIDIA GPU.
+///
+/// ```no_run
+/// use spikelet_cuda::Cuda;
+/// use spikelet_graph::{Backend, DType, TensorType, op::{HostTensor, HostTensorMut}};
+/// let gpu = Cuda::new(0)?;
+/// let buffer = gpu.allocate(&TensorType::new(DType::F32, [3]))?;
+/// gpu.upload(&buffer, HostTensor::F32(&[1.0, 2.0, 3.0]))?;
+/// let mut back = [0.0; 3];
+/// gpu.download(&buffer, HostTensorMut::F32(&mut back))?;
+/// assert_eq!(back, [1.0, 2.0, 3.0]);
+/// # Ok::<(), spikelet_graph::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Cuda {
+    shared: Arc<Shared>,
+}
+
+/// What a backend and its executors have in common.
+pub(crate) struct Shared {
+    pub(crate) gpu: Arc<Gpu>,
+    pub(crate) gemm: Gemm,
+    uploads: Mutex<Uploads>,
+    pool: Pool,
+}
+
+impl Shared {
+    /// What waits to go up; whoever starts work on the stream holds this.
+    pub(crate) fn uploads(&self) -> MutexGuard<'_, Uploads> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cuda {
+    /// GPU number `ordinal`, counted from 0 as the driver counts them.
+    ///
+    /// # Errors
+    /// When there is no such GPU, or the driver or NVRTC cannot be loaded; the error says what
+    /// brings them.
+    pub fn new(ordinal: usize) -> Result<Self> {
+        let gpu = Arc::new(Gpu::open(ordinal)?);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                gemm: Gemm::new(gpu.clone()),
+                uploads: Mutex::new(Uploads::new(gpu.clone())),
+                pool: Pool::default(),
+                gpu,
+            }),
+        })
+    }
+
+    /// Number of GPUs that the driver shows to this process; 0 without a driver.
+    pub fn count() -> usize {
+        if crate::library::find(crate::library::Library::Driver).is_err() {
+            return 0;
+        }
+        cudarc::driver::CudaContext::device_count().map_or(0, |n| n.max(0) as usize)
+    }
+
+    /// What the GPU is.
+    pub fn properties(&self) -> Properties {
+        self.shared.gpu.properties
+    }
+
+    /// The vendor's name of the GPU, such as `NVIDIA H200`.
+    ///
+    /// # Errors
+    /// When the driver does not tell.
+    pub fn model(&self) -> Result<String> {
+        let gpu = &self.shared.gpu;
+        gpu.context.name().doing(&gpu.name, "asking for the name")
+    }
+
+    fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
+        memory_of(&self.shared.gpu, buffer)
+    }
+
+    fn check(&self, ty: &TensorType, dtype: DType, bytes: usize) -> Result<()> {
+        if ty.dtype == dtype && ty.bytes() == bytes {
+            return Ok(());
+        }
+        Err(failure(
+            &self.shared.gpu.name,
+            format!(
+                "a buffer of {ty} ({} bytes) cannot exchange {bytes} bytes of {dtype}; use its own type and size",
+                ty.bytes()
+            ),
+        ))
+    }
+}
+
+/// The memory behind a buffer of this GPU.
+pub(crate) fn memory_of<'a>(gpu: &Arc<Gpu>, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
+    let memory = buffer
+        .handle
+        .downcast_ref::<DeviceMemory>()
+        .filter(|memory| memory.is_on(gpu))
+        .ok_or_else(|| {
+            failure(
+                &gpu.name,
+                "the buffer belongs to another backend; allocate it from this one",
+            )
+        })?;
+    // A buffer's type is anybody's to change, the memory behind it is not.
+    if buffer.ty.bytes() > memory.bytes {
+        return Err(failure(
+            &gpu.name,
+            format!(
+                "a buffer of {} bytes cannot hold {}; allocate one of that type",
+                memory.bytes, buffer.ty
+            ),
+        ));
+    }
+    Ok(memory)
+}
+
+impl Target for Cuda {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        op::workspace(&self.shared, graph, node)
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        op::reads_bits(graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        op::writes_bits(graph, node, value)
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
+    }
+}
+
+impl Backend for Cuda {
+    fn name(&self) -> String {
+        self.shared.gpu.name.clone()
+    }
+
+    fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
+        let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
+        memory.clear()?;
+        Ok(Buffer {
+            ty: ty.clone(),
+            handle: Arc::new(memory),
+        })
+    }
+
+    fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> Result<()> {
+        let memory = self.memory_of(to)?;
+        let (dtype, values) = bytes::of(&values);
+        self.check(&to.ty, dtype, values.len())?;
+        let mut uploads = self.shared.uploads();
+        if values.len() <= DIRECT {
+            return uploads.push(memory.pointer, values);
+        }
+        uploads.flush()?;
+        let gpu = &self.shared.gpu;
+        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
+        unsafe { upload_async(memory.pointer, values, &gpu.stream) }
+            .doing(&gpu.name, "copying to the GPU")?;
+        gpu.synchronize()
+    }
+
+    fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()> {
+        let memory = self.memory_of(from)?;
+        let (dtype, values) = bytes::of_mut(values);
+        self.check(&from.ty, dtype, values.len())?;
+        let mut uploads = self.shared.uploads();
+        uploads.flush()?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        let gpu = &self.shared.gpu;
+        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
+        unsafe { download_async(values, memory.pointer, &gpu.stream) }
+            .doing(&gpu.name, "copying from the GPU")?;
+        gpu.synchronize()
+    }
+
+    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+        let gpu = &self.shared.gpu;
+        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        let mut uploads = self.shared.uploads();
+        uploads.flush()?;
+        fetch::start(gpu, &self.shared.pool, from)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.shared.uploads().flush()?;
+        self.shared.gpu.synchronize()
+    }
+
+    fn load(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+    ) -> Result<Box<dyn Executor>> {
+        Ok(Box::new(CudaExecutor::new(
+            self.shared.clone(),
+            plan,
+            inputs,
+            outputs,
+        )?))
+    }
+}

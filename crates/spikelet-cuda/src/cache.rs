@@ -1,0 +1,258 @@
+//! Compiled kernels, kept in memory for the process and on disk for the next one.
+//!
+//! A kernel's key is a hash of all that its code depends on. In memory, threads that want the same
+//! kernel at the same time compile it once; different kernels compile side by side. On disk, in
+//! `$SPIKELET_CACHE/kernels` or `~/.cache/spikelet/kernels`, see [`disk`]. A disk that cannot be
+//! used is no error: kernels are compiled anew in each process then, and [`kernel_cache`] says so.
+
+mod disk;
+
+use crate::compiler::{CompileError, Compiler, Target};
+use crate::library::{self, Library};
+use disk::Disk;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub use disk::KernelCache;
+
+/// The hash of all that a kernel's code depends on.
+type Key = [u8; 32];
+
+/// The variable that names the folder of this program's caches.
+const VARIABLE: &str = "SPIKELET_CACHE";
+
+/// The kernel of `source` for a GPU of compute capability `arch`, from memory, from disk, or
+/// compiled. `name` is for messages.
+///
+/// The result is what `cuModuleLoadData` takes: a cubin, or PTX with a zero byte at its end for an
+/// architecture that this NVRTC does not know.
+pub(crate) fn get_or_compile(
+    source: &str,
+    name: &str,
+    arch: (i32, i32),
+) -> Result<Arc<[u8]>, CompileError> {
+    static CACHE: OnceLock<Cache> = OnceLock::new();
+    let compiler = Compiler::get()?;
+    let target = compiler.target(arch)?;
+    let driver = match target {
+        Target::Real(_) => None,
+        Target::Virtual(_) => library::find(Library::Driver).ok(),
+    };
+    let key = key(
+        &[source, compiler.version(), env!("CARGO_PKG_VERSION")],
+        &Compiler::options(target),
+        driver.and_then(|driver| driver.version.as_deref()),
+    );
+    CACHE
+        .get_or_init(|| Cache::new(Disk::new(folder())))
+        .get(key, || compiler.compile(source, name, target))
+}
+
+/// The cache of compiled kernels on disk: where it is, what is in it, whether it can be used.
+pub fn kernel_cache() -> KernelCache {
+    Disk::new(folder()).status()
+}
+
+fn folder() -> Option<PathBuf> {
+    folder_in(|name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn folder_in(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.as_os_str().is_empty());
+    let root = set(VARIABLE).or_else(|| {
+        set("XDG_CACHE_HOME")
+            // The specification of these folders says to ignore a relative one.
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| set("HOME").map(|home| home.join(".cache")))
+            .map(|folder| folder.join("spikelet"))
+    })?;
+    Some(root.join("kernels"))
+}
+
+/// Hashes the parts, each with its length before it so that none runs into the next.
+fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    texts.iter().for_each(|text| add(text));
+    options.iter().for_each(|option| add(option));
+    add(driver.unwrap_or(""));
+    hash.finalize().into()
+}
+
+/// A kernel's place in memory, locked while it is made.
+type Place = Arc<Mutex<Option<Arc<[u8]>>>>;
+
+struct Cache {
+    memory: Mutex<HashMap<Key, Place>>,
+    disk: Disk,
+}
+
+impl Cache {
+    fn new(disk: Disk) -> Self {
+        Cache {
+            memory: Mutex::default(),
+            disk,
+        }
+    }
+
+    /// The kernel of this key; `compile` makes it if it is nowhere. An error is not kept: the next
+    /// caller tries again.
+    fn get<E>(
+        &self,
+        key: Key,
+        compile: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<[u8]>, E> {
+        // What is behind these locks is whole at any time, also if a thread panicked.
+        let place = Arc::clone(
+            self.memory
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(key)
+                .or_default(),
+        );
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = &*place {
+            return Ok(Arc::clone(code));
+        }
+        let code: Arc<[u8]> = match self.disk.read(&key) {
+            Some(code) => code.into(),
+            None => {
+                let code = compile()?;
+                self.disk.write(&key, &code);
+                code.into()
+            }
+        };
+        *place = Some(Arc::clone(&code));
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn threads_that_want_the_same_kernel_compile_it_once() {
+        let cache = Cache::new(Disk::new(None));
+        let compiled = AtomicUsize::new(0);
+        let start = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    let code = cache.get([1; 32], || {
+                        compiled.fetch_add(1, Ordering::Relaxed);
+                        Ok::<_, Infallible>(vec![1, 2, 3])
+                    });
+                    assert_eq!(&code.unwrap()[..], [1, 2, 3]);
+                });
+            }
+        });
+        assert_eq!(compiled.into_inner(), 1);
+    }
+
+    #[test]
+    fn different_kernels_compile_side_by_side() {
+        let cache = Cache::new(Disk::new(None));
+        // Each waits for the other while it compiles: one after the other would never end.
+        let both = Barrier::new(2);
+        std::thread::scope(|scope| {
+            for k in 0..2 {
+                let (cache, both) = (&cache, &both);
+                scope.spawn(move || {
+                    let code = cache.get([k; 32], || {
+                        both.wait();
+                        Ok::<_, Infallible>(vec![k])
+                    });
+                    assert_eq!(&code.unwrap()[..], [k]);
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn an_error_is_not_kept() {
+        let cache = Cache::new(Disk::new(None));
+        assert_eq!(cache.get([1; 32], || Err("no")), Err("no"));
+        assert!(cache.get([1; 32], || Ok::<_, &str>(vec![1])).is_ok());
+    }
+
+    #[test]
+    fn the_next_process_reads_from_disk_what_this_one_compiled() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = || Cache::new(Disk::new(Some(folder.path().join("kernels"))));
+        let first = cache().get([7; 32], || Ok::<_, &str>(vec![4, 5])).unwrap();
+        let second = cache().get([7; 32], || Err("compiled again")).unwrap();
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_means_no_disk_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "not a folder").unwrap();
+        let cache = Cache::new(Disk::new(Some(file.join("kernels"))));
+        let code = cache.get([7; 32], || Ok::<_, Infallible>(vec![4])).unwrap();
+        assert_eq!(&code[..], [4]);
+    }
+
+    #[test]
+    fn every_part_is_in_the_key_and_none_runs_into_the_next() {
+        let options = |text: &str| vec![text.to_string()];
+        let base = key(&["ab", "c"], &options("o"), None);
+        assert_eq!(base, key(&["ab", "c"], &options("o"), None));
+        for other in [
+            key(&["a", "bc"], &options("o"), None),
+            key(&["ab", "d"], &options("o"), None),
+            key(&["ab", "c"], &options("p"), None),
+            key(&["ab", "c"], &options("o"), Some("13.0")),
+        ] {
+            assert_ne!(base, other);
+        }
+    }
+
+    #[test]
+    fn the_folder_follows_the_variables() {
+        let with = |set: &[(&str, &str)]| {
+            let set: HashMap<_, _> = set.iter().copied().collect();
+            folder_in(|name| set.get(name).map(PathBuf::from))
+        };
+        let home = ("HOME", "/home/ada");
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(with(&[home]), path("/home/ada/.cache/spikelet/kernels"));
+        assert_eq!(
+            with(&[home, ("XDG_CACHE_HOME", "/cache")]),
+            path("/cache/spikelet/kernels")
+        );
+        assert_eq!(
+            with(&[home, ("XDG_CACHE_HOME", "relative")]),
+            path("/home/ada/.cache/spikelet/kernels")
+        );
+        assert_eq!(with(&[home, (VARIABLE, "/mine")]), path("/mine/kernels"));
+        assert_eq!(
+            with(&[home, (VARIABLE, "")]),
+            path("/home/ada/.cache/spikelet/kernels")
+        );
+        assert_eq!(with(&[]), None);
+    }
+
+    #[test]
+    fn a_kernel_is_compiled_and_then_shared() {
+        let source = "extern \"C\" __global__ void nothing() {}\n";
+        match get_or_compile(source, "nothing", (9, 0)) {
+            Err(CompileError::Missing(missing)) => eprintln!("skipped: {missing}"),
+            first => {
+                let second = get_or_compile(source, "nothing", (9, 0)).unwrap();
+                assert!(Arc::ptr_eq(&first.unwrap(), &second));
+            }
+        }
+    }
+}

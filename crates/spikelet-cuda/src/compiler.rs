@@ -1,0 +1,293 @@
+//! CUDA C++ to machine code, with NVRTC.
+//!
+//! The options keep every operation IEEE: no contraction into fused multiply-adds, no flushing of
+//! denormals, correctly rounded division and square root. So a kernel computes what the CPU
+//! computes from the same equation.
+
+mod excerpt;
+mod nvrtc;
+
+use crate::library::{self, Library, Missing};
+use excerpt::excerpt;
+use nvrtc::{Form, Nvrtc};
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Options of every compilation.
+const OPTIONS: [&str; 6] = [
+    "--std=c++17",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+    "-default-device",
+];
+
+/// Why a kernel could not be compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// There is no compiler.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The source is wrong.
+    #[error("kernel `{name}` does not compile:\n{log}\n{excerpt}")]
+    Source {
+        /// The kernel's name.
+        name: String,
+        /// What the compiler says.
+        log: String,
+        /// The lines that it speaks of, numbered.
+        excerpt: String,
+    },
+    /// The GPU is older than all that this compiler knows.
+    #[error(
+        "NVRTC {version} makes code for compute capability {oldest} and later, the GPU has \
+         {given}; use an older one: `pip install nvidia-cuda-nvrtc-cu12`"
+    )]
+    TooOld {
+        /// The compiler's version.
+        version: String,
+        /// The oldest compute capability that it knows, such as `7.5`.
+        oldest: String,
+        /// The GPU's.
+        given: String,
+    },
+    /// A source or name with a zero byte in it.
+    #[error("the source or the name of kernel `{name}` has a zero byte in it: remove it")]
+    ZeroByte {
+        /// The kernel's name, without the zero byte.
+        name: String,
+    },
+    /// The compiler failed, not the source.
+    #[error("NVRTC ({}) cannot {action}: {reason}", path.display())]
+    Failed {
+        /// What it was asked to do.
+        action: &'static str,
+        /// The library.
+        path: PathBuf,
+        /// What it says.
+        reason: String,
+    },
+}
+
+/// The compiler of this process.
+pub(crate) struct Compiler {
+    nvrtc: Nvrtc,
+    version: String,
+    /// Ascending.
+    architectures: Vec<i32>,
+}
+
+/// What code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Machine code for this architecture.
+    Real(i32),
+    /// Text for the driver to compile, of this architecture's language.
+    Virtual(i32),
+}
+
+impl Compiler {
+    /// The compiler, opened when it is first needed.
+    pub(crate) fn get() -> Result<&'static Self, CompileError> {
+        static COMPILER: OnceLock<Result<Compiler, CompileError>> = OnceLock::new();
+        COMPILER
+            .get_or_init(|| {
+                let found = library::find(Library::Nvrtc)?;
+                let nvrtc = Nvrtc::open()?;
+                Ok(Compiler {
+                    version: found.version.clone().unwrap_or_default(),
+                    architectures: nvrtc.architectures()?,
+                    nvrtc,
+                })
+            })
+            .as_ref()
+            .map_err(CompileError::clone)
+    }
+
+    /// The version of NVRTC, such as `13.0`.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What to make for a GPU of compute capability `arch`.
+    pub(crate) fn target(&self, arch: (i32, i32)) -> Result<Target, CompileError> {
+        target(&self.architectures, arch).ok_or_else(|| CompileError::TooOld {
+            version: self.version.clone(),
+            oldest: self
+                .architectures
+                .first()
+                .map_or("(none)".to_string(), |oldest| {
+                    format!("{}.{}", oldest / 10, oldest % 10)
+                }),
+            given: format!("{}.{}", arch.0, arch.1),
+        })
+    }
+
+    /// The options for a target.
+    pub(crate) fn options(target: Target) -> Vec<String> {
+        let architecture = match target {
+            Target::Real(architecture) => format!("--gpu-architecture=sm_{architecture}"),
+            Target::Virtual(architecture) => format!("--gpu-architecture=compute_{architecture}"),
+        };
+        let fixed = OPTIONS.iter().map(|option| option.to_string());
+        [architecture].into_iter().chain(fixed).collect()
+    }
+
+    /// Compiles a source for a target: machine code, or text with a zero byte at its end. The
+    /// driver loads both alike.
+    pub(crate) fn compile(
+        &self,
+        source: &str,
+        name: &str,
+        target: Target,
+    ) -> Result<Vec<u8>, CompileError> {
+        let zero_byte = || CompileError::ZeroByte {
+            name: name.replace('\0', ""),
+        };
+        let file = format!("{name}.cu");
+        let text = CString::new(source).map_err(|_| zero_byte())?;
+        let file_text = CString::new(file.as_str()).map_err(|_| zero_byte())?;
+        let options: Vec<CString> = Self::options(target)
+            .into_iter()
+            .map(|option| CString::new(option).expect("options have no zero bytes"))
+            .collect();
+        let form = match target {
+            Target::Real(_) => Form::Cubin,
+            Target::Virtual(_) => Form::Ptx,
+        };
+        let output = self.nvrtc.compile(&text, &file_text, &options, form)?;
+        match output {
+            Ok(code) if code.is_empty() => Err(CompileError::Failed {
+                action: "compile",
+                path: self.nvrtc.path().to_path_buf(),
+                reason: format!("it made nothing of kernel `{name}`"),
+            }),
+            Ok(code) => Ok(code),
+            Err(log) => Err(CompileError::Source {
+                name: name.to_string(),
+                excerpt: excerpt(source, &file, &log),
+                log,
+            }),
+        }
+    }
+}
+
+/// The best target for a GPU among the architectures that a compiler knows: its own, else the
+/// newest one before it, as text.
+fn target(architectures: &[i32], (major, minor): (i32, i32)) -> Option<Target> {
+    let wanted = major * 10 + minor;
+    let best = *architectures
+        .iter()
+        .filter(|&&known| known <= wanted)
+        .max()?;
+    Some(if best == wanted {
+        Target::Real(best)
+    } else {
+        Target::Virtual(best)
+    })
+}
+
+/// Compiles a source for a GPU of compute capability `arch`, without any cache.
+#[cfg(test)]
+pub(crate) fn compile(source: &str, name: &str, arch: (i32, i32)) -> Result<Vec<u8>, CompileError> {
+    let compiler = Compiler::get()?;
+    compiler.compile(source, name, compiler.target(arch)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &str =
+        "extern \"C\" __global__ void twice(float* x) {\n    x[threadIdx.x] *= 2.0f;\n}\n";
+
+    /// Whether NVRTC is there; says so if it is not.
+    fn has_nvrtc() -> bool {
+        match Compiler::get() {
+            Ok(_) => true,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                false
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_gpu_gets_machine_code_and_a_later_one_text() {
+        let known = [75, 80, 90, 120];
+        assert_eq!(target(&known, (9, 0)), Some(Target::Real(90)));
+        assert_eq!(target(&known, (10, 3)), Some(Target::Virtual(90)));
+        assert_eq!(target(&known, (13, 0)), Some(Target::Virtual(120)));
+        assert_eq!(target(&known, (7, 0)), None);
+    }
+
+    #[test]
+    fn a_kernel_becomes_machine_code() {
+        if !has_nvrtc() {
+            return;
+        }
+        let code = compile(KERNEL, "twice", (9, 0)).unwrap();
+        assert_eq!(&code[..4], b"\x7fELF");
+    }
+
+    #[test]
+    fn a_kernel_for_an_unknown_gpu_becomes_text_with_a_zero_at_its_end() {
+        if !has_nvrtc() {
+            return;
+        }
+        let code = compile(KERNEL, "twice", (99, 9)).unwrap();
+        assert_eq!(code.last(), Some(&0));
+        let text = String::from_utf8(code).unwrap();
+        assert!(text.contains(".entry twice"), "{text}");
+    }
+
+    #[test]
+    fn products_and_sums_are_not_contracted() {
+        if !has_nvrtc() {
+            return;
+        }
+        let source =
+            "extern \"C\" __global__ void f(float* x) { x[0] = x[1] * x[2] + x[3] / x[4]; }";
+        let text = String::from_utf8(compile(source, "f", (99, 9)).unwrap()).unwrap();
+        assert!(!text.contains("fma."), "{text}");
+        assert!(text.contains("div.rn.f32"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_source_is_shown_with_its_numbered_lines() {
+        if !has_nvrtc() {
+            return;
+        }
+        let source = KERNEL.replace("x[threadIdx.x]", "y");
+        let message = compile(&source, "twice", (9, 0)).unwrap_err().to_string();
+        assert!(
+            message.starts_with("kernel `twice` does not compile:\n"),
+            "{message}"
+        );
+        assert!(
+            message.contains("identifier \"y\" is undefined"),
+            "{message}"
+        );
+        assert!(message.contains(">    2 |     y *= 2.0f;"), "{message}");
+    }
+
+    #[test]
+    fn a_gpu_that_is_too_old_is_told_apart_from_a_wrong_source() {
+        if !has_nvrtc() {
+            return;
+        }
+        let message = compile(KERNEL, "twice", (3, 5)).unwrap_err().to_string();
+        assert!(message.contains("the GPU has 3.5"), "{message}");
+    }
+
+    #[test]
+    fn a_zero_byte_in_a_source_is_an_error() {
+        if !has_nvrtc() {
+            return;
+        }
+        let error = compile("\0", "a\0b", (9, 0)).unwrap_err();
+        assert_eq!(error, CompileError::ZeroByte { name: "ab".into() });
+    }
+}

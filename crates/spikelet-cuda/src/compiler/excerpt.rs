@@ -1,0 +1,71 @@
+//! The lines of a source that a compiler's log speaks of.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Lines shown before and after one that is wrong.
+const AROUND: usize = 2;
+/// Errors shown; those after them often follow from them.
+const ERRORS: usize = 5;
+
+/// The lines with errors, numbered, with those around them; empty if the log names none.
+///
+/// A log's line begins `file(12): error`.
+pub(super) fn excerpt(source: &str, file: &str, log: &str) -> String {
+    let wrong: BTreeSet<usize> = log
+        .lines()
+        .filter(|line| line.contains("error"))
+        .filter_map(|line| {
+            let (number, _) = line
+                .strip_prefix(file)?
+                .strip_prefix('(')?
+                .split_once(')')?;
+            number.parse().ok()
+        })
+        .take(ERRORS)
+        .collect();
+    let mut text = String::new();
+    let mut last = None;
+    for (number, line) in (1..).zip(source.lines()) {
+        let near = wrong
+            .iter()
+            .any(|&w| (w.saturating_sub(AROUND)..=w + AROUND).contains(&number));
+        if !near {
+            continue;
+        }
+        if last.is_some_and(|last| last + 1 != number) {
+            text.push_str("       …\n");
+        }
+        last = Some(number);
+        let mark = if wrong.contains(&number) { '>' } else { ' ' };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{mark}{number:>5} | {line}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    const SOURCE: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
+
+    #[test]
+    fn an_excerpt_shows_the_lines_around_each_error() {
+        let log = "k.cu(2): error: no\n  b\n  ^\n\nk.cu(9): error: never\n2 errors detected\n";
+        assert_eq!(
+            excerpt(SOURCE, "k.cu", log),
+            "     1 | a\n>    2 | b\n     3 | c\n     4 | d\n       …\n     7 | g\n     8 | h\n>    9 | i\n    10 | j\n"
+        );
+    }
+
+    #[test]
+    fn warnings_and_lines_outside_the_source_show_nothing() {
+        assert_eq!(excerpt(SOURCE, "k.cu", "k.cu(3): warning: unused\n"), "");
+        assert_eq!(
+            excerpt(SOURCE, "k.cu", "k.cu(99): error: end of file\n"),
+            ""
+        );
+        assert_eq!(excerpt(SOURCE, "k.cu", "other.h(3): error: no\n"), "");
+    }
+}

@@ -1,0 +1,328 @@
+//! A loaded plan: its arena, its launches, and the graph that replays them all at once.
+
+use crate::backend::{Shared, memory_of};
+use crate::error::{Doing, describe, failure};
+use crate::gemm::GemmCall;
+use crate::gpu::Gpu;
+use crate::launch::Launch;
+use crate::memory::{DeviceMemory, size};
+use crate::op::{self, Site, Work};
+use crate::piece::{self, Leads, Piece};
+use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
+use cudarc::driver::{CudaGraph, result};
+use rayon::prelude::*;
+use spikelet_graph::{Buffer, Executor, Place, Plan, Result};
+use std::sync::Arc;
+
+/// Something that the stream runs.
+enum Action {
+    Launch(Launch),
+    Gemm { call: GemmCall, a: u64, b: u64, y: u64, workspace: u64 },
+    Clear { to: u64, bytes: usize },
+    Copy { from: u64, to: u64, bytes: usize },
+}
+
+/// An action and the plan's kernel that it belongs to.
+struct Step {
+    action: Action,
+    kernel: usize,
+}
+
+/// A piece of device code with its addresses, before it is compiled.
+struct Draft {
+    piece: Piece,
+    words: Vec<u64>,
+    kernel: usize,
+}
+
+enum Planned {
+    Draft(Draft),
+    Step(Step),
+}
+
+pub(crate) struct CudaExecutor {
+    shared: Arc<Shared>,
+    arena: DeviceMemory,
+    steps: Vec<Step>,
+    /// Names of the plan's kernels, for errors.
+    names: Vec<String>,
+    graph: Option<CudaGraph>,
+    /// Whether the plan has run once, kernel by kernel.
+    proved: bool,
+    /// Whether every run is kernel by kernel.
+    check: bool,
+    /// Keeps the memory behind the addresses alive.
+    _buffers: Vec<Buffer>,
+}
+
+impl CudaExecutor {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+    ) -> Result<Self> {
+        let gpu = shared.gpu.clone();
+        if !plan.is_sound() {
+            return Err(failure(&gpu.name, "the plan's allocations overlap; it was not made by Plan::new"));
+        }
+        let arena = arena(&gpu, plan)?;
+        let address = |place: Place| -> Result<u64> {
+            Ok(match place {
+                Place::Arena(offset) => arena.pointer + offset as u64,
+                Place::Input(k) => memory_of(&gpu, &inputs[k])?.pointer,
+                Place::Output(k) => match &outputs[k] {
+                    Some(buffer) => memory_of(&gpu, buffer)?.pointer,
+                    None => {
+                        let name = &plan.graph.outputs[k].name;
+                        return Err(failure(&gpu.name, format!("output `{name}` needs a buffer, none was given")));
+                    }
+                },
+                Place::Unused => 0,
+            })
+        };
+        let mut planned = vec![];
+        let mut names = vec![];
+        for (number, kernel) in plan.kernels.iter().enumerate() {
+            let node = &plan.graph.nodes[kernel.node];
+            let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
+            let site = Site::new(&gpu.properties, &plan.graph, node, wanted);
+            let reads = kernel.reads.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
+            let writes = kernel.writes.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
+            let workspace = kernel.workspace.map_or(0, |(offset, _)| arena.pointer + offset as u64);
+            use spikelet_graph::op::Operation;
+            let place = if node.layer.is_empty() { String::new() } else { format!(" in `{}`", node.layer) };
+            names.push(format!("{}{place}", node.op.name()));
+            for work in op::prepare(&shared, &site)? {
+                let step = |action| Planned::Step(Step { action, kernel: number });
+                planned.push(match work {
+                    Work::Kernel(piece) => {
+                        let words = piece
+                            .arguments
+                            .iter()
+                            .map(|argument| match argument.leads {
+                                Leads::Read(k) => reads[k],
+                                Leads::Write(k) => writes[k],
+                                Leads::Workspace(at) => workspace + at as u64,
+                            })
+                            .collect();
+                        Planned::Draft(Draft { piece, words, kernel: number })
+                    }
+                    Work::Gemm(call) => step(Action::Gemm { call, a: reads[0], b: reads[1], y: writes[0], workspace }),
+                    Work::Clear(k) => step(Action::Clear { to: writes[k], bytes: site.outputs[k].bytes() }),
+                });
+            }
+        }
+        let mut steps = compile(&gpu, join_small(planned))?;
+        let last = plan.kernels.len().saturating_sub(1);
+        for (from, to, ty) in &plan.copies {
+            if ty.bytes() > 0 {
+                let action = Action::Copy { from: address(*from)?, to: address(*to)?, bytes: ty.bytes() };
+                steps.push(Step { action, kernel: last });
+            }
+        }
+        Ok(Self {
+            arena,
+            steps,
+            names,
+            graph: None,
+            proved: false,
+            check: std::env::var_os("SPIKELET_CUDA_CHECK").is_some_and(|v| v != "0"),
+            _buffers: inputs.iter().chain(outputs.iter().flatten()).cloned().collect(),
+            shared,
+        })
+    }
+
+    fn gpu(&self) -> &Gpu {
+        &self.shared.gpu
+    }
+
+    /// Starts everything on the stream; with `wait`, waits for each kernel and names the one that
+    /// fails.
+    fn start_all(&self, wait: bool) -> Result<()> {
+        let gpu = self.gpu();
+        for step in &self.steps {
+            // SAFETY: the addresses lead into the arena and the buffers that self keeps alive;
+            // the plan is sound, and its kernels were written for these types.
+            unsafe { start(gpu, &step.action) }?;
+            if wait {
+                gpu.stream.synchronize().map_err(|error| {
+                    let name = self.names.get(step.kernel).map_or("a copy", String::as_str);
+                    failure(&gpu.name, format!("kernel {name} failed: {}", describe(&error)))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn capture(&self) -> Result<Option<CudaGraph>> {
+        let gpu = self.gpu();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        gpu.stream.begin_capture(mode).doing(&gpu.name, "recording the plan")?;
+        let started = self.start_all(false);
+        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = gpu.stream.end_capture(flags).doing(&gpu.name, "recording the plan");
+        started?;
+        graph
+    }
+}
+
+/// The arena, or an error that says what the plan needs and what would lower it.
+fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
+    let what = format!("the plan's arena (its peak with all buffers is {})", size(plan.peak_bytes()));
+    DeviceMemory::new(gpu, plan.arena_bytes, &what).map_err(|error| {
+        let mut largest: Vec<_> = plan.allocations.iter().collect();
+        largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
+        let named: Vec<String> = largest
+            .iter()
+            .take(3)
+            .filter_map(|a| a.value.map(|v| format!("{} ({})", plan.graph.ty(v), size(a.bytes))))
+            .collect();
+        let text = match error {
+            spikelet_graph::Error::Backend { problem, .. } => problem,
+            other => other.to_string(),
+        };
+        failure(
+            &gpu.name,
+            format!(
+                "{text}; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
+                named.join(", ")
+            ),
+        )
+    })
+}
+
+/// Runs of small pieces become one.
+fn join_small(planned: Vec<Planned>) -> Vec<Vec<Planned>> {
+    let mut groups: Vec<Vec<Planned>> = vec![];
+    let small = |p: &Planned| matches!(p, Planned::Draft(d) if d.piece.is_small());
+    for item in planned {
+        let joins = small(&item)
+            && groups.last().is_some_and(|g| {
+                g.iter().all(small) && g.iter().map(words).sum::<usize>() + words(&item) <= 400
+            });
+        match groups.last_mut() {
+            Some(group) if joins => group.push(item),
+            _ => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
+fn words(planned: &Planned) -> usize {
+    match planned {
+        Planned::Draft(draft) => draft.words.len(),
+        Planned::Step(_) => 0,
+    }
+}
+
+/// Compiles what is not compiled yet, several kernels at a time.
+fn compile(gpu: &Gpu, groups: Vec<Vec<Planned>>) -> Result<Vec<Step>> {
+    groups
+        .into_par_iter()
+        .map(|mut group| {
+            let single = group.len() == 1;
+            let drafts: Vec<Draft> = match (single, group.pop()) {
+                (true, Some(Planned::Step(step))) => return Ok(step),
+                (_, last) => group
+                    .into_iter()
+                    .chain(last)
+                    .filter_map(|p| match p {
+                        Planned::Draft(draft) => Some(draft),
+                        Planned::Step(_) => None,
+                    })
+                    .collect(),
+            };
+            let kernel = drafts[0].kernel;
+            let (name, source, geometry) = if single {
+                let piece = &drafts[0].piece;
+                (piece.name.clone(), piece::source(piece), piece.launch())
+            } else {
+                let pieces: Vec<Piece> = drafts.iter().map(|d| d.piece.clone()).collect();
+                let name = "spk_small".to_string();
+                let source = piece::small_source(&pieces, &name);
+                (name, source, ([1, 1, 1], piece::SMALL_BLOCK as u32, 0))
+            };
+            let function = gpu.function(&source, &name)?;
+            let (grid, block, shared) = geometry;
+            gpu.allow_shared(&function, shared)?;
+            let mut launch = Launch::new(&name, function, grid, block);
+            launch.shared = shared;
+            launch.words = drafts.into_iter().flat_map(|d| d.words).collect();
+            Ok(Step { action: Action::Launch(launch), kernel })
+        })
+        .collect()
+}
+
+/// Starts one action.
+///
+/// # Safety
+/// Its addresses must lead to memory of the sizes that it was planned for.
+unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
+    let stream = gpu.stream.cu_stream();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match action {
+            Action::Launch(launch) => launch.run(gpu),
+            Action::Gemm { call, a, b, y, workspace } => call.run(gpu, *a, *b, *y, *workspace),
+            Action::Clear { to, bytes } => {
+                result::memset_d8_async(*to, 0, *bytes, stream).doing(&gpu.name, "clearing memory")
+            }
+            Action::Copy { from, to, bytes } => {
+                result::memcpy_dtod_async(*to, *from, *bytes, stream).doing(&gpu.name, "copying a result")
+            }
+        }
+    }
+}
+
+impl Executor for CudaExecutor {
+    fn run(&mut self) -> Result<()> {
+        let shared = self.shared.clone();
+        let gpu = &shared.gpu;
+        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        let mut uploads = shared.uploads();
+        uploads.flush()?;
+        if self.check || !self.proved {
+            self.start_all(true)?;
+            self.proved = true;
+            return Ok(());
+        }
+        if self.graph.is_none() {
+            self.graph = self.capture()?;
+        }
+        match &self.graph {
+            Some(graph) => graph.launch().doing(&gpu.name, "replaying the plan"),
+            None => Ok(()),
+        }
+    }
+
+    fn arena_bytes(&self) -> usize {
+        self.arena.bytes
+    }
+
+    fn profile(&mut self) -> Result<Vec<f64>> {
+        let shared = self.shared.clone();
+        let gpu = &shared.gpu;
+        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        let mut uploads = shared.uploads();
+        uploads.flush()?;
+        gpu.synchronize()?;
+        let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
+        let event = || gpu.stream.record_event(flags).doing(&gpu.name, "recording an event");
+        let mut events = vec![event()?];
+        for step in &self.steps {
+            // SAFETY: as in `start_all`.
+            unsafe { start(gpu, &step.action) }?;
+            events.push(event()?);
+        }
+        gpu.synchronize()?;
+        let mut seconds = vec![0.0; self.names.len()];
+        for (step, pair) in self.steps.iter().zip(events.windows(2)) {
+            let ms = pair[0].elapsed_ms(&pair[1]).doing(&gpu.name, "reading a timer")?;
+            if let Some(total) = seconds.get_mut(step.kernel) {
+                *total += f64::from(ms) / 1e3;
+            }
+        }
+        Ok(seconds)
+    }
+}

@@ -1,0 +1,92 @@
+//! Results on their way down: copied beside the next steps, waited for when they are needed.
+
+use crate::backend::memory_of;
+use crate::bytes;
+use crate::error::Doing;
+use crate::gpu::Gpu;
+use crate::memory::{PinnedMemory, download_async, mark};
+use cudarc::driver::CudaEvent;
+use spikelet_graph::op::HostTensorMut;
+use spikelet_graph::{Buffer, Data, Pending, Result, Tensor};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Pinned pieces that were used before.
+pub(crate) type Pool = Arc<Mutex<Vec<PinnedMemory>>>;
+
+/// Tensors in one pinned piece start at multiples of this.
+const ALIGN: usize = 64;
+
+struct Fetch {
+    gpu: Arc<Gpu>,
+    pool: Pool,
+    pinned: Option<PinnedMemory>,
+    tensors: Vec<(usize, Tensor)>,
+    done: CudaEvent,
+}
+
+/// Starts copies of buffers to the host.
+pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+    let mut tensors = vec![];
+    let mut bytes = 0;
+    for buffer in from {
+        tensors.push((bytes, Tensor::zeros(&buffer.ty)));
+        bytes = (bytes + buffer.ty.bytes()).next_multiple_of(ALIGN);
+    }
+    let mut known = pool.lock().unwrap_or_else(PoisonError::into_inner);
+    let reused = known.iter().position(|p| p.bytes() >= bytes).map(|k| known.swap_remove(k));
+    drop(known);
+    let mut pinned = match reused {
+        Some(pinned) => pinned,
+        None => PinnedMemory::new(gpu, bytes.max(1024))?,
+    };
+    for (buffer, (at, _)) in from.iter().zip(&tensors) {
+        let memory = memory_of(gpu, buffer)?;
+        let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
+        if !to.is_empty() {
+            // SAFETY: sizes agree; the pinned piece is held until the event has passed.
+            unsafe { download_async(to, memory.pointer, &gpu.stream) }
+                .doing(&gpu.name, "copying results from the GPU")?;
+        }
+    }
+    Ok(Box::new(Fetch {
+        done: mark(gpu, &gpu.stream)?,
+        gpu: gpu.clone(),
+        pool: pool.clone(),
+        pinned: Some(pinned),
+        tensors,
+    }))
+}
+
+impl Pending for Fetch {
+    fn wait(mut self: Box<Self>) -> Result<Vec<Tensor>> {
+        self.done.synchronize().doing(&self.gpu.name, "waiting for results")?;
+        let pinned = self.pinned.as_ref().expect("taken when dropped");
+        let mut tensors = std::mem::take(&mut self.tensors);
+        for (at, tensor) in &mut tensors {
+            let values = match &mut tensor.data {
+                Data::F32(v) => HostTensorMut::F32(v),
+                Data::F64(v) => HostTensorMut::F64(v),
+                Data::F16(v) => HostTensorMut::F16(v),
+                Data::BF16(v) => HostTensorMut::BF16(v),
+                Data::I64(v) => HostTensorMut::I64(v),
+            };
+            let (_, to) = bytes::of_mut(values);
+            to.copy_from_slice(&pinned.as_slice()[*at..*at + to.len()]);
+        }
+        Ok(tensors.into_iter().map(|(_, tensor)| tensor).collect())
+    }
+}
+
+impl Drop for Fetch {
+    fn drop(&mut self) {
+        // A piece is used again only when the copy into it is over.
+        if self.done.synchronize().is_ok()
+            && let Some(pinned) = self.pinned.take()
+        {
+            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+        } else if let Some(pinned) = self.pinned.take() {
+            // The GPU may still write to it.
+            std::mem::forget(pinned);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Matrix products by cuBLASLt.
+//!
+//! Descriptor, layouts and algorithm are found once for each kind of product and kept. TF32 is
+//! used only where it was asked for, and only algorithms whose sums have a fixed order.
+
+use crate::error::failure;
+use crate::gpu::Gpu;
+use crate::library::{self, Library};
+use cudarc::cublaslt::{result as lt, sys};
+use spikelet_graph::{DType, Result};
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Scratch memory that an algorithm may ask for.
+const WORKSPACE: usize = 32 << 20;
+
+/// A kind of row-major product `y [m, n] = op(a) · op(b)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Product {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    pub(crate) transpose_a: bool,
+    pub(crate) transpose_b: bool,
+    /// Type of both operands.
+    pub(crate) operands: DType,
+    /// Type of the result.
+    pub(crate) result: DType,
+    /// Round f32 operands to TF32.
+    pub(crate) tf32: bool,
+}
+
+/// What cuBLASLt needs to run one kind of product.
+pub(crate) struct GemmPlan {
+    description: sys::cublasLtMatmulDesc_t,
+    a: sys::cublasLtMatrixLayout_t,
+    b: sys::cublasLtMatrixLayout_t,
+    y: sys::cublasLtMatrixLayout_t,
+    algorithm: sys::cublasLtMatmulAlgo_t,
+    pub(crate) workspace: usize,
+}
+
+// SAFETY: the handles are read-only descriptions once they are made.
+unsafe impl Send for GemmPlan {}
+// SAFETY: as above.
+unsafe impl Sync for GemmPlan {}
+
+impl Drop for GemmPlan {
+    fn drop(&mut self) {
+        // SAFETY: made by `plan`, destroyed once. Nothing can be done about a failure.
+        unsafe {
+            let _ = lt::destroy_matrix_layout(self.a);
+            let _ = lt::destroy_matrix_layout(self.b);
+            let _ = lt::destroy_matrix_layout(self.y);
+            let _ = lt::destroy_matmul_desc(self.description);
+        }
+    }
+}
+
+struct Handle(sys::cublasLtHandle_t);
+
+// SAFETY: cuBLASLt's handle may be used by several threads.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by `create_handle`, destroyed once.
+        let _ = unsafe { lt::destroy_handle(self.0) };
+    }
+}
+
+/// A product that is ready to run.
+pub(crate) struct GemmCall {
+    pub(crate) plan: Arc<GemmPlan>,
+    handle: Arc<Handle>,
+    name: String,
+}
+
+/// The library, loaded when the first product is planned.
+pub(crate) struct Gemm {
+    gpu: Arc<Gpu>,
+    handle: Mutex<Option<Arc<Handle>>>,
+    plans: Mutex<HashMap<Product, Arc<GemmPlan>>>,
+}
+
+impl Gemm {
+    pub(crate) fn new(gpu: Arc<Gpu>) -> Self {
+        Self {
+            gpu,
+            handle: Mutex::default(),
+            plans: Mutex::default(),
+        }
+    }
+
+    fn handle(&self) -> Result<Arc<Handle>> {
+        let mut slot = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = &*slot {
+            return Ok(handle.clone());
+        }
+        let name = &self.gpu.name;
+        library::find(Library::CublasLt).map_err(|missing| failure(name, missing.to_string()))?;
+        self.gpu
+            .context
+            .bind_to_thread()
+            .map_err(|e| failure(name, format!("using the GPU: {e}")))?;
+        let handle = lt::create_handle()
+            .map_err(|e| failure(name, format!("cuBLASLt cannot be started: {e}")))?;
+        let handle = Arc::new(Handle(handle));
+        *slot = Some(handle.clone());
+        Ok(handle)
+    }
+
+    /// A product ready to run.
+    pub(crate) fn call(&self, product: Product) -> Result<GemmCall> {
+        let handle = self.handle()?;
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let Product { m, n, k, .. } = product;
+        let name = format!("matmul [{m}, {k}] · [{k}, {n}]");
+        let plan = match plans.get(&product) {
+            Some(plan) => plan.clone(),
+            None => {
+                let made = plan(handle.0, product)
+                    .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
+                let made = Arc::new(made);
+                plans.insert(product, made.clone());
+                made
+            }
+        };
+        Ok(GemmCall { plan, handle, name })
+    }
+}
+
+fn number_type(dtype: DType) -> sys::cudaDataType_t {
+    match dtype {
+        DType::F16 => sys::cudaDataType_t::CUDA_R_16F,
+        DType::BF16 => sys::cudaDataType_t::CUDA_R_16BF,
+        _ => sys::cudaDataType_t::CUDA_R_32F,
+    }
+}
+
+/// cuBLASLt counts columns first: a row-major matrix is its transpose there, so the product is
+/// asked for as `yᵀ = op(b)ᵀ · op(a)ᵀ`.
+fn plan(
+    handle: sys::cublasLtHandle_t,
+    p: Product,
+) -> std::result::Result<GemmPlan, lt::CublasError> {
+    use sys::cublasLtMatmulDescAttributes_t as Describe;
+    use sys::cublasLtMatmulPreferenceAttributes_t as Prefer;
+    let compute = if p.tf32 && p.operands == DType::F32 {
+        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
+    } else {
+        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
+    };
+    let description = lt::create_matmul_desc(compute, sys::cudaDataType_t::CUDA_R_32F)?;
+    let transpose = |yes: bool| i32::from(yes);
+    // SAFETY: both attributes are 32-bit integers.
+    unsafe {
+        for (which, value) in [
+            (Describe::CUBLASLT_MATMUL_DESC_TRANSA, transpose(p.transpose_b)),
+            (Describe::CUBLASLT_MATMUL_DESC_TRANSB, transpose(p.transpose_a)),
+        ] {
+            lt::set_matmul_desc_attribute(description, which, (&raw const value).cast::<c_void>(), 4)?;
+        }
+    }
+    let layout = |rows: usize, columns: usize, dtype: DType| {
+        lt::create_matrix_layout(number_type(dtype), columns as u64, rows as u64, columns as i64)
+    };
+    let a = if p.transpose_a { layout(p.k, p.m, p.operands)? } else { layout(p.m, p.k, p.operands)? };
+    let b = if p.transpose_b { layout(p.n, p.k, p.operands)? } else { layout(p.k, p.n, p.operands)? };
+    let y = layout(p.m, p.n, p.result)?;
+    let preference = lt::create_matmul_pref()?;
+    let most = WORKSPACE;
+    // In-place reductions of split sums have no fixed order.
+    let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32)
+        | (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32);
+    // SAFETY: the attributes have the sizes that the library documents for them.
+    let found = unsafe {
+        lt::set_matmul_pref_attribute(
+            preference,
+            Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+            (&raw const most).cast::<c_void>(),
+            8,
+        )?;
+        lt::set_matmul_pref_attribute(
+            preference,
+            Prefer::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+            (&raw const reductions).cast::<c_void>(),
+            4,
+        )?;
+        let found = lt::get_matmul_algo_heuristic(handle, description, b, a, y, y, preference);
+        lt::destroy_matmul_pref(preference)?;
+        found?
+    };
+    Ok(GemmPlan {
+        description,
+        a,
+        b,
+        y,
+        algorithm: found.algo,
+        workspace: found.workspaceSize,
+    })
+}
+
+impl GemmCall {
+    /// Starts the product on the GPU's stream.
+    ///
+    /// # Safety
+    /// The addresses must lead to matrices of the product's sizes and to the plan's workspace,
+    /// alive until it has run.
+    pub(crate) unsafe fn run(&self, gpu: &Gpu, a: u64, b: u64, y: u64, workspace: u64) -> Result<()> {
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        let plan = &*self.plan;
+        // SAFETY: the caller's promise; scalars are read before the call returns.
+        unsafe {
+            lt::matmul(
+                self.handle.0,
+                plan.description,
+                (&raw const one).cast(),
+                (&raw const zero).cast(),
+                b as *const c_void,
+                plan.b,
+                a as *const c_void,
+                plan.a,
+                y as *const c_void,
+                plan.y,
+                y as *mut c_void,
+                plan.y,
+                &raw const plan.algorithm,
+                workspace as *mut c_void,
+                plan.workspace,
+                gpu.stream.cu_stream().cast(),
+            )
+        }
+        .map_err(|e| failure(&gpu.name, format!("{}: cuBLASLt: {e}", self.name)))
+    }
+}

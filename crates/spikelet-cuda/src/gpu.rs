@@ -1,0 +1,112 @@
+//! One GPU: its context, its streams, its properties, and the kernels loaded on it.
+
+use crate::cache;
+use crate::error::{Doing, failure};
+use crate::library::{self, Library};
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
+use cudarc::nvrtc::Ptx;
+use spikelet_graph::Result;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What code generation and scheduling need to know of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Compute capability, such as (9, 0).
+    pub capability: (i32, i32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: usize,
+    /// Bytes of the second-level cache.
+    pub l2_bytes: usize,
+    /// Bytes of device memory.
+    pub memory_bytes: usize,
+}
+
+/// A GPU in use by this process.
+pub(crate) struct Gpu {
+    pub(crate) name: String,
+    pub(crate) properties: Properties,
+    pub(crate) context: Arc<CudaContext>,
+    /// Kernels run here, in order.
+    pub(crate) stream: Arc<CudaStream>,
+    /// Batches come up here, beside the kernels.
+    pub(crate) copy_stream: Arc<CudaStream>,
+    functions: Mutex<HashMap<String, CudaFunction>>,
+}
+
+impl Gpu {
+    pub(crate) fn open(ordinal: usize) -> Result<Self> {
+        let name = format!("cuda:{ordinal}");
+        for needed in [Library::Driver, Library::Nvrtc] {
+            library::find(needed).map_err(|missing| failure(&name, missing.to_string()))?;
+        }
+        let count = CudaContext::device_count().doing(&name, "counting GPUs")?;
+        if ordinal >= count.max(0) as usize {
+            return Err(failure(
+                &name,
+                format!("there is no such GPU, this machine has {count}; `spikelet doctor` lists them"),
+            ));
+        }
+        let context = CudaContext::new(ordinal).doing(&name, "opening the GPU")?;
+        // SAFETY: every transfer and launch is ordered by this crate on streams of its own.
+        unsafe { context.disable_event_tracking() };
+        let attribute = |which| context.attribute(which).doing(&name, "asking for properties");
+        use CUdevice_attribute as Ask;
+        let properties = Properties {
+            capability: context
+                .compute_capability()
+                .doing(&name, "asking for the compute capability")?,
+            multiprocessors: attribute(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
+            l2_bytes: attribute(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
+            memory_bytes: context.total_mem().doing(&name, "asking for the memory")?,
+        };
+        Ok(Self {
+            stream: context.new_stream().doing(&name, "making a stream")?,
+            copy_stream: context.new_stream().doing(&name, "making a stream")?,
+            name,
+            properties,
+            context,
+            functions: Mutex::default(),
+        })
+    }
+
+    fn functions(&self) -> MutexGuard<'_, HashMap<String, CudaFunction>> {
+        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The function `name` of a source, compiled or from the caches.
+    pub(crate) fn function(&self, source: &str, name: &str) -> Result<CudaFunction> {
+        if let Some(known) = self.functions().get(source) {
+            return Ok(known.clone());
+        }
+        let code = cache::get_or_compile(source, name, self.properties.capability)
+            .map_err(|error| failure(&self.name, error.to_string()))?;
+        let module = self
+            .context
+            .load_module(Ptx::from_binary(code.to_vec()))
+            .doing(&self.name, &format!("loading kernel `{name}`"))?;
+        let function = module
+            .load_function(name)
+            .doing(&self.name, &format!("loading kernel `{name}`"))?;
+        self.functions().insert(source.to_string(), function.clone());
+        Ok(function)
+    }
+
+    /// Lets a kernel use more than 48 KiB of shared memory.
+    pub(crate) fn allow_shared(&self, function: &CudaFunction, bytes: u32) -> Result<()> {
+        if bytes <= 48 * 1024 {
+            return Ok(());
+        }
+        function
+            .set_attribute(
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                bytes as i32,
+            )
+            .doing(&self.name, "asking for shared memory")
+    }
+
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        self.stream.synchronize().doing(&self.name, "waiting for the GPU")
+    }
+}

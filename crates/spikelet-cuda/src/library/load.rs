@@ -1,0 +1,205 @@
+//! Opening a library, asking it for its version, and keeping it.
+
+use super::missing::{Refused, remedy};
+use super::{Candidate, Environment, Found, Library, Missing, Source, Target};
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// A library that is open for the rest of the process.
+pub(crate) struct Loaded {
+    pub(crate) found: Found,
+    pub(crate) handle: libloading::Library,
+}
+
+/// [`find`](super::find), with the handle to look symbols up with.
+pub(crate) fn open(library: Library) -> Result<&'static Loaded, Missing> {
+    static LOADED: [OnceLock<Result<Loaded, Missing>>; Library::ALL.len()] =
+        [const { OnceLock::new() }; Library::ALL.len()];
+    LOADED[library as usize]
+        .get_or_init(|| search(library))
+        .as_ref()
+        .map_err(Missing::clone)
+}
+
+fn search(library: Library) -> Result<Loaded, Missing> {
+    let environment = Environment::current();
+    let driver = driver_generation(library);
+    let mut refused = Vec::new();
+    for candidate in environment.candidates(library, driver) {
+        match load(library, &candidate) {
+            Ok(loaded) => return Ok(loaded),
+            Err(Some(reason)) => refused.push(Refused {
+                target: candidate.target,
+                reason,
+            }),
+            Err(None) => {}
+        }
+    }
+    Err(Missing {
+        library,
+        looked: environment
+            .folders(library)
+            .into_iter()
+            .map(|(_, folder)| folder)
+            .collect(),
+        refused,
+        remedy: remedy(library, driver),
+    })
+}
+
+/// The CUDA generation that the driver supports, for a library that depends on it.
+fn driver_generation(library: Library) -> Option<u32> {
+    if library == Library::Driver {
+        return None;
+    }
+    let driver = open(Library::Driver).ok()?;
+    let version = driver.found.version.as_ref()?;
+    version.split('.').next()?.parse().ok()
+}
+
+/// Opens a candidate; `Err(None)` if the loader does not know the name, `Err(Some(reason))` if
+/// there is a file that cannot be used.
+fn load(library: Library, candidate: &Candidate) -> Result<Loaded, Option<String>> {
+    let handle = match &candidate.target {
+        Target::Name(name) => {
+            // The loader complains of the name itself if it knows no such file, and of another
+            // name or reason if it found one.
+            dlopen(name.as_ref()).map_err(|reason| {
+                let unknown = reason.starts_with(name.as_str()) && reason.contains("No such file");
+                (!unknown).then_some(reason)
+            })?
+        }
+        Target::Path(path) => dlopen(path.as_os_str()).map_err(Some)?,
+    };
+    let (version, address) = version(library, &handle)?;
+    let path = match (mapped_file(address), &candidate.target) {
+        (Some(path), _) => path,
+        (None, Target::Name(name)) => PathBuf::from(name),
+        (None, Target::Path(path)) => path.clone(),
+    };
+    if library == Library::Nvrtc && candidate.source != Source::Loader {
+        keep_builtins(&path, &version);
+    }
+    Ok(Loaded {
+        found: Found {
+            library,
+            path,
+            version: Some(version).filter(|version| !version.is_empty()),
+            source: candidate.source,
+        },
+        handle,
+    })
+}
+
+fn dlopen(file: &std::ffi::OsStr) -> Result<libloading::Library, String> {
+    // SAFETY: loading runs the constructors of the file; only the names of NVIDIA's libraries are
+    // asked for, in the places where the user or the system put libraries to run.
+    #[cfg(unix)]
+    let opened = unsafe {
+        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        Library::open(Some(file), RTLD_NOW | RTLD_GLOBAL).map(libloading::Library::from)
+    };
+    // SAFETY: as above.
+    #[cfg(not(unix))]
+    let opened = unsafe { libloading::Library::new(file) };
+    opened.map_err(|error| error.to_string())
+}
+
+/// The library's version as text, empty if it does not tell, and the address of the function that
+/// tells it.
+fn version(library: Library, handle: &libloading::Library) -> Result<(String, usize), String> {
+    type One = unsafe extern "C" fn(*mut c_int) -> c_int;
+    type Two = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    type Returned = unsafe extern "C" fn() -> usize;
+
+    let (mut a, mut b) = (0, 0);
+    // SAFETY: the functions have these types in NVIDIA's headers in every version that the file
+    // names stand for; they write through the given pointers only, and need no initialisation.
+    unsafe {
+        match library {
+            Library::Driver => {
+                let ask: One = symbol(handle, "cuDriverGetVersion")?;
+                let text = match ask(&mut a) {
+                    0 => format!("{}.{}", a / 1000, a % 1000 / 10),
+                    _ => String::new(),
+                };
+                Ok((text, ask as usize))
+            }
+            Library::Nvrtc => {
+                let ask: Two = symbol(handle, "nvrtcVersion")?;
+                let text = match ask(&mut a, &mut b) {
+                    0 => format!("{a}.{b}"),
+                    _ => String::new(),
+                };
+                Ok((text, ask as usize))
+            }
+            Library::CublasLt => {
+                let ask: Returned = symbol(handle, "cublasLtGetVersion")?;
+                Ok((three_parts(ask()), ask as usize))
+            }
+            Library::Cudnn => {
+                let ask: Returned = symbol(handle, "cudnnGetVersion")?;
+                Ok((three_parts(ask()), ask as usize))
+            }
+            Library::Nccl => {
+                let ask: One = symbol(handle, "ncclGetVersion")?;
+                let text = match ask(&mut a) {
+                    0 => three_parts(usize::try_from(a).unwrap_or(0)),
+                    _ => String::new(),
+                };
+                Ok((text, ask as usize))
+            }
+        }
+    }
+}
+
+/// Looks a function up.
+///
+/// # Safety
+///
+/// `F` is the function's type.
+unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -> Result<F, String> {
+    // SAFETY: the caller's promise.
+    match unsafe { handle.get::<F>(name.as_bytes()) } {
+        Ok(symbol) => Ok(*symbol),
+        Err(_) => Err(format!("it has no function {name}")),
+    }
+}
+
+fn three_parts(number: usize) -> String {
+    format!(
+        "{}.{}.{}",
+        number / 10_000,
+        number % 10_000 / 100,
+        number % 100
+    )
+}
+
+/// The file that `address` belongs to, where the system tells.
+fn mapped_file(address: usize) -> Option<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let path = &rest[rest.find('/')?..];
+        (start..end).contains(&address).then(|| PathBuf::from(path))
+    })
+}
+
+/// NVRTC opens its builtins by name while it compiles. Its own search path finds them beside it;
+/// where a distribution has removed that path, having them open already does the same.
+fn keep_builtins(nvrtc: &std::path::Path, version: &str) {
+    let Some(folder) = nvrtc.parent() else {
+        return;
+    };
+    let builtins = folder.join(format!("libnvrtc-builtins.so.{version}"));
+    if builtins.is_file()
+        && let Ok(handle) = dlopen(builtins.as_os_str())
+    {
+        // Closing it would undo the loading.
+        std::mem::forget(handle);
+    }
+}

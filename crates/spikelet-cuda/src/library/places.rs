@@ -1,0 +1,282 @@
+//! Where a library may be: a function of the environment, so that it can be tested on any.
+
+use super::{Library, Source, python};
+use std::cmp::Reverse;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What of the process's environment decides where libraries are looked for.
+///
+/// ```
+/// use spikelet_cuda::library::{Environment, Library};
+///
+/// let environment = Environment { cuda: vec!["/opt/mine".into()], ..Environment::default() };
+/// let (source, folder) = &environment.folders(Library::Nvrtc)[0];
+/// assert_eq!(source.to_string(), "CUDA_PATH");
+/// assert_eq!(folder.to_str(), Some("/opt/mine/lib64"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The folder that the system's own folders are under: `/`.
+    pub root: PathBuf,
+    /// `HOME`.
+    pub home: Option<PathBuf>,
+    /// `CUDA_PATH` and `CUDA_HOME`, those that are set.
+    pub cuda: Vec<PathBuf>,
+    /// `VIRTUAL_ENV`: the Python environment that is active.
+    pub virtual_env: Option<PathBuf>,
+    /// The folders of `PATH`, where `python3` is looked for if no environment is active.
+    pub path: Vec<PathBuf>,
+    /// `PYENV_VERSION`: which Python pyenv's `python3` stands for.
+    pub pyenv_version: Option<String>,
+    /// `CONDA_PREFIX`: the conda environment that is active.
+    pub conda_prefix: Option<PathBuf>,
+}
+
+impl Default for Environment {
+    /// Nothing is set, the root is `/`.
+    fn default() -> Self {
+        Environment {
+            root: PathBuf::from("/"),
+            home: None,
+            cuda: Vec::new(),
+            virtual_env: None,
+            path: Vec::new(),
+            pyenv_version: None,
+            conda_prefix: None,
+        }
+    }
+}
+
+impl Environment {
+    /// The environment of this process.
+    pub fn current() -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let folder = |name| variable(name).map(PathBuf::from);
+        let path = variable("PATH").unwrap_or_default();
+        Environment {
+            root: PathBuf::from("/"),
+            home: folder("HOME"),
+            cuda: [folder("CUDA_PATH"), folder("CUDA_HOME")]
+                .into_iter()
+                .flatten()
+                .collect(),
+            virtual_env: folder("VIRTUAL_ENV"),
+            path: std::env::split_paths(&path)
+                .filter(|folder| folder.is_absolute())
+                .collect(),
+            pyenv_version: std::env::var("PYENV_VERSION").ok(),
+            conda_prefix: folder("CONDA_PREFIX"),
+        }
+    }
+
+    /// The folders that `library` is looked for in, in order; those of a fixed name whether they
+    /// exist or not.
+    pub fn folders(&self, library: Library) -> Vec<(Source, PathBuf)> {
+        let mut folders = Vec::new();
+        let mut add = |source, folder: PathBuf| {
+            if !folders.iter().any(|(_, known)| *known == folder) {
+                folders.push((source, folder));
+            }
+        };
+        for toolkit in &self.cuda {
+            libraries(toolkit).for_each(|folder| add(Source::CudaPath, folder));
+        }
+        if library != Library::Driver {
+            for toolkit in self.toolkits() {
+                libraries(&toolkit).for_each(|folder| add(Source::Toolkit, folder));
+            }
+        }
+        for folder in self.system(library) {
+            add(Source::Toolkit, folder);
+        }
+        // The driver is no package of Python's or conda's: a file of its name there is a stub.
+        if library != Library::Driver {
+            for packages in python::site_packages(self) {
+                wheels(&packages).for_each(|folder| add(Source::Python, folder));
+            }
+            if let Some(prefix) = &self.conda_prefix {
+                add(Source::Conda, prefix.join("lib"));
+                add(Source::Conda, prefix.join(target_folder()));
+                for packages in python::packages(prefix) {
+                    wheels(&packages).for_each(|folder| add(Source::Conda, folder));
+                }
+            }
+        }
+        folders
+    }
+
+    /// What to open for `library`, the best first: names for the loader, and the files that are
+    /// in [`folders`](Environment::folders).
+    ///
+    /// `driver` is the CUDA generation that the driver supports (13 for CUDA 13.0); files of a
+    /// newer one come after all others. `None` if there is no driver.
+    pub fn candidates(&self, library: Library, driver: Option<u32>) -> Vec<Candidate> {
+        let fits = |generation: Option<u32>| match (generation, driver) {
+            (Some(generation), Some(driver)) => generation <= driver,
+            _ => true,
+        };
+        let names = |candidates: &mut Vec<Candidate>, names: &mut dyn Iterator<Item = String>| {
+            candidates.extend(names.map(|name| Candidate {
+                source: Source::Loader,
+                target: Target::Name(name),
+            }));
+        };
+        let mut candidates = Vec::new();
+        let by_cudarc = cudarc_name(library).map(cudarc::get_lib_name_candidates);
+        if let Some(cudarc) = &by_cudarc {
+            names(&mut candidates, &mut cudarc.iter().cloned());
+        }
+        let folders = self.folders(library);
+        for round in [true, false] {
+            let files: Vec<&str> = library
+                .files()
+                .iter()
+                .filter(|(_, generation)| fits(*generation) == round)
+                .map(|(name, _)| *name)
+                .collect();
+            if by_cudarc.is_none() {
+                names(&mut candidates, &mut files.iter().map(|n| n.to_string()));
+            }
+            for (source, folder) in &folders {
+                let there = files.iter().map(|name| folder.join(name));
+                candidates.extend(there.filter(|path| path.is_file()).map(|path| Candidate {
+                    source: *source,
+                    target: Target::Path(path),
+                }));
+            }
+        }
+        candidates
+    }
+
+    /// The toolkits in their usual places, the newest first.
+    fn toolkits(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for toolkit in entries(&self.root.join("usr/local"), "cuda")
+            .into_iter()
+            .chain(entries(&self.root.join("opt"), "cuda"))
+        {
+            // `/usr/local/cuda` is usually a link to the folder of one version.
+            let resolved = toolkit.canonicalize().unwrap_or(toolkit);
+            if !found.contains(&resolved) {
+                found.push(resolved);
+            }
+        }
+        // A folder that does not say its version is the one that somebody installed by hand.
+        found.sort_by_key(|toolkit| {
+            let version = version_in(toolkit);
+            (!version.is_empty(), Reverse(version))
+        });
+        found
+    }
+
+    /// Folders of the system.
+    fn system(&self, library: Library) -> Vec<PathBuf> {
+        let multiarch = match std::env::consts::ARCH {
+            "aarch64" => "usr/lib/aarch64-linux-gnu",
+            _ => "usr/lib/x86_64-linux-gnu",
+        };
+        let driver: &[&str] = match library {
+            Library::Driver => &[
+                "usr/local/nvidia/lib64",
+                "usr/lib/wsl/lib",
+                "run/opengl-driver/lib",
+            ],
+            _ => &[],
+        };
+        [multiarch, "usr/lib64"]
+            .iter()
+            .chain(driver)
+            .map(|folder| self.root.join(folder))
+            .collect()
+    }
+}
+
+/// Something to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Who says that it is there.
+    pub source: Source,
+    /// What to open.
+    pub target: Target,
+}
+
+/// What the dynamic loader is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A name that the loader resolves.
+    Name(String),
+    /// A file.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Name(name) => f.write_str(name),
+            Target::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// cudarc's own name of a library that it opens by itself.
+fn cudarc_name(library: Library) -> Option<&'static str> {
+    match library {
+        Library::Driver => Some("cuda"),
+        Library::CublasLt => Some("cublasLt"),
+        Library::Nvrtc | Library::Cudnn | Library::Nccl => None,
+    }
+}
+
+/// The folders of a toolkit that hold libraries.
+fn libraries(toolkit: &Path) -> impl Iterator<Item = PathBuf> {
+    ["lib64", "lib", target_folder()]
+        .into_iter()
+        .map(|folder| toolkit.join(folder))
+}
+
+fn target_folder() -> &'static str {
+    match std::env::consts::ARCH {
+        "aarch64" => "targets/sbsa-linux/lib",
+        _ => "targets/x86_64-linux/lib",
+    }
+}
+
+/// pip's folders of NVIDIA's libraries, the newest generation's common folder (`cu13`) first.
+fn wheels(packages: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut found = entries(&packages.join("nvidia"), "");
+    found.sort_by_key(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let generation = name.strip_prefix("cu").and_then(|n| n.parse::<u32>().ok());
+        (Reverse(generation), name.into_owned())
+    });
+    found
+        .into_iter()
+        .map(|package| package.join("lib"))
+        .filter(|folder| folder.is_dir())
+}
+
+/// The folders in `folder` whose names begin with `prefix`, the newest version first, else by
+/// name.
+pub(super) fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let Ok(read) = folder.read_dir() else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = read
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(prefix) && path.is_dir()
+        })
+        .collect();
+    found.sort_by_key(|path| (Reverse(version_in(path)), path.clone()));
+    found
+}
+
+/// The numbers in a folder's name: `[13, 0]` of `cuda-13.0`.
+fn version_in(folder: &Path) -> Vec<u32> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! Random draws: a thread draws four neighbours from one call of the generator, or 64 bits.
+
+use super::Site;
+use super::index::offset;
+use crate::piece::{Geometry, Leads, Piece};
+use spikelet_random::cuda::NORMAL_FUNCTIONS;
+use spikelet_graph::op::{Distribution, Draw};
+use spikelet_graph::{DType, broadcast_strides};
+
+pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
+    let y = &site.outputs[0];
+    let (steps, step): (usize, usize) = match op.shape.split_first() {
+        Some((&time, rest)) if op.over_time => (time, rest.iter().product()),
+        _ => (1, op.shape.iter().product()),
+    };
+    let groups = step.div_ceil(4);
+    let bits = y.dtype == DType::Bits;
+    let (rows, row) = y.rows_and_columns();
+    let words = row.div_ceil(64);
+    let items = if bits { rows * words } else { steps * groups };
+    let name = match op.distribution {
+        Distribution::Uniform => "uniform",
+        Distribution::Normal => "normal",
+        Distribution::Bernoulli => "bernoulli",
+    };
+    let mut piece = Piece::new(name, Geometry::Items(items));
+    piece.draws = true;
+    piece.functions.extend(NORMAL_FUNCTIONS);
+    piece.argument("generator", &site.inputs[0], Leads::Read(0));
+    if let Some(p) = site.inputs.get(1) {
+        piece.argument("p", p, Leads::Read(1));
+    }
+    piece.argument("y", y, Leads::Write(0));
+    let time = if op.over_time {
+        format!("(unsigned)generator[2] + {}u + t", op.first_step)
+    } else {
+        "0u".to_string()
+    };
+    let probability = |element: &str| -> String {
+        let p = &site.inputs[1];
+        let strides = broadcast_strides(&p.shape, &op.shape);
+        format!("spk_get(p[{}])", offset(&op.shape, &strides, element))
+    };
+    let key = format!(
+        "{}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
+        op.stream
+    );
+    if bits {
+        // Rows of bits start at whole groups: see `writes_bits`.
+        let rows_a_step = step / row.max(1);
+        piece.line(format!(
+            "    const Index r = i / {words}u, word = i % {words}u, t = r / {rows_a_step}u;
+    const Index first = (r % {rows_a_step}u) * {row}u + word * 64u;
+    const unsigned end = min(64u, {row}u - word * 64u);
+    unsigned long long fired = 0;
+    for (unsigned k = 0; k < end; k += 4) {{
+      float chance[4];
+      #pragma unroll
+      for (unsigned j = 0; j < 4; ++j) chance[j] = k + j < end ? {} : 0.0f;
+      if (!(chance[0] > 0.0f) && !(chance[1] > 0.0f) && !(chance[2] > 0.0f) && !(chance[3] > 0.0f)) continue;
+      const uint4 random = spk_philox((first + k) / 4u, {time}, {key});
+      const unsigned four = (spk_unit(random.x) <= chance[0]) | (spk_unit(random.y) <= chance[1]) << 1
+        | (spk_unit(random.z) <= chance[2]) << 2 | (spk_unit(random.w) <= chance[3]) << 3;
+      fired |= (unsigned long long)four << k;
+    }}
+    y[i] = fired;",
+            probability(&format!("(t * {step}u + first + k + j)"))
+        ));
+        return vec![piece];
+    }
+    piece.line(format!(
+        "    const Index t = i / {groups}u, group = i % {groups}u;
+    const uint4 random = spk_philox(group, {time}, {key});
+    const unsigned word[4] = {{random.x, random.y, random.z, random.w}};
+    float drawn[4];"
+    ));
+    match op.distribution {
+        Distribution::Uniform => piece.line(
+            "    #pragma unroll\n    for (int j = 0; j < 4; ++j) drawn[j] = spk_unit(word[j]);",
+        ),
+        Distribution::Normal => piece.line(
+            "    const float2 one = spk_normal_pair(word[0], word[1]), two = spk_normal_pair(word[2], word[3]);
+    drawn[0] = one.x; drawn[1] = one.y; drawn[2] = two.x; drawn[3] = two.y;",
+        ),
+        Distribution::Bernoulli => piece.line(format!(
+            "    #pragma unroll
+    for (int j = 0; j < 4; ++j) {{
+      const Index element = group * 4u + j;
+      drawn[j] = element < {step}u && spk_unit(word[j]) <= {} ? 1.0f : 0.0f;
+    }}",
+            probability(&format!("(t * {step}u + element)"))
+        )),
+    }
+    let element = crate::piece::element(y.dtype);
+    if step % 4 == 0 {
+        piece.line(format!(
+            "    spk_pack<{element}, 4> r;
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) r.set(j, drawn[j]);
+    spk_store(y + (t * {step}u + group * 4u), r);"
+        ));
+    } else {
+        piece.line(format!(
+            "    #pragma unroll
+    for (int j = 0; j < 4; ++j)
+      if (group * 4u + j < {step}u) spk_set(y[t * {step}u + group * 4u + j], drawn[j]);"
+        ));
+    }
+    vec![piece]
+}
+
+/// Whether a draw can write bits: its rows start at whole groups of four.
+pub(crate) fn writes_bits(op: &Draw) -> bool {
+    let row = op.shape.last().copied().unwrap_or(1);
+    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row > 0 && row % 4 == 0
+}

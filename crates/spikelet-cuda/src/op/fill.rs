@@ -1,0 +1,17 @@
+//! Constants.
+
+use super::Site;
+use crate::piece::{Geometry, Leads, Piece};
+use spikelet_graph::DType;
+use spikelet_graph::op::Fill;
+
+pub(crate) fn pieces(op: &Fill, site: &Site<'_>) -> Vec<Piece> {
+    let ty = &site.outputs[0];
+    let mut piece = Piece::new("fill", Geometry::Items(ty.len()));
+    piece.argument("y", ty, Leads::Write(0));
+    piece.line(match ty.dtype {
+        DType::I64 => format!("    y[i] = {}ll;", op.value as i64),
+        _ => format!("    spk_set(y[i], __uint_as_float({:#x}u));", (op.value as f32).to_bits()),
+    });
+    vec![piece]
+}

@@ -1,0 +1,100 @@
+//! Fused elementwise regions: up to 16 bytes an access, operands broadcast.
+
+use super::Site;
+use super::index::offset;
+use crate::piece::{Geometry, Leads, Piece};
+use spikelet_expr::CompileError;
+use spikelet_expr::cuda::statements;
+use spikelet_graph::broadcast_strides;
+use spikelet_graph::op::Map;
+
+/// How an operand lies under a pack of neighbouring elements.
+enum Layout {
+    /// One element for the whole pack, at this offset.
+    Constant(String),
+    /// Neighbours too, at this offset.
+    Pack(String),
+    /// Each element for itself.
+    Scattered(Vec<usize>),
+}
+
+/// Elements of a pack: as many as fit 16 bytes of the widest operand, if all can be had so.
+fn pack(site: &Site<'_>, shape: &[usize]) -> usize {
+    let last = shape.last().copied().unwrap_or(1);
+    let items: usize = shape.iter().product();
+    let dense_or_one = site
+        .inputs
+        .iter()
+        .all(|x| x.len() == 1 || x.len() == items);
+    let run = if dense_or_one { items } else { last };
+    let widest = site.inputs.iter().chain(&site.outputs);
+    let bytes = widest.map(|t| t.bytes() / t.len().max(1)).max().unwrap_or(4);
+    let mut pack = (16 / bytes.max(2)).min(8);
+    while pack > 1 && (run % pack != 0 || !crate::piece::fills(site.gpu, items / pack)) {
+        pack /= 2;
+    }
+    pack
+}
+
+pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+    let shape = &op.shape;
+    let items: usize = shape.iter().product();
+    let n = pack(site, shape);
+    let mut piece = Piece::new("map", Geometry::Items(items / n));
+    let names = |name: &str| {
+        let known = (0..site.inputs.len()).any(|k| Map::operand_name(k) == name);
+        known.then(|| format!("v_{name}"))
+    };
+    let code = statements(&op.expressions, &names, "t", 6)?;
+    piece.functions = code.functions;
+    let mut inner = String::new();
+    for (k, x) in site.inputs.iter().enumerate() {
+        let name = Map::operand_name(k);
+        piece.argument(&name, x, Leads::Read(k));
+        let strides = broadcast_strides(&x.shape, shape);
+        let at = |strides: &[usize]| offset(shape, strides, &format!("(i * {n}u)"));
+        let own = strides.last().copied().unwrap_or(0);
+        let layout = if x.len() == 1 {
+            Layout::Constant("0u".to_string())
+        } else if x.len() == items || (own == 1 && shape.last().is_some_and(|l| l % n == 0)) {
+            Layout::Pack(at(&strides))
+        } else if own == 0 && shape.last().is_some_and(|l| l % n == 0) {
+            Layout::Constant(at(&strides))
+        } else {
+            Layout::Scattered(strides)
+        };
+        match layout {
+            Layout::Constant(at) => piece.line(format!("    const float v_{name} = spk_get({name}[{at}]);")),
+            Layout::Pack(at) => {
+                piece.line(format!("    const auto p_{name} = spk_load<{n}>({name} + ({at}));"));
+                inner.push_str(&format!("      const float v_{name} = p_{name}[j];\n"));
+            }
+            Layout::Scattered(strides) => {
+                let at = offset(shape, &strides, &format!("(i * {n}u + j)"));
+                inner.push_str(&format!("      const float v_{name} = spk_get({name}[{at}]);\n"));
+            }
+        }
+    }
+    for (k, y) in site.outputs.iter().enumerate() {
+        if site.wanted[k] {
+            piece.argument(format!("y{k}"), y, Leads::Write(k));
+            let element = crate::piece::element(y.dtype);
+            piece.line(format!("    spk_pack<{element}, {n}> r{k};"));
+        }
+    }
+    piece.line(format!("    #pragma unroll\n    for (int j = 0; j < {n}; ++j) {{"));
+    piece.line(inner);
+    piece.line(code.code);
+    for (k, result) in code.results.iter().enumerate() {
+        if site.wanted[k] {
+            piece.line(format!("      r{k}.set(j, {result});"));
+        }
+    }
+    piece.line("    }");
+    for k in 0..site.outputs.len() {
+        if site.wanted[k] {
+            piece.line(format!("    spk_store(y{k} + i * {n}u, r{k});"));
+        }
+    }
+    Ok(vec![piece])
+}

@@ -1,0 +1,167 @@
+//! Device code of the operations: the same file names as in `spikelet-graph`.
+
+mod concat;
+mod draw;
+mod expand;
+mod fill;
+mod index;
+mod labels;
+mod log_softmax;
+mod map;
+mod matmul;
+mod permute;
+mod reduce;
+mod scan;
+mod scan_grad;
+mod schedule;
+mod slice;
+mod step;
+
+use crate::backend::Shared;
+use crate::error::failure;
+use crate::gemm::GemmCall;
+use crate::gpu::Properties;
+use crate::piece::Piece;
+use spikelet_graph::op::{Op, Operation};
+use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
+
+/// What runs for a node, in order.
+pub(crate) enum Work {
+    /// A kernel of our own.
+    Kernel(Piece),
+    /// A matrix product by the vendor's library.
+    Gemm(GemmCall),
+    /// Zeros in result k.
+    Clear(usize),
+}
+
+/// A node with the types of what it touches.
+pub(crate) struct Site<'a> {
+    pub(crate) gpu: &'a Properties,
+    pub(crate) node: &'a Node,
+    pub(crate) inputs: Vec<TensorType>,
+    pub(crate) outputs: Vec<TensorType>,
+    /// Which results somebody reads.
+    pub(crate) wanted: Vec<bool>,
+}
+
+impl<'a> Site<'a> {
+    pub(crate) fn new(gpu: &'a Properties, graph: &Graph, node: &'a Node, wanted: Vec<bool>) -> Self {
+        let types = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
+        Self {
+            gpu,
+            node,
+            inputs: types(&node.inputs),
+            outputs: types(&node.outputs),
+            wanted,
+        }
+    }
+
+    /// An error of this node.
+    pub(crate) fn refuse(&self, device: &str, problem: &str) -> Error {
+        let layer = if self.node.layer.is_empty() {
+            String::new()
+        } else {
+            format!(" in `{}`", self.node.layer)
+        };
+        failure(device, format!("{}{layer}: {problem}", self.node.op.name()))
+    }
+}
+
+/// The work of a node.
+pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+    check(&shared.gpu.name, site)?;
+    if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
+        return Ok(vec![]);
+    }
+    match &site.node.op {
+        Op::MatMul(op) => matmul::work(op, shared, site),
+        _ => Ok(pieces(&shared.gpu.name, site)?.into_iter().map(Work::Kernel).collect()),
+    }
+}
+
+/// Refuses what no kernel here can do.
+fn check(device: &str, site: &Site<'_>) -> Result<()> {
+    let all = || site.inputs.iter().chain(&site.outputs);
+    if all().any(|t| t.dtype == DType::F64) {
+        return Err(site.refuse(
+            device,
+            "f64 is for references and gradient checks, which run on the CPU; use f32, bf16 or f16",
+        ));
+    }
+    if all().map(TensorType::len).max().unwrap_or(0) > i32::MAX as usize {
+        return Err(site.refuse(
+            device,
+            "a tensor has more than 2³¹ elements; use a smaller batch or fewer time steps",
+        ));
+    }
+    Ok(())
+}
+
+/// The device code of a node that is no matrix product.
+fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
+    let expression = |source| Error::Expression {
+        layer: site.node.layer.to_string(),
+        operation: site.node.op.name(),
+        source,
+    };
+    Ok(match &site.node.op {
+        Op::ArgMax(_) => labels::arg_max(site),
+        Op::Concat(op) => concat::pieces(op, site),
+        Op::Custom(op) => {
+            let problem = format!(
+                "the custom operation `{}` has code for the CPU only; run this network with --device cpu",
+                op.name()
+            );
+            return Err(site.refuse(device, &problem));
+        }
+        Op::Draw(op) => draw::pieces(op, site),
+        Op::Equal(_) => labels::equal(site),
+        Op::Expand(op) => expand::pieces(op, site),
+        Op::Fill(op) => fill::pieces(op, site),
+        Op::LogSoftmax(_) => log_softmax::pieces(site),
+        Op::Map(op) => map::pieces(op, site).map_err(expression)?,
+        Op::MatMul(_) | Op::Reshape(_) => vec![],
+        Op::OneHot(op) => labels::one_hot(op, site),
+        Op::Permute(op) => permute::pieces(op, site),
+        Op::Reduce(op) => reduce::pieces(op, site),
+        Op::Scan(op) => scan::pieces(op, site).map_err(expression)?,
+        Op::ScanGrad(op) => scan_grad::pieces(op, site).map_err(expression)?,
+        Op::Slice(op) => slice::pieces(op, site),
+    })
+}
+
+/// Scratch memory of a node, in bytes.
+pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
+    let site = Site::new(&shared.gpu.properties, graph, node, vec![true; node.outputs.len()]);
+    match &node.op {
+        Op::Reduce(op) => reduce::workspace(op, &site),
+        Op::MatMul(op) => matmul::workspace(op, shared, &site),
+        Op::ScanGrad(op) => scan_grad::workspace(op, &site),
+        _ => 0,
+    }
+}
+
+/// Steps between the states that a forward scan should keep for the backward scan `node`.
+pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
+    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    match &node.op {
+        Op::ScanGrad(op) => scan_grad::segment(op, gpu, &types),
+        _ => None,
+    }
+}
+
+/// Whether a node reads an operand as bits.
+pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
+    let _ = (graph, node, operand);
+    false
+}
+
+/// Whether a node writes a result as bits.
+pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
+    let _ = (graph, node, value);
+    false
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The derived multi-step backward pass (BPTT).
+//!
+//! Time is cut into segments. For each, from the last to the first, the states are made again
+//! from the state at its start and the inputs, and stay in registers while the derived step runs
+//! backwards over them. The states at the starts come from the forward pass; where it did not
+//! keep them, the kernel makes them itself, in its workspace.
+
+use super::Site;
+use super::scan::{access, declare, inputs, load_constants, load_neurons};
+use super::schedule::{Load, Schedule};
+use super::step::{self, room};
+use crate::gpu::Properties;
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_expr::CompileError;
+use spikelet_graph::op::{Scan, ScanGrad};
+use spikelet_graph::{DType, TensorType};
+
+/// What the backward kernel touches.
+fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
+    let r = &op.recurrence;
+    let (outputs, states) = (r.outputs.len(), r.states.len());
+    let sequences = |range: std::ops::Range<usize>| op.present[range].iter().filter(|w| **w).count();
+    Load {
+        neurons: Scan::step_shape(inputs).iter().product(),
+        time: op.time_steps,
+        bytes: inputs[0].bytes() / inputs[0].len().max(1),
+        read: r.inputs.len() + sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
+        written: r.inputs.len(),
+        states,
+    }
+}
+
+/// Steps between two kept states: what the forward pass should keep, if it is worth it.
+pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
+    let steps = Schedule::backward(gpu, load(op, inputs)).steps;
+    (steps < op.time_steps).then_some(steps)
+}
+
+/// Bytes for the states at the segments' starts, where the forward pass did not keep them.
+pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
+    if kept(op).is_some() {
+        return 0;
+    }
+    let load = load(op, &site.inputs);
+    let steps = Schedule::backward(site.gpu, load).steps;
+    4 * (op.time_steps.div_ceil(steps) - 1) * load.states * load.neurons
+}
+
+/// The segment length of the states that the forward pass kept.
+fn kept(op: &ScanGrad) -> Option<usize> {
+    op.checkpoint
+}
+
+pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+    let r = &*op.recurrence;
+    let load = load(op, &site.inputs);
+    let schedule = Schedule::backward(site.gpu, load);
+    let Schedule { pack, block, .. } = schedule;
+    let (time, neurons) = (op.time_steps, load.neurons);
+    let steps = kept(op).unwrap_or(schedule.steps).min(time);
+    let segments = time.div_ceil(steps);
+    let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
+    let wanted_inputs = &site.wanted[..n_in];
+    let wanted_params = &site.wanted[n_in + states..];
+    let forward = step::forward(r, &vec![false; n_out])?;
+    let back = step::backward(r, &op.present[..n_out], wanted_inputs, wanted_params)?;
+    let threads = neurons / pack;
+    let mut piece = Piece::new(
+        format!("{}_bptt", r.name),
+        Geometry::Blocks {
+            grid: [threads.div_ceil(block), 1],
+            block: block as u32,
+            shared: 0,
+        },
+    );
+    piece.before = format!("{}{}", forward.code, back.code);
+    piece.functions = forward.functions;
+    piece.functions.extend(back.functions);
+    piece.line(format!(
+        "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
+    ));
+    let varying = load_constants(&mut piece, r, site, time, pack);
+    load_neurons(&mut piece, r, site, pack);
+
+    // Gradients that come in.
+    let step_shape = Scan::step_shape(&site.inputs).to_vec();
+    let given: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
+    let state_given: Vec<usize> = (0..states).filter(|&k| op.present[n_out + states + k]).collect();
+    let mut grads: Vec<(String, usize)> = vec![];
+    for &k in &given {
+        grads.push((format!("g{k}"), op.grad_operand(k).expect("it is present")));
+    }
+    for &k in &state_given {
+        let at = op.grad_operand(n_out + states + k).expect("it is present");
+        grads.push((format!("gv{k}"), at));
+    }
+    for (name, at) in &grads {
+        piece.argument(format!("{name}_seq"), &site.inputs[*at], Leads::Read(*at));
+    }
+    piece.line(format!("  float d[{pack}][{}];", room(states)));
+    for k in 0..states {
+        let start = match op.grad_operand(n_out + k) {
+            Some(at) => {
+                piece.argument(format!("d_last{k}"), &site.inputs[at], Leads::Read(at));
+                format!("spk_get(d_last{k}[i * {pack}u + j])")
+            }
+            None => "0.0f".to_string(),
+        };
+        piece.line(format!("  for (int j = 0; j < {pack}; ++j) d[j][{k}] = {start};"));
+    }
+
+    // Gradients that go out.
+    let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
+    let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
+    for (k, ty) in site.outputs.iter().enumerate() {
+        if site.wanted[k] {
+            piece.argument(format!("r{k}"), ty, Leads::Write(k));
+        }
+    }
+    piece.line(format!(
+        "  float sum_x[{pack}][{}] = {{}}, sum_p[{pack}][{}] = {{}};",
+        room(out_inputs.len()),
+        room(out_params.len())
+    ));
+
+    // States at the starts of the segments.
+    let own = kept(op).is_none() && segments > 1;
+    if segments > 1 {
+        let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
+        for k in 0..states {
+            let leads = match kept(op) {
+                Some(_) => Leads::Read(site.inputs.len() - states + k),
+                None => Leads::Workspace(k * ty.bytes()),
+            };
+            piece.argument(format!("start{k}"), &ty, leads);
+        }
+    }
+    let (get, put) = access(&schedule);
+    let fetch_x = |to: &str, at: &str| -> String {
+        let one = |k: &usize| {
+            format!("      {to}{k}[k] = {get}<{pack}>(x_seq{k} + ({at}) * {neurons}u + i * {pack}u);\n")
+        };
+        varying.iter().map(one).collect()
+    };
+    let fetch_g = |prefix: &str, at: &str| -> String {
+        let one = |(name, _): &(String, usize)| {
+            format!("      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + i * {pack}u);\n")
+        };
+        grads.iter().map(one).collect()
+    };
+    let declare_g = |prefix: &str, count: usize| -> String {
+        let one = |(name, at): &(String, usize)| {
+            let ty = element(site.inputs[*at].dtype);
+            format!("    spk_pack<{ty}, {pack}> {prefix}{name}[{count}];\n")
+        };
+        grads.iter().map(one).collect()
+    };
+    let unrolled = |count: usize, body: &str| {
+        format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
+    };
+    let lanes = |body: &str| format!("      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n{body}      }}\n");
+    let advance = format!(
+        "        {}\n        float y[1];\n        spk_step(x, v[j], p[j], y);\n",
+        inputs(r, &varying, "k")
+    );
+
+    if own {
+        let mut body = declare(&varying, site, "q", steps, pack);
+        body.push_str(&unrolled(steps, &fetch_x("q", "t0 + k")));
+        body.push_str(&unrolled(steps, &lanes(&advance)));
+        let mut stores = String::new();
+        for k in 0..states {
+            stores.push_str(&format!(
+                "    for (int j = 0; j < {pack}; ++j) start{k}[(t0 / {steps}u) * {neurons}u + i * {pack}u + j] = v[j][{k}];\n"
+            ));
+        }
+        piece.line(format!(
+            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {}u; t0 += {steps}u) {{\n{body}{stores}  }}",
+            (segments - 1) * steps
+        ));
+    }
+
+    // One segment: states again, then backwards.
+    let again = lanes(&format!(
+        "        for (int m = 0; m < {0}; ++m) before[k][j][m] = v[j][m];\n{advance}",
+        room(states)
+    ));
+    let mut inside = format!("        {}\n", inputs(r, &varying, "k"));
+    let values: Vec<String> = given.iter().map(|k| format!("g{k}[k][j]")).collect();
+    inside.push_str(&format!(
+        "        const float g[{}] = {{{}}};\n        float dx[{}], dp[{}];\n",
+        room(given.len()),
+        values.join(", "),
+        room(out_inputs.len()),
+        room(out_params.len())
+    ));
+    for k in &state_given {
+        inside.push_str(&format!("        d[j][{k}] += gv{k}[k][j];\n"));
+    }
+    inside.push_str("        spk_back(x, before[k][j], p[j], g, d[j], dx, dp);\n");
+    let mut declared = String::new();
+    let mut stored = String::new();
+    for (at, &k) in out_inputs.iter().enumerate() {
+        if varying.contains(&k) {
+            let ty = element(site.outputs[k].dtype);
+            declared.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
+            inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
+            stored.push_str(&format!(
+                "      {put}(r{k} + (t0 + k) * {neurons}u + i * {pack}u, o{k});\n"
+            ));
+        } else {
+            inside.push_str(&format!("        sum_x[j][{at}] += dx[{at}];\n"));
+        }
+    }
+    for at in 0..out_params.len() {
+        inside.push_str(&format!("        sum_p[j][{at}] += dp[{at}];\n"));
+    }
+    let reverse = format!("{declared}{}{stored}", lanes(&inside));
+    let backwards = |count: usize, body: &str| {
+        format!("    #pragma unroll\n    for (int k = {count} - 1; k >= 0; --k) {{\n{body}    }}\n")
+    };
+    let before = |count: usize| format!("    float before[{count}][{pack}][{}];\n", room(states));
+    let starts = |to: &str, index: &str| -> String {
+        let mut first = String::new();
+        let mut later = String::new();
+        for k in 0..states {
+            let init = super::scan::neuron(&site.inputs[n_in + k], &step_shape, pack);
+            first.push_str(&format!("{to}[j][{k}] = spk_get(v_init{k}[{init}]); "));
+            later.push_str(&format!("{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + i * {pack}u + j]; "));
+        }
+        if segments == 1 {
+            return String::new();
+        }
+        format!(
+            "    #pragma unroll\n    for (int j = 0; j < {pack}; ++j) {{ if ({index} == 0) {{ {first}}} else {{ {later}}} }}\n"
+        )
+    };
+    if schedule.ahead && segments > 1 {
+        let last = segments - 1;
+        let mut text = String::from("  {\n");
+        text.push_str(&declare(&varying, site, "q", steps, pack));
+        text.push_str(&declare_g("", steps));
+        text.push_str(&format!("    const Index t1 = {}u;\n", last * steps));
+        let both = format!("{}{}", fetch_x("q", "t1 + k"), fetch_g("", "t1 + k"));
+        text.push_str(&unrolled(steps, &format!("      if (t1 + k < {time}u) {{\n{both}      }}\n")));
+        text.push_str(&starts("v", &format!("{last}u")));
+        text.push_str(&format!("  #pragma unroll 1\n  for (Index b = {last}u + 1; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n"));
+        text.push_str(&declare(&varying, site, "nq", steps, pack));
+        text.push_str(&declare_g("n", steps));
+        text.push_str(&format!("    float next[{pack}][{}];\n    if (b > 0) {{\n", room(states)));
+        let both = format!(
+            "{}{}",
+            fetch_x("nq", &format!("t0 - {steps}u + k")),
+            fetch_g("n", &format!("t0 - {steps}u + k"))
+        );
+        text.push_str(&unrolled(steps, &both));
+        text.push_str(&starts("next", "(b - 1)"));
+        text.push_str("    }\n");
+        text.push_str(&before(steps));
+        let guard = |body: &str| {
+            if time % steps == 0 {
+                body.to_string()
+            } else {
+                format!("      if (t0 + k < {time}u) {{\n{body}      }}\n")
+            }
+        };
+        text.push_str(&unrolled(steps, &guard(&again)));
+        text.push_str(&backwards(steps, &guard(&reverse)));
+        let mut take = String::new();
+        for k in &varying {
+            take.push_str(&format!("      q{k}[k] = nq{k}[k];\n"));
+        }
+        for (name, _) in &grads {
+            take.push_str(&format!("      {name}[k] = n{name}[k];\n"));
+        }
+        text.push_str(&unrolled(steps, &take));
+        text.push_str(&format!(
+            "    #pragma unroll\n    for (int j = 0; j < {pack}; ++j)\n      for (int m = 0; m < {}; ++m) v[j][m] = next[j][m];\n  }}\n  }}",
+            room(states)
+        ));
+        piece.line(text);
+    } else {
+        let segment = |count: usize| {
+            let mut text = declare(&varying, site, "q", count, pack);
+            text.push_str(&declare_g("", count));
+            text.push_str(&unrolled(count, &fetch_x("q", "t0 + k")));
+            text.push_str(&unrolled(count, &fetch_g("", "t0 + k")));
+            text.push_str(&before(count));
+            text.push_str(&unrolled(count, &again));
+            text.push_str(&backwards(count, &reverse));
+            text
+        };
+        let tail = time - (segments - 1) * steps;
+        let mut full = segments;
+        if tail != steps {
+            full -= 1;
+            piece.line(format!(
+                "  {{\n    const Index b = {full}u, t0 = {}u;\n{}{}  }}",
+                full * steps,
+                starts("v", "b"),
+                segment(tail)
+            ));
+        }
+        if full > 0 {
+            piece.line(format!(
+                "  #pragma unroll 1\n  for (Index b = {full}u; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n{}{}  }}",
+                starts("v", "b"),
+                segment(steps)
+            ));
+        }
+    }
+
+    for (at, &k) in out_inputs.iter().enumerate() {
+        if !varying.contains(&k) {
+            piece.line(format!(
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{k}[i * {pack}u + j], sum_x[j][{at}]);"
+            ));
+        }
+    }
+    for k in 0..states {
+        if site.wanted[n_in + k] {
+            piece.line(format!(
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[i * {pack}u + j], d[j][{k}]);",
+                n_in + k
+            ));
+        }
+    }
+    for (at, &k) in out_params.iter().enumerate() {
+        piece.line(format!(
+            "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[i * {pack}u + j], sum_p[j][{at}]);",
+            n_in + states + k
+        ));
+    }
+    Ok(vec![piece])
+}

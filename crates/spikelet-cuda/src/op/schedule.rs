@@ -1,0 +1,121 @@
+//! How the threads of a scan are laid out.
+//!
+//! Neurons are independent, time is not. With many neurons the kernel is bound by memory: each
+//! thread takes 16 bytes of neighbouring neurons, and loads several steps before it uses the
+//! first. With few neurons and many steps it is bound by the dependent chain: each thread takes
+//! one neuron, and the loads of the next steps run ahead of the chain.
+
+use crate::gpu::Properties;
+
+/// Threads' share of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    /// Neighbouring neurons of a thread.
+    pub(crate) pack: usize,
+    /// Steps that are loaded together; in the backward pass, steps between two kept states.
+    pub(crate) steps: usize,
+    /// Threads of a block.
+    pub(crate) block: usize,
+    /// Whether the loads of the next steps are started before these are computed.
+    pub(crate) ahead: bool,
+    /// Whether accesses are marked as used once: more moves than the cache holds.
+    pub(crate) once: bool,
+}
+
+/// What a scan touches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// Neurons.
+    pub(crate) neurons: usize,
+    /// Time steps.
+    pub(crate) time: usize,
+    /// Bytes of an element of a sequence.
+    pub(crate) bytes: usize,
+    /// Sequences read.
+    pub(crate) read: usize,
+    /// Sequences written.
+    pub(crate) written: usize,
+    /// States.
+    pub(crate) states: usize,
+}
+
+impl Load {
+    fn moved(&self) -> usize {
+        self.neurons * self.time * self.bytes * (self.read + self.written)
+    }
+
+    /// The widest pack of at most `widest` neurons that still fills the GPU.
+    fn pack(&self, gpu: &Properties, widest: usize) -> usize {
+        let mut pack = widest;
+        while pack > 1 && (self.neurons % pack != 0 || self.neurons / pack < gpu.multiprocessors * 512) {
+            pack /= 2;
+        }
+        pack
+    }
+
+    fn few(&self, gpu: &Properties) -> bool {
+        self.neurons < gpu.multiprocessors * 512
+    }
+}
+
+/// A power of two that is not above `most`.
+fn power(most: usize) -> usize {
+    1 << most.max(1).ilog2()
+}
+
+impl Schedule {
+    pub(crate) fn forward(gpu: &Properties, load: Load) -> Self {
+        if let Some(forced) = forced("SPIKELET_SCAN_FORWARD", gpu, load) {
+            return forced;
+        }
+        let once = load.moved() > gpu.l2_bytes;
+        if load.few(gpu) {
+            return Self {
+                pack: 1,
+                steps: power((32 / load.read.max(1)).min(load.time)).clamp(4, 16),
+                block: 32,
+                ahead: load.time > 16,
+                once,
+            };
+        }
+        Self {
+            pack: load.pack(gpu, 16 / load.bytes),
+            steps: power((8 / load.read.max(1)).min(load.time)).max(1),
+            block: 256,
+            ahead: false,
+            once,
+        }
+    }
+
+    pub(crate) fn backward(gpu: &Properties, load: Load) -> Self {
+        if let Some(forced) = forced("SPIKELET_SCAN_BACKWARD", gpu, load) {
+            return forced;
+        }
+        let once = load.moved() > gpu.l2_bytes;
+        let held = (load.states + load.read).max(2);
+        if load.few(gpu) {
+            return Self {
+                pack: 1,
+                steps: power(64 / held).clamp(4, 16),
+                block: 32,
+                ahead: load.time > 16,
+                once,
+            };
+        }
+        let pack = load.pack(gpu, 16 / load.bytes);
+        Self {
+            pack,
+            steps: power(96 / (pack * held)).clamp(4, 32),
+            block: 128,
+            ahead: false,
+            once,
+        }
+    }
+}
+
+fn forced(variable: &str, gpu: &Properties, load: Load) -> Option<Schedule> {
+    let text = std::env::var(variable).ok()?;
+    let n: Vec<usize> = text.split(',').filter_map(|s| s.parse().ok()).collect();
+    let [pack, steps, block, ahead] = n[..] else { return None };
+    Some(Schedule { pack, steps, block, ahead: ahead == 1, once: load.moved() > gpu.l2_bytes })
+}

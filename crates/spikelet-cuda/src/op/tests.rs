@@ -1,0 +1,145 @@
+//! Every operation's text compiles, for an old and a new GPU; no GPU is needed for that.
+
+use super::*;
+use crate::compiler;
+use crate::library::{self, Library};
+use crate::piece::{small_source, source};
+use spikelet_expr::Expr;
+use spikelet_graph::op::Recurrence;
+use spikelet_graph::{Plan, Target, Tracer, Var};
+use std::sync::Arc;
+
+struct NoGpu;
+
+impl Target for NoGpu {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        scan_checkpoint(&properties((9, 0)), graph, node)
+    }
+    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
+        matches!(&node.op, Op::Draw(op) if draw::writes_bits(op))
+    }
+}
+
+fn properties(capability: (i32, i32)) -> Properties {
+    Properties {
+        capability,
+        multiprocessors: 132,
+        l2_bytes: 50 << 20,
+        memory_bytes: 80 << 30,
+    }
+}
+
+/// The sources of a traced program's kernels.
+fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
+    let plan = Plan::new(tracer.finish().expect("the trace is in order"), &NoGpu);
+    let mut sources = vec![];
+    let mut small = vec![];
+    for kernel in &plan.kernels {
+        let node = &plan.graph.nodes[kernel.node];
+        let wanted = kernel.writes.iter().map(|w| *w != spikelet_graph::Place::Unused).collect();
+        let site = Site::new(gpu, &plan.graph, node, wanted);
+        for piece in pieces("cuda:0", &site).expect("the operation has code") {
+            sources.push((piece.name.clone(), source(&piece)));
+            if piece.is_small() {
+                small.push(piece);
+            }
+        }
+    }
+    if !small.is_empty() {
+        sources.push(("small".to_string(), small_source(&small, "small")));
+    }
+    sources
+}
+
+fn compile(trace: impl Fn(&Tracer)) {
+    if let Err(missing) = library::find(Library::Nvrtc) {
+        println!("skipped: {missing}");
+        return;
+    }
+    for capability in [(8, 0), (9, 0)] {
+        let tracer = Tracer::new(DType::F32);
+        trace(&tracer);
+        for (name, text) in sources(&tracer, &properties(capability)) {
+            if let Ok(folder) = std::env::var("SPIKELET_DUMP_KERNELS") {
+                std::fs::write(format!("{folder}/{name}.cu"), &text).expect("the folder is writable");
+            }
+            if let Err(error) = compiler::compile(&text, &name, capability) {
+                panic!("{name}: {error}\n{text}");
+            }
+        }
+    }
+}
+
+fn lif() -> Arc<Recurrence> {
+    let (v, x, w) = (Expr::symbol("v"), Expr::symbol("x"), Expr::symbol("w"));
+    let h = &v + (x - &v) * w.sigmoid();
+    let u = &h - 1.0;
+    let spike = Expr::with_slope(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let next = &h * (1.0 - &spike);
+    let step = Recurrence::new("lif", ["x"], ["v"])
+        .output("s", spike, true)
+        .params(["w"])
+        .next(vec![next]);
+    Arc::new(step)
+}
+
+fn scan(tracer: &Tracer, time: usize, step: &[usize]) {
+    let shape = [&[time], step].concat();
+    let x = tracer.input("x", DType::F32, shape);
+    let v = tracer.state("v", step.to_vec());
+    let w = tracer.parameter("w", []);
+    let made = Var::scan(&lif(), time, &[&x], &[&v], &[&w]);
+    let loss = made[0].sum_all() + made[2].sum_all();
+    let grads = tracer.gradients(&loss, &[&x, &v, &w]);
+    tracer.output("spikes", &made[0]);
+    tracer.output("v_seq", &made[2]);
+    tracer.update(&v, &made[1]);
+    for (name, grad) in ["x", "v", "w"].iter().zip(&grads) {
+        tracer.output(&format!("grad_{name}"), grad);
+    }
+}
+
+#[test]
+fn scans_over_many_neurons_compile() {
+    compile(|tracer| scan(tracer, 19, &[64, 4096]));
+}
+
+#[test]
+fn scans_over_few_neurons_and_many_steps_compile() {
+    compile(|tracer| scan(tracer, 500, &[16, 33]));
+}
+
+#[test]
+fn maps_reductions_labels_and_draws_compile() {
+    compile(|tracer| {
+        let x = tracer.input("x", DType::F32, [50, 256, 12]);
+        let bias = tracer.parameter("b", [12]);
+        let label = tracer.input("label", DType::I64, [256]);
+        let generator = tracer.input("generator", DType::I64, [3]);
+        let y = x.clone() + bias.clone();
+        let drawn = y.bernoulli(&generator, true);
+        let noise = generator.uniform([50, 256, 12], true);
+        let scores = (&y * &noise + drawn).mean(&[0]);
+        let loss = cross_entropy(&scores, &label);
+        let grads = tracer.gradients(&loss, &[&bias, &x]);
+        tracer.output("loss", &loss);
+        tracer.output("grad", &grads[0]);
+        tracer.output("grad_x", &grads[1]);
+        tracer.output("max", &y.max(&[1]));
+        tracer.output("slice", &y.slice(0, 3..7));
+        tracer.output("permuted", &y.permute(&[2, 0, 1]));
+        tracer.output("joined", &Var::concat(&[&y, &noise], 1));
+        tracer.output("hit", &scores.argmax().equals(&label));
+    });
+}
+
+fn cross_entropy(scores: &Var, labels: &Var) -> Var {
+    let hot = labels.one_hot(scores.dim(1));
+    -(scores.log_softmax() * hot).sum_all()
+}

@@ -1,0 +1,134 @@
+//! Inputs on their way up: collected in pinned memory, copied on a stream of their own while the
+//! GPU is still at work, and put in place by one kernel just before the next run.
+
+use crate::error::Doing;
+use crate::gpu::Gpu;
+use crate::launch::Launch;
+use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
+use cudarc::driver::CudaEvent;
+use spikelet_graph::Result;
+use std::sync::Arc;
+
+/// Slabs in turn: one being filled, one going up, one being read.
+const SLABS: usize = 3;
+
+/// Pieces that one kernel puts in place.
+const PIECES: usize = 16;
+
+/// Pieces of a slab start at multiples of this.
+const ALIGN: usize = 256;
+
+const SOURCE: &str = include_str!("text/scatter.cu");
+
+struct Slab {
+    host: PinnedMemory,
+    device: DeviceMemory,
+    /// When the kernel that reads it has run.
+    free: Option<CudaEvent>,
+}
+
+struct Piece {
+    to: u64,
+    offset: usize,
+    bytes: usize,
+}
+
+/// What waits to go up.
+pub(crate) struct Uploads {
+    gpu: Arc<Gpu>,
+    slabs: Vec<Option<Slab>>,
+    current: usize,
+    used: usize,
+    pieces: Vec<Piece>,
+}
+
+impl Uploads {
+    pub(crate) fn new(gpu: Arc<Gpu>) -> Self {
+        Self {
+            gpu,
+            slabs: (0..SLABS).map(|_| None).collect(),
+            current: 0,
+            used: 0,
+            pieces: vec![],
+        }
+    }
+
+    /// Takes a copy of `values` that goes to `to` before the next run.
+    pub(crate) fn push(&mut self, to: u64, values: &[u8]) -> Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        if self.pieces.iter().any(|p| p.to == to) {
+            self.flush()?;
+        }
+        let offset = self.used.next_multiple_of(ALIGN);
+        let end = offset + values.len();
+        let room = self.slabs[self.current].as_ref().map_or(0, |s| s.host.bytes());
+        if end > room && !self.pieces.is_empty() {
+            self.flush()?;
+            return self.push(to, values);
+        }
+        self.prepare(values.len())?;
+        let slab = self.slabs[self.current].as_mut().expect("prepared above");
+        slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
+        self.used = end;
+        self.pieces.push(Piece { to, offset, bytes: values.len() });
+        Ok(())
+    }
+
+    /// Makes the current slab large enough and waits until it is free.
+    fn prepare(&mut self, bytes: usize) -> Result<()> {
+        let slot = &mut self.slabs[self.current];
+        if let Some(slab) = slot
+            && let Some(event) = slab.free.take()
+        {
+            event.synchronize().doing(&self.gpu.name, "waiting for an upload")?;
+        }
+        if slot.as_ref().is_none_or(|s| s.host.bytes() < bytes) {
+            let bytes = (2 * bytes).max(1 << 16).next_multiple_of(ALIGN);
+            *slot = Some(Slab {
+                host: PinnedMemory::new(&self.gpu, bytes)?,
+                device: DeviceMemory::new(&self.gpu, bytes, "uploads")?,
+                free: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Starts the copy, and the kernel that puts the pieces in place once it is done.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.pieces.is_empty() {
+            return Ok(());
+        }
+        let gpu = self.gpu.clone();
+        let slab = self.slabs[self.current].as_mut().expect("pieces lie in it");
+        let function = gpu.function(SOURCE, "scatter")?;
+        let from = &slab.host.as_slice()[..self.used];
+        // SAFETY: the device slab is as large as the host slab, which is not touched again before
+        // its event has passed.
+        unsafe { upload_async(slab.device.pointer, from, &gpu.copy_stream) }
+            .doing(&gpu.name, "copying inputs to the GPU")?;
+        let up = mark(&gpu, &gpu.copy_stream)?;
+        gpu.stream.wait(&up).doing(&gpu.name, "waiting for inputs")?;
+        for pieces in self.pieces.chunks(PIECES) {
+            let most = pieces.iter().map(|p| p.bytes).max().unwrap_or(0);
+            let blocks = most.div_ceil(16 * 256).clamp(1, 64) as u32;
+            let mut launch = Launch::new("scatter", function.clone(), [blocks, pieces.len() as u32, 1], 256);
+            launch.words.push(slab.device.pointer);
+            for k in 0..PIECES {
+                let piece = pieces.get(k);
+                launch.words.push(piece.map_or(0, |p| p.to));
+                launch.words.push(piece.map_or(0, |p| p.offset as u64));
+                launch.words.push(piece.map_or(0, |p| p.bytes as u64));
+            }
+            // SAFETY: every piece lies inside the slab and fits its destination, as checked when
+            // it was pushed.
+            unsafe { launch.run(&gpu) }?;
+        }
+        slab.free = Some(mark(&gpu, &gpu.stream)?);
+        self.pieces.clear();
+        self.used = 0;
+        self.current = (self.current + 1) % SLABS;
+        Ok(())
+    }
+}

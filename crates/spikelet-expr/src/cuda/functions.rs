@@ -1,0 +1,230 @@
+//! The device functions, each a file of its own.
+
+use crate::expr::{Binary, Unary};
+use std::collections::BTreeSet;
+
+/// A part of the library of device functions.
+///
+/// The text of each is in its own file and calls only parts that come earlier in this list;
+/// `spk_exp` is the name of [`Function::Exp`] in it, and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Function {
+    /// Rounding to an integer and scaling by powers of two, for other functions.
+    Bits,
+    /// What sine and cosine make of a reduced angle, for other functions.
+    Quadrant,
+    /// The reduction of an angle in radians, for other functions.
+    Radians,
+    /// The reduction of an angle in turns, for other functions.
+    Turns,
+    /// `spk_exp(x)`, see [`exp`](crate::math::exp).
+    Exp,
+    /// `spk_ln(x)`, see [`ln`](crate::math::ln).
+    Ln,
+    /// `spk_ln_1p(x)`, see [`ln_1p`](crate::math::ln_1p).
+    Ln1p,
+    /// `spk_tanh(x)`, see [`tanh`](crate::math::tanh).
+    Tanh,
+    /// `spk_sigmoid(x)`, see [`sigmoid`](crate::math::sigmoid).
+    Sigmoid,
+    /// `spk_atan(x)`, see [`atan`](crate::math::atan).
+    Atan,
+    /// `spk_erf(x)`, see [`erf`](crate::math::erf).
+    Erf,
+    /// `spk_erfc(x)`, see [`erfc`](crate::math::erfc).
+    Erfc,
+    /// `spk_sin(x)`, see [`sin`](crate::math::sin).
+    Sin,
+    /// `spk_cos(x)`, see [`cos`](crate::math::cos).
+    Cos,
+    /// `spk_sin_2pi(u)`, see [`sin_2pi`](crate::math::sin_2pi).
+    Sin2Pi,
+    /// `spk_cos_2pi(u)`, see [`cos_2pi`](crate::math::cos_2pi).
+    Cos2Pi,
+    /// `spk_pow(x, y)`, see [`pow`](crate::math::pow).
+    Pow,
+    /// `spk_min(a, b)`: the smaller; NaN if either is NaN.
+    Min,
+    /// `spk_max(a, b)`: the larger; NaN if either is NaN.
+    Max,
+    /// `spk_div_const(x, c, high, low)`: x / c with a reciprocal that is known beforehand.
+    DivConst,
+}
+
+impl Function {
+    /// Every part of the library, callees before callers.
+    pub const ALL: [Function; 20] = [
+        Self::Bits,
+        Self::Quadrant,
+        Self::Radians,
+        Self::Turns,
+        Self::Exp,
+        Self::Ln,
+        Self::Ln1p,
+        Self::Tanh,
+        Self::Sigmoid,
+        Self::Atan,
+        Self::Erf,
+        Self::Erfc,
+        Self::Sin,
+        Self::Cos,
+        Self::Sin2Pi,
+        Self::Cos2Pi,
+        Self::Pow,
+        Self::Min,
+        Self::Max,
+        Self::DivConst,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Bits => include_str!("functions/bits.cuh"),
+            Self::Quadrant => include_str!("functions/quadrant.cuh"),
+            Self::Radians => include_str!("functions/radians.cuh"),
+            Self::Turns => include_str!("functions/turns.cuh"),
+            Self::Exp => include_str!("functions/exp.cuh"),
+            Self::Ln => include_str!("functions/ln.cuh"),
+            Self::Ln1p => include_str!("functions/ln_1p.cuh"),
+            Self::Tanh => include_str!("functions/tanh.cuh"),
+            Self::Sigmoid => include_str!("functions/sigmoid.cuh"),
+            Self::Atan => include_str!("functions/atan.cuh"),
+            Self::Erf => include_str!("functions/erf.cuh"),
+            Self::Erfc => include_str!("functions/erfc.cuh"),
+            Self::Sin => include_str!("functions/sin.cuh"),
+            Self::Cos => include_str!("functions/cos.cuh"),
+            Self::Sin2Pi => include_str!("functions/sin_2pi.cuh"),
+            Self::Cos2Pi => include_str!("functions/cos_2pi.cuh"),
+            Self::Pow => include_str!("functions/pow.cuh"),
+            Self::Min => include_str!("functions/min.cuh"),
+            Self::Max => include_str!("functions/max.cuh"),
+            Self::DivConst => include_str!("functions/div_const.cuh"),
+        }
+    }
+
+    fn calls(self) -> &'static [Function] {
+        match self {
+            Self::Radians | Self::Turns => &[Self::Bits, Self::Quadrant],
+            Self::Exp => &[Self::Bits],
+            Self::Ln1p => &[Self::Ln],
+            Self::Tanh | Self::Sigmoid | Self::Erf | Self::Erfc => &[Self::Exp],
+            Self::Sin | Self::Cos => &[Self::Radians],
+            Self::Sin2Pi | Self::Cos2Pi => &[Self::Turns],
+            Self::Bits
+            | Self::Quadrant
+            | Self::Ln
+            | Self::Atan
+            | Self::Pow
+            | Self::Min
+            | Self::Max
+            | Self::DivConst => &[],
+        }
+    }
+}
+
+/// How a function is called in C++, and the part of the library that this takes.
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) function: Option<Function>,
+}
+
+/// None for what is not a call: the minus sign.
+pub(super) fn unary(op: Unary) -> Option<Call> {
+    let own = |name, function| Call {
+        name,
+        function: Some(function),
+    };
+    let built_in = |name| Call {
+        name,
+        function: None,
+    };
+    Some(match op {
+        Unary::Neg => return None,
+        Unary::Exp => own("spk_exp", Function::Exp),
+        Unary::Ln => own("spk_ln", Function::Ln),
+        Unary::Tanh => own("spk_tanh", Function::Tanh),
+        Unary::Sigmoid => own("spk_sigmoid", Function::Sigmoid),
+        Unary::Atan => own("spk_atan", Function::Atan),
+        Unary::Erf => own("spk_erf", Function::Erf),
+        Unary::Erfc => own("spk_erfc", Function::Erfc),
+        Unary::Sin => own("spk_sin", Function::Sin),
+        Unary::Cos => own("spk_cos", Function::Cos),
+        Unary::Sqrt => built_in("__fsqrt_rn"),
+        Unary::Abs => built_in("fabsf"),
+        Unary::Round => built_in("rintf"),
+        Unary::Floor => built_in("floorf"),
+    })
+}
+
+/// How a function of two arguments is spelled.
+pub(super) enum Spelling {
+    Sign(&'static str),
+    Call(&'static str, Function),
+}
+
+pub(super) fn binary(op: Binary) -> Spelling {
+    match op {
+        Binary::Add => Spelling::Sign("+"),
+        Binary::Sub => Spelling::Sign("-"),
+        Binary::Mul => Spelling::Sign("*"),
+        Binary::Div => Spelling::Sign("/"),
+        Binary::Pow => Spelling::Call("spk_pow", Function::Pow),
+        Binary::Min => Spelling::Call("spk_min", Function::Min),
+        Binary::Max => Spelling::Call("spk_max", Function::Max),
+        Binary::Lt => Spelling::Sign("<"),
+        Binary::Le => Spelling::Sign("<="),
+        Binary::Gt => Spelling::Sign(">"),
+        Binary::Ge => Spelling::Sign(">="),
+        Binary::Eq => Spelling::Sign("=="),
+        Binary::Ne => Spelling::Sign("!="),
+    }
+}
+
+/// The text of the functions that are needed and of those they call, callees first.
+///
+/// It includes no headers and compiles with NVRTC as it is.
+///
+/// ```
+/// use spikelet_expr::cuda::{Function, library};
+/// let text = library(&[Function::Tanh].into());
+/// assert!(text.find("float spk_exp(").unwrap() < text.find("float spk_tanh(").unwrap());
+/// assert!(!text.contains("spk_erf"));
+/// ```
+pub fn library(needed: &BTreeSet<Function>) -> String {
+    let mut all = BTreeSet::new();
+    let mut open: Vec<Function> = needed.iter().copied().collect();
+    while let Some(function) = open.pop() {
+        if all.insert(function) {
+            open.extend(function.calls());
+        }
+    }
+    let texts: Vec<&str> = all.into_iter().map(Function::text).collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callees_come_before_their_callers() {
+        assert!(Function::ALL.is_sorted());
+        for function in Function::ALL {
+            assert!(function.calls().iter().all(|callee| *callee < function));
+        }
+    }
+
+    /// Whether a compiler's front end reads floats directly or through double is its secret.
+    #[test]
+    fn decimal_constants_read_the_same_directly_and_through_double() {
+        let text = library(&Function::ALL.into());
+        let mut count = 0;
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !".-_".contains(c)) {
+            let number = word.strip_suffix('f').unwrap_or_default();
+            if let (Ok(direct), Ok(double)) = (number.parse::<f32>(), number.parse::<f64>()) {
+                assert_eq!(direct.to_bits(), (double as f32).to_bits(), "{word}");
+                count += 1;
+            }
+        }
+        assert!(count > 100, "{count}");
+    }
+}

@@ -1,0 +1,20 @@
+// The arc tangent, as in `math/atan.rs`.
+__device__ __forceinline__ float spk_atan(float x) {
+    const float a = fabsf(x);
+    const bool small = a <= 0.41421357f;
+    const bool large = a > 2.4142137f;
+
+    const float numerator = large ? -1.0f : small ? a : a - 1.0f;
+    const float denominator = large ? a : small ? 1.0f : a + 1.0f;
+    const float high = large ? 1.57079637f : small ? 0.0f : 0.785398185f;
+    const float low = large ? 2.0f * -2.1855694e-8f : small ? 0.0f : -2.1855694e-8f;
+
+    const float t = numerator / denominator;
+    const float square = t * t;
+    float p = -0.060900524f;
+    p = p * square + 0.105991684f;
+    p = p * square + -0.14244391f;
+    p = p * square + 0.19998528f;
+    p = p * square + -0.33333316f;
+    return copysignf(high + (t + (t * (square * p) + low)), x);
+}

@@ -1,0 +1,26 @@
+// The exponential function, as in `math/exponential.rs`.
+
+// e^(x - y) for a |y| below 0.1 whose digits no longer fit into x.
+__device__ __forceinline__ float spk_exp_of_difference(float x, float y) {
+    x = x > 89.0f ? 89.0f : x;
+    x = x < -105.0f ? -105.0f : x;
+    const spk_rounded n = spk_round((x - y) * 1.44269504f);
+
+    const float high = x - n.value * 0.6933594f;
+    const float low = n.value * -2.1219444e-4f + y;
+    const float r = high - low;
+    const float d = (high - r) - low;
+
+    float q = 0.0013838871f;
+    q = q * r + 0.008369192f;
+    q = q * r + 0.041668102f;
+    q = q * r + 0.16666517f;
+    q = q * r + 0.49999994f;
+    const float sum = 1.0f + r;
+    const float lost = (1.0f - sum) + r;
+    return spk_scale(sum + (r * r * q + d + lost), n.integer);
+}
+
+__device__ __forceinline__ float spk_exp(float x) {
+    return spk_exp_of_difference(x, 0.0f);
+}

@@ -1,0 +1,68 @@
+//! The order in which layers and time steps run.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The order in which layers and time steps run. Spikes are the same whichever is chosen.
+///
+/// ```
+/// use spikelet::module::Propagation;
+/// assert_eq!("step-by-step".parse(), Ok(Propagation::StepByStep));
+/// assert_eq!(Propagation::default().to_string(), "layer-by-layer");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Propagation {
+    /// Each layer runs all time steps before the next one begins: a linear layer is one product
+    /// for the whole sequence, a neuron one kernel that keeps its states at hand.
+    #[default]
+    LayerByLayer,
+    /// Each time step runs through all layers before the next one begins; states are carried from
+    /// step to step as ordinary values. A neuron is one kernel a step.
+    StepByStep,
+    /// Step by step, and nothing is joined: charge, fire and reset are kernels of their own, as in
+    /// a framework that runs one operation after the other. For comparison.
+    StepByStepUnfused,
+}
+
+impl Propagation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::LayerByLayer,
+        Self::StepByStep,
+        Self::StepByStepUnfused,
+    ];
+
+    /// The name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LayerByLayer => "layer-by-layer",
+            Self::StepByStep => "step-by-step",
+            Self::StepByStepUnfused => "step-by-step-unfused",
+        }
+    }
+
+    /// Whether time steps run one after the other through the whole network.
+    pub fn is_step_by_step(self) -> bool {
+        self != Self::LayerByLayer
+    }
+}
+
+impl fmt::Display for Propagation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Propagation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|p| p.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no propagation is called `{text}`; there are: {names}")
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! Layer by layer, step by step, and step by step with nothing joined: the same results.
+
+use spikelet::device;
+use spikelet::graph::Graph;
+use spikelet::graph::op::{HostTensor, Operation};
+use spikelet::module::Propagation;
+use spikelet::prelude::*;
+use spikelet::train::{Shape, TrainStep};
+use std::collections::BTreeMap;
+
+const STEPS: usize = 6;
+const BATCH: usize = 3;
+const PIXELS: usize = 20;
+
+/// Every kind of thing that a step hands on or shares: states, draws, masks, parameters.
+fn network(v_reset: Option<f64>) -> Sequential {
+    Sequential::new()
+        .add(Linear::new(PIXELS, 16).bias(true))
+        .add(
+            Lif::new(2.0)
+                .v_reset(v_reset)
+                .v_threshold(0.2)
+                .surrogate(Atan::default()),
+        )
+        .add(Dropout::new(0.25))
+        .add(Linear::new(16, 8))
+        .add(Plif::new(3.0).v_reset(v_reset).v_threshold(0.05))
+        .add(Linear::new(8, 4))
+        .add(SoftPulseLif::default().v_threshold(0.002))
+}
+
+fn image() -> Vec<f32> {
+    (0..BATCH * PIXELS)
+        .map(|k| (k * 7 % 23) as f32 / 22.0)
+        .collect()
+}
+
+/// Outputs, and the gradients of all parameters.
+fn run(
+    net: &Sequential,
+    mode: Mode,
+    propagation: Propagation,
+    encoder: &dyn Encoder,
+) -> Result<BTreeMap<String, Tensor>> {
+    let cx = Context::new(mode, DType::F32).propagation(propagation);
+    let tracer = cx.tracer();
+    let x = tracer.input("x", DType::F32, [BATCH, PIXELS]);
+    let output = cx.trace_encoded(net, encoder, &x, STEPS)?;
+    let traced = cx.traced();
+    let mean = output.mean();
+    tracer.output("spikes", &output.join());
+    tracer.output("mean", &mean);
+    for (name, value) in &traced.recorded {
+        tracer.output(name, value);
+    }
+    let weights: Vec<Var> = (traced.parameters.iter())
+        .filter_map(|(name, ..)| tracer.find_input(name))
+        .collect();
+    let loss = (mean - 0.3).square().sum_all();
+    let grads = tracer.gradients(&loss, &weights.iter().collect::<Vec<_>>());
+    for ((name, ..), grad) in traced.parameters.iter().zip(&grads) {
+        tracer.output(&format!("grad {name}"), grad);
+    }
+    let mut store = Store::new(device::cpu()?);
+    store.initialise(&traced, DType::F32, 5)?;
+    let graph = tracer.finish()?;
+    let names: Vec<String> = graph
+        .outputs
+        .iter()
+        .filter(|o| o.updates.is_none())
+        .map(|o| o.name.clone())
+        .collect();
+    let mut program = Compiled::new(graph, &mut store)?;
+    program.set("x", HostTensor::F32(&image()))?;
+    program.set("generator", HostTensor::I64(&[9, 2, 40]))?;
+    program.run()?;
+    let mut found = BTreeMap::new();
+    for name in names {
+        found.insert(name.clone(), program.get(&name)?);
+    }
+    for (name, ..) in &traced.states {
+        found.insert(format!("state {name}"), store.get(name)?);
+    }
+    Ok(found)
+}
+
+/// The largest difference, over the largest value.
+fn apart(a: &Tensor, b: &Tensor) -> f64 {
+    let (a, b) = (a.to_f64(), b.to_f64());
+    let most = a.iter().fold(1e-30, |most: f64, x| most.max(x.abs()));
+    let differences = a.iter().zip(&b).map(|(x, y)| (x - y).abs());
+    differences.fold(0.0, f64::max) / most
+}
+
+#[test]
+fn all_three_give_the_same_spikes_and_the_same_gradients() -> Result<()> {
+    for v_reset in [Some(0.0), None] {
+        let net = network(v_reset);
+        for mode in [Mode::TRAIN, Mode::EVAL] {
+            let whole = run(&net, mode, Propagation::LayerByLayer, &Poisson)?;
+            for spikes in ["1.spike_seq", "4.spike_seq", "6.spike_seq"] {
+                let values = whole[spikes].to_f64();
+                assert!(values.contains(&1.0) && values.contains(&0.0), "{spikes}");
+            }
+            for propagation in [Propagation::StepByStep, Propagation::StepByStepUnfused] {
+                let steps = run(&net, mode, propagation, &Poisson)?;
+                assert_eq!(whole.len(), steps.len());
+                for (name, expected) in &whole {
+                    if name.starts_with("grad") {
+                        let apart = apart(expected, &steps[name]);
+                        assert!(apart < 1e-5, "{propagation}, {name}: {apart}");
+                    } else {
+                        assert_eq!(&steps[name], expected, "{propagation}, {name}");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn carried_states_are_the_programs_own_at_both_ends() -> Result<()> {
+    let mode = Mode::STREAM;
+    for propagation in [Propagation::StepByStep, Propagation::StepByStepUnfused] {
+        let whole = run(&network(None), mode, Propagation::LayerByLayer, &Poisson)?;
+        let steps = run(&network(None), mode, propagation, &Poisson)?;
+        for (name, expected) in whole.iter().filter(|(name, _)| !name.starts_with("grad")) {
+            assert_eq!(&steps[name], expected, "{propagation}, {name}");
+        }
+        assert_eq!(whole.keys().filter(|k| k.starts_with("state")).count(), 3);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reset_gradient_of_every_kind_survives_being_taken_apart() -> Result<()> {
+    let kinds = [ResetGrad::Surrogate, ResetGrad::Detach, ResetGrad::Soft];
+    for reset_grad in kinds {
+        let net = Sequential::new()
+            .add(Linear::new(PIXELS, 12))
+            .add(Lif::new(2.0).reset_grad(reset_grad).v_threshold(0.3));
+        let whole = run(&net, Mode::TRAIN, Propagation::LayerByLayer, &Poisson)?;
+        let steps = run(&net, Mode::TRAIN, Propagation::StepByStepUnfused, &Poisson)?;
+        assert_eq!(whole["spikes"], steps["spikes"]);
+        assert!(whole["grad 0.weight"].to_f64().iter().any(|g| *g != 0.0));
+        let apart = apart(&whole["grad 0.weight"], &steps["grad 0.weight"]);
+        assert!(apart < 1e-5, "{reset_grad:?}: {apart}");
+    }
+    Ok(())
+}
+
+#[test]
+fn training_has_the_same_losses() -> Result<()> {
+    let shape = Shape {
+        batch: 16,
+        image: [1, 28, 28],
+    };
+    let data = spikelet::data::synthetic::digits_of(1, 64, 10);
+    let losses = |propagation: Propagation| -> Result<Vec<f64>> {
+        let net = Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(784, 32))
+            .add(Lif::new(2.0).v_reset(None).v_threshold(0.2))
+            .add(Linear::new(32, 10))
+            .add(Lif::new(2.0).v_reset(None).v_threshold(0.2));
+        let settings = Settings {
+            time_steps: 4,
+            batch_size: 16,
+            propagation,
+            clip: Some(Clip::Norm(1.0)),
+            ..Settings::default()
+        };
+        let mut store = Store::new(device::cpu()?);
+        let mut step = TrainStep::new(&net, &settings, shape, &mut store)?;
+        let config = spikelet::data::LoaderConfig {
+            batch_size: 16,
+            shuffle: true,
+            drop_last: true,
+            seed: 0,
+        };
+        let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
+        let batches = (0..2).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
+        batches
+            .map(|(k, batch)| Ok(step.run(&batch, k as u64 + 1, 0.0)?.loss))
+            .collect()
+    };
+    let whole = losses(Propagation::LayerByLayer)?;
+    assert!(whole.last() < whole.first(), "{whole:?}");
+    for propagation in [Propagation::StepByStep, Propagation::StepByStepUnfused] {
+        for (a, b) in whole.iter().zip(losses(propagation)?) {
+            assert!((a - b).abs() <= 1e-5 * a.abs(), "{propagation}: {a} {b}");
+        }
+    }
+    Ok(())
+}
+
+fn traced(propagation: Propagation) -> Result<Graph> {
+    let cx = Context::new(Mode::EVAL, DType::F32).propagation(propagation);
+    let x = cx.tracer().input("x", DType::F32, [STEPS, 2, 5]);
+    let y = cx.trace(&Lif::new(2.0), x)?;
+    cx.tracer().output("y", &y);
+    Ok(cx.tracer().finish()?)
+}
+
+#[test]
+fn what_is_kept_apart_is_three_kernels_a_step() -> Result<()> {
+    let backend = device::cpu()?;
+    let kernels = |propagation, name: &str| -> Result<usize> {
+        let plan = spikelet::graph::Plan::new(traced(propagation)?, &*backend);
+        let named = |k: &&spikelet::graph::Kernel| plan.graph.nodes[k.node].op.name() == name;
+        Ok(plan.kernels.iter().filter(named).count())
+    };
+    assert_eq!(kernels(Propagation::LayerByLayer, "lif")?, 1);
+    assert_eq!(kernels(Propagation::StepByStep, "lif")?, STEPS);
+    assert_eq!(kernels(Propagation::StepByStepUnfused, "lif")?, 0);
+    // Nobody reads the potential after the last step.
+    assert_eq!(
+        kernels(Propagation::StepByStepUnfused, "map")?,
+        3 * STEPS - 1
+    );
+    Ok(())
+}
+
+#[test]
+fn a_layer_that_needs_the_whole_sequence_says_so() {
+    let net = Sequential::new().add(Linear::new(PIXELS, 4)).add(TimeLast);
+    let error = run(&net, Mode::EVAL, Propagation::StepByStep, &Poisson)
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("time last `1`"), "{error}");
+    assert!(error.contains("layer by layer"), "{error}");
+}
