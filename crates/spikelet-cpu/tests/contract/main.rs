@@ -6,6 +6,7 @@ mod harness;
 mod custom;
 mod draw;
 mod errors;
+mod half;
 mod labels;
 mod map;
 mod matmul;
