@@ -12,6 +12,7 @@ mod map;
 mod matmul;
 mod movement;
 mod plans;
+mod precision;
 mod reduce;
 mod scan;
 mod second_order;

@@ -6,6 +6,7 @@
 //! arithmetic on [`Var`] needs no `?`.
 
 mod operators;
+mod precision;
 mod var;
 
 pub use var::Var;
@@ -14,6 +15,7 @@ use crate::backward;
 use crate::error::{Error, Refusal, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
 use crate::op::{Op, Operation};
+use crate::precision::Precision;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,6 +27,9 @@ pub(crate) struct State {
     error: Option<Error>,
     streams: u32,
     float: DType,
+    precision: Precision,
+    /// Whether the graph has its precision already.
+    precise: bool,
 }
 
 /// Builds a graph. Cheap to clone; all clones build the same one.
@@ -56,6 +61,8 @@ impl Tracer {
             error: None,
             streams: 0,
             float,
+            precision: Precision::F32,
+            precise: false,
         };
         Self {
             state: Rc::new(RefCell::new(state)),
@@ -192,11 +199,18 @@ impl Tracer {
             });
             return;
         }
-        self.state.borrow_mut().graph.outputs.push(Output {
-            name: name.to_string(),
-            value: id,
-            updates,
-        });
+        let mut state = self.state.borrow_mut();
+        let layer: Arc<str> = Arc::from(state.path.join("."));
+        match state.graph.cast(id, value.ty.dtype, &layer) {
+            Ok(value) => state.graph.outputs.push(Output {
+                name: name.to_string(),
+                value,
+                updates,
+            }),
+            Err(error) => {
+                state.error.get_or_insert(error);
+            }
+        }
     }
 
     /// A number that sets the draws of this program apart: 0, 1, 2 … in the order of tracing.
@@ -206,7 +220,7 @@ impl Tracer {
         state.streams - 1
     }
 
-    /// Keeps what is constant over time virtual, then appends the backward pass of `loss` and
+    /// Keeps what is constant over time virtual, gives the graph its precision, then appends the backward pass of `loss` and
     /// returns the gradients of `wrt`.
     pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
         let ids: Option<Vec<ValueId>> = wrt.iter().map(|v| v.id).collect();
@@ -214,9 +228,10 @@ impl Tracer {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
         let made = {
-            let graph = &mut self.state.borrow_mut().graph;
-            crate::pass::hoist_time::run(graph);
-            backward::gradients(graph, loss, &ids)
+            let mut state = self.state.borrow_mut();
+            state.apply_precision();
+            crate::pass::hoist_time::run(&mut state.graph);
+            backward::gradients(&mut state.graph, loss, &ids)
         };
         match made {
             Ok(grads) => grads.into_iter().map(|g| self.var(g)).collect(),
@@ -247,7 +262,8 @@ impl Tracer {
         {
             let mut state = self.state.borrow_mut();
             let layer: Arc<str> = Arc::from(state.path.join("."));
-            state.graph.push(op, &ids, &layer)
+            let known = state.as_known(op, ids, inputs, &layer);
+            known.and_then(|(op, ids)| state.graph.push(op, &ids, &layer))
         } else {
             let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
             let refusal = Refusal::new(
@@ -292,7 +308,9 @@ impl Tracer {
     /// The first error of the trace.
     pub fn finish(&self) -> Result<Graph> {
         self.check()?;
-        Ok(self.state.borrow().graph.clone())
+        let mut state = self.state.borrow_mut();
+        state.apply_precision();
+        Ok(state.graph.clone())
     }
 
     fn var(&self, value: ValueId) -> Var {
