@@ -205,8 +205,3 @@ impl Backend for Cpu {
         Ok(Box::new(executor))
     }
 }
-
-/// Whether a type is one that a host buffer can hold.
-pub(crate) fn is_host_type(ty: &TensorType) -> bool {
-    ty.dtype != DType::Bits
-}

@@ -1,13 +1,10 @@
 //! A loaded plan: arena, prepared kernels, and the loop that runs them.
 
-use crate::backend::{Shared, failure, is_host_type, memory, memory_of};
+use crate::backend::{Shared, failure, memory, memory_of};
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op::{self, Kernel};
-use spikelet_graph::op::{Op, Operation};
-use spikelet_graph::{
-    Buffer, Error, Executor, Kernel as PlannedKernel, Place, Plan, Result, TensorType, ValueId,
-};
-use std::collections::HashMap;
+use spikelet_graph::op::Operation;
+use spikelet_graph::{Buffer, Executor, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,37 +47,20 @@ impl CpuExecutor {
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Self> {
-        check_buffers(plan, inputs, outputs)?;
-        if !plan.is_sound() {
-            return Err(failure(
-                "the plan's allocations overlap; it was not made by Plan::new",
-            ));
-        }
+        plan.check()?;
+        plan.check_buffers(inputs, outputs)?;
         let arena = memory(plan.arena_bytes, "the plan's arena")?;
-        let pointer = |place: Place| -> Result<Option<*mut u8>> {
-            Ok(match place {
-                Place::Arena(offset) => Some(arena.at(offset)),
-                Place::Input(k) => Some(memory_of(&inputs[k])?.at(0)),
-                Place::Output(k) => match &outputs[k] {
-                    Some(buffer) => Some(memory_of(buffer)?.at(0)),
-                    None => return Err(missing_output(plan, k)),
-                },
-                Place::Unused => None,
-            })
-        };
         let slot = |place: Place, ty: &TensorType| -> Result<Option<Slot>> {
-            let room = match place {
-                Place::Arena(offset) => plan.arena_bytes.saturating_sub(offset),
-                Place::Input(k) => inputs[k].ty.bytes(),
-                Place::Output(k) => outputs[k].as_ref().map_or(0, |b| b.ty.bytes()),
-                Place::Unused => ty.bytes(),
+            let pointer = match place {
+                Place::Arena(offset) => arena.at(offset),
+                Place::Input(k) => memory_of(&inputs[k])?.at(0),
+                Place::Output(k) => match &outputs[k] {
+                    Some(buffer) => memory_of(buffer)?.at(0),
+                    None => return Ok(None),
+                },
+                Place::Unused => return Ok(None),
             };
-            if ty.bytes() > room {
-                return Err(failure(format!(
-                    "{ty} does not fit its place {place:?} in the plan"
-                )));
-            }
-            Ok(pointer(place)?.map(|pointer| Slot {
+            Ok(Some(Slot {
                 pointer,
                 ty: ty.clone(),
             }))
@@ -89,7 +69,6 @@ impl CpuExecutor {
         let mut steps = vec![];
         for kernel in &plan.kernels {
             let node = &plan.graph.nodes[kernel.node];
-            check_pieces(plan, kernel)?;
             let writes = kernel
                 .writes
                 .iter()
@@ -103,13 +82,11 @@ impl CpuExecutor {
                     .iter()
                     .position(|w| w == place && *w != Place::Unused);
                 reads.push(match (same, slot(*place, plan.graph.ty(*value))?) {
-                    (Some(j), _) if matches!(node.op, Op::Map(_)) => Source::InPlace(j),
+                    (Some(j), _) => Source::InPlace(j),
                     (None, Some(slot)) => Source::Slot(slot),
-                    _ => {
-                        return Err(failure(format!(
-                            "{} reads what it overwrites",
-                            node.op.name()
-                        )));
+                    (None, None) => {
+                        let name = node.op.name();
+                        return Err(failure(format!("{name} reads what is nowhere")));
                     }
                 });
             }
@@ -220,118 +197,4 @@ impl Executor for CpuExecutor {
         })?;
         Ok(seconds)
     }
-}
-
-/// Checks that what a kernel writes in the arena overlaps nothing else that it touches there.
-fn check_pieces(plan: &Plan, kernel: &PlannedKernel) -> Result<()> {
-    let node = &plan.graph.nodes[kernel.node];
-    let pieces = |places: &[Place], values: &[ValueId]| -> Vec<(usize, usize)> {
-        let arena = places
-            .iter()
-            .zip(values)
-            .filter_map(|(place, v)| match place {
-                Place::Arena(offset) => Some((*offset, offset + plan.graph.ty(*v).bytes())),
-                _ => None,
-            });
-        arena.collect()
-    };
-    let mut written = pieces(&kernel.writes, &node.outputs);
-    written.extend(
-        kernel
-            .workspace
-            .map(|(offset, bytes)| (offset, offset + bytes)),
-    );
-    let read = pieces(&kernel.reads, &node.inputs);
-    let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
-    for (k, piece) in written.iter().enumerate() {
-        let others = written[k + 1..].iter().chain(&read);
-        if piece.1 > plan.arena_bytes || others.into_iter().any(|other| meets(piece, other)) {
-            return Err(failure(format!(
-                "{} writes over what it uses; the plan was not made by Plan::new",
-                node.op.name()
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn missing_output(plan: &Plan, k: usize) -> Error {
-    failure(format!(
-        "output `{}` needs a buffer, none was given",
-        plan.graph.outputs[k].name
-    ))
-}
-
-fn check_buffers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
-    let graph = &plan.graph;
-    if inputs.len() != graph.inputs.len() || outputs.len() != graph.outputs.len() {
-        return Err(failure(format!(
-            "the plan has {} inputs and {} outputs, {} and {} buffers were given",
-            graph.inputs.len(),
-            graph.outputs.len(),
-            inputs.len(),
-            outputs.len()
-        )));
-    }
-    let given_inputs = graph.inputs.iter().map(|i| (&i.name, i.value)).zip(inputs);
-    let given_outputs = graph
-        .outputs
-        .iter()
-        .map(|o| (&o.name, o.value))
-        .zip(outputs);
-    let given_outputs = given_outputs.filter_map(|(o, b)| Some((o, b.as_ref()?)));
-    for ((name, value), buffer) in given_inputs.chain(given_outputs) {
-        let expected = graph.ty(value);
-        if buffer.ty != *expected || !is_host_type(expected) {
-            return Err(Error::Type {
-                name: name.clone(),
-                given: buffer.ty.clone(),
-                expected: expected.clone(),
-            });
-        }
-    }
-    for (k, output) in graph.outputs.iter().enumerate() {
-        if output.updates.is_none() && outputs[k].is_none() {
-            return Err(missing_output(plan, k));
-        }
-        if let Some(input) = output.updates
-            && graph.ty(input) != graph.ty(output.value)
-        {
-            return Err(Error::Type {
-                name: output.name.clone(),
-                given: graph.ty(output.value).clone(),
-                expected: graph.ty(input).clone(),
-            });
-        }
-    }
-    check_writers(plan, inputs, outputs)
-}
-
-/// What is written must be nobody else's memory.
-fn check_writers(plan: &Plan, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
-    let graph = &plan.graph;
-    let updated = |value| graph.outputs.iter().any(|o| o.updates == Some(value));
-    let held = graph
-        .inputs
-        .iter()
-        .zip(inputs)
-        .map(|(i, b)| (&i.name, b, updated(i.value)));
-    let fresh = graph
-        .outputs
-        .iter()
-        .zip(outputs)
-        .filter(|(o, _)| o.updates.is_none());
-    let fresh = fresh.filter_map(|(o, b)| Some((&o.name, b.as_ref()?, true)));
-    let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
-    for (name, buffer, written) in held.chain(fresh) {
-        let address = Arc::as_ptr(&buffer.handle).cast::<()>();
-        if let Some((other, also)) = owners.insert(address, (name, written))
-            && (written || also)
-        {
-            return Err(failure(format!(
-                "`{other}` and `{name}` share a buffer and one of them is written; give each its own"
-            )));
-        }
-    }
-    Ok(())
 }

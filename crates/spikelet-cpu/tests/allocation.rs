@@ -102,6 +102,25 @@ fn training_step(dense: bool) -> Graph {
     tracer.finish().unwrap()
 }
 
+/// Neurons over 16-bit sequences, and their gradients: everything but matrix products.
+fn half_step() -> Graph {
+    let tracer = Tracer::new(F);
+    let x = tracer.input("x", F, [TIME, BATCH, HIDDEN]);
+    let (gain, tau) = (
+        tracer.parameter("gain", [HIDDEN]),
+        tracer.parameter("tau", [HIDDEN]),
+    );
+    let v = tracer.state("v", [BATCH, HIDDEN]);
+    let current = Var::map(&[&x, &gain], |x| &x[0] * &x[1]).cast(DType::BF16);
+    let made = Var::scan(&neuron(), TIME, &[&current], &[&v], &[&tau]);
+    let scores = (&made[0] * 0.5).sum(&[0]).log_softmax();
+    let grads = tracer.gradients(&scores.max(&[1]).sum_all(), &[&gain, &tau]);
+    tracer.update(&v, &made[1]);
+    tracer.update(&gain, &(&gain - &grads[0] * 0.1));
+    tracer.update(&tau, &(&tau - &grads[1] * 0.1));
+    tracer.finish().unwrap()
+}
+
 /// The fewest allocations of a run, of ten after two warm-up runs.
 ///
 /// What a step allocates it allocates in every run. The thread pool has lists that grow once in a
@@ -144,6 +163,7 @@ fn a_training_step_allocates_nothing_on_any_thread() {
             0,
             "{threads} threads"
         );
+        assert_eq!(allocations(half_step(), threads), 0, "{threads} threads");
     }
     let packed = allocations(training_step(true), 2);
     println!("with dense products, whose library packs operands: {packed} allocations a step");

@@ -57,6 +57,12 @@ pub enum Error {
         /// The reason.
         problem: String,
     },
+    /// A plan that cannot be run with the buffers that were given, or at all.
+    #[error("the plan cannot be loaded: {problem}")]
+    Plan {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// Something that only a backend can find out.
     #[error("{backend}: {problem}")]
     Backend {

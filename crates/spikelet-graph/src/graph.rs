@@ -96,6 +96,11 @@ impl Graph {
         self.types.len()
     }
 
+    /// The element type of every value, by number.
+    pub(crate) fn dtypes(&self) -> Vec<DType> {
+        self.types.iter().map(|t| t.dtype).collect()
+    }
+
     /// A new value without a maker yet.
     pub(crate) fn add_value(&mut self, ty: TensorType) -> ValueId {
         let id = u32::try_from(self.types.len()).expect("a graph has fewer than 2^32 values");

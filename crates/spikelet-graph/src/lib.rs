@@ -11,6 +11,7 @@ mod graph;
 pub mod op;
 pub mod pass;
 mod plan;
+mod precision;
 mod tensor;
 mod trace;
 mod types;
@@ -22,6 +23,7 @@ pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
 pub use plan::{Allocation, Kernel, Place, Plan};
+pub use precision::{Precision, UnknownPrecision};
 pub use tensor::{Data, Tensor};
 pub use trace::{Tracer, Var};
 pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};

@@ -1,6 +1,7 @@
 //! A graph laid out for a device: kernels in order, and where every value lives.
 
 mod arena;
+mod check;
 mod old_values;
 mod print;
 
@@ -138,11 +139,5 @@ impl Plan {
     /// Floating-point operations of one run.
     pub fn flops(&self) -> u64 {
         self.kernels.iter().map(|k| k.flops).sum()
-    }
-
-    /// Checks that no two allocations that live at the same time overlap, and that all lie in
-    /// the arena. True for every plan that [`Plan::new`] makes; executors rely on it.
-    pub fn is_sound(&self) -> bool {
-        arena::is_sound(&self.allocations, self.arena_bytes)
     }
 }

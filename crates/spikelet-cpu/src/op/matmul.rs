@@ -27,7 +27,7 @@ fn path(op: MatMul, types: &Types) -> Path {
 }
 
 pub(super) fn reads_bits(op: MatMul, types: &Types, operand: usize) -> bool {
-    let single = types.outputs[0].dtype == DType::F32;
+    let single = types.outputs[0].dtype.arithmetic() == DType::F32;
     let place = match (op.transpose_a, op.transpose_b) {
         (false, true) => operand == 0,
         (true, false) => operand == 1,

@@ -1,5 +1,6 @@
 //! The kernels, one file an operation, named as in `spikelet-graph/src/op`.
 
+mod convert;
 mod custom;
 mod draw;
 mod labels;
@@ -12,7 +13,6 @@ mod rows;
 mod scan;
 mod scan_grad;
 
-use crate::backend::failure;
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
@@ -79,21 +79,25 @@ impl Types {
         let wide = all.any(|t| t.dtype == DType::F64);
         if wide { DType::F64 } else { DType::F32 }
     }
+
+    /// Whether 16-bit operands and results are converted around the kernel.
+    fn converted(&self, op: &Op) -> bool {
+        let mut all = self.inputs.iter().chain(&self.outputs);
+        all.any(|t| t.dtype.is_half()) && !moves(op)
+    }
 }
 
 /// Makes a kernel for a node.
 pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<dyn Kernel>> {
     let types = Types::of(graph, node);
-    let half = |t: &TensorType| t.dtype.is_half();
-    if types.inputs.iter().chain(&types.outputs).any(half) && !moves(&node.op) {
-        return Err(failure(format!(
-            "{} has 16-bit operands or results, which are only moved here; compute in f32",
-            node.op.name()
-        )));
-    }
-    let made = match types.float() {
-        DType::F64 => typed::<f64>(node, &types, threads),
-        _ => typed::<f32>(node, &types, threads),
+    let made = if types.converted(&node.op) {
+        typed::<f32>(node, &convert::widened(&types), threads).and_then(|inner| {
+            Ok(Box::new(convert::HalfKernel::new(inner, &types)?) as Box<dyn Kernel>)
+        })
+    } else if types.float() == DType::F64 {
+        typed::<f64>(node, &types, threads)
+    } else {
+        typed::<f32>(node, &types, threads)
     };
     made.map_err(|source| spikelet_graph::Error::Expression {
         layer: node.layer.to_string(),
@@ -140,14 +144,19 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
 
 /// Scratch memory in bytes, a multiple of eight.
 pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
-    let types = Types::of(graph, node);
+    let own = Types::of(graph, node);
+    let (types, converted) = if own.converted(&node.op) {
+        (convert::widened(&own), convert::workspace_words(&own))
+    } else {
+        (own, 0)
+    };
     let words = match &node.op {
         Op::MatMul(op) => matmul::workspace_words(*op, &types),
         Op::Reduce(op) => reduce::workspace_words(op, &types),
         Op::ScanGrad(op) => scan_grad::workspace_words(op, &types, threads),
         _ => 0,
     };
-    8 * words
+    8 * (converted + words)
 }
 
 /// Whether a kernel takes its operand as bits.

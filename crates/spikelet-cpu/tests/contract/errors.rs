@@ -63,8 +63,8 @@ fn load(inputs: &[Buffer], outputs: &[Option<Buffer>]) -> String {
 fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
     let four = || buffer(DType::F32, &[4]);
     assert_eq!(load(&[four(), four()], &[Some(four()), None]), "loaded");
-    assert_snapshot!(load(&[four(), four()], &[None, None]), @"cpu: output `y` needs a buffer, none was given");
-    assert_snapshot!(load(&[four()], &[Some(four()), None]), @"cpu: the plan has 2 inputs and 2 outputs, 1 and 2 buffers were given");
+    assert_snapshot!(load(&[four(), four()], &[None, None]), @"the plan cannot be loaded: output `y` needs a buffer, none was given");
+    assert_snapshot!(load(&[four()], &[Some(four()), None]), @"the plan cannot be loaded: it has 2 inputs and 2 outputs, 1 and 2 buffers were given");
     assert_snapshot!(load(&[four(), buffer(DType::F64, &[4])], &[Some(four()), None]), @"`w` is f64[4], the plan expects f32[4]; compile the network for this shape");
     assert_snapshot!(load(&[four(), four()], &[Some(buffer(DType::F32, &[2, 2])), None]), @"`y` is f32[2, 2], the plan expects f32[4]; compile the network for this shape");
 }
@@ -73,8 +73,8 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
 fn buffers_that_are_written_are_nobody_elses() {
     let four = || buffer(DType::F32, &[4]);
     let one = four();
-    assert_snapshot!(load(&[one.clone(), four()], &[Some(one.clone()), None]), @"cpu: `x` and `y` share a buffer and one of them is written; give each its own");
-    assert_snapshot!(load(&[one.clone(), one.clone()], &[Some(four()), None]), @"cpu: `x` and `w` share a buffer and one of them is written; give each its own");
+    assert_snapshot!(load(&[one.clone(), four()], &[Some(one.clone()), None]), @"the plan cannot be loaded: `x` and `y` share a buffer and one of them is written; give each its own");
+    assert_snapshot!(load(&[one.clone(), one.clone()], &[Some(four()), None]), @"the plan cannot be loaded: `x` and `w` share a buffer and one of them is written; give each its own");
 }
 
 #[test]
@@ -91,5 +91,5 @@ fn a_plan_that_was_tampered_with_is_refused() {
         .load(&plan, &[four(), four()], &[Some(four()), None])
         .err()
         .unwrap();
-    assert_snapshot!(error, @"cpu: the plan's allocations overlap; it was not made by Plan::new");
+    assert_snapshot!(error, @"the plan cannot be loaded: its allocations overlap; it was not made by Plan::new");
 }

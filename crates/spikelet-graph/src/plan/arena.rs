@@ -10,7 +10,7 @@ use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
 
 /// Offsets are multiples of this: a cache line, and what GPUs want.
-const ALIGNMENT: usize = 256;
+pub(super) const ALIGNMENT: usize = 256;
 
 /// A piece of the arena.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! arithmetic on [`Var`] needs no `?`.
 
 mod operators;
+mod precision;
 mod var;
 
 pub use var::Var;
@@ -14,6 +15,7 @@ use crate::backward;
 use crate::error::{Error, Refusal, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
 use crate::op::{Op, Operation};
+use crate::precision::Precision;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,6 +28,9 @@ pub(crate) struct State {
     streams: u32,
     first_step: u32,
     float: DType,
+    precision: Precision,
+    /// Whether the graph has its precision already.
+    precise: bool,
 }
 
 /// Builds a graph. Cheap to clone; all clones build the same one.
@@ -58,6 +63,8 @@ impl Tracer {
             streams: 0,
             first_step: 0,
             float,
+            precision: Precision::F32,
+            precise: false,
         };
         Self {
             state: Rc::new(RefCell::new(state)),
@@ -194,11 +201,18 @@ impl Tracer {
             });
             return;
         }
-        self.state.borrow_mut().graph.outputs.push(Output {
-            name: name.to_string(),
-            value: id,
-            updates,
-        });
+        let mut state = self.state.borrow_mut();
+        let layer: Arc<str> = Arc::from(state.path.join("."));
+        match state.graph.cast(id, value.ty.dtype, &layer) {
+            Ok(value) => state.graph.outputs.push(Output {
+                name: name.to_string(),
+                value,
+                updates,
+            }),
+            Err(error) => {
+                state.error.get_or_insert(error);
+            }
+        }
     }
 
     /// A number that sets the draws of this program apart: 0, 1, 2 … in the order of tracing.
@@ -233,7 +247,8 @@ impl Tracer {
         self.state.borrow_mut().graph.keep_apart = yes;
     }
 
-    /// Keeps what is constant over time virtual, then appends the backward pass of `loss` and
+    /// Keeps what is constant over time virtual, gives the graph its precision, then appends the
+    /// backward pass of `loss` and
     /// returns the gradients of `wrt`.
     pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
         let Some(loss) = loss.id else {
@@ -259,7 +274,15 @@ impl Tracer {
         let Some(pairs) = pairs else {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
-        self.append_backward(wrt, |graph, ids| backward::pull_back(graph, &pairs, ids))
+        self.append_backward(wrt, |graph, ids| {
+            // The precision may have given a value another type than it was traced with.
+            let mut fitting = vec![];
+            for (value, grad) in pairs {
+                let dtype = graph.ty(value).dtype;
+                fitting.push((value, graph.cast(grad, dtype, &Arc::from(""))?));
+            }
+            backward::pull_back(graph, &fitting, ids)
+        })
     }
 
     fn append_backward(
@@ -272,9 +295,10 @@ impl Tracer {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
         let made = {
-            let graph = &mut self.state.borrow_mut().graph;
-            crate::pass::hoist_time::run(graph);
-            append(graph, &ids)
+            let mut state = self.state.borrow_mut();
+            state.apply_precision();
+            crate::pass::hoist_time::run(&mut state.graph);
+            append(&mut state.graph, &ids)
         };
         match made {
             Ok(grads) => grads.into_iter().map(|g| self.var(g)).collect(),
@@ -305,7 +329,8 @@ impl Tracer {
         {
             let mut state = self.state.borrow_mut();
             let layer: Arc<str> = Arc::from(state.path.join("."));
-            state.graph.push(op, &ids, &layer)
+            let known = state.as_known(op, ids, inputs, &layer);
+            known.and_then(|(op, ids)| state.graph.push(op, &ids, &layer))
         } else {
             let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
             let refusal = Refusal::new(
@@ -350,7 +375,9 @@ impl Tracer {
     /// The first error of the trace.
     pub fn finish(&self) -> Result<Graph> {
         self.check()?;
-        Ok(self.state.borrow().graph.clone())
+        let mut state = self.state.borrow_mut();
+        state.apply_precision();
+        Ok(state.graph.clone())
     }
 
     fn var(&self, value: ValueId) -> Var {

@@ -5,4 +5,5 @@ mod errors;
 mod half;
 mod passes;
 mod plans;
+mod precision;
 mod targets;

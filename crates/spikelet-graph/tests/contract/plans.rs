@@ -91,6 +91,23 @@ fn allocations_that_overlap_while_alive_are_not_sound() {
     assert!(!plan.is_sound(), "outside the arena");
 }
 
+#[test]
+fn a_kernel_that_writes_over_what_it_uses_is_not_sound() {
+    let untouched = Plan::new(training_step(), &Binary);
+    let problem = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = untouched.clone();
+        change(&mut plan);
+        plan.check().unwrap_err().to_string()
+    };
+    assert_snapshot!(problem(&|p| p.kernels[1].writes[0] = p.kernels[1].reads[0]), @"the plan cannot be loaded: map writes over what it uses; it was not made by Plan::new");
+    assert_snapshot!(problem(&|p| p.kernels[0].workspace = Some((p.arena_bytes - 256, 512))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Arena(1528)");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Input(0)), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Output(0)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Output(0)");
+    assert_snapshot!(problem(&|p| p.kernels[0].reads[0] = Place::Unused), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| { p.kernels[0].reads.pop(); }), @"the plan cannot be loaded: matmul lacks places for what it touches");
+}
+
 /// A chain of products in which step k also reads an earlier value.
 fn chain(steps: &[(usize, usize, bool)]) -> Graph {
     let t = Tracer::new(F);

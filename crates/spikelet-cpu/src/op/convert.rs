@@ -1,0 +1,176 @@
+//! 16-bit operands and results of kernels that compute in f32.
+//!
+//! Operands are converted to f32 in the workspace, the kernel runs on those, and its results are
+//! rounded to the nearest, ties to even. That reads and writes memory twice: this is the
+//! reference for devices that compute with 16-bit numbers, not a fast path.
+
+use super::{CHUNK, Float, Kernel, Types};
+use crate::memory::{View, ViewMut};
+use arrayvec::ArrayVec;
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use rayon::prelude::*;
+use spikelet_expr::CompileError;
+use spikelet_graph::TensorType;
+
+/// As many operands or results as any kernel takes.
+const MOST: usize = 32;
+
+/// Words that hold one converted tensor, up to a whole cache line.
+fn words(elements: usize) -> usize {
+    elements.div_ceil(2).next_multiple_of(8)
+}
+
+/// Words for all converted operands and results.
+pub(super) fn workspace_words(types: &Types) -> usize {
+    let converted = |list: &[TensorType]| -> usize {
+        let half = list.iter().filter(|t| t.dtype.is_half());
+        half.map(|t| words(t.len())).sum()
+    };
+    converted(&types.inputs) + converted(&types.outputs)
+}
+
+/// The types that the kernel inside computes with.
+pub(super) fn widened(types: &Types) -> Types {
+    let wide = |list: &[TensorType]| -> Vec<TensorType> {
+        let one = |t: &TensorType| TensorType::new(t.dtype.arithmetic(), t.shape.clone());
+        list.iter().map(one).collect()
+    };
+    Types {
+        inputs: wide(&types.inputs),
+        outputs: wide(&types.outputs),
+        used: types.used.clone(),
+    }
+}
+
+/// A kernel between conversions.
+pub(super) struct HalfKernel {
+    inner: Box<dyn Kernel>,
+    /// Elements of each 16-bit operand and result; `None` for one that stays as it is.
+    inputs: Vec<Option<usize>>,
+    outputs: Vec<Option<usize>>,
+}
+
+impl HalfKernel {
+    pub(super) fn new(inner: Box<dyn Kernel>, types: &Types) -> Result<Self, CompileError> {
+        let needed = types.inputs.len().max(types.outputs.len());
+        if needed > MOST {
+            return Err(CompileError::TooLarge { needed });
+        }
+        let half = |list: &[TensorType]| -> Vec<Option<usize>> {
+            let one = |t: &TensorType| t.dtype.is_half().then(|| t.len());
+            list.iter().map(one).collect()
+        };
+        Ok(Self {
+            inner,
+            inputs: half(&types.inputs),
+            outputs: half(&types.outputs),
+        })
+    }
+}
+
+/// The first `elements` of the workspace, and what is left of it.
+fn take(workspace: &mut [u64], elements: usize) -> (&mut [f32], &mut [u64]) {
+    let (piece, rest) = workspace.split_at_mut(words(elements));
+    (&mut f32::from_words(piece)[..elements], rest)
+}
+
+fn widen_f16(from: &[f16], to: &mut [f32]) {
+    let pieces = from.par_chunks(CHUNK).zip(to.par_chunks_mut(CHUNK));
+    pieces.for_each(|(from, to)| from.convert_to_f32_slice(to));
+}
+
+fn widen_bf16(from: &[bf16], to: &mut [f32]) {
+    let pieces = from.par_chunks(CHUNK).zip(to.par_chunks_mut(CHUNK));
+    pieces.for_each(|(from, to)| from.convert_to_f32_slice(to));
+}
+
+/// Converts an operand, or the old content of the result in whose place it lies.
+fn widen(read: &View<'_>, writes: &[ViewMut<'_>], to: &mut [f32]) {
+    match read {
+        View::F16(from) => widen_f16(from, to),
+        View::BF16(from) => widen_bf16(from, to),
+        View::InPlace(j) => match &writes[*j] {
+            ViewMut::F16(from) => widen_f16(from, to),
+            ViewMut::BF16(from) => widen_bf16(from, to),
+            _ => unreachable!("an operand has the type of the result in whose place it lies"),
+        },
+        _ => unreachable!("the operand is one of 16 bits"),
+    }
+}
+
+/// Rounds a result to where it is stored.
+fn round(from: &[f32], write: &mut ViewMut<'_>) {
+    let pieces = from.par_chunks(CHUNK);
+    match write {
+        ViewMut::F16(to) => to
+            .par_chunks_mut(CHUNK)
+            .zip(pieces)
+            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
+        ViewMut::BF16(to) => to
+            .par_chunks_mut(CHUNK)
+            .zip(pieces)
+            .for_each(|(to, from)| to.convert_from_f32_slice(from)),
+        _ => {}
+    }
+}
+
+/// A result as the kernel inside is given it: in the workspace, or where it is.
+fn lend<'a>(write: &'a mut ViewMut<'_>, wide: Option<&'a mut [f32]>) -> ViewMut<'a> {
+    match (write, wide) {
+        (ViewMut::Unused, _) => ViewMut::Unused,
+        (_, Some(wide)) => ViewMut::F32(wide),
+        (ViewMut::F32(y), None) => ViewMut::F32(y),
+        (ViewMut::F64(y), None) => ViewMut::F64(y),
+        (ViewMut::F16(y), None) => ViewMut::F16(y),
+        (ViewMut::BF16(y), None) => ViewMut::BF16(y),
+        (ViewMut::I64(y), None) => ViewMut::I64(y),
+        (ViewMut::Bits(y), None) => ViewMut::Bits(y),
+    }
+}
+
+impl Kernel for HalfKernel {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let mut rest = workspace;
+        let mut wide_reads: ArrayVec<View<'_>, MOST> = ArrayVec::new();
+        for (read, half) in reads.iter().zip(&self.inputs) {
+            wide_reads.push(match half {
+                Some(elements) => {
+                    let (to, left) = take(rest, *elements);
+                    rest = left;
+                    widen(read, writes, to);
+                    View::F32(to)
+                }
+                None => *read,
+            });
+        }
+        let mut wide: ArrayVec<Option<&mut [f32]>, MOST> = ArrayVec::new();
+        for half in &self.outputs {
+            wide.push(match half {
+                Some(elements) => {
+                    let (to, left) = take(rest, *elements);
+                    rest = left;
+                    Some(to)
+                }
+                None => None,
+            });
+        }
+        let mut lent: ArrayVec<ViewMut<'_>, MOST> = ArrayVec::new();
+        for (write, wide) in writes.iter_mut().zip(&mut wide) {
+            lent.push(lend(write, wide.as_deref_mut()));
+        }
+        self.inner.run(&wide_reads, &mut lent, rest)?;
+        drop(lent);
+        for (write, wide) in writes.iter_mut().zip(&wide) {
+            if let Some(from) = wide {
+                round(from, write);
+            }
+        }
+        Ok(())
+    }
+}

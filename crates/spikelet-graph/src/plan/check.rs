@@ -1,0 +1,241 @@
+//! What must hold of a plan and of its buffers before a device runs it.
+//!
+//! Devices follow a plan's places without looking: these checks are what makes that safe.
+
+use super::{Kernel, Place, Plan, arena};
+use crate::backend::Buffer;
+use crate::error::{Error, Result};
+use crate::graph::{Graph, ValueId};
+use crate::op::{Op, Operation};
+use crate::types::{DType, TensorType};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+fn refusal(problem: impl Into<String>) -> Error {
+    Error::Plan {
+        problem: problem.into(),
+    }
+}
+
+fn missing_output(graph: &Graph, k: usize) -> Error {
+    let name = &graph.outputs[k].name;
+    refusal(format!("output `{name}` needs a buffer, none was given"))
+}
+
+impl Plan {
+    /// Checks that no two allocations that live at the same time overlap, that every value fits
+    /// its place, and that no kernel writes over anything else that it touches, but for a map
+    /// that takes the place of an operand of the same type. True for every plan that
+    /// [`Plan::new`] makes; executors rely on it.
+    ///
+    /// # Errors
+    /// When one of these does not hold.
+    pub fn check(&self) -> Result<()> {
+        if !arena::is_sound(&self.allocations, self.arena_bytes) {
+            return Err(refusal(
+                "its allocations overlap; it was not made by Plan::new",
+            ));
+        }
+        for kernel in &self.kernels {
+            self.check_places(kernel)?;
+            self.check_pieces(kernel)?;
+        }
+        for (from, to, ty) in &self.copies {
+            self.check_place(*from, ty)?;
+            self.check_place(*to, ty)?;
+        }
+        Ok(())
+    }
+
+    /// Whether [`Plan::check`] finds nothing.
+    pub fn is_sound(&self) -> bool {
+        self.check().is_ok()
+    }
+
+    /// Checks that there is a buffer for each input and each output that updates none, of the
+    /// types of the plan, and that what is written is nobody else's memory.
+    ///
+    /// # Errors
+    /// When one of these does not hold.
+    pub fn check_buffers(&self, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
+        let graph = &self.graph;
+        if inputs.len() != graph.inputs.len() || outputs.len() != graph.outputs.len() {
+            return Err(refusal(format!(
+                "it has {} inputs and {} outputs, {} and {} buffers were given",
+                graph.inputs.len(),
+                graph.outputs.len(),
+                inputs.len(),
+                outputs.len()
+            )));
+        }
+        let given_inputs = graph.inputs.iter().map(|i| (&i.name, i.value)).zip(inputs);
+        let given_outputs = graph
+            .outputs
+            .iter()
+            .map(|o| (&o.name, o.value))
+            .zip(outputs);
+        let given_outputs = given_outputs.filter_map(|(o, b)| Some((o, b.as_ref()?)));
+        for ((name, value), buffer) in given_inputs.chain(given_outputs) {
+            let expected = graph.ty(value);
+            if buffer.ty != *expected || expected.dtype == DType::Bits {
+                return Err(Error::Type {
+                    name: name.clone(),
+                    given: buffer.ty.clone(),
+                    expected: expected.clone(),
+                });
+            }
+        }
+        for (k, output) in graph.outputs.iter().enumerate() {
+            if output.updates.is_none() && outputs[k].is_none() {
+                return Err(missing_output(graph, k));
+            }
+            if let Some(input) = output.updates
+                && graph.ty(input) != graph.ty(output.value)
+            {
+                return Err(Error::Type {
+                    name: output.name.clone(),
+                    given: graph.ty(output.value).clone(),
+                    expected: graph.ty(input).clone(),
+                });
+            }
+        }
+        self.check_used_outputs(outputs)?;
+        self.check_writers(inputs, outputs)
+    }
+
+    /// An output in whose place something is made needs a buffer, whatever it updates.
+    fn check_used_outputs(&self, outputs: &[Option<Buffer>]) -> Result<()> {
+        let of_kernels = self
+            .kernels
+            .iter()
+            .flat_map(|k| k.reads.iter().chain(&k.writes));
+        let of_copies = self.copies.iter().flat_map(|(from, to, _)| [from, to]);
+        for place in of_kernels.chain(of_copies) {
+            if let Place::Output(k) = place
+                && outputs[*k].is_none()
+            {
+                return Err(missing_output(&self.graph, *k));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is written must be nobody else's memory.
+    fn check_writers(&self, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
+        let graph = &self.graph;
+        let updated = |value| graph.outputs.iter().any(|o| o.updates == Some(value));
+        let held = graph
+            .inputs
+            .iter()
+            .zip(inputs)
+            .map(|(i, b)| (&i.name, b, updated(i.value)));
+        let fresh = graph
+            .outputs
+            .iter()
+            .zip(outputs)
+            .filter(|(o, _)| o.updates.is_none());
+        let fresh = fresh.filter_map(|(o, b)| Some((&o.name, b.as_ref()?, true)));
+        let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
+        for (name, buffer, written) in held.chain(fresh) {
+            let address = Arc::as_ptr(&buffer.handle).cast::<()>();
+            if let Some((other, also)) = owners.insert(address, (name, written))
+                && (written || also)
+            {
+                return Err(refusal(format!(
+                    "`{other}` and `{name}` share a buffer and one of them is written; give each its own"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a value of this type fits its place.
+    fn check_place(&self, place: Place, ty: &TensorType) -> Result<()> {
+        let bytes = |value: Option<ValueId>| value.map_or(0, |v| self.graph.ty(v).bytes());
+        let room = match place {
+            Place::Arena(offset) => self.arena_bytes.saturating_sub(offset),
+            Place::Input(k) => bytes(self.graph.inputs.get(k).map(|i| i.value)),
+            Place::Output(k) => bytes(self.graph.outputs.get(k).map(|o| o.value)),
+            Place::Unused => return Ok(()),
+        };
+        let off = matches!(place, Place::Arena(offset) if offset % arena::ALIGNMENT != 0);
+        if ty.bytes() > room || off {
+            return Err(refusal(format!("{ty} does not fit its place {place:?}")));
+        }
+        Ok(())
+    }
+
+    /// Checks that a kernel has a place for every operand and result, and that an operand whose
+    /// place a result takes is one that can be overwritten element by element.
+    fn check_places(&self, kernel: &Kernel) -> Result<()> {
+        let Some(node) = self.graph.nodes.get(kernel.node) else {
+            return Err(refusal(format!("it has no node {}", kernel.node)));
+        };
+        if kernel.reads.len() != node.inputs.len() || kernel.writes.len() != node.outputs.len() {
+            let name = node.op.name();
+            return Err(refusal(format!("{name} lacks places for what it touches")));
+        }
+        let reads = || kernel.reads.iter().zip(&node.inputs);
+        let writes = || kernel.writes.iter().zip(&node.outputs);
+        for (place, value) in reads().chain(writes()) {
+            self.check_place(*place, self.graph.ty(*value))?;
+        }
+        for (k, (place, _)) in writes().enumerate() {
+            let in_buffer = matches!(place, Place::Input(_) | Place::Output(_));
+            if in_buffer && kernel.writes[..k].contains(place) {
+                let name = node.op.name();
+                return Err(refusal(format!("{name} writes two results to one place")));
+            }
+        }
+        for (read, from) in reads() {
+            let (from, nowhere) = (self.graph.ty(*from), *read == Place::Unused);
+            let over = writes().find(|(write, _)| !nowhere && *write == read);
+            let in_place = over.is_none_or(|(_, to)| {
+                let to = self.graph.ty(*to);
+                let map = matches!(node.op, Op::Map(_));
+                map && from.dtype == to.dtype && from.len() == to.len()
+            });
+            if nowhere || !in_place {
+                let name = node.op.name();
+                return Err(refusal(format!(
+                    "{name} reads what it overwrites, or what is nowhere"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that what a kernel writes in the arena overlaps nothing else that it touches there.
+    fn check_pieces(&self, kernel: &Kernel) -> Result<()> {
+        let node = &self.graph.nodes[kernel.node];
+        let pieces = |places: &[Place], values: &[ValueId]| -> Vec<(usize, usize)> {
+            let arena = places
+                .iter()
+                .zip(values)
+                .filter_map(|(place, v)| match place {
+                    Place::Arena(offset) => Some((*offset, offset + self.graph.ty(*v).bytes())),
+                    _ => None,
+                });
+            arena.collect()
+        };
+        let mut written = pieces(&kernel.writes, &node.outputs);
+        written.extend(
+            kernel
+                .workspace
+                .map(|(offset, bytes)| (offset, offset + bytes)),
+        );
+        let read = pieces(&kernel.reads, &node.inputs);
+        let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
+        for (k, piece) in written.iter().enumerate() {
+            let others = written[k + 1..].iter().chain(&read);
+            let outside = piece.1 > self.arena_bytes || piece.0 % arena::ALIGNMENT != 0;
+            if outside || others.into_iter().any(|other| meets(piece, other)) {
+                let name = node.op.name();
+                return Err(refusal(format!(
+                    "{name} writes over what it uses; it was not made by Plan::new"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

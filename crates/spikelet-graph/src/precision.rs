@@ -1,0 +1,71 @@
+//! What a network computes with.
+
+use crate::types::DType;
+use std::fmt;
+use std::str::FromStr;
+
+/// What the large products and sequences of a network are stored in and multiplied with.
+/// Parameters, optimiser tensors and carried states are f32 in any case.
+///
+/// ```
+/// use spikelet_graph::Precision;
+/// assert_eq!("bf16".parse(), Ok(Precision::Bf16));
+/// assert_eq!(Precision::Tf32.to_string(), "tf32");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// f32 throughout.
+    #[default]
+    F32,
+    /// f32, multiplied with 10 binary digits after the point where a device can.
+    Tf32,
+    /// Products and sequences in bf16: as wide a range as f32, 7 binary digits after the point.
+    Bf16,
+    /// Products and sequences in f16: 10 binary digits after the point, numbers from 6·10⁻⁸ to
+    /// 65504. Small gradients vanish and large ones overflow: scale the loss.
+    F16,
+}
+
+impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::F32, Self::Tf32, Self::Bf16, Self::F16];
+
+    /// The name: `f32`, `tf32`, `bf16` or `f16`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Tf32 => "tf32",
+            Self::Bf16 => "bf16",
+            Self::F16 => "f16",
+        }
+    }
+
+    /// The 16-bit type, if it is one.
+    pub fn half(self) -> Option<DType> {
+        match self {
+            Self::F32 | Self::Tf32 => None,
+            Self::Bf16 => Some(DType::BF16),
+            Self::F16 => Some(DType::F16),
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no precision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no precision; use f32, tf32, bf16 or f16")]
+pub struct UnknownPrecision(pub String);
+
+impl FromStr for Precision {
+    type Err = UnknownPrecision;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPrecision> {
+        let found = Self::ALL.into_iter().find(|p| p.name() == text);
+        found.ok_or_else(|| UnknownPrecision(text.to_string()))
+    }
+}

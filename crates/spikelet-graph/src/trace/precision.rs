@@ -1,0 +1,80 @@
+//! The precision of a trace.
+
+use super::{State, Tracer, Var};
+use crate::error::Result;
+use crate::graph::ValueId;
+use crate::op::{Map, Op};
+use crate::pass;
+use crate::precision::Precision;
+use crate::types::DType;
+use std::sync::Arc;
+
+impl Tracer {
+    /// What the network is to compute with; f32 if nothing is said. It is given to what was
+    /// traced when the first gradients are taken, or else at the end; inputs and outputs of the
+    /// program keep their types.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Precision, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// tracer.set_precision(Precision::Bf16);
+    /// let x = tracer.input("x", DType::F32, [8, 3]);
+    /// tracer.output("y", &x.linear(&tracer.parameter("w", [2, 3])));
+    /// assert!(tracer.finish()?.to_string().contains("bf16[8, 2]"));
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn set_precision(&self, precision: Precision) {
+        self.state.borrow_mut().precision = precision;
+    }
+
+    /// What the network is to compute with.
+    pub fn precision(&self) -> Precision {
+        self.state.borrow().precision
+    }
+}
+
+impl State {
+    /// Gives the graph its precision, once.
+    pub(super) fn apply_precision(&mut self) {
+        if self.precision != Precision::F32 && !self.precise {
+            pass::hoist_time::run(&mut self.graph);
+            pass::precision::run(&mut self.graph, self.precision);
+        }
+        self.precise = true;
+    }
+
+    /// An operation and its operands such that the result has the type that the tracing code
+    /// knows the operands by: some may be stored in 16 bits since.
+    pub(super) fn as_known(
+        &mut self,
+        op: Op,
+        mut ids: Vec<ValueId>,
+        inputs: &[&Var],
+        layer: &Arc<str>,
+    ) -> Result<(Op, Vec<ValueId>)> {
+        let known: Vec<DType> = inputs.iter().map(|v| v.ty.dtype).collect();
+        let stored = |(id, dtype): (&ValueId, &DType)| self.graph.ty(*id).dtype != *dtype;
+        if !ids.iter().zip(&known).any(stored) {
+            return Ok((op, ids));
+        }
+        Ok(match op {
+            Op::Map(mut map) => {
+                if map.dtypes.is_empty() {
+                    map.dtypes = vec![Map::common(known); map.expressions.len()];
+                }
+                (map.into(), ids)
+            }
+            Op::Reduce(mut reduce) => {
+                reduce.out = reduce.out.or(known.first().copied());
+                (reduce.into(), ids)
+            }
+            Op::LogSoftmax(_) | Op::ArgMax(_) => (op, ids),
+            op => {
+                for (id, dtype) in ids.iter_mut().zip(known) {
+                    *id = self.graph.cast(*id, dtype, layer)?;
+                }
+                (op, ids)
+            }
+        })
+    }
+}
