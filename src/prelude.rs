@@ -4,7 +4,7 @@ pub use crate::encoder::{Direct, Encoder, Poisson};
 pub use crate::layer::{Dropout, EachStep, Flatten, Function, Linear, TimeLast, TimeMean};
 pub use crate::loss;
 pub use crate::model::{Compiled, Store};
-pub use crate::module::{Context, Init, Mode, Module, Propagation, Sequential};
+pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
 pub use crate::neuron::{
     Common, If, Lif, Neuron, NeuronExt, Param, Plif, ResetGrad, Run, Scope, Share, SoftPulseIf,
     SoftPulseLif, State,

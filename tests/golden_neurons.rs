@@ -1,13 +1,17 @@
 //! Every reference case: identical spikes, potentials within 1e-6, gradients within 1e-5.
 
 use spikelet::device;
-use spikelet::graph::Tensor;
+use spikelet::graph::{Backend, Tensor};
 use spikelet::neuron::run_case;
 use spikelet::tensors::TensorFile;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    // A test that was built elsewhere runs in a copy of the repository.
+    let here = Path::new("tests/golden");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(here);
+    let folder = if here.is_dir() { here } else { &built };
     let entries = std::fs::read_dir(folder).expect("the reference cases are there");
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("readable").path()).collect();
     paths.retain(|p| {
@@ -38,6 +42,18 @@ fn first_apart(
 
 #[test]
 fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
+    check(&device::cpu().expect("the CPU"));
+}
+
+#[test]
+fn every_reference_case_gives_the_same_spikes_potentials_and_gradients_on_a_gpu() {
+    match device::cuda(0) {
+        Ok(gpu) => check(&(gpu as Arc<dyn Backend>)),
+        Err(error) => println!("skipped: {error}"),
+    }
+}
+
+fn check(backend: &Arc<dyn Backend>) {
     let mut failures = vec![];
     let paths = cases();
     assert!(paths.len() > 50);
@@ -48,7 +64,7 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
             .to_string_lossy()
             .to_string();
         let case = TensorFile::read(&path).expect("readable case");
-        let made = match run_case(&case, &path, device::cpu().expect("the CPU")) {
+        let made = match run_case(&case, &path, backend.clone()) {
             Ok(made) => made,
             Err(error) => {
                 failures.push(format!("{name}: {error}"));

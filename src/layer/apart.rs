@@ -47,6 +47,7 @@ pub(super) fn forward(
         let h = kernel(std::slice::from_ref(&parts.charge), &known).swap_remove(0);
         known.push((CHARGED, h));
         let s = kernel(std::slice::from_ref(&parts.fire), &known).swap_remove(0);
+        let s = s.cast(sequences[0].ty().dtype);
         known.push((FIRED, s.clone()));
         now = kernel(&parts.next, &known);
         now.iter_mut().for_each(|v| *v = v.expand(&shape[..]));

@@ -4,7 +4,7 @@ use super::unroll::Unrolling;
 use super::{Init, Module, OverTime, Propagation};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use spikelet_graph::{DType, Tracer, Var};
+use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -89,6 +89,13 @@ impl Context {
         self.propagation = propagation;
         self.tracer
             .keep_apart(propagation == Propagation::StepByStepUnfused);
+        self
+    }
+
+    /// Sets the numbers that products multiply and that sequences are stored in; before anything
+    /// is traced.
+    pub fn precision(self, precision: Precision) -> Self {
+        self.tracer.set_precision(precision);
         self
     }
 
@@ -262,11 +269,10 @@ impl Context {
         self.tracer.draw_from(0, self.tracer.streams());
         let done = self.unrolling.borrow_mut().take().unwrap_or_default();
         let made = made?;
-        let (states, recorded) = done.finish();
-        for (state, last) in states {
+        for (state, last) in done.last_states() {
             self.set_state(&state, &last);
         }
-        self.traced.borrow_mut().recorded.extend(recorded);
+        self.traced.borrow_mut().recorded.extend(done.recorded());
         self.tracer.check()?;
         Ok(made)
     }

@@ -16,6 +16,7 @@ pub use context::{Context, Mode, Traced};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
+pub use spikelet_graph::Precision;
 pub use unroll::OverTime;
 
 use crate::error::Result;

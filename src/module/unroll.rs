@@ -120,13 +120,18 @@ impl Unrolling {
         }
     }
 
-    /// Ends the trace: each state with what it becomes, and what was shown, joined over time.
-    pub(super) fn finish(self) -> (Vec<(Var, Var)>, Vec<(String, Var)>) {
-        let states = self.states.into_values();
-        let last = states.filter_map(|state| Some((state.first, state.next?)));
+    /// Each state as the first step found it, with what it becomes.
+    pub(super) fn last_states(&self) -> Vec<(Var, Var)> {
+        let states = self.states.values();
+        states
+            .filter_map(|state| Some((state.first.clone(), state.next.clone()?)))
+            .collect()
+    }
+
+    /// What was shown, joined over time.
+    pub(super) fn recorded(self) -> impl Iterator<Item = (String, Var)> {
         let recorded = self.recorded.into_iter();
-        let joined = recorded.map(|(name, steps)| (name, OverTime::new(steps).join()));
-        (last.collect(), joined.collect())
+        recorded.map(|(name, steps)| (name, OverTime::new(steps).join()))
     }
 }
 

@@ -5,6 +5,7 @@ mod evaluation;
 mod in_flight;
 mod interrupt;
 mod run;
+mod scaling;
 mod settings;
 mod show;
 mod step;

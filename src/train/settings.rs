@@ -3,7 +3,7 @@
 use crate::encoder;
 use crate::error::{Error, Result};
 use crate::loss;
-use crate::module::Propagation;
+use crate::module::{Precision, Propagation};
 use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
 use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
@@ -54,6 +54,8 @@ pub struct Settings {
     pub loss: Loss,
     /// The order in which layers and time steps run.
     pub propagation: Propagation,
+    /// The numbers that products multiply and that sequences are stored in.
+    pub precision: Precision,
     /// The seed of weights, shuffles and draws.
     pub seed: u64,
 }
@@ -71,6 +73,7 @@ impl Default for Settings {
             encoder: "poisson".to_string(),
             loss: Loss::OneHotError,
             propagation: Propagation::default(),
+            precision: Precision::default(),
             seed: 0,
         }
     }

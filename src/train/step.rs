@@ -1,11 +1,12 @@
 //! One step of training or evaluation, compiled.
 
 use super::Settings;
+use super::scaling::{LossScale, Verdict};
 use crate::encoder;
 use crate::error::Result;
 use crate::loss;
 use crate::model::{Compiled, Store};
-use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
+use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Precision, Traced};
 use crate::optim::{Optimizer, Update};
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
@@ -62,6 +63,12 @@ struct Scored {
     output: OverTime,
 }
 
+fn context(mode: Mode, settings: &Settings) -> Context {
+    Context::new(mode, DType::F32)
+        .propagation(settings.propagation)
+        .precision(settings.precision)
+}
+
 fn trace(cx: &Context, module: &dyn Module, settings: &Settings, shape: Shape) -> Result<Scored> {
     let [channels, height, width] = shape.image;
     let image = [shape.batch, channels, height, width];
@@ -112,7 +119,7 @@ impl TrainStep {
         shape: Shape,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = Context::new(Mode::TRAIN, DType::F32).propagation(settings.propagation);
+        let cx = context(Mode::TRAIN, settings);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
         let correct = loss::correct(&scored.scores, &scored.labels);
@@ -123,7 +130,14 @@ impl TrainStep {
             .iter()
             .filter_map(|(name, ..)| tracer.find_input(name))
             .collect();
-        let mut grads = tracer.gradients(&loss, &weights.iter().collect::<Vec<_>>());
+        let scale = (settings.precision == Precision::F16).then(|| LossScale::new(tracer));
+        let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
+        let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        let verdict = scale.map(|scale| {
+            let (unscaled, verdict) = scale.unscaled(&grads);
+            grads = unscaled;
+            verdict
+        });
         if let Some(clip) = settings.clip {
             grads = clip.apply(&grads);
         }
@@ -133,12 +147,15 @@ impl TrainStep {
             .collect();
         for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
         {
-            update(optimizer, name, weight, grad, &numbers);
+            update(optimizer, name, weight, grad, &numbers, verdict.as_ref());
         }
         tracer.output("loss", &loss);
         tracer.output("correct", &correct);
         let graph = tracer.finish()?;
         store.initialise(&traced, DType::F32, settings.seed)?;
+        if verdict.is_some() {
+            LossScale::initialise(store)?;
+        }
         Ok(Self {
             program: Compiled::new(graph, store)?,
             settings: settings.clone(),
@@ -204,7 +221,14 @@ impl TrainStep {
     }
 }
 
-fn update(optimizer: &dyn Optimizer, name: &str, weight: &Var, grad: &Var, numbers: &[Var]) {
+fn update(
+    optimizer: &dyn Optimizer,
+    name: &str,
+    weight: &Var,
+    grad: &Var,
+    numbers: &[Var],
+    verdict: Option<&Verdict>,
+) {
     let tracer = weight.tracer();
     let names = optimizer.slots();
     let slots: Vec<Var> = names
@@ -215,15 +239,23 @@ fn update(optimizer: &dyn Optimizer, name: &str, weight: &Var, grad: &Var, numbe
         .into_iter()
         .chain(&slots)
         .chain(numbers)
+        .chain(verdict.map(Verdict::operand))
         .collect();
     let made = Var::map_many(&operands, |x: &[Expr]| {
-        let (slots, numbers) = x[2..].split_at(names.len());
-        optimizer.update(&Update {
+        let (slots, rest) = x[2..].split_at(names.len());
+        let new = optimizer.update(&Update {
             weight: &x[0],
             grad: &x[1],
             slots,
-            numbers,
-        })
+            numbers: &rest[..numbers.len()],
+        });
+        let Some(bad) = verdict.and_then(|_| rest.last()) else {
+            return new;
+        };
+        let old = std::iter::once(&x[0]).chain(slots);
+        old.zip(new)
+            .map(|(old, new)| Verdict::choose(bad, old, new))
+            .collect()
     });
     for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {
         tracer.update(old, new);
@@ -251,7 +283,7 @@ impl EvalStep {
         sequence: bool,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = Context::new(Mode::EVAL, DType::F32).propagation(settings.propagation);
+        let cx = context(Mode::EVAL, settings);
         let scored = trace(&cx, module, settings, shape)?;
         let tracer = cx.tracer();
         tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));

@@ -140,11 +140,11 @@ impl Target for Cuda {
     }
 
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        op::reads_bits(graph, node, operand)
+        op::reads_bits(&self.shared.gpu.properties, graph, node, operand)
     }
 
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        op::writes_bits(graph, node, value)
+    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
+        op::writes_bits(node)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

@@ -11,6 +11,7 @@ use crate::piece::{self, Leads, Piece};
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, result};
 use rayon::prelude::*;
+use spikelet_graph::op::Operation;
 use spikelet_graph::{Buffer, Executor, Place, Plan, Result};
 use std::sync::Arc;
 
@@ -63,9 +64,8 @@ impl CudaExecutor {
         outputs: &[Option<Buffer>],
     ) -> Result<Self> {
         let gpu = shared.gpu.clone();
-        if !plan.is_sound() {
-            return Err(failure(&gpu.name, "the plan's allocations overlap; it was not made by Plan::new"));
-        }
+        plan.check()?;
+        plan.check_buffers(inputs, outputs)?;
         let arena = arena(&gpu, plan)?;
         let address = |place: Place| -> Result<u64> {
             Ok(match place {
@@ -73,26 +73,27 @@ impl CudaExecutor {
                 Place::Input(k) => memory_of(&gpu, &inputs[k])?.pointer,
                 Place::Output(k) => match &outputs[k] {
                     Some(buffer) => memory_of(&gpu, buffer)?.pointer,
-                    None => {
-                        let name = &plan.graph.outputs[k].name;
-                        return Err(failure(&gpu.name, format!("output `{name}` needs a buffer, none was given")));
-                    }
+                    None => 0,
                 },
                 Place::Unused => 0,
             })
         };
+        let fills = op::fills(&plan.graph);
         let mut planned = vec![];
         let mut names = vec![];
         for (number, kernel) in plan.kernels.iter().enumerate() {
             let node = &plan.graph.nodes[kernel.node];
             let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
-            let site = Site::new(&gpu.properties, &plan.graph, node, wanted);
+            let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
+            site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
             let reads = kernel.reads.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
             let writes = kernel.writes.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
             let workspace = kernel.workspace.map_or(0, |(offset, _)| arena.pointer + offset as u64);
-            use spikelet_graph::op::Operation;
             let place = if node.layer.is_empty() { String::new() } else { format!(" in `{}`", node.layer) };
             names.push(format!("{}{place}", node.op.name()));
+            if node.outputs.iter().all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v)) {
+                continue;
+            }
             for work in op::prepare(&shared, &site)? {
                 let step = |action| Planned::Step(Step { action, kernel: number });
                 planned.push(match work {

@@ -59,6 +59,8 @@ pub(crate) struct Piece {
     pub(crate) functions: BTreeSet<Function>,
     /// Whether it draws random numbers.
     pub(crate) draws: bool,
+    /// Dependent memory accesses of an item, roughly.
+    pub(crate) depth: usize,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) geometry: Geometry,
 }
@@ -70,7 +72,7 @@ const BLOCK: usize = 256;
 pub(crate) const SMALL_BLOCK: usize = 1024;
 
 /// A run of small pieces costs less in one block than the launches that it saves.
-const SMALL_ITEMS: usize = 8192;
+const SMALL_ITEMS: usize = 16384;
 
 /// The C++ name of an element type.
 pub(crate) fn element(dtype: DType) -> &'static str {
@@ -95,6 +97,7 @@ impl Piece {
             body: String::new(),
             functions: BTreeSet::new(),
             draws: false,
+            depth: 1,
             arguments: vec![],
             geometry,
         }
@@ -116,8 +119,8 @@ impl Piece {
     /// Whether it can share one block with its neighbours.
     pub(crate) fn is_small(&self) -> bool {
         match self.geometry {
-            Geometry::Items(items) => items <= SMALL_ITEMS && self.before.is_empty(),
-            Geometry::Warps(rows) => rows <= SMALL_ITEMS / 32,
+            Geometry::Items(items) => items * self.depth <= SMALL_ITEMS && self.before.is_empty(),
+            Geometry::Warps(rows) => 32 * rows * self.depth <= SMALL_ITEMS,
             Geometry::Blocks { .. } => false,
         }
     }

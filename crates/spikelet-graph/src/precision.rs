@@ -1,6 +1,7 @@
 //! What a network computes with.
 
 use crate::types::DType;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,7 +13,8 @@ use std::str::FromStr;
 /// assert_eq!("bf16".parse(), Ok(Precision::Bf16));
 /// assert_eq!(Precision::Tf32.to_string(), "tf32");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Precision {
     /// f32 throughout.
     #[default]
@@ -38,6 +40,11 @@ impl Precision {
             Self::Bf16 => "bf16",
             Self::F16 => "f16",
         }
+    }
+
+    /// The type that sequences between layers are stored in.
+    pub fn storage(self) -> DType {
+        self.half().unwrap_or(DType::F32)
     }
 
     /// The 16-bit type, if it is one.

@@ -1,7 +1,7 @@
 //! How to train, as it is said on the command line.
 
-use super::{count, propagations};
-use spikelet::module::Propagation;
+use super::{count, precisions, propagations};
+use spikelet::module::{Precision, Propagation};
 use spikelet::network::MnistFc;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
 use spikelet::train::{Loss, Settings};
@@ -57,6 +57,10 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
+    /// The numbers of products and sequences [default: f32]
+    #[arg(long, value_name = "TYPE", value_parser = precisions())]
+    precision: Option<Precision>,
+
     /// Scale gradients so that their norm is at most this
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
@@ -108,6 +112,7 @@ impl SettingsArgs {
             None => settings.loss,
         };
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
+        settings.precision = self.precision.unwrap_or(settings.precision);
         settings.clip = self.clip_norm.map(Clip::Norm).or(settings.clip);
         settings
     }

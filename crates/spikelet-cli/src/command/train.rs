@@ -85,13 +85,11 @@ impl Train {
         let data = self.data.load(DataName::Synthetic, console)?;
         let backend = self.device.open()?;
         console.say(format!(
-            "spikelet {} · {} on {} · {}, {} threads, {}",
+            "spikelet {} · {} on {} · {}",
             env!("CARGO_PKG_VERSION"),
             network.name(),
             describe(&data),
-            backend.name(),
-            self.device.thread_count(),
-            spikelet_cpu::Cpu::instructions(),
+            self.device.describe(&*backend),
         ));
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,

@@ -115,7 +115,9 @@ impl Disk {
             limit: self.limit,
             problem: match &self.folder {
                 None => Some("neither SPIKELET_CACHE nor HOME is set".to_string()),
-                Some(folder) => try_writing(folder).err().map(|error| error.to_string()),
+                Some(folder) => try_writing(folder)
+                    .err()
+                    .map(|error| format!("it cannot be written, {}", error.kind())),
             },
             folder: self.folder.clone(),
         }

@@ -62,15 +62,11 @@ fn driver_generation(library: Library) -> Option<u32> {
 /// there is a file that cannot be used.
 fn load(library: Library, candidate: &Candidate) -> Result<Loaded, Option<String>> {
     let handle = match &candidate.target {
-        Target::Name(name) => {
-            // The loader complains of the name itself if it knows no such file, and of another
-            // name or reason if it found one.
-            dlopen(name.as_ref()).map_err(|reason| {
-                let unknown = reason.starts_with(name.as_str()) && reason.contains("No such file");
-                (!unknown).then_some(reason)
-            })?
-        }
-        Target::Path(path) => dlopen(path.as_os_str()).map_err(Some)?,
+        Target::Name(name) => dlopen(name.as_ref()).map_err(|reason| {
+            (!is_unknown(name, &reason)).then(|| without_subject(&candidate.target, reason))
+        })?,
+        Target::Path(path) => dlopen(path.as_os_str())
+            .map_err(|reason| Some(without_subject(&candidate.target, reason)))?,
     };
     let (version, address) = version(library, &handle)?;
     let path = match (mapped_file(address), &candidate.target) {
@@ -103,7 +99,26 @@ fn dlopen(file: &std::ffi::OsStr) -> Result<libloading::Library, String> {
     // SAFETY: as above.
     #[cfg(not(unix))]
     let opened = unsafe { libloading::Library::new(file) };
-    opened.map_err(|error| error.to_string())
+    opened.map_err(|error| match std::error::Error::source(&error) {
+        Some(reason) => reason.to_string(),
+        None => error.to_string(),
+    })
+}
+
+/// Whether the loader says that it knows no file of this name. If it found one that lacks
+/// something, it complains of what is lacking.
+fn is_unknown(name: &str, reason: &str) -> bool {
+    // Other systems' loaders have other words, and no GPU that this crate can use.
+    !cfg!(target_os = "linux")
+        || (reason.contains(&format!("{name}: ")) && reason.contains("No such file"))
+}
+
+/// The reason without the file's name, which is told beside it.
+fn without_subject(target: &Target, reason: String) -> String {
+    match reason.strip_prefix(&format!("{target}: ")) {
+        Some(rest) => rest.to_string(),
+        None => reason,
+    }
 }
 
 /// The library's version as text, empty if it does not tell, and the address of the function that
@@ -201,5 +216,61 @@ fn keep_builtins(nvrtc: &std::path::Path, version: &str) {
     {
         // Closing it would undo the loading.
         std::mem::forget(handle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_that_the_loader_does_not_know_is_no_reason_to_complain() {
+        let candidate = Candidate {
+            source: Source::Loader,
+            target: Target::Name("libspikelet-is-not-a-library.so.1".to_string()),
+        };
+        assert!(matches!(load(Library::Nvrtc, &candidate), Err(None)));
+    }
+
+    #[test]
+    fn a_library_that_lacks_another_is_not_unknown() {
+        let reason = "libdep.so.1: cannot open shared object file: No such file or directory";
+        assert!(is_unknown("libdep.so.1", reason));
+        if cfg!(target_os = "linux") {
+            assert!(!is_unknown("libnvrtc.so.13", reason));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_no_library_is_refused_with_the_loaders_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libnvrtc.so.13");
+        std::fs::write(&path, "junk").unwrap();
+        let candidate = Candidate {
+            source: Source::CudaPath,
+            target: Target::Path(path),
+        };
+        let refusal = load(Library::Nvrtc, &candidate).err().unwrap();
+        assert_eq!(refusal.as_deref(), Some("file too short"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn another_library_of_the_right_name_is_refused() {
+        let candidate = Candidate {
+            source: Source::Loader,
+            target: Target::Name("libc.so.6".to_string()),
+        };
+        let refusal = load(Library::Nvrtc, &candidate).err().unwrap();
+        assert_eq!(refusal.as_deref(), Some("it has no function nvrtcVersion"));
+    }
+
+    #[test]
+    fn versions_are_read_in_three_parts() {
+        assert_eq!(three_parts(130_201), "13.2.1");
+        assert_eq!(three_parts(91_002), "9.10.2");
+        assert_eq!(three_parts(22_803), "2.28.3");
     }
 }

@@ -1,8 +1,11 @@
-//! Matrix products.
+//! Matrix products: cuBLASLt, or tensor cores fed by bits where an operand is spikes.
+
+mod spikes;
 
 use super::{Site, Work};
 use crate::backend::Shared;
 use crate::gemm::Product;
+use crate::gpu::Properties;
 use spikelet_graph::op::{MatMul, Multiply};
 use spikelet_graph::{DType, Result, TensorType};
 
@@ -24,10 +27,18 @@ fn of(op: &MatMul, site: &Site<'_>) -> Product {
     product(op, &site.inputs[0], &site.inputs[1], &site.outputs[0])
 }
 
+fn is_spikes(site: &Site<'_>) -> bool {
+    site.inputs.iter().any(|t| t.dtype == DType::Bits)
+}
+
 pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
     let product = of(op, site);
     if product.k == 0 {
         return Ok(vec![Work::Clear(0)]);
+    }
+    if is_spikes(site) {
+        let pieces = spikes::pieces(op, product, site);
+        return Ok(pieces.into_iter().map(Work::Kernel).collect());
     }
     Ok(vec![Work::Gemm(shared.gemm.call(product)?)])
 }
@@ -35,8 +46,33 @@ pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<
 /// What the algorithm asks for; a product that cannot be planned fails when it is loaded.
 pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize {
     let product = of(op, site);
-    if product.m * product.n * product.k == 0 || product.operands == DType::Bits {
+    if product.m * product.n * product.k == 0 {
         return 0;
     }
+    if is_spikes(site) {
+        return spikes::workspace(op, product, site);
+    }
     shared.gemm.call(product).map_or(0, |call| call.plan.workspace)
+}
+
+/// Spikes can be the input of a linear layer, and the second operand of its weight's gradient.
+pub(crate) fn reads_bits(op: &MatMul, gpu: &Properties, inputs: &[TensorType], operand: usize) -> bool {
+    let other = &inputs[1 - operand];
+    let form = if operand == 0 {
+        !op.transpose_a && op.transpose_b
+    } else {
+        op.transpose_a && !op.transpose_b
+    };
+    // Tensor cores for 16-bit numbers with all their exponents came with 8.0.
+    form && gpu.capability.0 >= 8 && matches!(other.dtype, DType::F32 | DType::F16 | DType::BF16)
+}
+
+/// The device code of a product with spikes; none for other products.
+#[cfg(test)]
+pub(crate) fn spike_pieces(op: &MatMul, site: &Site<'_>) -> Vec<crate::piece::Piece> {
+    if is_spikes(site) {
+        spikes::pieces(op, of(op, site), site)
+    } else {
+        vec![]
+    }
 }

@@ -22,8 +22,9 @@ use crate::error::failure;
 use crate::gemm::GemmCall;
 use crate::gpu::Properties;
 use crate::piece::Piece;
-use spikelet_graph::op::{Op, Operation};
+use spikelet_graph::op::{Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
+use std::collections::HashMap;
 
 /// What runs for a node, in order.
 pub(crate) enum Work {
@@ -43,6 +44,8 @@ pub(crate) struct Site<'a> {
     pub(crate) outputs: Vec<TensorType>,
     /// Which results somebody reads.
     pub(crate) wanted: Vec<bool>,
+    /// Operands that are one known number; a scan has it in its code and does not read it.
+    pub(crate) constants: Vec<Option<f32>>,
 }
 
 impl<'a> Site<'a> {
@@ -54,6 +57,7 @@ impl<'a> Site<'a> {
             inputs: types(&node.inputs),
             outputs: types(&node.outputs),
             wanted,
+            constants: vec![None; node.inputs.len()],
         }
     }
 
@@ -66,6 +70,35 @@ impl<'a> Site<'a> {
         };
         failure(device, format!("{}{layer}: {problem}", self.node.op.name()))
     }
+}
+
+/// The number that each value is, where a node of the graph fills it with one.
+pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
+    let fill = |node: &Node| match &node.op {
+        Op::Fill(op) if op.ty.dtype.is_float() => Some((node.outputs[0], op.stored() as f32)),
+        _ => None,
+    };
+    graph.nodes.iter().filter_map(fill).collect()
+}
+
+/// Whether `node` has a known number in its code where operand `operand` is one.
+fn takes_constant(node: &Node, operand: usize) -> bool {
+    let (Op::Scan(Scan { recurrence, .. }) | Op::ScanGrad(ScanGrad { recurrence, .. })) = &node.op
+    else {
+        return false;
+    };
+    let first = recurrence.inputs.len();
+    (first..first + recurrence.states.len() + recurrence.params.len()).contains(&operand)
+}
+
+/// Whether everybody who reads a value has its number in the code.
+pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
+    let given = graph.outputs.iter().any(|o| o.value == value);
+    let read = |node: &Node| {
+        let mut at = node.inputs.iter().enumerate().filter(|(_, v)| **v == value);
+        at.all(|(k, _)| takes_constant(node, k))
+    };
+    !given && graph.nodes.iter().all(read)
 }
 
 /// The work of a node.
@@ -152,15 +185,20 @@ pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> O
 }
 
 /// Whether a node reads an operand as bits.
-pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
-    let _ = (graph, node, operand);
-    false
+pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: usize) -> bool {
+    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    match &node.op {
+        Op::MatMul(op) => matmul::reads_bits(op, gpu, &types, operand),
+        _ => false,
+    }
 }
 
-/// Whether a node writes a result as bits.
-pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
-    let _ = (graph, node, value);
-    false
+/// Whether a node writes its result as bits.
+pub(crate) fn writes_bits(node: &Node) -> bool {
+    match &node.op {
+        Op::Draw(op) => draw::writes_bits(op),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> Piece {
     };
     let geometry = if rows { Geometry::Warps(items) } else { Geometry::Items(items) };
     let mut piece = Piece::new(name, geometry);
+    piece.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
     let item = if rows { "row" } else { "i" };
     let (from, step) = if rows { ("lane", 32) } else { ("0", 1) };
     let base = Layout::at(&layout.kept, "result");
@@ -118,7 +119,7 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> Piece {
     const auto* const from = x + ({base});
     const Index end = min((chunk + 1) * {chunk}u, {length}u);
     float total = {start};
-    #pragma unroll 8
+    #pragma unroll 16
     for (Index k = chunk * {chunk}u + {from}; k < end; k += {step}) {{
       const float a = spk_get(from[{element}]), b = total;
       total = {join};

@@ -20,21 +20,39 @@ pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
 }
 
 /// The offset of neuron `i * pack + j` in something that broadcasts to one time step.
-pub(super) fn neuron(ty: &TensorType, step: &[usize], pack: usize) -> String {
+fn neuron(ty: &TensorType, step: &[usize], pack: usize) -> String {
     offset(step, &broadcast_strides(&ty.shape, step), &format!("(i * {pack}u + j)"))
+}
+
+/// The name of state or parameter `k`, states first.
+fn neuron_name(r: &Recurrence, k: usize) -> String {
+    match k.checked_sub(r.states.len()) {
+        None => format!("v_init{k}"),
+        Some(k) => format!("param{k}"),
+    }
+}
+
+/// The C++ expression of state or parameter `k` of neuron j at the start.
+pub(super) fn start(r: &Recurrence, site: &Site<'_>, k: usize, pack: usize) -> String {
+    let at = r.inputs.len() + k;
+    match site.constants[at] {
+        Some(number) => format!("__uint_as_float({:#x}u)", number.to_bits()),
+        None => {
+            let place = neuron(&site.inputs[at], Scan::step_shape(&site.inputs), pack);
+            format!("spk_get({}[{place}])", neuron_name(r, k))
+        }
+    }
 }
 
 /// Declares states and parameters of a thread's neurons and loads them.
 pub(super) fn load_neurons(piece: &mut Piece, r: &Recurrence, site: &Site<'_>, pack: usize) {
-    let step = Scan::step_shape(&site.inputs);
     let first = r.inputs.len();
     let (states, params) = (r.states.len(), r.params.len());
-    for k in 0..states {
-        piece.argument(format!("v_init{k}"), &site.inputs[first + k], Leads::Read(first + k));
-    }
-    for k in 0..params {
-        let at = first + states + k;
-        piece.argument(format!("param{k}"), &site.inputs[at], Leads::Read(at));
+    for k in 0..states + params {
+        let at = first + k;
+        if site.constants[at].is_none() {
+            piece.argument(neuron_name(r, k), &site.inputs[at], Leads::Read(at));
+        }
     }
     piece.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
@@ -42,12 +60,10 @@ pub(super) fn load_neurons(piece: &mut Piece, r: &Recurrence, site: &Site<'_>, p
         room(params)
     ));
     for k in 0..states {
-        let at = neuron(&site.inputs[first + k], step, pack);
-        piece.line(format!("    v[j][{k}] = spk_get(v_init{k}[{at}]);"));
+        piece.line(format!("    v[j][{k}] = {};", start(r, site, k, pack)));
     }
     for k in 0..params {
-        let at = neuron(&site.inputs[first + states + k], step, pack);
-        piece.line(format!("    p[j][{k}] = spk_get(param{k}[{at}]);"));
+        piece.line(format!("    p[j][{k}] = {};", start(r, site, states + k, pack)));
     }
     piece.line("  }");
 }

@@ -83,7 +83,6 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     load_neurons(&mut piece, r, site, pack);
 
     // Gradients that come in.
-    let step_shape = Scan::step_shape(&site.inputs).to_vec();
     let given: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
     let state_given: Vec<usize> = (0..states).filter(|&k| op.present[n_out + states + k]).collect();
     let mut grads: Vec<(String, usize)> = vec![];
@@ -224,8 +223,8 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         let mut first = String::new();
         let mut later = String::new();
         for k in 0..states {
-            let init = super::scan::neuron(&site.inputs[n_in + k], &step_shape, pack);
-            first.push_str(&format!("{to}[j][{k}] = spk_get(v_init{k}[{init}]); "));
+            let init = super::scan::start(r, site, k, pack);
+            first.push_str(&format!("{to}[j][{k}] = {init}; "));
             later.push_str(&format!("{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + i * {pack}u + j]; "));
         }
         if segments == 1 {

@@ -15,14 +15,14 @@ impl Target for NoGpu {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         0
     }
-    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
-        false
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        reads_bits(&properties((9, 0)), graph, node, operand)
     }
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         scan_checkpoint(&properties((9, 0)), graph, node)
     }
     fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
-        matches!(&node.op, Op::Draw(op) if draw::writes_bits(op))
+        writes_bits(node)
     }
 }
 
@@ -44,7 +44,11 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
         let node = &plan.graph.nodes[kernel.node];
         let wanted = kernel.writes.iter().map(|w| *w != spikelet_graph::Place::Unused).collect();
         let site = Site::new(gpu, &plan.graph, node, wanted);
-        for piece in pieces("cuda:0", &site).expect("the operation has code") {
+        let made = match &node.op {
+            Op::MatMul(op) => matmul::spike_pieces(op, &site),
+            _ => pieces("cuda:0", &site).expect("the operation has code"),
+        };
+        for piece in made {
             sources.push((piece.name.clone(), source(&piece)));
             if piece.is_small() {
                 small.push(piece);
@@ -136,6 +140,20 @@ fn maps_reductions_labels_and_draws_compile() {
         tracer.output("permuted", &y.permute(&[2, 0, 1]));
         tracer.output("joined", &Var::concat(&[&y, &noise], 1));
         tracer.output("hit", &scores.argmax().equals(&label));
+    });
+}
+
+#[test]
+fn products_with_spikes_compile() {
+    compile(|tracer| {
+        let p = tracer.input("p", DType::F32, [256, 784]);
+        let w = tracer.parameter("w", [196, 784]);
+        let generator = tracer.input("generator", DType::I64, [3]);
+        let spikes = p.repeat_over_time(50).bernoulli(&generator, true);
+        let y = spikes.linear(&w);
+        let grads = tracer.gradients(&y.square().sum_all(), &[&w]);
+        tracer.output("y", &y);
+        tracer.output("grad", &grads[0]);
     });
 }
 

@@ -67,7 +67,9 @@ impl Operation for Draw {
                 "pass i64[3]: seed, step, time",
             ));
         }
-        if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| p.dtype != self.dtype) {
+        // Storage may differ, arithmetic may not.
+        let fits = |p: DType| p.is_float() && p.arithmetic() == self.dtype.arithmetic();
+        if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| !fits(p.dtype)) {
             let given = inputs.get(1).map_or(String::new(), |p| {
                 format!(" from probabilities in {}", p.dtype)
             });

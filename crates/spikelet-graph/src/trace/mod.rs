@@ -116,6 +116,11 @@ impl Tracer {
         self.add_input(name, InputKind::State, TensorType::new(self.float(), shape))
     }
 
+    /// A tensor of any type that is carried from call to call; its name is used as it is.
+    pub fn state_of(&self, name: &str, dtype: DType, shape: impl Into<Vec<usize>>) -> Var {
+        self.add_input(name, InputKind::State, TensorType::new(dtype, shape))
+    }
+
     /// The input of this name, if there is one already.
     pub fn find_input(&self, name: &str) -> Option<Var> {
         let found = {

@@ -2,16 +2,16 @@
 
 use super::measure::{Measurement, Repeats};
 use super::passes::Passes;
-use super::{describe, is_cpu, peak, precision};
-use crate::args::{DeviceArgs, count, propagations};
+use super::{is_cpu, peak};
+use crate::args::{DeviceArgs, count, precisions, propagations};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::graph::{DType, Plan};
+use spikelet::graph::Plan;
 use spikelet::log::Console;
 use spikelet::model::Store;
-use spikelet::module::Propagation;
+use spikelet::module::{Precision, Propagation};
 use spikelet::prelude::{Atan, Lif, Linear, NeuronExt, Sequential};
 use std::process::ExitCode;
 
@@ -37,9 +37,9 @@ pub struct LinearLif {
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 16, value_parser = count)]
     batch_size: usize,
 
-    /// What products are computed in; f32
-    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precision)]
-    precision: DType,
+    /// The numbers of products and sequences
+    #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precisions())]
+    precision: Precision,
 
     /// The order in which layers and time steps run
     #[arg(help_heading = "Size", long, value_name = "ORDER", default_value = "layer-by-layer", value_parser = propagations())]
@@ -84,7 +84,7 @@ impl LinearLif {
             self.batch_size,
             self.precision,
             self.propagation,
-            describe(&self.device, &*backend),
+            self.device.describe(&*backend),
         ));
         let mut table = Table::new(&["N", "pass", "kernels", "GFLOP", "ms", "GFLOP/s", "peak"])
             .right(&[0, 2, 3, 4, 5, 6]);
@@ -106,7 +106,7 @@ impl LinearLif {
                 line["features"] = json!(features);
                 line["time_steps"] = json!(self.time_steps);
                 line["batch_size"] = json!(self.batch_size);
-                line["precision"] = json!(self.precision.to_string());
+                line["precision"] = json!(self.precision);
                 line["propagation"] = json!(self.propagation);
                 line["kernels"] = json!(plan.kernels.len());
                 line["flops"] = json!(plan.flops());
@@ -131,7 +131,8 @@ impl LinearLif {
         Passes {
             module: net,
             propagation: self.propagation,
-            dtype: self.precision,
+            dtype: self.precision.storage(),
+            precision: self.precision,
             time_steps: self.time_steps,
             step: vec![self.batch_size, features],
             backward,

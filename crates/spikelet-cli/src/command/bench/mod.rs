@@ -7,7 +7,6 @@ mod passes;
 mod train;
 
 use super::examples;
-use crate::args::DeviceArgs;
 use crate::failure::Failure;
 use measure::Measurement;
 use spikelet::graph::{Backend, DType, Plan};
@@ -47,33 +46,15 @@ fn dtype(text: &str) -> Result<DType, String> {
     match text {
         "f32" => Ok(DType::F32),
         "f64" => Ok(DType::F64),
-        "bf16" | "f16" => Err("half types are not there yet; use f32 or f64".to_string()),
-        _ => Err("use f32 or f64".to_string()),
-    }
-}
-
-/// What products are computed in.
-fn precision(text: &str) -> Result<DType, String> {
-    match text {
-        "f32" => Ok(DType::F32),
-        "tf32" | "bf16" | "f16" => Err("only f32 is there yet; use f32".to_string()),
-        _ => Err("use f32".to_string()),
+        "bf16" => Ok(DType::BF16),
+        "f16" => Ok(DType::F16),
+        _ => Err("use f32, bf16, f16 or f64".to_string()),
     }
 }
 
 /// Whether memory and time of this process are the device's.
 fn is_cpu(backend: &dyn Backend) -> bool {
     backend.name() == "cpu"
-}
-
-/// The device, and what counts for its speed.
-fn describe(device: &DeviceArgs, backend: &dyn Backend) -> String {
-    if is_cpu(backend) {
-        let (threads, instructions) = (device.thread_count(), spikelet_cpu::Cpu::instructions());
-        format!("cpu, {threads} threads, {instructions}")
-    } else {
-        backend.name()
-    }
 }
 
 /// The largest memory of the process, or what the plan takes of a device.

@@ -2,7 +2,7 @@
 
 use super::measure::{Measurement, Repeats};
 use super::passes::Passes;
-use super::{describe, dtype, is_cpu, peak};
+use super::{dtype, is_cpu, peak};
 use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, value};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use spikelet::graph::{Backend, DType, Plan, TensorType};
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
 use spikelet::model::{Compiled, Store};
-use spikelet::module::{Context, Mode, Propagation};
+use spikelet::module::{Context, Mode, Precision, Propagation};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub struct Neuron {
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
     neurons: u32,
 
-    /// Number type, f32 or f64; several with commas
+    /// Number type of sequences: f32, f64, or bf16 and f16, not on the CPU; several with commas
     #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_delimiter = ',', value_parser = dtype)]
     dtype: Vec<DType>,
 
@@ -116,7 +116,7 @@ impl Neuron {
             self.name,
             value::text(&neuron.common().surrogate.spec()),
             thousands(u64::from(self.neurons)),
-            describe(&self.device, &*backend),
+            self.device.describe(&*backend),
         ));
         let copy = self.find(COPY, &neuron, &*backend)?;
         let copied = 2 * self.copied_bytes();
@@ -212,6 +212,7 @@ impl Neuron {
             module: neuron,
             propagation: row.propagation,
             dtype: row.dtype,
+            precision: Precision::F32,
             time_steps: row.time_steps as usize,
             step: vec![self.neurons as usize],
             backward,

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{DType, Graph, Var};
 use spikelet::model::{Compiled, Store};
-use spikelet::module::{Context, Mode, Module, Propagation, Traced};
+use spikelet::module::{Context, Mode, Module, Precision, Propagation, Traced};
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -14,8 +14,10 @@ pub struct Passes<'a> {
     pub module: &'a dyn Module,
     /// In which order.
     pub propagation: Propagation,
-    /// Number type.
+    /// Number type of the sequences.
     pub dtype: DType,
+    /// The numbers of its products.
+    pub precision: Precision,
     /// Steps of the sequence.
     pub time_steps: usize,
     /// The shape of a step of the input and of the output.
@@ -44,14 +46,16 @@ impl Passes<'_> {
     /// # Errors
     /// When shapes do not fit.
     pub fn trace(&self) -> Result<TracedPasses, Failure> {
-        let cx = Context::new(Mode::EVAL, self.dtype).propagation(self.propagation);
+        let cx = Context::new(Mode::EVAL, self.dtype.arithmetic())
+            .propagation(self.propagation)
+            .precision(self.precision);
         let tracer = cx.tracer();
         let sequences = RefCell::new(vec![]);
         let sequence = |name: &str, steps: Range<usize>| -> Var {
             let name = self.name(name, &steps);
             let shape = [&[steps.len()], &self.step[..]].concat();
             sequences.borrow_mut().push((name.clone(), shape.clone()));
-            tracer.state(&name, shape)
+            tracer.state_of(&name, self.dtype, shape)
         };
         let inputs = RefCell::new(vec![]);
         let made = cx.trace_steps(self.module, self.time_steps, |steps| {
@@ -109,7 +113,7 @@ impl Passes<'_> {
     pub fn compile(&self, store: &mut Store) -> Result<Compiled, Failure> {
         let passes = self.trace()?;
         self.fill(&passes.sequences, store)?;
-        store.initialise(&passes.traced, self.dtype, 0)?;
+        store.initialise(&passes.traced, self.dtype.arithmetic(), 0)?;
         let program = Compiled::new(passes.graph, store)?;
         if program.has_input(GENERATOR) {
             program.set(GENERATOR, HostTensor::I64(&[0, 1, 0]))?;
@@ -120,10 +124,10 @@ impl Passes<'_> {
     /// Draws tensors of the store on the device, uniform on (0, 1].
     fn fill(&self, sequences: &[(String, Vec<usize>)], store: &mut Store) -> Result<(), Failure> {
         for (k, (name, shape)) in sequences.iter().enumerate() {
-            let cx = Context::new(Mode::EVAL, self.dtype);
-            let tensor = cx.tracer().state(name, shape.clone());
+            let cx = Context::new(Mode::EVAL, self.dtype.arithmetic());
+            let tensor = cx.tracer().state_of(name, self.dtype, shape.clone());
             let drawn = cx.generator().uniform(shape.clone(), false);
-            cx.tracer().update(&tensor, &drawn);
+            cx.tracer().update(&tensor, &drawn.cast(self.dtype));
             let mut program = Compiled::new(cx.tracer().finish()?, store)?;
             program.set(GENERATOR, HostTensor::I64(&[k as i64, 0, 0]))?;
             program.run()?;

@@ -1,5 +1,6 @@
 //! `spikelet bench train`
 
+use super::is_cpu;
 use super::measure::{Measurement, Repeats};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
 use crate::command::plan::IMAGE;
@@ -40,42 +41,52 @@ impl Train {
         let network = self.network.build(Some(MnistFc::tutorial()))?;
         let settings = self.settings.build(true);
         let name = format!("{}_step", network.name().replace('-', "_"));
+        let backend = self.device.open()?;
+        let here = || -> Result<(Measurement, usize), Failure> {
+            let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
+            let found = self.repeats.measure(&name, || Ok(()), || program.run())?;
+            Ok((found, program.plan().peak_bytes()))
+        };
         if self.repeats.only.is_some() {
-            let mut program =
-                StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
-            console.say_json(
-                &self
-                    .repeats
-                    .measure(&name, || Ok(()), || program.run())?
-                    .json(),
-            );
+            console.say_json(&here()?.0.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let found = Measurement::in_own_process(&name)?;
+        let (found, device_bytes) = if is_cpu(&*backend) {
+            (Measurement::in_own_process(&name)?, None)
+        } else {
+            let (found, bytes) = here()?;
+            (found, Some(bytes))
+        };
         let settings_text = format!(
-            "{}, {} time steps, batches of {}, {}",
+            "{}, {} time steps, batches of {}, {}, {}",
             network.name(),
             settings.time_steps,
             settings.batch_size,
             settings.propagation,
+            settings.precision,
         );
         let speed = settings.batch_size as f64 / (found.median_ms / 1e3);
         let mut line = found.json();
         line["propagation"] = json!(settings.propagation);
+        line["precision"] = json!(settings.precision);
+        line["device_bytes"] = json!(device_bytes);
         line["images_per_second"] = json!(speed);
         console.say_json(&line);
         console.say(format!(
-            "{settings_text} · {}, {} threads, {} · median of {}",
-            self.device.open()?.name(),
-            self.device.thread_count(),
-            spikelet_cpu::Cpu::instructions(),
+            "{settings_text} · {} · median of {}",
+            self.device.describe(&*backend),
             found.repeats,
         ));
-        let peak = found.peak_mib.map_or("–".to_string(), |mib| {
-            bytes((mib * 1024.0 * 1024.0) as u64)
-        });
+        let peak = match (device_bytes, found.peak_mib) {
+            (Some(held), _) => format!("{} of the device", bytes(held as u64)),
+            (None, Some(mib)) => {
+                let held = bytes((mib * 1024.0 * 1024.0) as u64);
+                format!("{held} peak of the process")
+            }
+            (None, None) => "unknown peak".to_string(),
+        };
         console.say(format!(
-            "{:.3} ms a step · {} img/s · {peak} peak of the process",
+            "{:.3} ms a step · {} img/s · {peak}",
             found.median_ms,
             thousands(speed as u64),
         ));

@@ -1,0 +1,213 @@
+//! Products with spikes, one bit each, on tensor cores.
+//!
+//! The other operand is cut into 16-bit numbers whose sum it is: three for f32, two where TF32
+//! would do (they keep more digits than TF32), one for 16-bit operands.
+
+use super::super::Site;
+use crate::gemm::Product;
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_graph::op::MatMul;
+use spikelet_graph::{DType, TensorType};
+
+/// Columns of the result that a block of the forward product takes at most. Wider blocks read the
+/// spikes less often, narrower ones balance better and keep more warps on a multiprocessor.
+const COLUMNS: usize = 40;
+
+/// Rows of 16 that a block of the weight gradient takes at most.
+const TILES: usize = 4;
+
+/// How the operand that is no spikes is cut.
+struct Parts {
+    count: usize,
+    /// Storage of a part.
+    dtype: DType,
+}
+
+impl Parts {
+    fn new(other: DType, product: Product) -> Self {
+        match other {
+            DType::F16 => Self { count: 1, dtype: DType::F16 },
+            DType::BF16 => Self { count: 1, dtype: DType::BF16 },
+            _ => Self { count: if product.tf32 { 2 } else { 3 }, dtype: DType::BF16 },
+        }
+    }
+
+    /// What the device code is written in terms of.
+    fn text(&self) -> String {
+        let (kind, one) = match self.dtype {
+            DType::F16 => ("f16", "0x3c00u"),
+            _ => ("bf16", "0x3f80u"),
+        };
+        format!(
+            "#define PLANES {}
+#define ONE {one}
+#define MMA \"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32\"
+// Rounds to 16 bits and leaves the rest.
+__device__ __forceinline__ unsigned short spk_part(float& rest) {{
+  {} part;
+  spk_set(part, rest);
+  rest -= spk_get(part);
+  return part.bits;
+}}
+",
+            self.count,
+            element(self.dtype)
+        )
+    }
+}
+
+/// The forward product `y [m, n] = s [m, k] · w [n, k]ᵀ`.
+struct Forward {
+    words: usize,
+    blocks: usize,
+    tile: usize,
+}
+
+impl Forward {
+    fn new(p: Product) -> Self {
+        let blocks = p.n.div_ceil(COLUMNS);
+        let tile = p.n.div_ceil(blocks).next_multiple_of(8);
+        Self { words: p.k.div_ceil(64), blocks, tile }
+    }
+
+    fn planes(&self, parts: &Parts) -> TensorType {
+        TensorType::new(parts.dtype, [parts.count, self.blocks * self.tile, self.words * 64])
+    }
+}
+
+/// The weight's gradient `y [n, k] = g [m, n]ᵀ · s [m, k]`, in the product's own letters
+/// `m × n` over `k` rows.
+struct Backward {
+    rows: usize,
+    words: usize,
+    blocks_n: usize,
+    tiles: usize,
+    blocks_k: usize,
+    range: usize,
+    splits: usize,
+}
+
+impl Backward {
+    fn new(p: Product, multiprocessors: usize) -> Self {
+        let all = p.m.div_ceil(16);
+        let blocks_n = all.div_ceil(TILES);
+        let words = p.n.div_ceil(64);
+        let blocks_k = (words * 2).div_ceil(4);
+        let wanted = (3 * multiprocessors).div_ceil(blocks_n * blocks_k);
+        let splits = wanted.clamp(1, p.k.div_ceil(256));
+        let range = p.k.div_ceil(splits).next_multiple_of(32);
+        Self {
+            rows: p.k,
+            words,
+            blocks_n,
+            tiles: all.div_ceil(blocks_n),
+            blocks_k,
+            range,
+            splits: p.k.div_ceil(range),
+        }
+    }
+}
+
+pub(super) fn workspace(op: &MatMul, p: Product, site: &Site<'_>) -> usize {
+    if op.transpose_a {
+        4 * Backward::new(p, site.gpu.multiprocessors).splits * p.m * p.n
+    } else {
+        Forward::new(p).planes(&Parts::new(site.inputs[1].dtype, p)).bytes()
+    }
+}
+
+pub(super) fn pieces(op: &MatMul, p: Product, site: &Site<'_>) -> Vec<Piece> {
+    if op.transpose_a {
+        weight_grad(p, site)
+    } else {
+        linear(p, site)
+    }
+}
+
+fn linear(p: Product, site: &Site<'_>) -> Vec<Piece> {
+    let parts = Parts::new(site.inputs[1].dtype, p);
+    let f = Forward::new(p);
+    let planes = f.planes(&parts);
+    let (columns, row) = (f.blocks * f.tile, f.words * 64);
+    let mut split = Piece::new("spike_linear_parts", Geometry::Items(columns * row));
+    split.before = parts.text();
+    split.argument("w", &site.inputs[1], Leads::Read(1));
+    split.argument("planes", &planes, Leads::Workspace(0));
+    split.line(format!(
+        "    const Index n = i / {row}u, k = i % {row}u;
+    float rest = n < {}u && k < {}u ? spk_get(w[n * {}u + k]) : 0.0f;
+    #pragma unroll
+    for (int plane = 0; plane < PLANES; ++plane) planes[plane * {}u + i].bits = spk_part(rest);",
+        p.n,
+        p.k,
+        p.k,
+        columns * row
+    ));
+    let shared = 2 * parts.count * f.tile * 128;
+    let mut product = Piece::new(
+        "spike_linear",
+        Geometry::Blocks {
+            grid: [p.m.div_ceil(128), f.blocks],
+            block: 128,
+            shared: shared as u32,
+        },
+    );
+    product.before = format!(
+        "{}#define M {}u\n#define N {}u\n#define WORDS {}u\n#define TILE {}\n#define COLUMNS {columns}u\ntypedef {} Out;\n{}",
+        parts.text(),
+        p.m,
+        p.n,
+        f.words,
+        f.tile,
+        element(site.outputs[0].dtype),
+        include_str!("../../text/spike_linear.cuh")
+    );
+    product.argument("spikes", &site.inputs[0], Leads::Read(0));
+    product.argument("planes", &planes, Leads::Workspace(0));
+    product.argument("y", &site.outputs[0], Leads::Write(0));
+    product.line("  spk_spike_linear_block(spikes, (const unsigned short*)planes, y);");
+    vec![split, product]
+}
+
+fn weight_grad(p: Product, site: &Site<'_>) -> Vec<Piece> {
+    let parts = Parts::new(site.inputs[0].dtype, p);
+    let b = Backward::new(p, site.gpu.multiprocessors);
+    let partial = TensorType::new(DType::F32, [b.splits, p.m, p.n]);
+    let mut product = Piece::new(
+        "spike_weight_grad",
+        Geometry::Blocks {
+            grid: [b.blocks_n * b.blocks_k, b.splits],
+            block: 128,
+            shared: 0,
+        },
+    );
+    product.before = format!(
+        "{}#define M {}u\n#define N {}u\n#define K {}u\n#define WORDS {}u\n#define TILES {}\n#define BLOCKS_N {}u\n#define RANGE {}u\ntypedef {} In;\n{}",
+        parts.text(),
+        b.rows,
+        p.m,
+        p.n,
+        b.words,
+        b.tiles,
+        b.blocks_n,
+        b.range,
+        element(site.inputs[0].dtype),
+        include_str!("../../text/spike_weight_grad.cuh")
+    );
+    product.argument("g", &site.inputs[0], Leads::Read(0));
+    product.argument("spikes", &site.inputs[1], Leads::Read(1));
+    product.argument("partial", &partial, Leads::Workspace(0));
+    product.line("  spk_spike_weight_grad_block(g, (const unsigned*)spikes, partial);");
+    let items = p.m * p.n;
+    let mut sum = Piece::new("spike_weight_grad_sum", Geometry::Items(items));
+    sum.argument("partial", &partial, Leads::Workspace(0));
+    sum.argument("y", &site.outputs[0], Leads::Write(0));
+    sum.line(format!(
+        "    float total = 0.0f;
+    #pragma unroll 8
+    for (Index split = 0; split < {}u; ++split) total += partial[split * {items}u + i];
+    spk_set(y[i], total);",
+        b.splits
+    ));
+    vec![product, sum]
+}

@@ -1,0 +1,258 @@
+//! What the backend says to buffers and plans that do not fit.
+
+use crate::harness::{Loaded, gpu, traced};
+use spikelet_cpu::Cpu;
+use spikelet_graph::op::{Custom, CustomOp, HostTensor, HostTensorMut};
+use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, Refusal, TensorType, Tracer};
+use std::sync::Arc;
+
+#[track_caller]
+fn contains<T>(result: spikelet_graph::Result<T>, words: &[&str]) {
+    let error = match result {
+        Ok(_) => panic!("it was accepted"),
+        Err(error) => error.to_string(),
+    };
+    for word in words {
+        assert!(error.contains(word), "no `{word}` in: {error}");
+    }
+}
+
+#[test]
+fn values_of_another_type_or_number_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let b = gpu
+        .allocate(&TensorType::new(DType::F32, [2, 2]))
+        .expect("memory");
+    let words = ["cuda:0", "f32[2, 2]", "use its own type and size"];
+    contains(gpu.upload(&b, HostTensor::F32(&[0.0; 3])), &words);
+    contains(gpu.upload(&b, HostTensor::F32(&[0.0; 5])), &words);
+    contains(gpu.upload(&b, HostTensor::F64(&[0.0; 2])), &words);
+    contains(gpu.upload(&b, HostTensor::I64(&[0; 2])), &words);
+    contains(gpu.download(&b, HostTensorMut::F32(&mut [0.0; 5])), &words);
+    contains(gpu.download(&b, HostTensorMut::I64(&mut [0; 2])), &words);
+}
+
+#[test]
+fn a_buffer_of_another_backend_and_one_that_lies_about_its_size_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let ty = TensorType::new(DType::F32, [4]);
+    let elsewhere = Cpu::new(1).expect("the CPU").allocate(&ty).expect("memory");
+    let words = [
+        "cuda:0",
+        "belongs to another backend",
+        "allocate it from this one",
+    ];
+    contains(gpu.upload(&elsewhere, HostTensor::F32(&[0.0; 4])), &words);
+    contains(
+        gpu.download(&elsewhere, HostTensorMut::F32(&mut [0.0; 4])),
+        &words,
+    );
+    contains(gpu.fetch(&[&elsewhere]), &words);
+    let own = gpu.allocate(&ty).expect("memory");
+    contains(gpu.fetch(&[&own, &elsewhere]), &words);
+    let mut lies = own;
+    lies.ty = TensorType::new(DType::F32, [1000]);
+    let words = ["16 bytes", "f32[1000]"];
+    contains(gpu.upload(&lies, HostTensor::F32(&[0.0; 1000])), &words);
+    contains(gpu.fetch(&[&lies]), &words);
+}
+
+/// y = x + w and w' = 2y
+fn graph() -> Graph {
+    traced(|tracer| {
+        let (x, w) = (
+            tracer.input("x", DType::F32, [4]),
+            tracer.parameter("w", [4]),
+        );
+        let y = &x + &w;
+        tracer.output("y", &y);
+        tracer.update(&w, &(&y * 2.0));
+    })
+}
+
+#[test]
+fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
+    let Some(gpu) = gpu() else { return };
+    let plan = Plan::new(graph(), &gpu);
+    let of = |dtype, n: usize| gpu.allocate(&TensorType::new(dtype, [n])).expect("memory");
+    let four = || of(DType::F32, 4);
+    let load = |inputs: &[Buffer], outputs: &[Option<Buffer>]| gpu.load(&plan, inputs, outputs);
+    assert!(load(&[four(), four()], &[Some(four()), None]).is_ok());
+    contains(
+        load(&[four(), four()], &[None, None]),
+        &["`y` needs a buffer"],
+    );
+    contains(load(&[four()], &[Some(four()), None]), &["2 inputs"]);
+    contains(load(&[four(), four()], &[]), &["2 outputs"]);
+    let words = ["`w`", "f32[4]", "compile the network for this shape"];
+    contains(
+        load(&[four(), of(DType::F32, 3)], &[Some(four()), None]),
+        &words,
+    );
+    contains(
+        load(&[four(), of(DType::I64, 4)], &[Some(four()), None]),
+        &words,
+    );
+    contains(
+        load(&[four(), four()], &[Some(of(DType::F32, 2)), None]),
+        &["`y`", "f32[2]"],
+    );
+    let cpu = Cpu::new(1).expect("the CPU");
+    let elsewhere = cpu
+        .allocate(&TensorType::new(DType::F32, [4]))
+        .expect("memory");
+    let words = ["belongs to another backend"];
+    contains(
+        load(&[elsewhere.clone(), four()], &[Some(four()), None]),
+        &words,
+    );
+    contains(load(&[four(), four()], &[Some(elsewhere), None]), &words);
+}
+
+#[test]
+fn buffers_that_are_written_are_nobody_elses() {
+    let Some(gpu) = gpu() else { return };
+    let plan = Plan::new(graph(), &gpu);
+    let four = || {
+        gpu.allocate(&TensorType::new(DType::F32, [4]))
+            .expect("memory")
+    };
+    let one = four();
+    let words = ["share a buffer"];
+    contains(
+        gpu.load(&plan, &[one.clone(), four()], &[Some(one.clone()), None]),
+        &words,
+    );
+    contains(
+        gpu.load(&plan, &[one.clone(), one.clone()], &[Some(four()), None]),
+        &words,
+    );
+}
+
+#[test]
+fn a_plan_that_was_tampered_with_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let mut plan = Plan::new(graph(), &gpu);
+    plan.allocations.push(spikelet_graph::Allocation {
+        value: None,
+        offset: 0,
+        bytes: 64,
+        alive: (0, 0),
+    });
+    let four = || {
+        gpu.allocate(&TensorType::new(DType::F32, [4]))
+            .expect("memory")
+    };
+    contains(
+        gpu.load(&plan, &[four(), four()], &[Some(four()), None]),
+        &["overlap"],
+    );
+}
+
+#[test]
+fn double_precision_is_refused_and_the_error_says_where_it_runs() {
+    let Some(gpu) = gpu() else { return };
+    let tracer = Tracer::new(DType::F64);
+    let x = tracer.input("x", DType::F64, [4]);
+    tracer.scope("fc", || tracer.output("y", &x.exp()));
+    let graph = tracer.finish().expect("a graph");
+    contains(
+        Loaded::try_new(graph, &gpu).map(|_| ()),
+        &["cuda:0", "map in `fc`", "f64", "CPU", "f32"],
+    );
+}
+
+#[derive(Debug)]
+struct Reverse;
+
+impl CustomOp for Reverse {
+    fn name(&self) -> String {
+        "reverse".to_string()
+    }
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+        Ok(vec![inputs[0].clone()])
+    }
+    fn run(&self, inputs: &[HostTensor<'_>], outputs: &mut [HostTensorMut<'_>]) {
+        if let (HostTensor::F32(x), HostTensorMut::F32(y)) = (&inputs[0], &mut outputs[0]) {
+            for (y, x) in y.iter_mut().zip(x.iter().rev()) {
+                *y = *x;
+            }
+        }
+    }
+}
+
+#[test]
+fn an_operation_with_code_for_the_cpu_alone_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let graph = traced(|tracer| {
+        let x = tracer.input("x", DType::F32, [4]);
+        tracer.output("y", &tracer.apply1(Custom(Arc::new(Reverse)), &[&x]));
+    });
+    contains(
+        Loaded::try_new(graph, &gpu).map(|_| ()),
+        &["`reverse`", "CPU", "--device cpu"],
+    );
+}
+
+#[test]
+fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
+    let Some(gpu) = gpu() else { return };
+    // 256 GiB of draws.
+    let graph = traced(|tracer| {
+        let g = tracer.input("g", DType::I64, [3]);
+        tracer.output("y", &g.uniform([1 << 36], false).sum_all());
+    });
+    contains(
+        Loaded::try_new(graph, &gpu).map(|_| ()),
+        &[
+            "cuda:0: out of memory",
+            "peak",
+            "256.0 GiB",
+            "f32[68719476736]",
+            "smaller batch",
+        ],
+    );
+    // The GPU is as good as before.
+    let mut loaded = Loaded::new(graph_of_one(), &gpu);
+    loaded.run();
+    assert_eq!(loaded.get("y").to_f64(), [1.0]);
+}
+
+fn graph_of_one() -> Graph {
+    traced(|tracer| tracer.output("y", &tracer.input("x", DType::F32, [1]).exp()))
+}
+
+#[test]
+fn a_buffer_larger_than_the_memory_is_refused_with_its_size() {
+    let Some(gpu) = gpu() else { return };
+    contains(
+        gpu.allocate(&TensorType::new(DType::F32, [1 << 40])),
+        &["out of memory", "4096.0 GiB", "f32[1099511627776]"],
+    );
+}
+
+#[test]
+fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    if gpu.properties().memory_bytes < 40 << 30 || !crate::harness::thorough() {
+        return;
+    }
+    let graph = traced(|tracer| {
+        let g = tracer.input("g", DType::I64, [3]);
+        tracer.output("y", &g.uniform([(1 << 31) + 1], false).sum_all());
+    });
+    contains(
+        Loaded::try_new(graph, &gpu).map(|_| ()),
+        &["elements", "smaller batch"],
+    );
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_refused() {
+    if gpu().is_some() {
+        contains(
+            spikelet_cuda::Cuda::new(1000),
+            &["cuda:1000", "no such GPU"],
+        );
+    }
+}

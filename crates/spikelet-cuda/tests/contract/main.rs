@@ -1,0 +1,18 @@
+//! What plans compute on a GPU: every operation against the CPU, bit for bit where no sum is
+//! involved, and what must not change the result. Without a GPU every test says `skipped:`.
+
+mod harness;
+
+mod copies;
+mod draw;
+mod errors;
+mod half;
+mod labels;
+mod map;
+mod matmul;
+mod movement;
+mod programs;
+mod reduce;
+mod scan;
+mod scan_grad;
+mod updates;
