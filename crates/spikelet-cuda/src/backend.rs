@@ -143,8 +143,8 @@ impl Target for Cuda {
         op::reads_bits(&self.shared.gpu.properties, graph, node, operand)
     }
 
-    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
-        op::writes_bits(node)
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        op::writes_bits(graph, node, value)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

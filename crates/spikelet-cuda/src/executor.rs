@@ -94,22 +94,25 @@ impl CudaExecutor {
             if node.outputs.iter().all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v)) {
                 continue;
             }
+            let lead = |leads: Leads| match leads {
+                Leads::Read(k) => reads[k],
+                Leads::Write(k) => writes[k],
+                Leads::Workspace(at) => workspace + at as u64,
+            };
             for work in op::prepare(&shared, &site)? {
                 let step = |action| Planned::Step(Step { action, kernel: number });
                 planned.push(match work {
                     Work::Kernel(piece) => {
-                        let words = piece
-                            .arguments
-                            .iter()
-                            .map(|argument| match argument.leads {
-                                Leads::Read(k) => reads[k],
-                                Leads::Write(k) => writes[k],
-                                Leads::Workspace(at) => workspace + at as u64,
-                            })
-                            .collect();
+                        let words = piece.arguments.iter().map(|a| lead(a.leads)).collect();
                         Planned::Draft(Draft { piece, words, kernel: number })
                     }
-                    Work::Gemm(call) => step(Action::Gemm { call, a: reads[0], b: reads[1], y: writes[0], workspace }),
+                    Work::Gemm { call, a, b, workspace: at } => step(Action::Gemm {
+                        call,
+                        a: lead(a),
+                        b: lead(b),
+                        y: writes[0],
+                        workspace: workspace + at as u64,
+                    }),
                     Work::Clear(k) => step(Action::Clear { to: writes[k], bytes: site.outputs[k].bytes() }),
                 });
             }

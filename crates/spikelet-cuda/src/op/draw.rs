@@ -17,7 +17,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     let bits = y.dtype == DType::Bits;
     let (rows, row) = y.rows_and_columns();
     let words = row.div_ceil(64);
-    let items = if bits { rows * words } else { steps * groups };
+    let items = if bits { rows * words * 16 } else { steps * groups };
     let name = match op.distribution {
         Distribution::Uniform => "uniform",
         Distribution::Normal => "normal",
@@ -46,25 +46,29 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         op.stream
     );
     if bits {
-        // Rows of bits start at whole groups: see `writes_bits`.
+        // Rows of bits start at whole groups: see `writes_bits`. Eight threads, always together,
+        // make a 32-bit word.
         let rows_a_step = step / row.max(1);
+        let padded = words * 16;
         piece.line(format!(
-            "    const Index r = i / {words}u, word = i % {words}u, t = r / {rows_a_step}u;
-    const Index first = (r % {rows_a_step}u) * {row}u + word * 64u;
-    const unsigned end = min(64u, {row}u - word * 64u);
-    unsigned long long fired = 0;
-    for (unsigned k = 0; k < end; k += 4) {{
-      float chance[4];
-      #pragma unroll
-      for (unsigned j = 0; j < 4; ++j) chance[j] = k + j < end ? {} : 0.0f;
-      if (!(chance[0] > 0.0f) && !(chance[1] > 0.0f) && !(chance[2] > 0.0f) && !(chance[3] > 0.0f)) continue;
-      const uint4 random = spk_philox((first + k) / 4u, {time}, {key});
-      const unsigned four = (spk_unit(random.x) <= chance[0]) | (spk_unit(random.y) <= chance[1]) << 1
+            "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
+    const Index first = (r % {rows_a_step}u) * {row}u + four * 4u;
+    float chance[4];
+    #pragma unroll
+    for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? {} : 0.0f;
+    unsigned fired = 0;
+    if (chance[0] > 0.0f || chance[1] > 0.0f || chance[2] > 0.0f || chance[3] > 0.0f) {{
+      const uint4 random = spk_philox(first / 4u, {time}, {key});
+      fired = (spk_unit(random.x) <= chance[0]) | (spk_unit(random.y) <= chance[1]) << 1
         | (spk_unit(random.z) <= chance[2]) << 2 | (spk_unit(random.w) <= chance[3]) << 3;
-      fired |= (unsigned long long)four << k;
     }}
-    y[i] = fired;",
-            probability(&format!("(t * {step}u + first + k + j)"))
+    fired <<= four % 8u * 4u;
+    const unsigned together = 0xffu << (threadIdx.x % 32 / 8 * 8);
+    fired |= __shfl_xor_sync(together, fired, 1);
+    fired |= __shfl_xor_sync(together, fired, 2);
+    fired |= __shfl_xor_sync(together, fired, 4);
+    if (four % 8u == 0) ((unsigned*)y)[i / 8u] = fired;",
+            probability(&format!("(t * {step}u + first + j)"))
         ));
         return vec![piece];
     }

@@ -1,13 +1,16 @@
 //! Matrix products: cuBLASLt, or tensor cores fed by bits where an operand is spikes.
 
 mod spikes;
+mod transposed;
 
 use super::{Site, Work};
 use crate::backend::Shared;
 use crate::gemm::Product;
 use crate::gpu::Properties;
+use crate::piece::Leads;
 use spikelet_graph::op::{MatMul, Multiply};
 use spikelet_graph::{DType, Result, TensorType};
+use transposed::Transposed;
 
 fn product(op: &MatMul, a: &TensorType, b: &TensorType, y: &TensorType) -> Product {
     let (m, n, k) = op.sizes(a, b);
@@ -40,7 +43,15 @@ pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<
         let pieces = spikes::pieces(op, product, site);
         return Ok(pieces.into_iter().map(Work::Kernel).collect());
     }
-    Ok(vec![Work::Gemm(shared.gemm.call(product)?)])
+    if let Some(transposed) = Transposed::of(product) {
+        return transposed.work(shared, site);
+    }
+    Ok(vec![Work::Gemm {
+        call: shared.gemm.call(product)?,
+        a: Leads::Read(0),
+        b: Leads::Read(1),
+        workspace: 0,
+    }])
 }
 
 /// What the algorithm asks for; a product that cannot be planned fails when it is loaded.
@@ -51,6 +62,9 @@ pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize 
     }
     if is_spikes(site) {
         return spikes::workspace(op, product, site);
+    }
+    if let Some(transposed) = Transposed::of(product) {
+        return transposed.workspace(shared);
     }
     shared.gemm.call(product).map_or(0, |call| call.plan.workspace)
 }

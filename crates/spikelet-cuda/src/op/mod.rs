@@ -21,7 +21,7 @@ use crate::backend::Shared;
 use crate::error::failure;
 use crate::gemm::GemmCall;
 use crate::gpu::Properties;
-use crate::piece::Piece;
+use crate::piece::{Leads, Piece};
 use spikelet_graph::op::{Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
@@ -30,8 +30,14 @@ use std::collections::HashMap;
 pub(crate) enum Work {
     /// A kernel of our own.
     Kernel(Piece),
-    /// A matrix product by the vendor's library.
-    Gemm(GemmCall),
+    /// A matrix product by the vendor's library, the result to result 0.
+    Gemm {
+        call: GemmCall,
+        a: Leads,
+        b: Leads,
+        /// Where its own scratch memory starts in the kernel's workspace.
+        workspace: usize,
+    },
     /// Zeros in result k.
     Clear(usize),
 }
@@ -194,9 +200,12 @@ pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: 
 }
 
 /// Whether a node writes its result as bits.
-pub(crate) fn writes_bits(node: &Node) -> bool {
+pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
+    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
         Op::Draw(op) => draw::writes_bits(op),
+        Op::Scan(op) => at.is_some_and(|k| scan::writes_bits(op, &types, k)),
         _ => false,
     }
 }

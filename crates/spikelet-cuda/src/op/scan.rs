@@ -8,7 +8,7 @@ use super::Site;
 use crate::piece::{Geometry, Leads, Piece, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
-use spikelet_graph::{TensorType, broadcast_strides};
+use spikelet_graph::{DType, TensorType, broadcast_strides};
 
 /// A sequence's access: plain, or marked as used once.
 pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
@@ -19,9 +19,9 @@ pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
     }
 }
 
-/// The offset of neuron `i * pack + j` in something that broadcasts to one time step.
-fn neuron(ty: &TensorType, step: &[usize], pack: usize) -> String {
-    offset(step, &broadcast_strides(&ty.shape, step), &format!("(i * {pack}u + j)"))
+/// The offset of neuron `n + j` in something that broadcasts to one time step.
+fn neuron(ty: &TensorType, step: &[usize]) -> String {
+    offset(step, &broadcast_strides(&ty.shape, step), &format!("(n + j)"))
 }
 
 /// The name of state or parameter `k`, states first.
@@ -33,12 +33,12 @@ fn neuron_name(r: &Recurrence, k: usize) -> String {
 }
 
 /// The C++ expression of state or parameter `k` of neuron j at the start.
-pub(super) fn start(r: &Recurrence, site: &Site<'_>, k: usize, pack: usize) -> String {
+pub(super) fn start(r: &Recurrence, site: &Site<'_>, k: usize) -> String {
     let at = r.inputs.len() + k;
     match site.constants[at] {
         Some(number) => format!("__uint_as_float({:#x}u)", number.to_bits()),
         None => {
-            let place = neuron(&site.inputs[at], Scan::step_shape(&site.inputs), pack);
+            let place = neuron(&site.inputs[at], Scan::step_shape(&site.inputs));
             format!("spk_get({}[{place}])", neuron_name(r, k))
         }
     }
@@ -60,10 +60,10 @@ pub(super) fn load_neurons(piece: &mut Piece, r: &Recurrence, site: &Site<'_>, p
         room(params)
     ));
     for k in 0..states {
-        piece.line(format!("    v[j][{k}] = {};", start(r, site, k, pack)));
+        piece.line(format!("    v[j][{k}] = {};", start(r, site, k)));
     }
     for k in 0..params {
-        piece.line(format!("    p[j][{k}] = {};", start(r, site, states + k, pack)));
+        piece.line(format!("    p[j][{k}] = {};", start(r, site, states + k)));
     }
     piece.line("  }");
 }
@@ -82,7 +82,7 @@ pub(super) fn load_constants(
         let ty = &site.inputs[k];
         piece.argument(format!("x_seq{k}"), ty, Leads::Read(k));
         if ty.shape[0] == 1 && time > 1 {
-            piece.line(format!("  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + i * {pack}u);"));
+            piece.line(format!("  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"));
         } else {
             varying.push(k);
         }
@@ -112,6 +112,72 @@ pub(super) fn declare(varying: &[usize], site: &Site<'_>, prefix: &str, steps: u
     varying.iter().map(declare).collect()
 }
 
+/// Spikes that are written as bits: rows of `last` neurons, padded to whole words.
+struct Bits {
+    rows: usize,
+    last: usize,
+    padded: usize,
+}
+
+impl Bits {
+    fn of(site: &Site<'_>, outputs: usize) -> Option<Self> {
+        let packed = |k: &usize| site.wanted[*k] && site.outputs[*k].dtype == DType::Bits;
+        (0..outputs).find(packed)?;
+        let step = Scan::step_shape(&site.inputs);
+        let last = step.last().copied().unwrap_or(1);
+        Some(Self {
+            rows: step.iter().product::<usize>() / last.max(1),
+            last,
+            padded: last.next_multiple_of(64),
+        })
+    }
+
+    /// Joins the bits of neighbouring threads to 32-bit words; the first thread of each stores.
+    fn store(&self, k: usize, pack: usize) -> String {
+        let words = self.padded / 32;
+        let lanes = 32 / pack;
+        let mut text = String::new();
+        if pack > 1 {
+            text.push_str(&format!("      o{k} <<= i % {lanes}u * {pack}u;\n"));
+            let mut apart = lanes / 2;
+            while apart > 0 {
+                text.push_str(&format!("      o{k} |= __shfl_xor_sync(together, o{k}, {apart});\n"));
+                apart /= 2;
+            }
+        } else {
+            text.push_str(&format!("      o{k} = __ballot_sync(together, o{k});\n"));
+        }
+        text.push_str(&format!(
+            "      if (i % {lanes}u == 0) ((unsigned*)y{k})[((t0 + k) * {}u + row) * {words}u + column / 32u] = o{k};\n",
+            self.rows
+        ));
+        text
+    }
+
+    /// The threads that make a word together: they are in one warp and run the same steps.
+    fn together(pack: usize) -> String {
+        let lanes = 32 / pack;
+        let mask = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+        format!("  const unsigned together = {mask:#x}u << (threadIdx.x % 32 / {lanes}u * {lanes}u);")
+    }
+}
+
+/// Whether spikes can be written as bits: packs do not reach over the end of a row.
+pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> bool {
+    let step = Scan::step_shape(inputs);
+    let last = step.last().copied().unwrap_or(1);
+    // Rows that are mostly padding cost more than they save.
+    let worth = last % 16 == 0 || last >= 128;
+    value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && worth
+}
+
+/// Declares the thread's number; the last block's spare threads leave.
+pub(super) fn place_thread(piece: &mut Piece, block: usize, threads: usize) {
+    piece.line(format!(
+        "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
+    ));
+}
+
 /// What the forward kernel touches.
 pub(super) fn load(op: &Scan, site: &Site<'_>) -> Load {
     let r = &op.recurrence;
@@ -131,14 +197,18 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     let r = &*op.recurrence;
     let load = load(op, site);
     let schedule = Schedule::forward(site.gpu, load);
-    let Schedule { pack, block, .. } = schedule;
+    let bits = Bits::of(site, op.recurrence.outputs.len());
+    let Schedule { mut pack, block, .. } = schedule;
+    while bits.as_ref().is_some_and(|b| b.last % pack != 0) {
+        pack /= 2;
+    }
     let (time, neurons) = (op.time_steps, load.neurons);
     let checkpoint = op.checkpoint;
     // Both are powers of two: kept states fall on the ends of load groups.
     let steps = schedule.steps.min(time).min(checkpoint.unwrap_or(time));
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let text = step::forward(r, &site.wanted[..outputs])?;
-    let threads = neurons / pack;
+    let threads = bits.as_ref().map_or(neurons, |b| b.rows * b.padded) / pack;
     let mut piece = Piece::new(
         format!("{}_fptt", r.name),
         Geometry::Blocks {
@@ -149,11 +219,23 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     );
     piece.before = text.code;
     piece.functions = text.functions;
-    piece.line(format!(
-        "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
-    ));
+    place_thread(&mut piece, block, threads);
+    match &bits {
+        None => piece.line(format!("  const Index n = i * {pack}u;")),
+        // Rows are padded to whole words; a thread in the padding does what the first thread of
+        // its row does, and leaves no trace.
+        Some(Bits { padded, last, .. }) => piece.line(format!(
+            "  const Index row = i * {pack}u / {padded}u, column = i * {pack}u % {padded}u;
+  const bool real = column < {last}u;
+  const Index n = row * {last}u + (real ? column : 0u);"
+        )),
+    }
     let varying = load_constants(&mut piece, r, site, time, pack);
     load_neurons(&mut piece, r, site, pack);
+    let guard = if bits.is_some() { "if (real) " } else { "" };
+    if bits.is_some() {
+        piece.line(Bits::together(pack));
+    }
     for (k, ty) in site.outputs.iter().enumerate() {
         if site.wanted[k] {
             piece.argument(format!("y{k}"), ty, Leads::Write(k));
@@ -163,14 +245,19 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     let (get, put) = access(&schedule);
     let fetch = |to: &str, at: &str| -> String {
         let one = |k: &usize| {
-            format!("      {to}{k}[k] = {get}<{pack}>(x_seq{k} + ({at}) * {neurons}u + i * {pack}u);\n")
+            format!("      {to}{k}[k] = {get}<{pack}>(x_seq{k} + ({at}) * {neurons}u + n);\n")
         };
         varying.iter().map(one).collect()
     };
     let mut compute = String::new();
     let chosen: Vec<usize> = (0..outputs).filter(|&k| site.wanted[k]).collect();
     let kept: Vec<usize> = (0..states).filter(|&k| site.wanted[outputs + states + k]).collect();
+    let packed = |k: usize| site.outputs[k].dtype == DType::Bits;
     for &k in &chosen {
+        if packed(k) {
+            compute.push_str(&format!("      unsigned o{k} = 0;\n"));
+            continue;
+        }
         let ty = element(site.outputs[k].dtype);
         compute.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
     }
@@ -184,26 +271,33 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         room(chosen.len())
     ));
     for (at, k) in chosen.iter().enumerate() {
-        compute.push_str(&format!("        o{k}.set(j, y[{at}]);\n"));
+        if packed(*k) {
+            compute.push_str(&format!("        o{k} |= (y[{at}] != 0.0f && real ? 1u : 0u) << j;\n"));
+        } else {
+            compute.push_str(&format!("        o{k}.set(j, y[{at}]);\n"));
+        }
     }
     for k in &kept {
         compute.push_str(&format!("        h{k}.set(j, v[j][{k}]);\n"));
     }
     compute.push_str("      }\n");
-    let place = format!("(t0 + k) * {neurons}u + i * {pack}u");
-    for k in &chosen {
-        compute.push_str(&format!("      {put}(y{k} + {place}, o{k});\n"));
+    let place = format!("(t0 + k) * {neurons}u + n");
+    for &k in &chosen {
+        match &bits {
+            Some(bits) if packed(k) => compute.push_str(&bits.store(k, pack)),
+            _ => compute.push_str(&format!("      {guard}{put}(y{k} + {place}, o{k});\n")),
+        }
     }
     for k in &kept {
-        compute.push_str(&format!("      {put}(y{} + {place}, h{k});\n", outputs + states + k));
+        compute.push_str(&format!("      {guard}{put}(y{} + {place}, h{k});\n", outputs + states + k));
     }
     let keep = checkpoint.map_or(String::new(), |every| {
         let mut text = format!(
-            "    if ((t0 + {steps}u) % {every}u == 0 && t0 + {steps}u < {time}u) {{\n      const Index at = ((t0 + {steps}u) / {every}u - 1) * {neurons}u + i * {pack}u;\n"
+            "    if ((t0 + {steps}u) % {every}u == 0 && t0 + {steps}u < {time}u) {{\n      const Index at = ((t0 + {steps}u) / {every}u - 1) * {neurons}u + n;\n"
         );
         for k in 0..states {
             text.push_str(&format!(
-                "      spk_pack<float, {pack}> c{k};\n      for (int j = 0; j < {pack}; ++j) c{k}.set(j, v[j][{k}]);\n      spk_store(y{} + at, c{k});\n",
+                "      spk_pack<float, {pack}> c{k};\n      for (int j = 0; j < {pack}; ++j) c{k}.set(j, v[j][{k}]);\n      {guard}spk_store(y{} + at, c{k});\n",
                 outputs + 2 * states + k
             ));
         }
@@ -252,7 +346,7 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     for k in 0..states {
         if site.wanted[outputs + k] {
             piece.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(y{}[i * {pack}u + j], v[j][{k}]);",
+                "  {guard}for (int j = 0; j < {pack}; ++j) spk_set(y{}[n + j], v[j][{k}]);",
                 outputs + k
             ));
         }

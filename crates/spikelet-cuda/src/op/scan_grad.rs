@@ -6,7 +6,7 @@
 //! keep them, the kernel makes them itself, in its workspace.
 
 use super::Site;
-use super::scan::{access, declare, inputs, load_constants, load_neurons};
+use super::scan::{access, declare, inputs, load_constants, load_neurons, place_thread};
 use super::schedule::{Load, Schedule};
 use super::step::{self, room};
 use crate::gpu::Properties;
@@ -76,9 +76,8 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     piece.before = format!("{}{}", forward.code, back.code);
     piece.functions = forward.functions;
     piece.functions.extend(back.functions);
-    piece.line(format!(
-        "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
-    ));
+    place_thread(&mut piece, block, threads);
+    piece.line(format!("  const Index n = i * {pack}u;"));
     let varying = load_constants(&mut piece, r, site, time, pack);
     load_neurons(&mut piece, r, site, pack);
 
@@ -101,7 +100,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         let start = match op.grad_operand(n_out + k) {
             Some(at) => {
                 piece.argument(format!("d_last{k}"), &site.inputs[at], Leads::Read(at));
-                format!("spk_get(d_last{k}[i * {pack}u + j])")
+                format!("spk_get(d_last{k}[n + j])")
             }
             None => "0.0f".to_string(),
         };
@@ -137,13 +136,13 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let (get, put) = access(&schedule);
     let fetch_x = |to: &str, at: &str| -> String {
         let one = |k: &usize| {
-            format!("      {to}{k}[k] = {get}<{pack}>(x_seq{k} + ({at}) * {neurons}u + i * {pack}u);\n")
+            format!("      {to}{k}[k] = {get}<{pack}>(x_seq{k} + ({at}) * {neurons}u + n);\n")
         };
         varying.iter().map(one).collect()
     };
     let fetch_g = |prefix: &str, at: &str| -> String {
         let one = |(name, _): &(String, usize)| {
-            format!("      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + i * {pack}u);\n")
+            format!("      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + n);\n")
         };
         grads.iter().map(one).collect()
     };
@@ -170,7 +169,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         let mut stores = String::new();
         for k in 0..states {
             stores.push_str(&format!(
-                "    for (int j = 0; j < {pack}; ++j) start{k}[(t0 / {steps}u) * {neurons}u + i * {pack}u + j] = v[j][{k}];\n"
+                "    for (int j = 0; j < {pack}; ++j) start{k}[(t0 / {steps}u) * {neurons}u + n + j] = v[j][{k}];\n"
             ));
         }
         piece.line(format!(
@@ -205,7 +204,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
             declared.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
-                "      {put}(r{k} + (t0 + k) * {neurons}u + i * {pack}u, o{k});\n"
+                "      {put}(r{k} + (t0 + k) * {neurons}u + n, o{k});\n"
             ));
         } else {
             inside.push_str(&format!("        sum_x[j][{at}] += dx[{at}];\n"));
@@ -223,9 +222,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         let mut first = String::new();
         let mut later = String::new();
         for k in 0..states {
-            let init = super::scan::start(r, site, k, pack);
+            let init = super::scan::start(r, site, k);
             first.push_str(&format!("{to}[j][{k}] = {init}; "));
-            later.push_str(&format!("{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + i * {pack}u + j]; "));
+            later.push_str(&format!("{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + n + j]; "));
         }
         if segments == 1 {
             return String::new();
@@ -312,21 +311,21 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     for (at, &k) in out_inputs.iter().enumerate() {
         if !varying.contains(&k) {
             piece.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{k}[i * {pack}u + j], sum_x[j][{at}]);"
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{k}[n + j], sum_x[j][{at}]);"
             ));
         }
     }
     for k in 0..states {
         if site.wanted[n_in + k] {
             piece.line(format!(
-                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[i * {pack}u + j], d[j][{k}]);",
+                "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], d[j][{k}]);",
                 n_in + k
             ));
         }
     }
     for (at, &k) in out_params.iter().enumerate() {
         piece.line(format!(
-            "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[i * {pack}u + j], sum_p[j][{at}]);",
+            "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_p[j][{at}]);",
             n_in + states + k
         ));
     }

@@ -47,7 +47,7 @@ impl Load {
     /// The widest pack of at most `widest` neurons that still fills the GPU.
     fn pack(&self, gpu: &Properties, widest: usize) -> usize {
         let mut pack = widest;
-        while pack > 1 && (self.neurons % pack != 0 || self.neurons / pack < gpu.multiprocessors * 512) {
+        while pack > 1 && (!self.neurons.is_multiple_of(pack) || self.neurons / pack < gpu.multiprocessors * 512) {
             pack /= 2;
         }
         pack
@@ -81,7 +81,7 @@ impl Schedule {
         Self {
             pack: load.pack(gpu, 16 / load.bytes),
             steps: power((8 / load.read.max(1)).min(load.time)).max(1),
-            block: 256,
+            block: 128,
             ahead: false,
             once,
         }
@@ -96,16 +96,17 @@ impl Schedule {
         if load.few(gpu) {
             return Self {
                 pack: 1,
-                steps: power(64 / held).clamp(4, 16),
+                steps: power(32 / held).clamp(4, 8),
                 block: 32,
                 ahead: load.time > 16,
                 once,
             };
         }
-        let pack = load.pack(gpu, 16 / load.bytes);
+        // Wider packs of 16-bit numbers would keep fewer steps in registers.
+        let pack = load.pack(gpu, 4);
         Self {
             pack,
-            steps: power(96 / (pack * held)).clamp(4, 32),
+            steps: power(192 / (pack * held)).clamp(4, 32),
             block: 128,
             ahead: false,
             once,

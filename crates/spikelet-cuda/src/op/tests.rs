@@ -21,8 +21,8 @@ impl Target for NoGpu {
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         scan_checkpoint(&properties((9, 0)), graph, node)
     }
-    fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
-        writes_bits(node)
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        writes_bits(graph, node, value)
     }
 }
 

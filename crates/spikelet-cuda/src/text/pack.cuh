@@ -17,6 +17,8 @@ __device__ __forceinline__ void spk_set(spk_bf16& to, float x) {
 
 // N numbers that lie side by side and move in one access.
 template <int BYTES> struct spk_raw;
+struct alignas(16) spk_raw32 { uint4 low, high; };
+template <> struct spk_raw<32> { typedef spk_raw32 type; };
 template <> struct spk_raw<16> { typedef uint4 type; };
 template <> struct spk_raw<8> { typedef uint2 type; };
 template <> struct spk_raw<4> { typedef unsigned type; };

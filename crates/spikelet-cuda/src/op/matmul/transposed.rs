@@ -1,0 +1,98 @@
+//! Large TF32 products whose operands lie the wrong way round.
+//!
+//! The tensor cores read f32 operands along the summed axis only. A product that sums over rows
+//! (a weight's gradient does, over both operands) is a third to a half slower in the library; its
+//! operands are transposed first, at the speed of memory, where the product is large enough to
+//! pay for it.
+
+use super::super::{Site, Work};
+use crate::backend::Shared;
+use crate::gemm::{GemmCall, Product};
+use crate::piece::{Geometry, Leads, Piece};
+use spikelet_graph::{DType, Result, TensorType};
+
+/// Below this, an operand's transposition costs more than it saves.
+const LEAST: usize = 1024;
+
+/// Operands start at multiples of this.
+const ALIGN: usize = 256;
+
+/// A product over transposed copies of those operands that need one.
+pub(super) struct Transposed {
+    product: Product,
+    a: bool,
+    b: bool,
+}
+
+impl Transposed {
+    /// The plan for a product, if it is one of these.
+    pub(super) fn of(p: Product) -> Option<Self> {
+        let large = p.m.min(p.n).min(p.k) >= LEAST;
+        let (a, b) = (p.transpose_a, !p.transpose_b);
+        let wrong = p.tf32 && p.operands == DType::F32 && (a || b);
+        (large && wrong).then_some(Self {
+            product: Product { transpose_a: false, transpose_b: true, ..p },
+            a,
+            b,
+        })
+    }
+
+    fn bytes(&self) -> (usize, usize) {
+        let p = &self.product;
+        let size = |yes: bool, n: usize| if yes { (4 * n).next_multiple_of(ALIGN) } else { 0 };
+        (size(self.a, p.m * p.k), size(self.b, p.n * p.k))
+    }
+
+    pub(super) fn workspace(&self, shared: &Shared) -> usize {
+        let (a, b) = self.bytes();
+        a + b + shared.gemm.call(self.product).map_or(0, |call| call.plan.workspace)
+    }
+
+    pub(super) fn work(&self, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+        let call: GemmCall = shared.gemm.call(self.product)?;
+        let (bytes_a, bytes_b) = self.bytes();
+        let p = &self.product;
+        let mut work = vec![];
+        if self.a {
+            work.push(Work::Kernel(transpose(&site.inputs[0], 0, p.k, p.m, 0)));
+        }
+        if self.b {
+            work.push(Work::Kernel(transpose(&site.inputs[1], 1, p.k, p.n, bytes_a)));
+        }
+        work.push(Work::Gemm {
+            call,
+            a: if self.a { Leads::Workspace(0) } else { Leads::Read(0) },
+            b: if self.b { Leads::Workspace(bytes_a) } else { Leads::Read(1) },
+            workspace: bytes_a + bytes_b,
+        });
+        Ok(work)
+    }
+}
+
+/// `[rows, columns] → [columns, rows]` by tiles of 32 × 32 in shared memory.
+fn transpose(ty: &TensorType, operand: usize, rows: usize, columns: usize, at: usize) -> Piece {
+    let across = columns.div_ceil(32);
+    let mut piece = Piece::new(
+        "transpose",
+        Geometry::Blocks {
+            grid: [across * rows.div_ceil(32), 1],
+            block: 256,
+            shared: 0,
+        },
+    );
+    piece.argument("x", ty, Leads::Read(operand));
+    piece.argument("y", ty, Leads::Workspace(at));
+    piece.line(format!(
+        "  __shared__ float tile[32][33];
+  const Index column = blockIdx.x % {across}u * 32u, row = blockIdx.x / {across}u * 32u;
+  const Index x0 = threadIdx.x % 32, y0 = threadIdx.x / 32;
+  #pragma unroll
+  for (Index k = y0; k < 32; k += 8)
+    if (row + k < {rows}u && column + x0 < {columns}u) tile[k][x0] = x[(row + k) * {columns}u + column + x0];
+  __syncthreads();
+  #pragma unroll
+  for (Index k = y0; k < 32; k += 8)
+    if (column + k < {columns}u && row + x0 < {rows}u) y[(column + k) * {rows}u + row + x0] = tile[x0][k];"
+    ));
+    piece
+}
