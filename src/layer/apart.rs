@@ -3,8 +3,8 @@
 
 use crate::neuron::{CHARGED, FIRED, NOISE, Neuron, parts};
 use spikelet_expr::Expr;
-use spikelet_graph::Var;
 use spikelet_graph::op::Map;
+use spikelet_graph::{DType, Var, broadcast};
 
 /// What a neuron makes of a sequence.
 pub(super) struct Apart {
@@ -28,6 +28,7 @@ pub(super) fn forward(
     let parts = parts(neuron)?;
     let (names, param_names) = (neuron.states(), neuron.params());
     let shape = sequences[0].shape()[1..].to_vec();
+    let stored = sequences[0].ty().dtype;
     let mut now = states.to_vec();
     let mut spikes = vec![];
     let mut after = vec![vec![]; states.len()];
@@ -44,12 +45,13 @@ pub(super) fn forward(
                 .map(|p| p.name)
                 .zip(params.iter().cloned()),
         );
-        let h = kernel(std::slice::from_ref(&parts.charge), &known).swap_remove(0);
+        let charge = std::slice::from_ref(&parts.charge);
+        let h = kernel(charge, &known, stored.arithmetic()).swap_remove(0);
         known.push((CHARGED, h));
-        let s = kernel(std::slice::from_ref(&parts.fire), &known).swap_remove(0);
-        let s = s.cast(sequences[0].ty().dtype);
+        let fire = std::slice::from_ref(&parts.fire);
+        let s = kernel(fire, &known, stored).swap_remove(0);
         known.push((FIRED, s.clone()));
-        now = kernel(&parts.next, &known);
+        now = kernel(&parts.next, &known, stored.arithmetic());
         now.iter_mut().for_each(|v| *v = v.expand(&shape[..]));
         spikes.push(one_step(&s.expand(&shape[..])));
         for (seq, v) in after.iter_mut().zip(&now) {
@@ -63,8 +65,8 @@ pub(super) fn forward(
     })
 }
 
-/// Elementwise expressions of those of the known values that they use.
-fn kernel(expressions: &[Expr], known: &[(&str, Var)]) -> Vec<Var> {
+/// Elementwise expressions of those of the known values that they use, stored in a type.
+fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType) -> Vec<Var> {
     if expressions.is_empty() {
         return vec![];
     }
@@ -81,10 +83,16 @@ fn kernel(expressions: &[Expr], known: &[(&str, Var)]) -> Vec<Var> {
         let place = operands.iter().position(|(known, _)| *known == name)?;
         Some(Map::operand(place))
     };
-    let renamed = expressions.iter().map(|e| e.substitute(&rename)).collect();
-    Var::map_many(&operands.iter().map(|(_, v)| v).collect::<Vec<_>>(), |_| {
-        renamed
-    })
+    let map = Map {
+        expressions: expressions.iter().map(|e| e.substitute(&rename)).collect(),
+        // Where operands do not broadcast, the operation says which.
+        shape: (operands.iter()).fold(vec![], |shape, (_, v)| {
+            broadcast(&shape, v.shape()).unwrap_or(shape)
+        }),
+        dtypes: vec![stored; expressions.len()],
+    };
+    let operands: Vec<&Var> = operands.iter().map(|(_, v)| v).collect();
+    operands[0].tracer().apply(map, &operands)
 }
 
 fn one_step(value: &Var) -> Var {

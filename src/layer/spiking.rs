@@ -66,7 +66,8 @@ pub(crate) fn forward(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiki
         .collect();
     let mut sequences = vec![x.clone()];
     if step.inputs.len() > 1 {
-        sequences.push(cx.generator().uniform(x.shape(), true));
+        let noise = cx.generator().uniform(x.shape(), true);
+        sequences.push(noise.cast(x.ty().dtype));
     }
     let made = if cx.keeps_apart() && x.dim(0) > 0 {
         let apart = apart::forward(neuron, &sequences, &states, &params).map_err(wrong)?;

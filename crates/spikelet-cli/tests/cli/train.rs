@@ -196,7 +196,7 @@ fn a_neurons_passes_are_measured_against_a_copy() {
                 "--neuron",
                 "plif",
                 "--dtype",
-                "f64,f32",
+                "f64,f32,f16",
                 "--surrogate",
                 "poisson_pass",
                 "--propagation",
@@ -236,6 +236,10 @@ fn a_layer_with_its_neurons_is_measured() {
             .iter()
             .all(|l| l["plan_peak_bytes"].as_u64() > Some(0))
     );
+    for precision in ["tf32", "bf16", "f16"] {
+        let lines = said_json(&[&words[..], &["--precision", precision]].concat());
+        assert_eq!(lines[3]["precision"], precision);
+    }
     let text = said(&[&words[..], &["--propagation", "step-by-step"]].concat());
     assert!(
         text.contains("GFLOP/s") && text.contains("step-by-step"),

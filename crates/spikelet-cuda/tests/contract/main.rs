@@ -15,4 +15,5 @@ mod programs;
 mod reduce;
 mod scan;
 mod scan_grad;
+mod spikes;
 mod updates;

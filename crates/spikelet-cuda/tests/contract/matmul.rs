@@ -127,8 +127,12 @@ fn fewer_digits_are_near_and_only_where_they_were_asked_for() {
     };
     crate::harness::same_by(&inputs, near, |tracer| {
         let (a, b) = (data(tracer, "a", &a), data(tracer, "b", &b));
-        tracer.output("full", &a.linear(&b));
-        tracer.set_precision(None, Multiply::Tf32);
-        tracer.output("tf32", &a.linear(&b));
+        let op = MatMul::new(false, true);
+        tracer.output("full", &tracer.apply1(op, &[&a, &b]));
+        let precision = Multiply::Tf32;
+        tracer.output(
+            "tf32",
+            &tracer.apply1(MatMul { precision, ..op }, &[&a, &b]),
+        );
     });
 }

@@ -8,11 +8,11 @@ use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::graph::Plan;
+use spikelet::graph::{Plan, Var};
 use spikelet::log::Console;
 use spikelet::model::Store;
-use spikelet::module::{Precision, Propagation};
-use spikelet::prelude::{Atan, Lif, Linear, NeuronExt, Sequential};
+use spikelet::module::{Context, Init, Module, Precision, Propagation};
+use spikelet::prelude::{Atan, Lif, NeuronExt};
 use std::process::ExitCode;
 
 /// Measure one linear layer with its neurons
@@ -90,7 +90,7 @@ impl LinearLif {
             .right(&[0, 2, 3, 4, 5, 6]);
         for &features in &self.features {
             for backward in [false, true] {
-                let net = layer(features);
+                let net = Layer { features };
                 let passes = self.passes(&net, features, backward);
                 let plan = Plan::new(passes.trace()?.graph, &*backend);
                 let key = key(features, backward);
@@ -127,12 +127,17 @@ impl LinearLif {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn passes<'a>(&self, net: &'a Sequential, features: usize, backward: bool) -> Passes<'a> {
+    fn passes<'a>(&self, net: &'a Layer, features: usize, backward: bool) -> Passes<'a> {
         Passes {
             module: net,
             propagation: self.propagation,
             dtype: self.precision.storage(),
-            precision: self.precision,
+            // The layer's sequences have 16 bits at both ends, as inside a network: nothing is left
+            // to be converted but the weight.
+            precision: match self.precision.half() {
+                Some(_) => Precision::F32,
+                None => self.precision,
+            },
             time_steps: self.time_steps,
             step: vec![self.batch_size, features],
             backward,
@@ -151,15 +156,24 @@ impl LinearLif {
         })?;
         let backend = self.device.open()?;
         let mut store = Store::new(backend.clone());
-        let net = layer(features);
+        let net = Layer { features };
         let mut program = self.passes(&net, features, backward).compile(&mut store)?;
         let wait = || Ok(backend.synchronize()?);
         self.repeats.measure(name, wait, || Ok(program.run()?))
     }
 }
 
-fn layer(features: usize) -> Sequential {
-    Sequential::new()
-        .add(Linear::new(features, features))
-        .add(Lif::new(5.0).surrogate(Atan::default()))
+/// y = LIF(x·Wᵀ), multiplied in the type of x.
+struct Layer {
+    features: usize,
+}
+
+impl Module for Layer {
+    fn forward(&self, cx: &Context, x: Var) -> spikelet::Result<Var> {
+        let shape = [self.features, self.features];
+        let weight = cx.parameter("weight", shape, Init::fan_in(self.features));
+        let current = x.linear(&weight.cast(x.ty().dtype));
+        let lif = Lif::new(5.0).surrogate(Atan::default());
+        cx.child("lif", |cx| lif.forward(cx, current))
+    }
 }

@@ -48,7 +48,7 @@ pub struct Neuron {
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
     neurons: u32,
 
-    /// Number type of sequences: f32, f64, or bf16 and f16, not on the CPU; several with commas
+    /// Number type of sequences: f32, bf16, f16 or f64; several with commas
     #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_delimiter = ',', value_parser = dtype)]
     dtype: Vec<DType>,
 
