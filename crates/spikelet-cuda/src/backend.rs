@@ -11,7 +11,8 @@ use crate::op;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, Node, Pending, Plan, Result, Target, TensorType, ValueId,
+    Backend, Buffer, DType, Executor, Graph, Node, Pending, Plan, Result, Target, TensorType,
+    ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -159,6 +160,8 @@ impl Backend for Cuda {
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
+        // Nobody may be recording what the stream is given.
+        let _alone = self.shared.uploads();
         memory.clear()?;
         Ok(Buffer {
             ty: ty.clone(),
@@ -172,11 +175,13 @@ impl Backend for Cuda {
         self.check(&to.ty, dtype, values.len())?;
         let mut uploads = self.shared.uploads();
         if values.len() <= DIRECT {
-            return uploads.push(memory.pointer, values);
+            return uploads.push(memory.pointer, &to.handle, values);
         }
         uploads.flush()?;
         let gpu = &self.shared.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
         unsafe { upload_async(memory.pointer, values, &gpu.stream) }
             .doing(&gpu.name, "copying to the GPU")?;
@@ -193,7 +198,9 @@ impl Backend for Cuda {
             return Ok(());
         }
         let gpu = &self.shared.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
         unsafe { download_async(values, memory.pointer, &gpu.stream) }
             .doing(&gpu.name, "copying from the GPU")?;
@@ -202,14 +209,17 @@ impl Backend for Cuda {
 
     fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
         let gpu = &self.shared.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         let mut uploads = self.shared.uploads();
         uploads.flush()?;
         fetch::start(gpu, &self.shared.pool, from)
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.shared.uploads().flush()?;
+        let mut uploads = self.shared.uploads();
+        uploads.flush()?;
         self.shared.gpu.synchronize()
     }
 

@@ -30,9 +30,10 @@ pub(crate) fn is_sticky(error: &DriverError) -> bool {
 
 /// The driver's own words.
 pub(crate) fn describe(error: &DriverError) -> String {
-    let name = error
-        .error_name()
-        .map_or_else(|_| format!("{:?}", error.0), |s| s.to_string_lossy().into_owned());
+    let name = error.error_name().map_or_else(
+        |_| format!("{:?}", error.0),
+        |s| s.to_string_lossy().into_owned(),
+    );
     match error.error_string() {
         Ok(text) => format!("{name}: {}", text.to_string_lossy()),
         Err(_) => name,

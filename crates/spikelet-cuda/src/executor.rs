@@ -18,9 +18,22 @@ use std::sync::Arc;
 /// Something that the stream runs.
 enum Action {
     Launch(Launch),
-    Gemm { call: GemmCall, a: u64, b: u64, y: u64, workspace: u64 },
-    Clear { to: u64, bytes: usize },
-    Copy { from: u64, to: u64, bytes: usize },
+    Gemm {
+        call: GemmCall,
+        a: u64,
+        b: u64,
+        y: u64,
+        workspace: u64,
+    },
+    Clear {
+        to: u64,
+        bytes: usize,
+    },
+    Copy {
+        from: u64,
+        to: u64,
+        bytes: usize,
+    },
 }
 
 /// An action and the plan's kernel that it belongs to.
@@ -86,12 +99,30 @@ impl CudaExecutor {
             let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
             let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
             site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-            let reads = kernel.reads.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
-            let writes = kernel.writes.iter().map(|p| address(*p)).collect::<Result<Vec<u64>>>()?;
-            let workspace = kernel.workspace.map_or(0, |(offset, _)| arena.pointer + offset as u64);
-            let place = if node.layer.is_empty() { String::new() } else { format!(" in `{}`", node.layer) };
+            let reads = kernel
+                .reads
+                .iter()
+                .map(|p| address(*p))
+                .collect::<Result<Vec<u64>>>()?;
+            let writes = kernel
+                .writes
+                .iter()
+                .map(|p| address(*p))
+                .collect::<Result<Vec<u64>>>()?;
+            let workspace = kernel
+                .workspace
+                .map_or(0, |(offset, _)| arena.pointer + offset as u64);
+            let place = if node.layer.is_empty() {
+                String::new()
+            } else {
+                format!(" in `{}`", node.layer)
+            };
             names.push(format!("{}{place}", node.op.name()));
-            if node.outputs.iter().all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v)) {
+            if node
+                .outputs
+                .iter()
+                .all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v))
+            {
                 continue;
             }
             let lead = |leads: Leads| match leads {
@@ -100,20 +131,37 @@ impl CudaExecutor {
                 Leads::Workspace(at) => workspace + at as u64,
             };
             for work in op::prepare(&shared, &site)? {
-                let step = |action| Planned::Step(Step { action, kernel: number });
+                let step = |action| {
+                    Planned::Step(Step {
+                        action,
+                        kernel: number,
+                    })
+                };
                 planned.push(match work {
                     Work::Kernel(piece) => {
                         let words = piece.arguments.iter().map(|a| lead(a.leads)).collect();
-                        Planned::Draft(Draft { piece, words, kernel: number })
+                        Planned::Draft(Draft {
+                            piece,
+                            words,
+                            kernel: number,
+                        })
                     }
-                    Work::Gemm { call, a, b, workspace: at } => step(Action::Gemm {
+                    Work::Gemm {
+                        call,
+                        a,
+                        b,
+                        workspace: at,
+                    } => step(Action::Gemm {
                         call,
                         a: lead(a),
                         b: lead(b),
                         y: writes[0],
                         workspace: workspace + at as u64,
                     }),
-                    Work::Clear(k) => step(Action::Clear { to: writes[k], bytes: site.outputs[k].bytes() }),
+                    Work::Clear(k) => step(Action::Clear {
+                        to: writes[k],
+                        bytes: site.outputs[k].bytes(),
+                    }),
                 });
             }
         }
@@ -121,8 +169,15 @@ impl CudaExecutor {
         let last = plan.kernels.len().saturating_sub(1);
         for (from, to, ty) in &plan.copies {
             if ty.bytes() > 0 {
-                let action = Action::Copy { from: address(*from)?, to: address(*to)?, bytes: ty.bytes() };
-                steps.push(Step { action, kernel: last });
+                let action = Action::Copy {
+                    from: address(*from)?,
+                    to: address(*to)?,
+                    bytes: ty.bytes(),
+                };
+                steps.push(Step {
+                    action,
+                    kernel: last,
+                });
             }
         }
         Ok(Self {
@@ -132,7 +187,11 @@ impl CudaExecutor {
             graph: None,
             proved: false,
             check: std::env::var_os("SPIKELET_CUDA_CHECK").is_some_and(|v| v != "0"),
-            _buffers: inputs.iter().chain(outputs.iter().flatten()).cloned().collect(),
+            _buffers: inputs
+                .iter()
+                .chain(outputs.iter().flatten())
+                .cloned()
+                .collect(),
             shared,
         })
     }
@@ -152,7 +211,10 @@ impl CudaExecutor {
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
                     let name = self.names.get(step.kernel).map_or("a copy", String::as_str);
-                    failure(&gpu.name, format!("kernel {name} failed: {}", describe(&error)))
+                    failure(
+                        &gpu.name,
+                        format!("kernel {name} failed: {}", describe(&error)),
+                    )
                 })?;
             }
         }
@@ -162,10 +224,15 @@ impl CudaExecutor {
     fn capture(&self) -> Result<Option<CudaGraph>> {
         let gpu = self.gpu();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        gpu.stream.begin_capture(mode).doing(&gpu.name, "recording the plan")?;
+        gpu.stream
+            .begin_capture(mode)
+            .doing(&gpu.name, "recording the plan")?;
         let started = self.start_all(false);
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        let graph = gpu.stream.end_capture(flags).doing(&gpu.name, "recording the plan");
+        let graph = gpu
+            .stream
+            .end_capture(flags)
+            .doing(&gpu.name, "recording the plan");
         started?;
         graph
     }
@@ -173,7 +240,10 @@ impl CudaExecutor {
 
 /// The arena, or an error that says what the plan needs and what would lower it.
 fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
-    let what = format!("the plan's arena (its peak with all buffers is {})", size(plan.peak_bytes()));
+    let what = format!(
+        "the plan's arena (its peak with all buffers is {})",
+        size(plan.peak_bytes())
+    );
     DeviceMemory::new(gpu, plan.arena_bytes, &what).map_err(|error| {
         let mut largest: Vec<_> = plan.allocations.iter().collect();
         largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
@@ -253,7 +323,10 @@ fn compile(gpu: &Gpu, groups: Vec<Vec<Planned>>) -> Result<Vec<Step>> {
             let mut launch = Launch::new(&name, function, grid, block);
             launch.shared = shared;
             launch.words = drafts.into_iter().flat_map(|d| d.words).collect();
-            Ok(Step { action: Action::Launch(launch), kernel })
+            Ok(Step {
+                action: Action::Launch(launch),
+                kernel,
+            })
         })
         .collect()
 }
@@ -268,12 +341,19 @@ unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
     unsafe {
         match action {
             Action::Launch(launch) => launch.run(gpu),
-            Action::Gemm { call, a, b, y, workspace } => call.run(gpu, *a, *b, *y, *workspace),
+            Action::Gemm {
+                call,
+                a,
+                b,
+                y,
+                workspace,
+            } => call.run(gpu, *a, *b, *y, *workspace),
             Action::Clear { to, bytes } => {
                 result::memset_d8_async(*to, 0, *bytes, stream).doing(&gpu.name, "clearing memory")
             }
             Action::Copy { from, to, bytes } => {
-                result::memcpy_dtod_async(*to, *from, *bytes, stream).doing(&gpu.name, "copying a result")
+                result::memcpy_dtod_async(*to, *from, *bytes, stream)
+                    .doing(&gpu.name, "copying a result")
             }
         }
     }
@@ -283,7 +363,9 @@ impl Executor for CudaExecutor {
     fn run(&mut self) -> Result<()> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         let mut uploads = shared.uploads();
         uploads.flush()?;
         if self.check || !self.proved {
@@ -307,12 +389,18 @@ impl Executor for CudaExecutor {
     fn profile(&mut self) -> Result<Vec<f64>> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         let mut uploads = shared.uploads();
         uploads.flush()?;
         gpu.synchronize()?;
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
-        let event = || gpu.stream.record_event(flags).doing(&gpu.name, "recording an event");
+        let event = || {
+            gpu.stream
+                .record_event(flags)
+                .doing(&gpu.name, "recording an event")
+        };
         let mut events = vec![event()?];
         for step in &self.steps {
             // SAFETY: as in `start_all`.
@@ -322,7 +410,9 @@ impl Executor for CudaExecutor {
         gpu.synchronize()?;
         let mut seconds = vec![0.0; self.names.len()];
         for (step, pair) in self.steps.iter().zip(events.windows(2)) {
-            let ms = pair[0].elapsed_ms(&pair[1]).doing(&gpu.name, "reading a timer")?;
+            let ms = pair[0]
+                .elapsed_ms(&pair[1])
+                .doing(&gpu.name, "reading a timer")?;
             if let Some(total) = seconds.get_mut(step.kernel) {
                 *total += f64::from(ms) / 1e3;
             }

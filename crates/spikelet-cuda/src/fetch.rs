@@ -28,19 +28,25 @@ struct Fetch {
 pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
     let mut tensors = vec![];
     let mut bytes = 0;
+    let memories = from
+        .iter()
+        .map(|b| memory_of(gpu, b))
+        .collect::<Result<Vec<_>>>()?;
     for buffer in from {
         tensors.push((bytes, Tensor::zeros(&buffer.ty)));
         bytes = (bytes + buffer.ty.bytes()).next_multiple_of(ALIGN);
     }
     let mut known = pool.lock().unwrap_or_else(PoisonError::into_inner);
-    let reused = known.iter().position(|p| p.bytes() >= bytes).map(|k| known.swap_remove(k));
+    let reused = known
+        .iter()
+        .position(|p| p.bytes() >= bytes)
+        .map(|k| known.swap_remove(k));
     drop(known);
     let mut pinned = match reused {
         Some(pinned) => pinned,
         None => PinnedMemory::new(gpu, bytes.max(1024))?,
     };
-    for (buffer, (at, _)) in from.iter().zip(&tensors) {
-        let memory = memory_of(gpu, buffer)?;
+    for ((buffer, memory), (at, _)) in from.iter().zip(memories).zip(&tensors) {
         let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
         if !to.is_empty() {
             // SAFETY: sizes agree; the pinned piece is held until the event has passed.
@@ -59,7 +65,9 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
 
 impl Pending for Fetch {
     fn wait(mut self: Box<Self>) -> Result<Vec<Tensor>> {
-        self.done.synchronize().doing(&self.gpu.name, "waiting for results")?;
+        self.done
+            .synchronize()
+            .doing(&self.gpu.name, "waiting for results")?;
         let pinned = self.pinned.as_ref().expect("taken when dropped");
         let mut tensors = std::mem::take(&mut self.tensors);
         for (at, tensor) in &mut tensors {
@@ -83,7 +91,10 @@ impl Drop for Fetch {
         if self.done.synchronize().is_ok()
             && let Some(pinned) = self.pinned.take()
         {
-            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(pinned);
+            self.pool
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(pinned);
         } else if let Some(pinned) = self.pinned.take() {
             // The GPU may still write to it.
             std::mem::forget(pinned);

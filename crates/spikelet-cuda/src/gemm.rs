@@ -159,22 +159,47 @@ fn plan(
     // SAFETY: both attributes are 32-bit integers.
     unsafe {
         for (which, value) in [
-            (Describe::CUBLASLT_MATMUL_DESC_TRANSA, transpose(p.transpose_b)),
-            (Describe::CUBLASLT_MATMUL_DESC_TRANSB, transpose(p.transpose_a)),
+            (
+                Describe::CUBLASLT_MATMUL_DESC_TRANSA,
+                transpose(p.transpose_b),
+            ),
+            (
+                Describe::CUBLASLT_MATMUL_DESC_TRANSB,
+                transpose(p.transpose_a),
+            ),
         ] {
-            lt::set_matmul_desc_attribute(description, which, (&raw const value).cast::<c_void>(), 4)?;
+            lt::set_matmul_desc_attribute(
+                description,
+                which,
+                (&raw const value).cast::<c_void>(),
+                4,
+            )?;
         }
     }
     let layout = |rows: usize, columns: usize, dtype: DType| {
-        lt::create_matrix_layout(number_type(dtype), columns as u64, rows as u64, columns as i64)
+        lt::create_matrix_layout(
+            number_type(dtype),
+            columns as u64,
+            rows as u64,
+            columns as i64,
+        )
     };
-    let a = if p.transpose_a { layout(p.k, p.m, p.operands)? } else { layout(p.m, p.k, p.operands)? };
-    let b = if p.transpose_b { layout(p.n, p.k, p.operands)? } else { layout(p.k, p.n, p.operands)? };
+    let a = if p.transpose_a {
+        layout(p.k, p.m, p.operands)?
+    } else {
+        layout(p.m, p.k, p.operands)?
+    };
+    let b = if p.transpose_b {
+        layout(p.n, p.k, p.operands)?
+    } else {
+        layout(p.k, p.n, p.operands)?
+    };
     let y = layout(p.m, p.n, p.result)?;
     let preference = lt::create_matmul_pref()?;
     let most = WORKSPACE;
     // In-place reductions of split sums have no fixed order.
-    let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32)
+    let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+        as u32)
         | (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32);
     // SAFETY: the attributes have the sizes that the library documents for them.
     let found = unsafe {
@@ -210,7 +235,14 @@ impl GemmCall {
     /// # Safety
     /// The addresses must lead to matrices of the product's sizes and to the plan's workspace,
     /// alive until it has run.
-    pub(crate) unsafe fn run(&self, gpu: &Gpu, a: u64, b: u64, y: u64, workspace: u64) -> Result<()> {
+    pub(crate) unsafe fn run(
+        &self,
+        gpu: &Gpu,
+        a: u64,
+        b: u64,
+        y: u64,
+        workspace: u64,
+    ) -> Result<()> {
         let (one, zero) = (1.0_f32, 0.0_f32);
         let plan = &*self.plan;
         // SAFETY: the caller's promise; scalars are read before the call returns.

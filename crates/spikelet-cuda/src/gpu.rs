@@ -45,13 +45,19 @@ impl Gpu {
         if ordinal >= count.max(0) as usize {
             return Err(failure(
                 &name,
-                format!("there is no such GPU, this machine has {count}; `spikelet doctor` lists them"),
+                format!(
+                    "there is no such GPU, this machine has {count}; `spikelet doctor` lists them"
+                ),
             ));
         }
         let context = CudaContext::new(ordinal).doing(&name, "opening the GPU")?;
         // SAFETY: every transfer and launch is ordered by this crate on streams of its own.
         unsafe { context.disable_event_tracking() };
-        let attribute = |which| context.attribute(which).doing(&name, "asking for properties");
+        let attribute = |which| {
+            context
+                .attribute(which)
+                .doing(&name, "asking for properties")
+        };
         use CUdevice_attribute as Ask;
         let properties = Properties {
             capability: context
@@ -72,7 +78,9 @@ impl Gpu {
     }
 
     fn functions(&self) -> MutexGuard<'_, HashMap<String, CudaFunction>> {
-        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.functions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The function `name` of a source, compiled or from the caches.
@@ -89,7 +97,8 @@ impl Gpu {
         let function = module
             .load_function(name)
             .doing(&self.name, &format!("loading kernel `{name}`"))?;
-        self.functions().insert(source.to_string(), function.clone());
+        self.functions()
+            .insert(source.to_string(), function.clone());
         Ok(function)
     }
 
@@ -107,6 +116,8 @@ impl Gpu {
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {
-        self.stream.synchronize().doing(&self.name, "waiting for the GPU")
+        self.stream
+            .synchronize()
+            .doing(&self.name, "waiting for the GPU")
     }
 }

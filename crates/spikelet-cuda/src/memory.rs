@@ -29,11 +29,17 @@ pub(crate) fn size(bytes: usize) -> String {
 impl DeviceMemory {
     /// Memory with any content; `what` is named when there is not enough.
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize, what: &str) -> Result<Self> {
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: the context is current; a piece has at least one byte.
         let made = unsafe { result::malloc_sync(bytes.max(16)) };
         match made {
-            Ok(pointer) => Ok(Self { pointer, bytes, gpu: gpu.clone() }),
+            Ok(pointer) => Ok(Self {
+                pointer,
+                bytes,
+                gpu: gpu.clone(),
+            }),
             Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 let (free, total) = gpu.context.mem_get_info().unwrap_or((0, 0));
                 Err(failure(
@@ -48,7 +54,11 @@ impl DeviceMemory {
             }
             Err(error) => Err(failure(
                 &gpu.name,
-                format!("allocating {} for {what}: {}", size(bytes), describe(&error)),
+                format!(
+                    "allocating {} for {what}: {}",
+                    size(bytes),
+                    describe(&error)
+                ),
             )),
         }
     }
@@ -56,7 +66,9 @@ impl DeviceMemory {
     /// Sets all bytes to zero, in order with the kernels.
     pub(crate) fn clear(&self) -> Result<()> {
         let gpu = &self.gpu;
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: the piece is as large as it says, and the stream belongs to its context.
         unsafe { result::memset_d8_async(self.pointer, 0, self.bytes, gpu.stream.cu_stream()) }
             .doing(&gpu.name, "clearing memory")
@@ -92,14 +104,23 @@ unsafe impl Sync for PinnedMemory {}
 
 impl PinnedMemory {
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self> {
-        gpu.context.bind_to_thread().doing(&gpu.name, "using the GPU")?;
+        gpu.context
+            .bind_to_thread()
+            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: the context is current; zero flags is the plain kind.
         let pointer = unsafe { result::malloc_host(bytes.max(16), 0) }
-            .doing(&gpu.name, &format!("pinning {} of host memory", size(bytes)))?
+            .doing(
+                &gpu.name,
+                &format!("pinning {} of host memory", size(bytes)),
+            )?
             .cast::<u8>();
         // SAFETY: freshly allocated, at least `bytes` long.
         unsafe { pointer.write_bytes(0, bytes) };
-        Ok(Self { pointer, bytes, gpu: gpu.clone() })
+        Ok(Self {
+            pointer,
+            bytes,
+            gpu: gpu.clone(),
+        })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -130,7 +151,11 @@ impl Drop for PinnedMemory {
 ///
 /// # Safety
 /// `to` must point to `from.len()` bytes of device memory, and `from` must outlive the copy.
-pub(crate) unsafe fn upload_async(to: u64, from: &[u8], stream: &CudaStream) -> std::result::Result<(), cudarc::driver::DriverError> {
+pub(crate) unsafe fn upload_async(
+    to: u64,
+    from: &[u8],
+    stream: &CudaStream,
+) -> std::result::Result<(), cudarc::driver::DriverError> {
     // SAFETY: the caller's promise.
     unsafe { result::memcpy_htod_async(to, from, stream.cu_stream()) }
 }
@@ -139,12 +164,18 @@ pub(crate) unsafe fn upload_async(to: u64, from: &[u8], stream: &CudaStream) -> 
 ///
 /// # Safety
 /// `from` must point to `to.len()` bytes of device memory, and `to` must outlive the copy.
-pub(crate) unsafe fn download_async(to: &mut [u8], from: u64, stream: &CudaStream) -> std::result::Result<(), cudarc::driver::DriverError> {
+pub(crate) unsafe fn download_async(
+    to: &mut [u8],
+    from: u64,
+    stream: &CudaStream,
+) -> std::result::Result<(), cudarc::driver::DriverError> {
     // SAFETY: the caller's promise.
     unsafe { result::memcpy_dtoh_async(to, from, stream.cu_stream()) }
 }
 
 /// An event on a stream, for waiting.
 pub(crate) fn mark(gpu: &Gpu, stream: &CudaStream) -> Result<CudaEvent> {
-    stream.record_event(None).doing(&gpu.name, "recording an event")
+    stream
+        .record_event(None)
+        .doing(&gpu.name, "recording an event")
 }

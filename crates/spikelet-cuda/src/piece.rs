@@ -131,9 +131,11 @@ impl Piece {
         match self.geometry {
             Geometry::Items(items) => (blocks(items), BLOCK as u32, 0),
             Geometry::Warps(rows) => (blocks(rows * 32), BLOCK as u32, 0),
-            Geometry::Blocks { grid, block, shared } => {
-                ([grid[0] as u32, grid[1] as u32, 1], block, shared)
-            }
+            Geometry::Blocks {
+                grid,
+                block,
+                shared,
+            } => ([grid[0] as u32, grid[1] as u32, 1], block, shared),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::launch::Launch;
 use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
 use cudarc::driver::CudaEvent;
 use spikelet_graph::Result;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Slabs in turn: one being filled, one going up, one being read.
@@ -29,6 +30,8 @@ struct Slab {
 
 struct Piece {
     to: u64,
+    /// Keeps the memory that the piece goes to.
+    _owner: Arc<dyn Any + Send + Sync>,
     offset: usize,
     bytes: usize,
 }
@@ -53,8 +56,13 @@ impl Uploads {
         }
     }
 
-    /// Takes a copy of `values` that goes to `to` before the next run.
-    pub(crate) fn push(&mut self, to: u64, values: &[u8]) -> Result<()> {
+    /// Takes a copy of `values` that goes to `to`, in memory of `owner`, before the next run.
+    pub(crate) fn push(
+        &mut self,
+        to: u64,
+        owner: &Arc<dyn Any + Send + Sync>,
+        values: &[u8],
+    ) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }
@@ -63,16 +71,23 @@ impl Uploads {
         }
         let offset = self.used.next_multiple_of(ALIGN);
         let end = offset + values.len();
-        let room = self.slabs[self.current].as_ref().map_or(0, |s| s.host.bytes());
+        let room = self.slabs[self.current]
+            .as_ref()
+            .map_or(0, |s| s.host.bytes());
         if end > room && !self.pieces.is_empty() {
             self.flush()?;
-            return self.push(to, values);
+            return self.push(to, owner, values);
         }
         self.prepare(values.len())?;
         let slab = self.slabs[self.current].as_mut().expect("prepared above");
         slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
         self.used = end;
-        self.pieces.push(Piece { to, offset, bytes: values.len() });
+        self.pieces.push(Piece {
+            to,
+            _owner: owner.clone(),
+            offset,
+            bytes: values.len(),
+        });
         Ok(())
     }
 
@@ -82,7 +97,9 @@ impl Uploads {
         if let Some(slab) = slot
             && let Some(event) = slab.free.take()
         {
-            event.synchronize().doing(&self.gpu.name, "waiting for an upload")?;
+            event
+                .synchronize()
+                .doing(&self.gpu.name, "waiting for an upload")?;
         }
         if slot.as_ref().is_none_or(|s| s.host.bytes() < bytes) {
             let bytes = (2 * bytes).max(1 << 16).next_multiple_of(ALIGN);
@@ -109,11 +126,18 @@ impl Uploads {
         unsafe { upload_async(slab.device.pointer, from, &gpu.copy_stream) }
             .doing(&gpu.name, "copying inputs to the GPU")?;
         let up = mark(&gpu, &gpu.copy_stream)?;
-        gpu.stream.wait(&up).doing(&gpu.name, "waiting for inputs")?;
+        gpu.stream
+            .wait(&up)
+            .doing(&gpu.name, "waiting for inputs")?;
         for pieces in self.pieces.chunks(PIECES) {
             let most = pieces.iter().map(|p| p.bytes).max().unwrap_or(0);
             let blocks = most.div_ceil(16 * 256).clamp(1, 64) as u32;
-            let mut launch = Launch::new("scatter", function.clone(), [blocks, pieces.len() as u32, 1], 256);
+            let mut launch = Launch::new(
+                "scatter",
+                function.clone(),
+                [blocks, pieces.len() as u32, 1],
+                256,
+            );
             launch.words.push(slab.device.pointer);
             for k in 0..PIECES {
                 let piece = pieces.get(k);

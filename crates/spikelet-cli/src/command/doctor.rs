@@ -9,6 +9,7 @@ use spikelet::log::Console;
 use spikelet::log::console::bytes;
 use spikelet_cpu::Cpu;
 use spikelet_cpu::gemm::{GEMM_VARIABLE, GemmLibrary};
+use spikelet_cuda::Cuda;
 use spikelet_cuda::KernelCache;
 use spikelet_cuda::library::{self, Found, Gpu, GpuError, Library, Missing};
 use std::io::IsTerminal;
@@ -30,6 +31,8 @@ impl Doctor {
         let gemm = GemmLibrary::get();
         let threads = Cpu::new(0).map(|cpu| cpu.threads());
         let nvidia = Nvidia::look();
+        let gpus = (0..Cuda::count()).map(|k| format!("cuda:{k}"));
+        let devices: Vec<String> = std::iter::once("cpu".to_string()).chain(gpus).collect();
         console.say_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "system": std::env::consts::OS,
@@ -44,7 +47,7 @@ impl Doctor {
                 Err(error) => json!({"error": error.to_string()}),
             },
             "gemm_variable": variable(GEMM_VARIABLE),
-            "devices": ["cpu"],
+            "devices": devices,
             "cuda": nvidia.to_json(),
             "data_folder": variable(DATA_VARIABLE),
             "terminal": {"stdout": std::io::stdout().is_terminal(), "stderr": std::io::stderr().is_terminal()},
@@ -108,8 +111,7 @@ impl Doctor {
             }
             Err(error) => line("matrices", console.red(error)),
         }
-        line("devices", "cpu".to_string());
-        line("", console.dim("this version has no GPU backend"));
+        line("devices", devices.join(", "));
         for (name, text) in nvidia.lines(console) {
             line(name, text);
         }

@@ -9,7 +9,8 @@ use spikelet::graph::{Backend, Plan};
 use spikelet::log::console::bytes;
 use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{Settings, Shape, TrainStep};
+use spikelet::train::{PendingOutcome, Settings, Shape, TrainStep};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
@@ -17,7 +18,12 @@ pub struct StepProgram {
     step: TrainStep,
     batch: Batch,
     steps: u64,
+    /// Steps that were started, oldest first.
+    started: VecDeque<PendingOutcome>,
 }
+
+/// Steps that training keeps under way at a time.
+const UNDER_WAY: usize = 2;
 
 impl StepProgram {
     /// Compiles the step.
@@ -39,6 +45,7 @@ impl StepProgram {
             step: TrainStep::new(&*network.module()?, settings, shape, &mut store)?,
             batch: random_batch(settings.batch_size, image),
             steps: 0,
+            started: VecDeque::with_capacity(UNDER_WAY),
         })
     }
 
@@ -47,13 +54,31 @@ impl StepProgram {
         self.step.program().plan()
     }
 
-    /// One training step, with its batch given and its loss read.
+    /// Starts a training step with its batch, and reads the loss of the step before the last, as
+    /// training does.
     ///
     /// # Errors
     /// When the device fails.
     pub fn run(&mut self) -> Result<(), Failure> {
+        if self.started.len() == UNDER_WAY
+            && let Some(oldest) = self.started.pop_front()
+        {
+            oldest.wait()?;
+        }
         self.steps += 1;
-        self.step.run(&self.batch, self.steps, 0.0)?;
+        let started = self.step.start(&self.batch, self.steps, 0.0)?;
+        self.started.push_back(started);
+        Ok(())
+    }
+
+    /// Waits for all steps that were started.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        for started in self.started.drain(..) {
+            started.wait()?;
+        }
         Ok(())
     }
 
@@ -63,6 +88,7 @@ impl StepProgram {
     /// When the device fails.
     pub fn profile(&mut self, runs: usize) -> Result<Vec<f64>, Failure> {
         self.run()?;
+        self.finish()?;
         let mut all = vec![vec![]; self.plan().kernels.len()];
         for _ in 0..runs {
             self.steps += 1;

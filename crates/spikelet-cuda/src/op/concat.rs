@@ -16,7 +16,10 @@ pub(crate) fn pieces(op: &Concat, site: &Site<'_>) -> Vec<Piece> {
             piece.argument("x", x, Leads::Read(k));
             piece.argument("y", y, Leads::Write(0));
             let to = offset(&x.shape, &strides, "i");
-            piece.line(format!("    y[{to} + {}u] = x[i];", before * strides[op.axis]));
+            piece.line(format!(
+                "    y[{to} + {}u] = x[i];",
+                before * strides[op.axis]
+            ));
             pieces.push(piece);
         }
         before += x.shape[op.axis];

@@ -3,9 +3,9 @@
 use super::Site;
 use super::index::offset;
 use crate::piece::{Geometry, Leads, Piece};
-use spikelet_random::cuda::NORMAL_FUNCTIONS;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_graph::{DType, broadcast_strides};
+use spikelet_random::cuda::NORMAL_FUNCTIONS;
 
 pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     let y = &site.outputs[0];
@@ -17,7 +17,11 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     let bits = y.dtype == DType::Bits;
     let (rows, row) = y.rows_and_columns();
     let words = row.div_ceil(64);
-    let items = if bits { rows * words * 16 } else { steps * groups };
+    let items = if bits {
+        rows * words * 16
+    } else {
+        steps * groups
+    };
     let name = match op.distribution {
         Distribution::Uniform => "uniform",
         Distribution::Normal => "normal",
@@ -53,9 +57,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         piece.line(format!(
             "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
     const Index first = (r % {rows_a_step}u) * {row}u + four * 4u;
-    float chance[4];
-    #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? {} : 0.0f;
+{}
     unsigned fired = 0;
     if (chance[0] > 0.0f || chance[1] > 0.0f || chance[2] > 0.0f || chance[3] > 0.0f) {{
       const uint4 random = spk_philox(first / 4u, {time}, {key});
@@ -68,7 +70,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     fired |= __shfl_xor_sync(together, fired, 2);
     fired |= __shfl_xor_sync(together, fired, 4);
     if (four % 8u == 0) ((unsigned*)y)[i / 8u] = fired;",
-            probability(&format!("(t * {step}u + first + j)"))
+            chances(op, site, step, row)
         ));
         return vec![piece];
     }
@@ -111,6 +113,30 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         ));
     }
     vec![piece]
+}
+
+/// Loads the probabilities of four neighbours of a row, in one access where they lie together.
+fn chances(op: &Draw, site: &Site<'_>, step: usize, row: usize) -> String {
+    let p = &site.inputs[1];
+    let strides = broadcast_strides(&p.shape, &op.shape);
+    let at = |element: &str| offset(&op.shape, &strides, element);
+    let first = format!("(t * {step}u + first)");
+    if strides.last() == Some(&1) && p.shape.last() == Some(&row) {
+        return format!(
+            "    float chance[4] = {{}};
+    if (four * 4u < {row}u) {{
+      const auto near = spk_load<4>(p + ({}));
+      for (int j = 0; j < 4; ++j) chance[j] = near[j];
+    }}",
+            at(&first)
+        );
+    }
+    format!(
+        "    float chance[4];
+    #pragma unroll
+    for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? spk_get(p[{}]) : 0.0f;",
+        at("(t * {step}u + first + j)").replace("{step}", &step.to_string())
+    )
 }
 
 /// Whether a draw can write bits: its rows start at whole groups of four.

@@ -11,7 +11,10 @@ pub(crate) fn pieces(op: &Fill, site: &Site<'_>) -> Vec<Piece> {
     piece.argument("y", ty, Leads::Write(0));
     piece.line(match ty.dtype {
         DType::I64 => format!("    y[i] = {}ll;", op.value as i64),
-        _ => format!("    spk_set(y[i], __uint_as_float({:#x}u));", (op.stored() as f32).to_bits()),
+        _ => format!(
+            "    spk_set(y[i], __uint_as_float({:#x}u));",
+            (op.stored() as f32).to_bits()
+        ),
     });
     vec![piece]
 }

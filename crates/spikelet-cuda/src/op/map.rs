@@ -22,13 +22,13 @@ enum Layout {
 fn pack(site: &Site<'_>, shape: &[usize]) -> usize {
     let last = shape.last().copied().unwrap_or(1);
     let items: usize = shape.iter().product();
-    let dense_or_one = site
-        .inputs
-        .iter()
-        .all(|x| x.len() == 1 || x.len() == items);
+    let dense_or_one = site.inputs.iter().all(|x| x.len() == 1 || x.len() == items);
     let run = if dense_or_one { items } else { last };
     let widest = site.inputs.iter().chain(&site.outputs);
-    let bytes = widest.map(|t| t.bytes() / t.len().max(1)).max().unwrap_or(4);
+    let bytes = widest
+        .map(|t| t.bytes() / t.len().max(1))
+        .max()
+        .unwrap_or(4);
     let mut pack = (16 / bytes.max(2)).min(8);
     while pack > 1 && (run % pack != 0 || !crate::piece::fills(site.gpu, items / pack)) {
         pack /= 2;
@@ -64,14 +64,20 @@ pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileErr
             Layout::Scattered(strides)
         };
         match layout {
-            Layout::Constant(at) => piece.line(format!("    const float v_{name} = spk_get({name}[{at}]);")),
+            Layout::Constant(at) => {
+                piece.line(format!("    const float v_{name} = spk_get({name}[{at}]);"))
+            }
             Layout::Pack(at) => {
-                piece.line(format!("    const auto p_{name} = spk_load<{n}>({name} + ({at}));"));
+                piece.line(format!(
+                    "    const auto p_{name} = spk_load<{n}>({name} + ({at}));"
+                ));
                 inner.push_str(&format!("      const float v_{name} = p_{name}[j];\n"));
             }
             Layout::Scattered(strides) => {
                 let at = offset(shape, &strides, &format!("(i * {n}u + j)"));
-                inner.push_str(&format!("      const float v_{name} = spk_get({name}[{at}]);\n"));
+                inner.push_str(&format!(
+                    "      const float v_{name} = spk_get({name}[{at}]);\n"
+                ));
             }
         }
     }
@@ -82,7 +88,9 @@ pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileErr
             piece.line(format!("    spk_pack<{element}, {n}> r{k};"));
         }
     }
-    piece.line(format!("    #pragma unroll\n    for (int j = 0; j < {n}; ++j) {{"));
+    piece.line(format!(
+        "    #pragma unroll\n    for (int j = 0; j < {n}; ++j) {{"
+    ));
     piece.line(inner);
     piece.line(code.code);
     for (k, result) in code.results.iter().enumerate() {

@@ -66,11 +66,19 @@ pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize 
     if let Some(transposed) = Transposed::of(product) {
         return transposed.workspace(shared);
     }
-    shared.gemm.call(product).map_or(0, |call| call.plan.workspace)
+    shared
+        .gemm
+        .call(product)
+        .map_or(0, |call| call.plan.workspace)
 }
 
 /// Spikes can be the input of a linear layer, and the second operand of its weight's gradient.
-pub(crate) fn reads_bits(op: &MatMul, gpu: &Properties, inputs: &[TensorType], operand: usize) -> bool {
+pub(crate) fn reads_bits(
+    op: &MatMul,
+    gpu: &Properties,
+    inputs: &[TensorType],
+    operand: usize,
+) -> bool {
     let other = &inputs[1 - operand];
     let form = if operand == 0 {
         !op.transpose_a && op.transpose_b

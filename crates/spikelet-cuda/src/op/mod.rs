@@ -55,7 +55,12 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    pub(crate) fn new(gpu: &'a Properties, graph: &Graph, node: &'a Node, wanted: Vec<bool>) -> Self {
+    pub(crate) fn new(
+        gpu: &'a Properties,
+        graph: &Graph,
+        node: &'a Node,
+        wanted: Vec<bool>,
+    ) -> Self {
         let types = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
             gpu,
@@ -115,7 +120,10 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
     }
     match &site.node.op {
         Op::MatMul(op) => matmul::work(op, shared, site),
-        _ => Ok(pieces(&shared.gpu.name, site)?.into_iter().map(Work::Kernel).collect()),
+        _ => Ok(pieces(&shared.gpu.name, site)?
+            .into_iter()
+            .map(Work::Kernel)
+            .collect()),
     }
 }
 
@@ -128,10 +136,24 @@ fn check(device: &str, site: &Site<'_>) -> Result<()> {
             "f64 is for references and gradient checks, which run on the CPU; use f32, bf16 or f16",
         ));
     }
-    if all().map(TensorType::len).max().unwrap_or(0) > i32::MAX as usize {
+    let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
+    let by_rows = matches!(
+        site.node.op,
+        Op::ArgMax(_) | Op::LogSoftmax(_) | Op::Reduce(_)
+    );
+    let most = all().map(TensorType::len).max().unwrap_or(0);
+    let lanes = site
+        .inputs
+        .iter()
+        .map(rows)
+        .max()
+        .filter(|_| by_rows)
+        .unwrap_or(0);
+    if most.max(lanes) > i32::MAX as usize {
         return Err(site.refuse(
             device,
-            "a tensor has more than 2³¹ elements; use a smaller batch or fewer time steps",
+            "a tensor has more than 2³¹ elements, or more than 2²⁶ rows to reduce; use a smaller \
+             batch or fewer time steps",
         ));
     }
     Ok(())
@@ -172,7 +194,12 @@ fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
 
 /// Scratch memory of a node, in bytes.
 pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
-    let site = Site::new(&shared.gpu.properties, graph, node, vec![true; node.outputs.len()]);
+    let site = Site::new(
+        &shared.gpu.properties,
+        graph,
+        node,
+        vec![true; node.outputs.len()],
+    );
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &site),
         Op::MatMul(op) => matmul::workspace(op, shared, &site),

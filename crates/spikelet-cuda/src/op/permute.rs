@@ -12,6 +12,9 @@ pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
     let mut piece = Piece::new("permute", Geometry::Items(y.len()));
     piece.argument("x", x, Leads::Read(0));
     piece.argument("y", y, Leads::Write(0));
-    piece.line(format!("    y[i] = x[{}];", offset(&y.shape, &strides, "i")));
+    piece.line(format!(
+        "    y[i] = x[{}];",
+        offset(&y.shape, &strides, "i")
+    ));
     vec![piece]
 }

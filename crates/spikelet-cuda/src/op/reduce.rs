@@ -107,7 +107,11 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> Piece {
         Reduction::Sum => "sum",
         Reduction::Max => "max",
     };
-    let geometry = if rows { Geometry::Warps(items) } else { Geometry::Items(items) };
+    let geometry = if rows {
+        Geometry::Warps(items)
+    } else {
+        Geometry::Items(items)
+    };
     let mut piece = Piece::new(name, geometry);
     piece.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
     let item = if rows { "row" } else { "i" };

@@ -1,10 +1,10 @@
 //! The multi-step forward pass (FPTT): a thread takes its neurons through all time steps, with
 //! the states in registers.
 
+use super::Site;
 use super::index::offset;
 use super::schedule::{Load, Schedule};
 use super::step::{self, room};
-use super::Site;
 use crate::piece::{Geometry, Leads, Piece, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
@@ -21,7 +21,11 @@ pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
 
 /// The offset of neuron `n + j` in something that broadcasts to one time step.
 fn neuron(ty: &TensorType, step: &[usize]) -> String {
-    offset(step, &broadcast_strides(&ty.shape, step), &format!("(n + j)"))
+    offset(
+        step,
+        &broadcast_strides(&ty.shape, step),
+        &format!("(n + j)"),
+    )
 }
 
 /// The name of state or parameter `k`, states first.
@@ -82,7 +86,9 @@ pub(super) fn load_constants(
         let ty = &site.inputs[k];
         piece.argument(format!("x_seq{k}"), ty, Leads::Read(k));
         if ty.shape[0] == 1 && time > 1 {
-            piece.line(format!("  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"));
+            piece.line(format!(
+                "  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"
+            ));
         } else {
             varying.push(k);
         }
@@ -101,10 +107,20 @@ pub(super) fn inputs(r: &Recurrence, varying: &[usize], step: &str) -> String {
             }
         })
         .collect();
-    format!("const float x[{}] = {{{}}};", room(r.inputs.len()), values.join(", "))
+    format!(
+        "const float x[{}] = {{{}}};",
+        room(r.inputs.len()),
+        values.join(", ")
+    )
 }
 
-pub(super) fn declare(varying: &[usize], site: &Site<'_>, prefix: &str, steps: usize, pack: usize) -> String {
+pub(super) fn declare(
+    varying: &[usize],
+    site: &Site<'_>,
+    prefix: &str,
+    steps: usize,
+    pack: usize,
+) -> String {
     let declare = |k: &usize| {
         let ty = element(site.inputs[*k].dtype);
         format!("    spk_pack<{ty}, {pack}> {prefix}{k}[{steps}];\n")
@@ -141,7 +157,9 @@ impl Bits {
             text.push_str(&format!("      o{k} <<= i % {lanes}u * {pack}u;\n"));
             let mut apart = lanes / 2;
             while apart > 0 {
-                text.push_str(&format!("      o{k} |= __shfl_xor_sync(together, o{k}, {apart});\n"));
+                text.push_str(&format!(
+                    "      o{k} |= __shfl_xor_sync(together, o{k}, {apart});\n"
+                ));
                 apart /= 2;
             }
         } else {
@@ -157,8 +175,14 @@ impl Bits {
     /// The threads that make a word together: they are in one warp and run the same steps.
     fn together(pack: usize) -> String {
         let lanes = 32 / pack;
-        let mask = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
-        format!("  const unsigned together = {mask:#x}u << (threadIdx.x % 32 / {lanes}u * {lanes}u);")
+        let mask = if lanes == 32 {
+            u32::MAX
+        } else {
+            (1 << lanes) - 1
+        };
+        format!(
+            "  const unsigned together = {mask:#x}u << (threadIdx.x % 32 / {lanes}u * {lanes}u);"
+        )
     }
 }
 
@@ -182,7 +206,8 @@ pub(super) fn place_thread(piece: &mut Piece, block: usize, threads: usize) {
 pub(super) fn load(op: &Scan, site: &Site<'_>) -> Load {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
-    let sequences = |range: std::ops::Range<usize>| site.wanted[range].iter().filter(|w| **w).count();
+    let sequences =
+        |range: std::ops::Range<usize>| site.wanted[range].iter().filter(|w| **w).count();
     Load {
         neurons: Scan::step_shape(&site.inputs).iter().product(),
         time: op.time_steps,
@@ -198,14 +223,19 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     let load = load(op, site);
     let schedule = Schedule::forward(site.gpu, load);
     let bits = Bits::of(site, op.recurrence.outputs.len());
-    let Schedule { mut pack, block, .. } = schedule;
+    let Schedule {
+        mut pack, block, ..
+    } = schedule;
     while bits.as_ref().is_some_and(|b| b.last % pack != 0) {
         pack /= 2;
     }
     let (time, neurons) = (op.time_steps, load.neurons);
     let checkpoint = op.checkpoint;
-    // Both are powers of two: kept states fall on the ends of load groups.
-    let steps = schedule.steps.min(time).min(checkpoint.unwrap_or(time));
+    // Kept states fall on the ends of load groups.
+    let mut steps = schedule.steps.min(time);
+    while checkpoint.is_some_and(|every| every % steps != 0) {
+        steps -= 1;
+    }
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let text = step::forward(r, &site.wanted[..outputs])?;
     let threads = bits.as_ref().map_or(neurons, |b| b.rows * b.padded) / pack;
@@ -251,7 +281,9 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     };
     let mut compute = String::new();
     let chosen: Vec<usize> = (0..outputs).filter(|&k| site.wanted[k]).collect();
-    let kept: Vec<usize> = (0..states).filter(|&k| site.wanted[outputs + states + k]).collect();
+    let kept: Vec<usize> = (0..states)
+        .filter(|&k| site.wanted[outputs + states + k])
+        .collect();
     let packed = |k: usize| site.outputs[k].dtype == DType::Bits;
     for &k in &chosen {
         if packed(k) {
@@ -272,7 +304,9 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     ));
     for (at, k) in chosen.iter().enumerate() {
         if packed(*k) {
-            compute.push_str(&format!("        o{k} |= (y[{at}] != 0.0f && real ? 1u : 0u) << j;\n"));
+            compute.push_str(&format!(
+                "        o{k} |= (y[{at}] != 0.0f && real ? 1u : 0u) << j;\n"
+            ));
         } else {
             compute.push_str(&format!("        o{k}.set(j, y[{at}]);\n"));
         }
@@ -289,7 +323,10 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         }
     }
     for k in &kept {
-        compute.push_str(&format!("      {guard}{put}(y{} + {place}, h{k});\n", outputs + states + k));
+        compute.push_str(&format!(
+            "      {guard}{put}(y{} + {place}, h{k});\n",
+            outputs + states + k
+        ));
     }
     let keep = checkpoint.map_or(String::new(), |every| {
         let mut text = format!(
@@ -313,13 +350,21 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         let mut text = String::from("  {\n");
         text.push_str(&declare(&varying, site, "q", steps, pack));
         text.push_str(&unrolled(steps, &fetch("q", "k")));
-        text.push_str(&format!("  #pragma unroll 1\n  for (Index t0 = 0; t0 < {whole}u; t0 += {steps}u) {{\n"));
+        text.push_str(&format!(
+            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {whole}u; t0 += {steps}u) {{\n"
+        ));
         text.push_str(&declare(&varying, site, "n", steps, pack));
         let next = fetch("n", &format!("t0 + {steps}u + k"));
-        text.push_str(&unrolled(steps, &format!("      if (t0 + {steps}u + k < {time}u) {{\n{next}      }}\n")));
+        text.push_str(&unrolled(
+            steps,
+            &format!("      if (t0 + {steps}u + k < {time}u) {{\n{next}      }}\n"),
+        ));
         text.push_str(&unrolled(steps, &compute));
         text.push_str(&keep);
-        let take: String = varying.iter().map(|k| format!("      q{k}[k] = n{k}[k];\n")).collect();
+        let take: String = varying
+            .iter()
+            .map(|k| format!("      q{k}[k] = n{k}[k];\n"))
+            .collect();
         text.push_str(&unrolled(steps, &take));
         text.push_str("  }\n");
         if tail > 0 {
@@ -340,7 +385,10 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
             segment(steps)
         ));
         if tail > 0 {
-            piece.line(format!("  {{\n    const Index t0 = {whole}u;\n{}  }}", segment(tail)));
+            piece.line(format!(
+                "  {{\n    const Index t0 = {whole}u;\n{}  }}",
+                segment(tail)
+            ));
         }
     }
     for k in 0..states {

@@ -19,12 +19,15 @@ use spikelet_graph::{DType, TensorType};
 fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
-    let sequences = |range: std::ops::Range<usize>| op.present[range].iter().filter(|w| **w).count();
+    let sequences =
+        |range: std::ops::Range<usize>| op.present[range].iter().filter(|w| **w).count();
     Load {
         neurons: Scan::step_shape(inputs).iter().product(),
         time: op.time_steps,
         bytes: inputs[0].bytes() / inputs[0].len().max(1),
-        read: r.inputs.len() + sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
+        read: r.inputs.len()
+            + sequences(0..outputs)
+            + sequences(outputs + states..outputs + 2 * states),
         written: r.inputs.len(),
         states,
     }
@@ -83,7 +86,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
 
     // Gradients that come in.
     let given: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
-    let state_given: Vec<usize> = (0..states).filter(|&k| op.present[n_out + states + k]).collect();
+    let state_given: Vec<usize> = (0..states)
+        .filter(|&k| op.present[n_out + states + k])
+        .collect();
     let mut grads: Vec<(String, usize)> = vec![];
     for &k in &given {
         grads.push((format!("g{k}"), op.grad_operand(k).expect("it is present")));
@@ -104,7 +109,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
             }
             None => "0.0f".to_string(),
         };
-        piece.line(format!("  for (int j = 0; j < {pack}; ++j) d[j][{k}] = {start};"));
+        piece.line(format!(
+            "  for (int j = 0; j < {pack}; ++j) d[j][{k}] = {start};"
+        ));
     }
 
     // Gradients that go out.
@@ -142,7 +149,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     };
     let fetch_g = |prefix: &str, at: &str| -> String {
         let one = |(name, _): &(String, usize)| {
-            format!("      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + n);\n")
+            format!(
+                "      {prefix}{name}[k] = {get}<{pack}>({name}_seq + ({at}) * {neurons}u + n);\n"
+            )
         };
         grads.iter().map(one).collect()
     };
@@ -156,7 +165,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let unrolled = |count: usize, body: &str| {
         format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
     };
-    let lanes = |body: &str| format!("      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n{body}      }}\n");
+    let lanes = |body: &str| {
+        format!("      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n{body}      }}\n")
+    };
     let advance = format!(
         "        {}\n        float y[1];\n        spk_step(x, v[j], p[j], y);\n",
         inputs(r, &varying, "k")
@@ -224,7 +235,9 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         for k in 0..states {
             let init = super::scan::start(r, site, k);
             first.push_str(&format!("{to}[j][{k}] = {init}; "));
-            later.push_str(&format!("{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + n + j]; "));
+            later.push_str(&format!(
+                "{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + n + j]; "
+            ));
         }
         if segments == 1 {
             return String::new();
@@ -240,12 +253,18 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         text.push_str(&declare_g("", steps));
         text.push_str(&format!("    const Index t1 = {}u;\n", last * steps));
         let both = format!("{}{}", fetch_x("q", "t1 + k"), fetch_g("", "t1 + k"));
-        text.push_str(&unrolled(steps, &format!("      if (t1 + k < {time}u) {{\n{both}      }}\n")));
+        text.push_str(&unrolled(
+            steps,
+            &format!("      if (t1 + k < {time}u) {{\n{both}      }}\n"),
+        ));
         text.push_str(&starts("v", &format!("{last}u")));
         text.push_str(&format!("  #pragma unroll 1\n  for (Index b = {last}u + 1; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n"));
         text.push_str(&declare(&varying, site, "nq", steps, pack));
         text.push_str(&declare_g("n", steps));
-        text.push_str(&format!("    float next[{pack}][{}];\n    if (b > 0) {{\n", room(states)));
+        text.push_str(&format!(
+            "    float next[{pack}][{}];\n    if (b > 0) {{\n",
+            room(states)
+        ));
         let both = format!(
             "{}{}",
             fetch_x("nq", &format!("t0 - {steps}u + k")),

@@ -47,7 +47,10 @@ impl Load {
     /// The widest pack of at most `widest` neurons that still fills the GPU.
     fn pack(&self, gpu: &Properties, widest: usize) -> usize {
         let mut pack = widest;
-        while pack > 1 && (!self.neurons.is_multiple_of(pack) || self.neurons / pack < gpu.multiprocessors * 512) {
+        while pack > 1
+            && (!self.neurons.is_multiple_of(pack)
+                || self.neurons / pack < gpu.multiprocessors * 512)
+        {
             pack /= 2;
         }
         pack
@@ -117,6 +120,14 @@ impl Schedule {
 fn forced(variable: &str, gpu: &Properties, load: Load) -> Option<Schedule> {
     let text = std::env::var(variable).ok()?;
     let n: Vec<usize> = text.split(',').filter_map(|s| s.parse().ok()).collect();
-    let [pack, steps, block, ahead] = n[..] else { return None };
-    Some(Schedule { pack, steps, block, ahead: ahead == 1, once: load.moved() > gpu.l2_bytes })
+    let [pack, steps, block, ahead] = n[..] else {
+        return None;
+    };
+    Some(Schedule {
+        pack,
+        steps,
+        block,
+        ahead: ahead == 1,
+        once: load.moved() > gpu.l2_bytes,
+    })
 }

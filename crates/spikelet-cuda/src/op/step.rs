@@ -35,7 +35,11 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
     let made = roots.len();
     roots.extend(r.next.iter().cloned());
     let body = statements(&roots, &|symbol| name(r, symbol), "t", 2)?;
-    let (inputs, states, params) = (room(r.inputs.len()), room(r.states.len()), room(r.params.len()));
+    let (inputs, states, params) = (
+        room(r.inputs.len()),
+        room(r.states.len()),
+        room(r.params.len()),
+    );
     let mut code = format!(
         "__device__ __forceinline__ void spk_step(const float (&x)[{inputs}], float (&v)[{states}], const float (&p)[{params}], float (&y)[{}]) {{\n",
         room(made)
@@ -52,7 +56,10 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
         }
     }
     code.push_str("}\n");
-    Ok(Text { code, functions: body.functions })
+    Ok(Text {
+        code,
+        functions: body.functions,
+    })
 }
 
 /// `spk_back(x, s, p, g, d, dx, dp)`: from the gradients `g` of the present outputs and `d` of
@@ -64,13 +71,21 @@ pub(crate) fn backward(
     inputs: &[bool],
     params: &[bool],
 ) -> Result<Text, CompileError> {
-    let grad_names: Vec<String> = r.outputs.iter().map(|o| Recurrence::grad_name(&o.name)).collect();
+    let grad_names: Vec<String> = r
+        .outputs
+        .iter()
+        .map(|o| Recurrence::grad_name(&o.name))
+        .collect();
     let state_grads: Vec<String> = r.states.iter().map(|s| Recurrence::grad_name(s)).collect();
     let absent = |symbol: &str| {
         let k = position(&grad_names, symbol)?;
         (!present[k]).then(|| Expr::constant(0.0))
     };
-    let all: Vec<Expr> = r.step_gradients().iter().map(|e| e.substitute(&absent)).collect();
+    let all: Vec<Expr> = r
+        .step_gradients()
+        .iter()
+        .map(|e| e.substitute(&absent))
+        .collect();
     let pick = |exprs: &[Expr], wanted: &[bool]| -> Vec<Expr> {
         let chosen = exprs.iter().zip(wanted).filter(|(_, want)| **want);
         chosen.map(|(e, _)| e.clone()).collect()
@@ -117,5 +132,8 @@ pub(crate) fn backward(
         }
     }
     code.push_str("}\n");
-    Ok(Text { code, functions: body.functions })
+    Ok(Text {
+        code,
+        functions: body.functions,
+    })
 }

@@ -42,7 +42,11 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
     let mut small = vec![];
     for kernel in &plan.kernels {
         let node = &plan.graph.nodes[kernel.node];
-        let wanted = kernel.writes.iter().map(|w| *w != spikelet_graph::Place::Unused).collect();
+        let wanted = kernel
+            .writes
+            .iter()
+            .map(|w| *w != spikelet_graph::Place::Unused)
+            .collect();
         let site = Site::new(gpu, &plan.graph, node, wanted);
         let made = match &node.op {
             Op::MatMul(op) => matmul::spike_pieces(op, &site),
@@ -71,7 +75,8 @@ fn compile(trace: impl Fn(&Tracer)) {
         trace(&tracer);
         for (name, text) in sources(&tracer, &properties(capability)) {
             if let Ok(folder) = std::env::var("SPIKELET_DUMP_KERNELS") {
-                std::fs::write(format!("{folder}/{name}.cu"), &text).expect("the folder is writable");
+                std::fs::write(format!("{folder}/{name}.cu"), &text)
+                    .expect("the folder is writable");
             }
             if let Err(error) = compiler::compile(&text, &name, capability) {
                 panic!("{name}: {error}\n{text}");

@@ -3,7 +3,7 @@
 use super::division::reciprocal;
 use super::functions::{self, Call, Function, Spelling};
 use super::literal::literal;
-use crate::expr::{Binary, Expr};
+use crate::expr::{Binary, Expr, Unary};
 use crate::interner::{Interner, Key};
 use crate::program::CompileError;
 use std::collections::BTreeSet;
@@ -191,6 +191,10 @@ impl Printer<'_> {
             Key::Const(bits) => {
                 self.values[id] = literal(f64::from_bits(bits) as f32);
                 return;
+            }
+            // Left to itself, the compiler makes the negation of a truth an integer's: −0 is lost.
+            Key::Unary(Unary::Neg, a) if is_comparison(&self.keys[a]) => {
+                format!("{} != 0.0f ? -1.0f : -0.0f", self.values[a])
             }
             Key::Unary(op, a) => match functions::unary(op) {
                 None => format!("-{}", self.values[a]),

@@ -1,7 +1,7 @@
 //! `spikelet bench linear-lif`
 
 use super::measure::{Measurement, Repeats};
-use super::passes::Passes;
+use super::passes::{Backward, Passes};
 use super::{is_cpu, peak};
 use crate::args::{DeviceArgs, count, precisions, propagations};
 use crate::command::{examples, say_table};
@@ -62,11 +62,14 @@ fn features(text: &str) -> Result<usize, String> {
     })
 }
 
-fn key(features: usize, backward: bool) -> String {
-    let pass = if backward {
-        "forward_backward"
-    } else {
-        "forward"
+/// What is measured of each size.
+const PASSES: [Backward; 3] = [Backward::None, Backward::Parameters, Backward::All];
+
+fn key(features: usize, backward: Backward) -> String {
+    let pass = match backward {
+        Backward::None => "forward",
+        Backward::Parameters => "forward_backward_weights",
+        Backward::All => "forward_backward",
     };
     format!("linear_lif_{pass}/{features}")
 }
@@ -89,7 +92,7 @@ impl LinearLif {
         let mut table = Table::new(&["N", "pass", "kernels", "GFLOP", "ms", "GFLOP/s", "peak"])
             .right(&[0, 2, 3, 4, 5, 6]);
         for &features in &self.features {
-            for backward in [false, true] {
+            for backward in PASSES {
                 let net = Layer { features };
                 let passes = self.passes(&net, features, backward);
                 let plan = Plan::new(passes.trace()?.graph, &*backend);
@@ -114,7 +117,7 @@ impl LinearLif {
                 console.say_json(&line);
                 table.row([
                     features.to_string(),
-                    if backward { "+ backward" } else { "forward" }.to_string(),
+                    backward.label().to_string(),
                     plan.kernels.len().to_string(),
                     format!("{gflop:.1}"),
                     format!("{:.3}", found.median_ms),
@@ -127,7 +130,7 @@ impl LinearLif {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn passes<'a>(&self, net: &'a Layer, features: usize, backward: bool) -> Passes<'a> {
+    fn passes<'a>(&self, net: &'a Layer, features: usize, backward: Backward) -> Passes<'a> {
         Passes {
             module: net,
             propagation: self.propagation,
@@ -146,7 +149,7 @@ impl LinearLif {
 
     fn measure(&self, name: &str) -> Result<Measurement, Failure> {
         let sizes = self.features.iter();
-        let mut cases = sizes.flat_map(|&n| [(n, false), (n, true)]);
+        let mut cases = sizes.flat_map(|&n| PASSES.map(|backward| (n, backward)));
         let found = cases.find(|&(features, backward)| key(features, backward) == name);
         let (features, backward) = found.ok_or_else(|| {
             Failure::argument(

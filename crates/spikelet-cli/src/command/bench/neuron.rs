@@ -1,7 +1,7 @@
 //! `spikelet bench neuron`
 
 use super::measure::{Measurement, Repeats};
-use super::passes::Passes;
+use super::passes::{Backward, Passes};
 use super::{dtype, is_cpu, peak};
 use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, value};
 use crate::command::{examples, say_table};
@@ -215,7 +215,11 @@ impl Neuron {
             precision: Precision::F32,
             time_steps: row.time_steps as usize,
             step: vec![self.neurons as usize],
-            backward,
+            backward: if backward {
+                Backward::All
+            } else {
+                Backward::None
+            },
         }
     }
 

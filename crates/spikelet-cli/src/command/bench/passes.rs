@@ -22,8 +22,30 @@ pub struct Passes<'a> {
     pub time_steps: usize,
     /// The shape of a step of the input and of the output.
     pub step: Vec<usize>,
-    /// Whether there is a backward pass.
-    pub backward: bool,
+    /// What the backward pass goes back to.
+    pub backward: Backward,
+}
+
+/// What a backward pass goes back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backward {
+    /// There is none.
+    None,
+    /// To the parameters, as in a network's first layer.
+    Parameters,
+    /// To the parameters and the input.
+    All,
+}
+
+impl Backward {
+    /// The pass in a table.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::None => "forward",
+            Self::Parameters => "+ backward to weights",
+            Self::All => "+ backward",
+        }
+    }
 }
 
 /// What [`Passes`] traced.
@@ -68,7 +90,7 @@ impl Passes<'_> {
             tracer.output(&self.name("spike_seq", steps), y);
         }
         let traced = cx.traced();
-        if self.backward {
+        if self.backward != Backward::None {
             // The gradient of the output is given, as the next layer's backward pass gives it.
             let given: Vec<Var> = (inputs.iter())
                 .map(|(steps, _)| sequence("grad_spike_seq", steps.clone()))
@@ -77,12 +99,16 @@ impl Passes<'_> {
             let params: Vec<(String, Var)> = (traced.parameters.iter())
                 .filter_map(|(name, ..)| Some((name.clone(), tracer.find_input(name)?)))
                 .collect();
-            let wrt: Vec<&Var> = inputs
+            let to_inputs = match self.backward {
+                Backward::All => &inputs[..],
+                _ => &[],
+            };
+            let wrt: Vec<&Var> = to_inputs
                 .iter()
                 .map(|(_, x)| x)
                 .chain(params.iter().map(|(_, p)| p))
                 .collect();
-            let names = inputs
+            let names = to_inputs
                 .iter()
                 .map(|(steps, _)| self.name("grad_x_seq", steps));
             let names = names.chain(params.iter().map(|(name, _)| format!("grad_{name}")));

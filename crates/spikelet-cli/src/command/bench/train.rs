@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Measure a training step of a network
 ///
 /// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
-/// are read back. Without further settings the network is that of SpikingFlow's tutorial.
+/// are read back, with two steps under way at a time as in training. Without further settings the network is that of SpikingFlow's tutorial.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
@@ -44,7 +44,9 @@ impl Train {
         let backend = self.device.open()?;
         let here = || -> Result<(Measurement, usize), Failure> {
             let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
-            let found = self.repeats.measure(&name, || Ok(()), || program.run())?;
+            let wait = || Ok(backend.synchronize()?);
+            let found = self.repeats.measure(&name, wait, || program.run())?;
+            program.finish()?;
             Ok((found, program.plan().peak_bytes()))
         };
         if self.repeats.only.is_some() {
@@ -70,6 +72,7 @@ impl Train {
         line["propagation"] = json!(settings.propagation);
         line["precision"] = json!(settings.precision);
         line["device_bytes"] = json!(device_bytes);
+        line["plan_peak_bytes"] = json!(device_bytes);
         line["images_per_second"] = json!(speed);
         console.say_json(&line);
         console.say(format!(

@@ -26,9 +26,18 @@ struct Parts {
 impl Parts {
     fn new(other: DType, product: Product) -> Self {
         match other {
-            DType::F16 => Self { count: 1, dtype: DType::F16 },
-            DType::BF16 => Self { count: 1, dtype: DType::BF16 },
-            _ => Self { count: if product.tf32 { 2 } else { 3 }, dtype: DType::BF16 },
+            DType::F16 => Self {
+                count: 1,
+                dtype: DType::F16,
+            },
+            DType::BF16 => Self {
+                count: 1,
+                dtype: DType::BF16,
+            },
+            _ => Self {
+                count: if product.tf32 { 2 } else { 3 },
+                dtype: DType::BF16,
+            },
         }
     }
 
@@ -67,11 +76,18 @@ impl Forward {
     fn new(p: Product) -> Self {
         let blocks = p.n.div_ceil(COLUMNS);
         let tile = p.n.div_ceil(blocks).next_multiple_of(8);
-        Self { words: p.k.div_ceil(64), blocks, tile }
+        Self {
+            words: p.k.div_ceil(64),
+            blocks,
+            tile,
+        }
     }
 
     fn planes(&self, parts: &Parts) -> TensorType {
-        TensorType::new(parts.dtype, [parts.count, self.blocks * self.tile, self.words * 64])
+        TensorType::new(
+            parts.dtype,
+            [parts.count, self.blocks * self.tile, self.words * 64],
+        )
     }
 }
 
@@ -112,7 +128,9 @@ pub(super) fn workspace(op: &MatMul, p: Product, site: &Site<'_>) -> usize {
     if op.transpose_a {
         4 * Backward::new(p, site.gpu.multiprocessors).splits * p.m * p.n
     } else {
-        Forward::new(p).planes(&Parts::new(site.inputs[1].dtype, p)).bytes()
+        Forward::new(p)
+            .planes(&Parts::new(site.inputs[1].dtype, p))
+            .bytes()
     }
 }
 

@@ -31,7 +31,11 @@ impl Transposed {
         let (a, b) = (p.transpose_a, !p.transpose_b);
         let wrong = p.tf32 && p.operands == DType::F32 && (a || b);
         (large && wrong).then_some(Self {
-            product: Product { transpose_a: false, transpose_b: true, ..p },
+            product: Product {
+                transpose_a: false,
+                transpose_b: true,
+                ..p
+            },
             a,
             b,
         })
@@ -39,13 +43,23 @@ impl Transposed {
 
     fn bytes(&self) -> (usize, usize) {
         let p = &self.product;
-        let size = |yes: bool, n: usize| if yes { (4 * n).next_multiple_of(ALIGN) } else { 0 };
+        let size = |yes: bool, n: usize| {
+            if yes {
+                (4 * n).next_multiple_of(ALIGN)
+            } else {
+                0
+            }
+        };
         (size(self.a, p.m * p.k), size(self.b, p.n * p.k))
     }
 
     pub(super) fn workspace(&self, shared: &Shared) -> usize {
         let (a, b) = self.bytes();
-        a + b + shared.gemm.call(self.product).map_or(0, |call| call.plan.workspace)
+        a + b
+            + shared
+                .gemm
+                .call(self.product)
+                .map_or(0, |call| call.plan.workspace)
     }
 
     pub(super) fn work(&self, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
@@ -57,12 +71,26 @@ impl Transposed {
             work.push(Work::Kernel(transpose(&site.inputs[0], 0, p.k, p.m, 0)));
         }
         if self.b {
-            work.push(Work::Kernel(transpose(&site.inputs[1], 1, p.k, p.n, bytes_a)));
+            work.push(Work::Kernel(transpose(
+                &site.inputs[1],
+                1,
+                p.k,
+                p.n,
+                bytes_a,
+            )));
         }
         work.push(Work::Gemm {
             call,
-            a: if self.a { Leads::Workspace(0) } else { Leads::Read(0) },
-            b: if self.b { Leads::Workspace(bytes_a) } else { Leads::Read(1) },
+            a: if self.a {
+                Leads::Workspace(0)
+            } else {
+                Leads::Read(0)
+            },
+            b: if self.b {
+                Leads::Workspace(bytes_a)
+            } else {
+                Leads::Read(1)
+            },
             workspace: bytes_a + bytes_b,
         });
         Ok(work)
