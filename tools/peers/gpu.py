@@ -303,17 +303,24 @@ def linear_lif_in_torch(bench, options):
     shape = (time_steps, options.batch_size)
 
     def make(n, direction, compiled, graph):
-        x = torch.rand(*shape, n, device=options.device, requires_grad=True)
+        to_input = direction != "forward_backward_weights"
+        x = torch.rand(*shape, n, device=options.device, requires_grad=to_input)
         grad = torch.rand(*shape, n, device=options.device)
         forward, weight = layer(n, compiled)(x)
-        run = passes(forward, [x, weight], grad)[direction]
+        leaves = [x, weight] if to_input else [weight]
+        run = passes(forward, leaves, grad)["forward" if direction == "forward" else "forward_backward"]
         return captured(run) if graph else run
+
+    directions = ["forward", "forward_backward"]
+    if bench.library == "spikingjelly":
+        # As in a network's first layer: no gradient of the input.
+        directions.append("forward_backward_weights")
 
     def rows(precision, n, settings):
         allow_tf32(precision == "tf32")
         for compiled, graph in settings:
             torch._dynamo.reset()
-            for direction in ["forward", "forward_backward"]:
+            for direction in directions:
                 bench.row(
                     lambda: make(n, direction, compiled, graph),
                     least=20 if bench.library == "spikingjelly" or graph else 5,

@@ -21,11 +21,7 @@ pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
 
 /// The offset of neuron `n + j` in something that broadcasts to one time step.
 fn neuron(ty: &TensorType, step: &[usize]) -> String {
-    offset(
-        step,
-        &broadcast_strides(&ty.shape, step),
-        &format!("(n + j)"),
-    )
+    offset(step, &broadcast_strides(&ty.shape, step), "(n + j)")
 }
 
 /// The name of state or parameter `k`, states first.

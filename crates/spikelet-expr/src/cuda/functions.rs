@@ -49,11 +49,13 @@ pub enum Function {
     Max,
     /// `spk_div_const(x, c, high, low)`: x / c with a reciprocal that is known beforehand.
     DivConst,
+    /// `spk_neg(x)`: −x where x is the result of a comparison.
+    Neg,
 }
 
 impl Function {
     /// Every part of the library, callees before callers.
-    pub const ALL: [Function; 20] = [
+    pub const ALL: [Function; 21] = [
         Self::Bits,
         Self::Quadrant,
         Self::Radians,
@@ -74,6 +76,7 @@ impl Function {
         Self::Min,
         Self::Max,
         Self::DivConst,
+        Self::Neg,
     ];
 
     fn text(self) -> &'static str {
@@ -98,6 +101,7 @@ impl Function {
             Self::Min => include_str!("functions/min.cuh"),
             Self::Max => include_str!("functions/max.cuh"),
             Self::DivConst => include_str!("functions/div_const.cuh"),
+            Self::Neg => include_str!("functions/neg.cuh"),
         }
     }
 
@@ -116,7 +120,8 @@ impl Function {
             | Self::Pow
             | Self::Min
             | Self::Max
-            | Self::DivConst => &[],
+            | Self::DivConst
+            | Self::Neg => &[],
         }
     }
 }

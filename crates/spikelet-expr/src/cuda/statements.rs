@@ -192,9 +192,10 @@ impl Printer<'_> {
                 self.values[id] = literal(f64::from_bits(bits) as f32);
                 return;
             }
-            // Left to itself, the compiler makes the negation of a truth an integer's: −0 is lost.
+            // A minus sign loses −0 there: see the function.
             Key::Unary(Unary::Neg, a) if is_comparison(&self.keys[a]) => {
-                format!("{} != 0.0f ? -1.0f : -0.0f", self.values[a])
+                self.functions.insert(Function::Neg);
+                format!("spk_neg({})", self.values[a])
             }
             Key::Unary(op, a) => match functions::unary(op) {
                 None => format!("-{}", self.values[a]),
