@@ -5,7 +5,7 @@ use crate::error::{Doing, describe, failure};
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, size};
+use crate::memory::{DeviceMemory, OUT_OF_MEMORY, size};
 use crate::op::{self, Site, Work};
 use crate::piece::{self, Leads, Piece};
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
@@ -166,7 +166,7 @@ impl CudaExecutor {
             }
         }
         let mut steps = compile(&gpu, join_small(planned))?;
-        let last = plan.kernels.len().saturating_sub(1);
+        let last = plan.kernels.len();
         for (from, to, ty) in &plan.copies {
             if ty.bytes() > 0 {
                 let action = Action::Copy {
@@ -186,7 +186,8 @@ impl CudaExecutor {
             names,
             graph: None,
             proved: false,
-            check: std::env::var_os("SPIKELET_CUDA_CHECK").is_some_and(|v| v != "0"),
+            check: std::env::var_os("SPIKELET_CUDA_CHECK")
+                .is_some_and(|v| !v.is_empty() && v != "0"),
             _buffers: inputs
                 .iter()
                 .chain(outputs.iter().flatten())
@@ -245,6 +246,9 @@ fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
         size(plan.peak_bytes())
     );
     DeviceMemory::new(gpu, plan.arena_bytes, &what).map_err(|error| {
+        if !error.to_string().contains(OUT_OF_MEMORY) {
+            return error;
+        }
         let mut largest: Vec<_> = plan.allocations.iter().collect();
         largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
         let named: Vec<String> = largest

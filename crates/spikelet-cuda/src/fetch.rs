@@ -4,7 +4,7 @@ use crate::backend::memory_of;
 use crate::bytes;
 use crate::error::Doing;
 use crate::gpu::Gpu;
-use crate::memory::{PinnedMemory, download_async, mark};
+use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark};
 use cudarc::driver::CudaEvent;
 use spikelet_graph::op::HostTensorMut;
 use spikelet_graph::{Buffer, Data, Pending, Result, Tensor};
@@ -46,13 +46,10 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
         Some(pinned) => pinned,
         None => PinnedMemory::new(gpu, bytes.max(1024))?,
     };
-    for ((buffer, memory), (at, _)) in from.iter().zip(memories).zip(&tensors) {
-        let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
-        if !to.is_empty() {
-            // SAFETY: sizes agree; the pinned piece is held until the event has passed.
-            unsafe { download_async(to, memory.pointer, &gpu.stream) }
-                .doing(&gpu.name, "copying results from the GPU")?;
-        }
+    if let Err(error) = copy(gpu, from, &memories, &tensors, &mut pinned) {
+        // Copies that were started may still write to it.
+        std::mem::forget(pinned);
+        return Err(error);
     }
     Ok(Box::new(Fetch {
         done: mark(gpu, &gpu.stream)?,
@@ -61,6 +58,25 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
         pinned: Some(pinned),
         tensors,
     }))
+}
+
+/// Starts one copy a buffer into its part of a pinned piece.
+fn copy(
+    gpu: &Gpu,
+    from: &[&Buffer],
+    memories: &[&DeviceMemory],
+    tensors: &[(usize, Tensor)],
+    pinned: &mut PinnedMemory,
+) -> Result<()> {
+    for ((buffer, memory), (at, _)) in from.iter().zip(memories).zip(tensors) {
+        let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
+        if !to.is_empty() {
+            // SAFETY: sizes agree; the pinned piece is held until the event has passed.
+            unsafe { download_async(to, memory.pointer, &gpu.stream) }
+                .doing(&gpu.name, "copying results from the GPU")?;
+        }
+    }
+    Ok(())
 }
 
 impl Pending for Fetch {

@@ -15,6 +15,9 @@ pub(crate) struct DeviceMemory {
     gpu: Arc<Gpu>,
 }
 
+/// How the error begins that says how much memory there is.
+pub(crate) const OUT_OF_MEMORY: &str = "out of memory";
+
 /// `1.5 GiB` and the like.
 pub(crate) fn size(bytes: usize) -> String {
     let units = [(1_usize << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -45,7 +48,7 @@ impl DeviceMemory {
                 Err(failure(
                     &gpu.name,
                     format!(
-                        "out of memory: {what} needs {}, {} of {} are free",
+                        "{OUT_OF_MEMORY}: {what} needs {}, {} of {} are free",
                         size(bytes),
                         size(free),
                         size(total)

@@ -220,7 +220,9 @@ fn prelude(pieces: &[Piece]) -> String {
     text.push_str(&library(&functions));
     if pieces.iter().any(|p| p.draws) {
         text.push_str(spikelet_random::cuda::PHILOX);
-        text.push_str(spikelet_random::cuda::NORMAL);
+        if functions.contains(&Function::Ln) && functions.contains(&Function::Sin2Pi) {
+            text.push_str(spikelet_random::cuda::NORMAL);
+        }
     }
     for piece in pieces {
         text.push_str(&piece.before);
@@ -243,6 +245,6 @@ fn body(piece: &Piece) -> String {
 }
 
 /// Whether this many threads keep the memory of a GPU busy.
-pub(crate) fn fills(gpu: &Properties, threads: usize) -> bool {
+pub(crate) fn keeps_busy(gpu: &Properties, threads: usize) -> bool {
     threads >= gpu.multiprocessors * 512
 }

@@ -227,12 +227,14 @@ fn a_layer_with_its_neurons_is_measured() {
         "2",
     ];
     let lines = said_json(&words);
-    assert_eq!(lines.len(), 4);
-    assert_eq!(lines[0]["name"], "linear_lif_forward");
-    assert_eq!(lines[3]["name"], "linear_lif_forward_backward");
-    assert_eq!(lines[3]["features"], 16);
+    assert_eq!(lines.len(), 7);
+    assert_eq!(lines[0]["name"], "copy");
+    assert_eq!(lines[1]["name"], "linear_lif_forward");
+    assert_eq!(lines[5]["name"], "linear_lif_forward_backward_weights");
+    assert_eq!(lines[6]["name"], "linear_lif_forward_backward");
+    assert_eq!(lines[6]["features"], 16);
     assert!(
-        lines
+        lines[1..]
             .iter()
             .all(|l| l["plan_peak_bytes"].as_u64() > Some(0))
     );
@@ -295,7 +297,9 @@ fn a_training_step_is_measured() {
         "--repeats",
         "2",
     ];
-    let line = &said_json(&words)[0];
+    let lines = said_json(&words);
+    assert_eq!(lines[0]["name"], "copy");
+    let line = &lines[1];
     assert_eq!(line["name"], "mnist_fc_step");
     assert!(line["median_ms"].as_f64() > Some(0.0));
     let text = said(&words);

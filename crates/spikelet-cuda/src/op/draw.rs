@@ -29,7 +29,9 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     };
     let mut piece = Piece::new(name, Geometry::Items(items));
     piece.draws = true;
-    piece.functions.extend(NORMAL_FUNCTIONS);
+    if op.distribution == Distribution::Normal {
+        piece.functions.extend(NORMAL_FUNCTIONS);
+    }
     piece.argument("generator", &site.inputs[0], Leads::Read(0));
     if let Some(p) = site.inputs.get(1) {
         piece.argument("p", p, Leads::Read(1));
@@ -135,7 +137,7 @@ fn chances(op: &Draw, site: &Site<'_>, step: usize, row: usize) -> String {
         "    float chance[4];
     #pragma unroll
     for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? spk_get(p[{}]) : 0.0f;",
-        at("(t * {step}u + first + j)").replace("{step}", &step.to_string())
+        at(&format!("(t * {step}u + first + j)"))
     )
 }
 

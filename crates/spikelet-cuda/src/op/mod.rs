@@ -133,7 +133,7 @@ fn check(device: &str, site: &Site<'_>) -> Result<()> {
     if all().any(|t| t.dtype == DType::F64) {
         return Err(site.refuse(
             device,
-            "f64 is for references and gradient checks, which run on the CPU; use f32, bf16 or f16",
+            "f64 is for references and gradient checks, which run on the CPU: use --device cpu, or f32, bf16 or f16 here",
         ));
     }
     let rows = |t: &TensorType| 32 * t.rows_and_columns().0;

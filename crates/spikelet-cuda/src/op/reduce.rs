@@ -1,4 +1,4 @@
-//! Sums and maxima, each in an order that follows from the shapes alone.
+//! Sums and maxima, each in an order that follows from the shapes and the GPU's model alone.
 //!
 //! Kept and reduced axes alternate; neighbours of one kind are merged first. Rows are reduced by
 //! a warp each, columns by a thread each, and where that leaves most of the GPU idle, in two

@@ -68,9 +68,6 @@ fn power(most: usize) -> usize {
 
 impl Schedule {
     pub(crate) fn forward(gpu: &Properties, load: Load) -> Self {
-        if let Some(forced) = forced("SPIKELET_SCAN_FORWARD", gpu, load) {
-            return forced;
-        }
         let once = load.moved() > gpu.l2_bytes;
         if load.few(gpu) {
             return Self {
@@ -91,9 +88,6 @@ impl Schedule {
     }
 
     pub(crate) fn backward(gpu: &Properties, load: Load) -> Self {
-        if let Some(forced) = forced("SPIKELET_SCAN_BACKWARD", gpu, load) {
-            return forced;
-        }
         let once = load.moved() > gpu.l2_bytes;
         let held = (load.states + load.read).max(2);
         if load.few(gpu) {
@@ -115,19 +109,4 @@ impl Schedule {
             once,
         }
     }
-}
-
-fn forced(variable: &str, gpu: &Properties, load: Load) -> Option<Schedule> {
-    let text = std::env::var(variable).ok()?;
-    let n: Vec<usize> = text.split(',').filter_map(|s| s.parse().ok()).collect();
-    let [pack, steps, block, ahead] = n[..] else {
-        return None;
-    };
-    Some(Schedule {
-        pack,
-        steps,
-        block,
-        ahead: ahead == 1,
-        once: load.moved() > gpu.l2_bytes,
-    })
 }

@@ -10,7 +10,7 @@
 //! A short elementwise result whose operands are kept anyway, a fill or a repetition is made
 //! again next to its reader instead of living through the whole backward pass. A value that is
 //! stored in 16 bits is kept: to make it again would read more than it holds. (A neuron scan
-//! keeps nothing at all: its backward pass recomputes the potentials from its input.) Allowed
+//! keeps nothing, or a state every K steps: its backward pass recomputes the potentials.) Allowed
 //! because the same operations on the same operands give the same bits.
 
 use super::Report;

@@ -253,8 +253,7 @@ impl Tracer {
     }
 
     /// Keeps what is constant over time virtual, gives the graph its precision, then appends the
-    /// backward pass of `loss` and
-    /// returns the gradients of `wrt`.
+    /// backward pass of `loss` and returns the gradients of `wrt`.
     pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
         let Some(loss) = loss.id else {
             return wrt.iter().map(|v| (*v).clone()).collect();

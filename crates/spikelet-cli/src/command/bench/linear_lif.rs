@@ -1,5 +1,6 @@
 //! `spikelet bench linear-lif`
 
+use super::copy::{COPY, Copy, USUAL};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
 use super::{is_cpu, peak};
@@ -10,6 +11,7 @@ use crate::table::Table;
 use serde_json::json;
 use spikelet::graph::{Plan, Var};
 use spikelet::log::Console;
+use spikelet::log::console::bytes;
 use spikelet::model::Store;
 use spikelet::module::{Context, Init, Module, Precision, Propagation};
 use spikelet::prelude::{Atan, Lif, NeuronExt};
@@ -89,8 +91,16 @@ impl LinearLif {
             self.propagation,
             self.device.describe(&*backend),
         ));
-        let mut table = Table::new(&["N", "pass", "kernels", "GFLOP", "ms", "GFLOP/s", "peak"])
-            .right(&[0, 2, 3, 4, 5, 6]);
+        let copy = if is_cpu(&*backend) {
+            Measurement::in_own_process(COPY)?
+        } else {
+            self.measure(COPY)?
+        };
+        let copy_speed = self.copy().say(&copy, console);
+        let mut table = Table::new(&[
+            "N", "pass", "kernels", "GFLOP", "moved", "ms", "GFLOP/s", "of copy", "peak",
+        ])
+        .right(&[0, 2, 3, 4, 5, 6, 7, 8]);
         for &features in &self.features {
             for backward in PASSES {
                 let net = Layer { features };
@@ -114,14 +124,20 @@ impl LinearLif {
                 line["kernels"] = json!(plan.kernels.len());
                 line["flops"] = json!(plan.flops());
                 line["plan_peak_bytes"] = json!(plan.peak_bytes());
+                let moved: u64 = plan.kernels.iter().map(|k| k.bytes).sum();
+                let share = found.speed(moved) / copy_speed;
+                line["bytes"] = json!(moved);
+                line["copy_share"] = json!(share);
                 console.say_json(&line);
                 table.row([
                     features.to_string(),
                     backward.label().to_string(),
                     plan.kernels.len().to_string(),
                     format!("{gflop:.1}"),
+                    bytes(moved),
                     format!("{:.3}", found.median_ms),
                     format!("{rate:.0}"),
+                    format!("{:.0} %", 100.0 * share),
                     peak(&found, &plan, &*backend),
                 ]);
             }
@@ -147,7 +163,18 @@ impl LinearLif {
         }
     }
 
+    fn copy(&self) -> Copy {
+        Copy {
+            bytes: USUAL,
+            threads: self.device.threads,
+        }
+    }
+
     fn measure(&self, name: &str) -> Result<Measurement, Failure> {
+        let backend = self.device.open()?;
+        if name == COPY {
+            return self.copy().measure(&backend, &self.repeats);
+        }
         let sizes = self.features.iter();
         let mut cases = sizes.flat_map(|&n| PASSES.map(|backward| (n, backward)));
         let found = cases.find(|&(features, backward)| key(features, backward) == name);
@@ -157,7 +184,6 @@ impl LinearLif {
                 "leave out --only",
             )
         })?;
-        let backend = self.device.open()?;
         let mut store = Store::new(backend.clone());
         let net = Layer { features };
         let mut program = self.passes(&net, features, backward).compile(&mut store)?;

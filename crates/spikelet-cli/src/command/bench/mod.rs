@@ -1,5 +1,6 @@
 //! `spikelet bench …`
 
+mod copy;
 mod linear_lif;
 mod measure;
 mod neuron;

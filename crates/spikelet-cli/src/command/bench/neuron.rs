@@ -1,5 +1,6 @@
 //! `spikelet bench neuron`
 
+use super::copy::{COPY, Copy};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
 use super::{dtype, is_cpu, peak};
@@ -8,13 +9,12 @@ use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::machine;
 use crate::table::Table;
-use rayon::prelude::*;
 use serde_json::json;
 use spikelet::graph::{Backend, DType, Plan, TensorType};
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
-use spikelet::model::{Compiled, Store};
-use spikelet::module::{Context, Mode, Precision, Propagation};
+use spikelet::model::Store;
+use spikelet::module::{Precision, Propagation};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -65,8 +65,6 @@ pub struct Neuron {
 
 /// The surrogate that is measured unless another one is named.
 const SURROGATE: &str = "atan";
-
-const COPY: &str = "copy";
 
 /// Copying more than this shows nothing new.
 const LARGEST_COPY: u64 = 1 << 30;
@@ -119,18 +117,7 @@ impl Neuron {
             self.device.describe(&*backend),
         ));
         let copy = self.find(COPY, &neuron, &*backend)?;
-        let copied = 2 * self.copied_bytes();
-        let copy_speed = copy.speed(copied);
-        let mut line = copy.json();
-        line["bytes"] = json!(copied);
-        line["gb_per_second"] = json!(copy_speed / 1e9);
-        console.say_json(&line);
-        console.say(format!(
-            "copy of {}: {:.1} GB/s\n",
-            bytes(copied / 2),
-            copy_speed / 1e9
-        ));
-
+        let copy_speed = self.copy().say(&copy, console);
         let mut table = Table::new(&[
             "T", "type", "order", "pass", "kernels", "moved", "ms", "GB/s", "of copy", "peak",
         ])
@@ -231,8 +218,11 @@ impl Neuron {
         elements.saturating_mul(size.max().unwrap_or(1) as u64)
     }
 
-    fn copied_bytes(&self) -> u64 {
-        self.largest().clamp(4, LARGEST_COPY) / 4 * 4
+    fn copy(&self) -> Copy {
+        Copy {
+            bytes: self.largest().clamp(4, LARGEST_COPY) / 4 * 4,
+            threads: self.device.threads,
+        }
     }
 
     /// Refuses what the machine cannot hold at all.
@@ -273,11 +263,7 @@ impl Neuron {
     ) -> Result<Measurement, Failure> {
         let backend = self.device.open()?;
         if key == COPY {
-            return if is_cpu(&*backend) {
-                self.measure_copy()
-            } else {
-                self.measure_device_copy(backend)
-            };
+            return self.copy().measure(&backend, &self.repeats);
         }
         let cases = self
             .rows()
@@ -296,46 +282,6 @@ impl Neuron {
         let mut program = self.passes(row, neuron, backward).compile(&mut store)?;
         let wait = || Ok(backend.synchronize()?);
         self.repeats.measure(key, wait, || Ok(program.run()?))
-    }
-
-    /// A copy in memory, in pieces that threads take in turn.
-    fn measure_copy(&self) -> Result<Measurement, Failure> {
-        const PIECE: usize = 1 << 17;
-        let words = (self.copied_bytes() / 4) as usize;
-        let (from, mut to) = (vec![1_u32; words], vec![0_u32; words]);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.device.threads)
-            .build()
-            .map_err(|e| {
-                Failure::other(
-                    format!("cannot start the threads: {e}"),
-                    "use fewer --threads",
-                )
-            })?;
-        self.repeats.measure(
-            COPY,
-            || Ok(()),
-            || {
-                pool.install(|| {
-                    let pieces = to.par_chunks_mut(PIECE).zip(from.par_chunks(PIECE));
-                    pieces.for_each(|(to, from)| to.copy_from_slice(from));
-                });
-                Ok(())
-            },
-        )
-    }
-
-    /// A copy in the device's memory, by an elementwise kernel that computes nothing.
-    fn measure_device_copy(&self, backend: Arc<dyn Backend>) -> Result<Measurement, Failure> {
-        let cx = Context::new(Mode::EVAL, DType::F32);
-        let from = cx
-            .tracer()
-            .state("from", [(self.copied_bytes() / 4) as usize]);
-        cx.tracer().output("to", &from.map1(Clone::clone));
-        let mut store = Store::new(backend.clone());
-        let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
-        let wait = || Ok(backend.synchronize()?);
-        self.repeats.measure(COPY, wait, || Ok(program.run()?))
     }
 }
 

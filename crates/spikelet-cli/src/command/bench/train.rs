@@ -1,5 +1,6 @@
 //! `spikelet bench train`
 
+use super::copy::{COPY, Copy, USUAL};
 use super::is_cpu;
 use super::measure::{Measurement, Repeats};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
@@ -42,6 +43,14 @@ impl Train {
         let settings = self.settings.build(true);
         let name = format!("{}_step", network.name().replace('-', "_"));
         let backend = self.device.open()?;
+        let copy = Copy {
+            bytes: USUAL,
+            threads: self.device.threads,
+        };
+        if self.repeats.only.as_deref() == Some(COPY) {
+            console.say_json(&copy.measure(&backend, &self.repeats)?.json());
+            return Ok(ExitCode::SUCCESS);
+        }
         let here = || -> Result<(Measurement, usize), Failure> {
             let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
             let wait = || Ok(backend.synchronize()?);
@@ -53,12 +62,17 @@ impl Train {
             console.say_json(&here()?.0.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let (found, device_bytes) = if is_cpu(&*backend) {
-            (Measurement::in_own_process(&name)?, None)
+        let (copied, found, device_bytes) = if is_cpu(&*backend) {
+            let copied = Measurement::in_own_process(COPY)?;
+            (copied, Measurement::in_own_process(&name)?, None)
         } else {
             let (found, bytes) = here()?;
-            (found, Some(bytes))
+            (copy.measure(&backend, &self.repeats)?, found, Some(bytes))
         };
+        let copy_speed = copy.say(&copied, console);
+        let program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
+        let moved: u64 = program.plan().kernels.iter().map(|k| k.bytes).sum();
+        let share = found.speed(moved) / copy_speed;
         let settings_text = format!(
             "{}, {} time steps, batches of {}, {}, {}",
             network.name(),
@@ -74,6 +88,8 @@ impl Train {
         line["device_bytes"] = json!(device_bytes);
         line["plan_peak_bytes"] = json!(device_bytes);
         line["images_per_second"] = json!(speed);
+        line["bytes"] = json!(moved);
+        line["copy_share"] = json!(share);
         console.say_json(&line);
         console.say(format!(
             "{settings_text} · {} · median of {}",
@@ -89,9 +105,11 @@ impl Train {
             (None, None) => "unknown peak".to_string(),
         };
         console.say(format!(
-            "{:.3} ms a step · {} img/s · {peak}",
+            "{:.3} ms a step · {} img/s · {peak} · moves {}, {:.0} % of copy speed",
             found.median_ms,
             thousands(speed as u64),
+            bytes(moved),
+            100.0 * share,
         ));
         Ok(ExitCode::SUCCESS)
     }
