@@ -4,10 +4,11 @@ use crate::backend::{Shared, memory_of};
 use crate::error::{Doing, describe, failure};
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
+use crate::join::{Draft, Group, join};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, OUT_OF_MEMORY, size};
 use crate::op::{self, Site, Work};
-use crate::piece::{self, Leads, Piece};
+use crate::piece::{self, Launched, Leads, Piece};
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, result};
 use rayon::prelude::*;
@@ -40,18 +41,6 @@ enum Action {
 struct Step {
     action: Action,
     kernel: usize,
-}
-
-/// A piece of device code with its addresses, before it is compiled.
-struct Draft {
-    piece: Piece,
-    words: Vec<u64>,
-    kernel: usize,
-}
-
-enum Planned {
-    Draft(Draft),
-    Step(Step),
 }
 
 pub(crate) struct CudaExecutor {
@@ -112,6 +101,7 @@ impl CudaExecutor {
             let workspace = kernel
                 .workspace
                 .map_or(0, |(offset, _)| arena.pointer + offset as u64);
+            let room = kernel.workspace.map_or(0, |(_, bytes)| bytes);
             let place = if node.layer.is_empty() {
                 String::new()
             } else {
@@ -132,17 +122,23 @@ impl CudaExecutor {
             };
             for work in op::prepare(&shared, &site)? {
                 let step = |action| {
-                    Planned::Step(Step {
+                    Err(Step {
                         action,
                         kernel: number,
                     })
                 };
                 planned.push(match work {
                     Work::Kernel(piece) => {
-                        let words = piece.arguments.iter().map(|a| lead(a.leads)).collect();
-                        Planned::Draft(Draft {
+                        let leads = piece.arguments.iter().map(|a| a.leads);
+                        let bytes = leads.clone().map(|leads| match leads {
+                            Leads::Read(k) => site.inputs[k].bytes(),
+                            Leads::Write(k) => site.outputs[k].bytes(),
+                            Leads::Workspace(at) => room.saturating_sub(at),
+                        });
+                        Ok(Draft {
+                            words: leads.map(lead).collect(),
+                            bytes: bytes.collect(),
                             piece,
-                            words,
                             kernel: number,
                         })
                     }
@@ -165,7 +161,7 @@ impl CudaExecutor {
                 });
             }
         }
-        let mut steps = compile(&gpu, join_small(planned))?;
+        let mut steps = compile(&gpu, join(planned))?;
         let last = plan.kernels.len();
         for (from, to, ty) in &plan.copies {
             if ty.bytes() > 0 {
@@ -270,67 +266,47 @@ fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
     })
 }
 
-/// Runs of small pieces become one.
-fn join_small(planned: Vec<Planned>) -> Vec<Vec<Planned>> {
-    let mut groups: Vec<Vec<Planned>> = vec![];
-    let small = |p: &Planned| matches!(p, Planned::Draft(d) if d.piece.is_small());
-    for item in planned {
-        let joins = small(&item)
-            && groups.last().is_some_and(|g| {
-                g.iter().all(small) && g.iter().map(words).sum::<usize>() + words(&item) <= 400
-            });
-        match groups.last_mut() {
-            Some(group) if joins => group.push(item),
-            _ => groups.push(vec![item]),
-        }
-    }
-    groups
-}
-
-fn words(planned: &Planned) -> usize {
-    match planned {
-        Planned::Draft(draft) => draft.words.len(),
-        Planned::Step(_) => 0,
-    }
-}
-
 /// Compiles what is not compiled yet, several kernels at a time.
-fn compile(gpu: &Gpu, groups: Vec<Vec<Planned>>) -> Result<Vec<Step>> {
+fn compile(gpu: &Gpu, groups: Vec<Group<Step>>) -> Result<Vec<Step>> {
+    let launch = |drafts: Vec<Draft>, name: String, source: String, at: Launched| {
+        let function = gpu.function(&source, &name)?;
+        let (grid, block, shared) = at;
+        gpu.allow_shared(&function, shared)?;
+        let mut launch = Launch::new(&name, function, grid, block);
+        let kernel = drafts[0].kernel;
+        launch.shared = shared;
+        launch.words = drafts.into_iter().flat_map(|d| d.words).collect();
+        Ok(Step {
+            action: Action::Launch(launch),
+            kernel,
+        })
+    };
+    let pieces =
+        |drafts: &[Draft]| -> Vec<Piece> { drafts.iter().map(|d| d.piece.clone()).collect() };
     groups
         .into_par_iter()
-        .map(|mut group| {
-            let single = group.len() == 1;
-            let drafts: Vec<Draft> = match (single, group.pop()) {
-                (true, Some(Planned::Step(step))) => return Ok(step),
-                (_, last) => group
-                    .into_iter()
-                    .chain(last)
-                    .filter_map(|p| match p {
-                        Planned::Draft(draft) => Some(draft),
-                        Planned::Step(_) => None,
-                    })
-                    .collect(),
-            };
-            let kernel = drafts[0].kernel;
-            let (name, source, geometry) = if single {
-                let piece = &drafts[0].piece;
-                (piece.name.clone(), piece::source(piece), piece.launch())
-            } else {
-                let pieces: Vec<Piece> = drafts.iter().map(|d| d.piece.clone()).collect();
+        .map(|group| match group {
+            Group::Other(step) => Ok(step),
+            Group::Single(draft) => {
+                let (source, at) = (piece::source(&draft.piece), draft.piece.launch());
+                let name = draft.piece.name.clone();
+                launch(vec![draft], name, source, at)
+            }
+            Group::InTurn(drafts) => {
                 let name = "spk_small".to_string();
-                let source = piece::small_source(&pieces, &name);
-                (name, source, ([1, 1, 1], piece::SMALL_BLOCK as u32, 0))
-            };
-            let function = gpu.function(&source, &name)?;
-            let (grid, block, shared) = geometry;
-            gpu.allow_shared(&function, shared)?;
-            let mut launch = Launch::new(&name, function, grid, block);
-            launch.shared = shared;
-            launch.words = drafts.into_iter().flat_map(|d| d.words).collect();
-            Ok(Step {
-                action: Action::Launch(launch),
-                kernel,
-            })
+                let source = piece::small_source(&pieces(&drafts), &name);
+                launch(
+                    drafts,
+                    name,
+                    source,
+                    ([1, 1, 1], piece::SMALL_BLOCK as u32, 0),
+                )
+            }
+            Group::SideBySide(drafts) => {
+                let name = "spk_side_by_side".to_string();
+                let (source, at) = piece::wide_source(&pieces(&drafts), &name);
+                launch(drafts, name, source, at)
+            }
         })
         .collect()
 }

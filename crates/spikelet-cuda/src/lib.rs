@@ -14,6 +14,7 @@ mod executor;
 mod fetch;
 mod gemm;
 mod gpu;
+mod join;
 mod launch;
 pub mod library;
 mod memory;

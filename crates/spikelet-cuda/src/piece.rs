@@ -28,6 +28,9 @@ pub(crate) struct Argument {
     pub(crate) leads: Leads,
 }
 
+/// Blocks, threads of a block, bytes of dynamic shared memory.
+pub(crate) type Launched = ([u32; 3], u32, u32);
+
 /// How threads share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Geometry {
@@ -125,8 +128,8 @@ impl Piece {
         }
     }
 
-    /// Blocks and threads of a launch of its own.
-    pub(crate) fn launch(&self) -> ([u32; 3], u32, u32) {
+    /// The launch of a kernel of its own.
+    pub(crate) fn launch(&self) -> Launched {
         let blocks = |items: usize| [items.div_ceil(BLOCK).clamp(1, 1 << 30) as u32, 1, 1];
         match self.geometry {
             Geometry::Items(items) => (blocks(items), BLOCK as u32, 0),
@@ -181,32 +184,70 @@ pub(crate) fn source(piece: &Piece) -> String {
 
 /// The source of a kernel whose one block runs small pieces in turn.
 pub(crate) fn small_source(pieces: &[Piece], name: &str) -> String {
-    let mut text = prelude(pieces);
+    let mut inside =
+        String::from("  const Index thread = threadIdx.x;\n  const Index threads = blockDim.x;\n");
     let mut arguments = vec![];
-    let mut inside = String::new();
     for (k, piece) in pieces.iter().enumerate() {
         if k > 0 {
             inside.push_str("  __syncthreads();\n");
         }
-        inside.push_str("  {\n");
-        for a in &piece.arguments {
-            let at = arguments.len();
-            let ty = format!("{}{}*", Piece::is_const(a), a.element);
-            let _ = writeln!(inside, "  {ty} const {} = a{at};", a.name);
-            arguments.push(format!("{ty} a{at}"));
-        }
-        inside.push_str(&body(piece));
-        inside.push_str("  }\n");
+        let _ = writeln!(
+            inside,
+            "  {{\n{}{}  }}",
+            aliases(piece, &mut arguments),
+            body(piece)
+        );
     }
-    let _ = writeln!(
-        text,
-        "extern \"C\" __global__ void __launch_bounds__({SMALL_BLOCK}) {name}({}) {{",
-        arguments.join(", ")
-    );
-    text.push_str("  const Index thread = threadIdx.x;\n  const Index threads = blockDim.x;\n");
-    text.push_str(&inside);
-    text.push_str("}\n");
+    kernel(pieces, name, SMALL_BLOCK, &arguments, &inside)
+}
+
+/// The source and the launch of a kernel that runs pieces side by side, each in blocks of its own.
+pub(crate) fn wide_source(pieces: &[Piece], name: &str) -> (String, Launched) {
+    let mut inside = String::new();
+    let mut arguments = vec![];
+    let mut first = 0;
+    for piece in pieces {
+        let blocks = piece.launch().0[0];
+        let end = first + blocks;
+        let _ = writeln!(
+            inside,
+            "  if (blockIdx.x >= {first}u && blockIdx.x < {end}u) {{
+  const Index thread = (blockIdx.x - {first}u) * blockDim.x + threadIdx.x;
+  const Index threads = {blocks}u * blockDim.x;
+{}{}  }}",
+            aliases(piece, &mut arguments),
+            body(piece)
+        );
+        first = end;
+    }
+    let source = kernel(pieces, name, BLOCK, &arguments, &inside);
+    (source, ([first, 1, 1], BLOCK as u32, 0))
+}
+
+/// A piece's names for its arguments, which join those of the kernel.
+fn aliases(piece: &Piece, arguments: &mut Vec<String>) -> String {
+    let mut text = String::new();
+    for a in &piece.arguments {
+        let at = arguments.len();
+        let ty = format!("{}{}*", Piece::is_const(a), a.element);
+        let _ = writeln!(text, "  {ty} const {} = a{at};", a.name);
+        arguments.push(format!("{ty} a{at}"));
+    }
     text
+}
+
+fn kernel(
+    pieces: &[Piece],
+    name: &str,
+    block: usize,
+    arguments: &[String],
+    inside: &str,
+) -> String {
+    format!(
+        "{}extern \"C\" __global__ void __launch_bounds__({block}) {name}({}) {{\n{inside}}}\n",
+        prelude(pieces),
+        arguments.join(", ")
+    )
 }
 
 /// What all pieces need before the kernel.

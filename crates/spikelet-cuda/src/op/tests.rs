@@ -3,7 +3,7 @@
 use super::*;
 use crate::compiler;
 use crate::library::{self, Library};
-use crate::piece::{small_source, source};
+use crate::piece::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
 use spikelet_graph::{Plan, Target, Tracer, Var};
@@ -58,6 +58,16 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
                 small.push(piece);
             }
         }
+    }
+    let wide: Vec<Piece> = small
+        .iter()
+        .filter(|p| p.before.is_empty())
+        .cloned()
+        .collect();
+    let items = |p: &Piece| matches!(p.geometry, crate::piece::Geometry::Items(_));
+    let wide: Vec<Piece> = wide.into_iter().filter(items).collect();
+    if !wide.is_empty() {
+        sources.push(("wide".to_string(), wide_source(&wide, "wide").0));
     }
     if !small.is_empty() {
         sources.push(("small".to_string(), small_source(&small, "small")));
