@@ -1,7 +1,7 @@
 //! Every reference case: identical spikes, potentials within 1e-6, gradients within 1e-5.
 
 use spikelet::device;
-use spikelet::graph::{Backend, Tensor};
+use spikelet::graph::{Backend, DType, Tensor};
 use spikelet::neuron::run_case;
 use spikelet::tensors::TensorFile;
 use std::path::{Path, PathBuf};
@@ -99,6 +99,58 @@ fn check(backend: &Arc<dyn Backend>) {
             .filter(|k| k.starts_with("grad_") && !k.ends_with("_seq"));
         for missing in expected.filter(|k| !made.tensors.contains_key(*k)) {
             failures.push(format!("{name}: no {missing}"));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+/// With 16-bit storage every device rounds at the same places: spikes are the same, and what is
+/// summed in another order is at most one rounding apart.
+#[test]
+fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
+    let gpu = match device::cuda(0) {
+        Ok(gpu) => gpu as Arc<dyn Backend>,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let cpu = device::cpu().expect("the CPU");
+    let mut failures = vec![];
+    for path in cases() {
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_string();
+        for (dtype, near) in [(DType::BF16, 1.0 / 128.0), (DType::F16, 1.0 / 1024.0)] {
+            let mut case = TensorFile::read(&path).expect("readable case");
+            for (tensor, value) in &mut case.tensors {
+                if ["x_seq", "grad_spike_seq", "grad_v_seq"].contains(&tensor.as_str()) {
+                    *value = value.cast(dtype);
+                }
+            }
+            let run = |backend: &Arc<dyn Backend>| run_case(&case, &path, backend.clone());
+            let (on_cpu, on_gpu) = match (run(&cpu), run(&gpu)) {
+                (Ok(a), Ok(b)) => (a, b),
+                (a, b) => {
+                    let said = [a.err(), b.err()].into_iter().flatten();
+                    failures.extend(said.map(|e| format!("{name}, {dtype}: {e}")));
+                    continue;
+                }
+            };
+            for (tensor, expected) in &on_cpu.tensors {
+                let value = &on_gpu.tensors[tensor];
+                let exact = ["spike_seq", "v_seq"].contains(&tensor.as_str());
+                let all = expected.to_f64();
+                let largest = all.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+                let apart = first_apart(value, expected, |a, b| {
+                    a == b || (!exact && (a - b).abs() <= near * b.abs() + 1e-6 * largest)
+                });
+                failures.extend(apart.map(|apart| format!("{name}, {dtype}, {tensor}, {apart}")));
+            }
         }
     }
     assert!(

@@ -44,9 +44,10 @@ pub fn run(
             "give the input sequence [T, N]",
         ));
     };
-    let float = x.ty().dtype;
+    // 16-bit sequences are stored so; states and parameters are f32.
+    let float = x.ty().dtype.arithmetic();
     let cx = Context::new(Mode::STREAM, float);
-    let x_var = cx.tracer().input("x_seq", float, x.shape.clone());
+    let x_var = cx.tracer().input("x_seq", x.ty().dtype, x.shape.clone());
     let made = layer::forward_neuron(neuron, &cx, x_var.clone())?;
     let mut names = vec![];
     let mut output = |name: &str, var: &Var| {
@@ -58,8 +59,8 @@ pub fn run(
 
     let weighted = |name: &str, given: &Option<Tensor>, value: &Var| {
         given.as_ref().map(|grad| {
-            let weight = cx.tracer().input(name, float, grad.shape.clone());
-            (value * weight).sum_all()
+            let weight = cx.tracer().input(name, grad.ty().dtype, grad.shape.clone());
+            (value.cast(float) * weight.cast(float)).sum_all()
         })
     };
     let losses = [
