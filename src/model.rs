@@ -4,20 +4,14 @@ use crate::error::{Error, Result};
 use crate::module::Traced;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
-    Backend, Buffer, DType, Data, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
+    Backend, Buffer, DType, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A host tensor's elements, to be read by a device.
 pub fn host(tensor: &Tensor) -> HostTensor<'_> {
-    match &tensor.data {
-        Data::F32(v) => HostTensor::F32(v),
-        Data::F64(v) => HostTensor::F64(v),
-        Data::F16(v) => HostTensor::F16(v),
-        Data::BF16(v) => HostTensor::BF16(v),
-        Data::I64(v) => HostTensor::I64(v),
-    }
+    tensor.into()
 }
 
 /// Copies a buffer to the host.

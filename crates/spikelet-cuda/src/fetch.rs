@@ -6,8 +6,7 @@ use crate::error::Doing;
 use crate::gpu::Gpu;
 use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark};
 use cudarc::driver::CudaEvent;
-use spikelet_graph::op::HostTensorMut;
-use spikelet_graph::{Buffer, Data, Pending, Result, Tensor};
+use spikelet_graph::{Buffer, Pending, Result, Tensor};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pinned pieces that were used before.
@@ -87,14 +86,7 @@ impl Pending for Fetch {
         let pinned = self.pinned.as_ref().expect("taken when dropped");
         let mut tensors = std::mem::take(&mut self.tensors);
         for (at, tensor) in &mut tensors {
-            let values = match &mut tensor.data {
-                Data::F32(v) => HostTensorMut::F32(v),
-                Data::F64(v) => HostTensorMut::F64(v),
-                Data::F16(v) => HostTensorMut::F16(v),
-                Data::BF16(v) => HostTensorMut::BF16(v),
-                Data::I64(v) => HostTensorMut::I64(v),
-            };
-            let (_, to) = bytes::of_mut(values);
+            let (_, to) = bytes::of_mut(tensor.into());
             to.copy_from_slice(&pinned.as_slice()[*at..*at + to.len()]);
         }
         Ok(tensors.into_iter().map(|(_, tensor)| tensor).collect())

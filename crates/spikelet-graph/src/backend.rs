@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{HostTensor, HostTensorMut};
 use crate::plan::Plan;
-use crate::tensor::{Data, Tensor};
+use crate::tensor::Tensor;
 use crate::types::TensorType;
 use std::any::Any;
 use std::sync::Arc;
@@ -75,14 +75,7 @@ pub trait Backend: Target + Send + Sync {
         let mut tensors = vec![];
         for buffer in from {
             let mut tensor = Tensor::zeros(&buffer.ty);
-            let values = match &mut tensor.data {
-                Data::F32(v) => HostTensorMut::F32(v),
-                Data::F64(v) => HostTensorMut::F64(v),
-                Data::F16(v) => HostTensorMut::F16(v),
-                Data::BF16(v) => HostTensorMut::BF16(v),
-                Data::I64(v) => HostTensorMut::I64(v),
-            };
-            self.download(buffer, values)?;
+            self.download(buffer, (&mut tensor).into())?;
             tensors.push(tensor);
         }
         Ok(Box::new(Arrived(tensors)))

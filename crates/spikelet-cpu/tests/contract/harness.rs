@@ -1,8 +1,7 @@
 //! Runs small graphs, and checks their gradients.
 
 use spikelet_cpu::Cpu;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
-use spikelet_graph::{Backend, Buffer, DType, Data, Executor, Graph, Plan, Tensor, Tracer, Var};
+use spikelet_graph::{Backend, Buffer, DType, Executor, Graph, Plan, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 
 /// A plan on the CPU with its buffers.
@@ -43,7 +42,7 @@ impl Loaded {
         // A plan does not know inputs of the trace that were never made.
         let k = k.unwrap_or_else(|| panic!("no input `{name}`"));
         assert_eq!(self.inputs[k].ty, tensor.ty(), "`{name}`");
-        self.cpu.upload(&self.inputs[k], host(tensor)).unwrap();
+        self.cpu.upload(&self.inputs[k], tensor.into()).unwrap();
     }
 
     /// An output, or an input as it is now.
@@ -54,14 +53,7 @@ impl Loaded {
         let held = graph.inputs.iter().map(|i| &i.name).zip(&self.inputs);
         let (_, buffer) = fresh.chain(held).find(|(n, _)| *n == name).expect(name);
         let mut tensor = Tensor::zeros(&buffer.ty);
-        let values = match &mut tensor.data {
-            Data::F32(v) => HostTensorMut::F32(v),
-            Data::F64(v) => HostTensorMut::F64(v),
-            Data::F16(v) => HostTensorMut::F16(v),
-            Data::BF16(v) => HostTensorMut::BF16(v),
-            Data::I64(v) => HostTensorMut::I64(v),
-        };
-        self.cpu.download(buffer, values).unwrap();
+        self.cpu.download(buffer, (&mut tensor).into()).unwrap();
         tensor
     }
 
@@ -73,16 +65,6 @@ impl Loaded {
     pub fn results(&self) -> BTreeMap<String, Tensor> {
         let names = self.plan.graph.outputs.iter().map(|o| o.name.clone());
         names.map(|name| (name.clone(), self.get(&name))).collect()
-    }
-}
-
-fn host(tensor: &Tensor) -> HostTensor<'_> {
-    match &tensor.data {
-        Data::F32(v) => HostTensor::F32(v),
-        Data::F64(v) => HostTensor::F64(v),
-        Data::F16(v) => HostTensor::F16(v),
-        Data::BF16(v) => HostTensor::BF16(v),
-        Data::I64(v) => HostTensor::I64(v),
     }
 }
 

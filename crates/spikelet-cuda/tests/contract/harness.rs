@@ -4,8 +4,8 @@ use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Data, Executor, Graph, Output, Place, Plan, Result, Target, Tensor,
-    Tracer, ValueId,
+    Backend, Buffer, DType, Executor, Graph, Output, Place, Plan, Result, Target, Tensor, Tracer,
+    ValueId,
 };
 use std::collections::BTreeMap;
 
@@ -128,26 +128,14 @@ impl<'a> Loaded<'a> {
 
 pub fn upload(backend: &dyn Backend, to: &Buffer, tensor: &Tensor) {
     assert_eq!(to.ty, tensor.ty());
-    let values = match &tensor.data {
-        Data::F32(v) => HostTensor::F32(v),
-        Data::F64(v) => HostTensor::F64(v),
-        Data::F16(v) => HostTensor::F16(v),
-        Data::BF16(v) => HostTensor::BF16(v),
-        Data::I64(v) => HostTensor::I64(v),
-    };
-    backend.upload(to, values).expect("the upload fits");
+    backend.upload(to, tensor.into()).expect("the upload fits");
 }
 
 pub fn download(backend: &dyn Backend, from: &Buffer) -> Tensor {
     let mut tensor = Tensor::zeros(&from.ty);
-    let values = match &mut tensor.data {
-        Data::F32(v) => HostTensorMut::F32(v),
-        Data::F64(v) => HostTensorMut::F64(v),
-        Data::F16(v) => HostTensorMut::F16(v),
-        Data::BF16(v) => HostTensorMut::BF16(v),
-        Data::I64(v) => HostTensorMut::I64(v),
-    };
-    backend.download(from, values).expect("the download fits");
+    backend
+        .download(from, (&mut tensor).into())
+        .expect("the download fits");
     tensor
 }
 

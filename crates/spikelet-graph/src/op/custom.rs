@@ -4,6 +4,7 @@ use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result};
 use crate::graph::{Node, ValueId};
+use crate::tensor::{Data, Tensor};
 use crate::types::TensorType;
 use half::{bf16, f16};
 use std::fmt::Debug;
@@ -35,6 +36,30 @@ pub enum HostTensorMut<'a> {
     BF16(&'a mut [bf16]),
     /// 64-bit integers.
     I64(&'a mut [i64]),
+}
+
+impl<'a> From<&'a Tensor> for HostTensor<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        match &tensor.data {
+            Data::F32(v) => Self::F32(v),
+            Data::F64(v) => Self::F64(v),
+            Data::F16(v) => Self::F16(v),
+            Data::BF16(v) => Self::BF16(v),
+            Data::I64(v) => Self::I64(v),
+        }
+    }
+}
+
+impl<'a> From<&'a mut Tensor> for HostTensorMut<'a> {
+    fn from(tensor: &'a mut Tensor) -> Self {
+        match &mut tensor.data {
+            Data::F32(v) => Self::F32(v),
+            Data::F64(v) => Self::F64(v),
+            Data::F16(v) => Self::F16(v),
+            Data::BF16(v) => Self::BF16(v),
+            Data::I64(v) => Self::I64(v),
+        }
+    }
 }
 
 /// An operation that the graph does not know: shape rule, computation and backward pass.
