@@ -46,9 +46,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What waits to go up; whoever starts work on the stream holds this.
-    pub(crate) fn uploads(&self) -> MutexGuard<'_, Uploads> {
+    /// What waits to go up; whoever starts work on the stream holds this, for another may be
+    /// recording what the stream is given.
+    fn uploads(&self) -> MutexGuard<'_, Uploads> {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The stream, for this thread alone, with everything that waited to go up on its way.
+    pub(crate) fn stream_alone(&self) -> Result<MutexGuard<'_, Uploads>> {
+        self.gpu.bind()?;
+        let mut uploads = self.uploads();
+        uploads.flush()?;
+        Ok(uploads)
     }
 }
 
@@ -160,7 +169,6 @@ impl Backend for Cuda {
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
-        // Nobody may be recording what the stream is given.
         let _alone = self.shared.uploads();
         memory.clear()?;
         Ok(Buffer {
@@ -173,15 +181,12 @@ impl Backend for Cuda {
         let memory = self.memory_of(to)?;
         let (dtype, values) = bytes::of(&values);
         self.check(&to.ty, dtype, values.len())?;
-        let mut uploads = self.shared.uploads();
         if values.len() <= DIRECT {
+            let mut uploads = self.shared.uploads();
             return uploads.push(memory.pointer, &to.handle, values);
         }
-        uploads.flush()?;
         let gpu = &self.shared.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
+        let _alone = self.shared.stream_alone()?;
         // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
         unsafe { upload_async(memory.pointer, values, &gpu.stream) }
             .doing(&gpu.name, "copying to the GPU")?;
@@ -192,15 +197,11 @@ impl Backend for Cuda {
         let memory = self.memory_of(from)?;
         let (dtype, values) = bytes::of_mut(values);
         self.check(&from.ty, dtype, values.len())?;
-        let mut uploads = self.shared.uploads();
-        uploads.flush()?;
+        let gpu = &self.shared.gpu;
+        let _alone = self.shared.stream_alone()?;
         if values.is_empty() {
             return Ok(());
         }
-        let gpu = &self.shared.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
         // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
         unsafe { download_async(values, memory.pointer, &gpu.stream) }
             .doing(&gpu.name, "copying from the GPU")?;
@@ -208,18 +209,12 @@ impl Backend for Cuda {
     }
 
     fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
-        let gpu = &self.shared.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
-        let mut uploads = self.shared.uploads();
-        uploads.flush()?;
-        fetch::start(gpu, &self.shared.pool, from)
+        let _alone = self.shared.stream_alone()?;
+        fetch::start(&self.shared.gpu, &self.shared.pool, from)
     }
 
     fn synchronize(&self) -> Result<()> {
-        let mut uploads = self.shared.uploads();
-        uploads.flush()?;
+        let _alone = self.shared.stream_alone()?;
         self.shared.gpu.synchronize()
     }
 

@@ -6,13 +6,12 @@ use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
 use crate::join::{Draft, Group, join};
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, OUT_OF_MEMORY, size};
+use crate::memory::{DeviceMemory, size};
 use crate::op::{self, Site, Work};
 use crate::piece::{self, Launched, Leads, Piece};
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, result};
 use rayon::prelude::*;
-use spikelet_graph::op::Operation;
 use spikelet_graph::{Buffer, Executor, Place, Plan, Result};
 use std::sync::Arc;
 
@@ -80,6 +79,9 @@ impl CudaExecutor {
                 Place::Unused => 0,
             })
         };
+        let addresses = |places: &[Place]| -> Result<Vec<u64>> {
+            places.iter().map(|place| address(*place)).collect()
+        };
         let fills = op::fills(&plan.graph);
         let mut planned = vec![];
         let mut names = vec![];
@@ -88,26 +90,10 @@ impl CudaExecutor {
             let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
             let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
             site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-            let reads = kernel
-                .reads
-                .iter()
-                .map(|p| address(*p))
-                .collect::<Result<Vec<u64>>>()?;
-            let writes = kernel
-                .writes
-                .iter()
-                .map(|p| address(*p))
-                .collect::<Result<Vec<u64>>>()?;
-            let workspace = kernel
-                .workspace
-                .map_or(0, |(offset, _)| arena.pointer + offset as u64);
-            let room = kernel.workspace.map_or(0, |(_, bytes)| bytes);
-            let place = if node.layer.is_empty() {
-                String::new()
-            } else {
-                format!(" in `{}`", node.layer)
-            };
-            names.push(format!("{}{place}", node.op.name()));
+            let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
+            let (offset, room) = kernel.workspace.unwrap_or((0, 0));
+            let workspace = arena.pointer + offset as u64;
+            names.push(site.name());
             if node
                 .outputs
                 .iter()
@@ -241,27 +227,20 @@ fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
         "the plan's arena (its peak with all buffers is {})",
         size(plan.peak_bytes())
     );
-    DeviceMemory::new(gpu, plan.arena_bytes, &what).map_err(|error| {
-        if !error.to_string().contains(OUT_OF_MEMORY) {
-            return error;
-        }
+    DeviceMemory::or_advise(gpu, plan.arena_bytes, &what, || {
         let mut largest: Vec<_> = plan.allocations.iter().collect();
         largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
         let named: Vec<String> = largest
             .iter()
             .take(3)
-            .filter_map(|a| a.value.map(|v| format!("{} ({})", plan.graph.ty(v), size(a.bytes))))
+            .filter_map(|a| {
+                a.value
+                    .map(|v| format!("{} ({})", plan.graph.ty(v), size(a.bytes)))
+            })
             .collect();
-        let text = match error {
-            spikelet_graph::Error::Backend { problem, .. } => problem,
-            other => other.to_string(),
-        };
-        failure(
-            &gpu.name,
-            format!(
-                "{text}; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
-                named.join(", ")
-            ),
+        format!(
+            "; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
+            named.join(", ")
         )
     })
 }
@@ -343,11 +322,7 @@ impl Executor for CudaExecutor {
     fn run(&mut self) -> Result<()> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
-        let mut uploads = shared.uploads();
-        uploads.flush()?;
+        let _alone = shared.stream_alone()?;
         if self.check || !self.proved {
             self.start_all(true)?;
             self.proved = true;
@@ -369,11 +344,7 @@ impl Executor for CudaExecutor {
     fn profile(&mut self) -> Result<Vec<f64>> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
-        let mut uploads = shared.uploads();
-        uploads.flush()?;
+        let _alone = shared.stream_alone()?;
         gpu.synchronize()?;
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
         let event = || {

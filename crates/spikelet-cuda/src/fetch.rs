@@ -45,13 +45,17 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
         Some(pinned) => pinned,
         None => PinnedMemory::new(gpu, bytes.max(1024))?,
     };
-    if let Err(error) = copy(gpu, from, &memories, &tensors, &mut pinned) {
-        // Copies that were started may still write to it.
-        std::mem::forget(pinned);
-        return Err(error);
-    }
+    let started = copy(gpu, from, &memories, &tensors, &mut pinned);
+    let done = match started.and_then(|()| mark(gpu, &gpu.stream)) {
+        Ok(done) => done,
+        Err(error) => {
+            // Copies that were started may still write to it.
+            std::mem::forget(pinned);
+            return Err(error);
+        }
+    };
     Ok(Box::new(Fetch {
-        done: mark(gpu, &gpu.stream)?,
+        done,
         gpu: gpu.clone(),
         pool: pool.clone(),
         pinned: Some(pinned),

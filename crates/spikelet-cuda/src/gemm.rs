@@ -102,10 +102,7 @@ impl Gemm {
         }
         let name = &self.gpu.name;
         library::find(Library::CublasLt).map_err(|missing| failure(name, missing.to_string()))?;
-        self.gpu
-            .context
-            .bind_to_thread()
-            .map_err(|e| failure(name, format!("using the GPU: {e}")))?;
+        self.gpu.bind()?;
         let handle = lt::create_handle()
             .map_err(|e| failure(name, format!("cuBLASLt cannot be started: {e}")))?;
         let handle = Arc::new(Handle(handle));
@@ -130,6 +127,12 @@ impl Gemm {
             }
         };
         Ok(GemmCall { plan, handle, name })
+    }
+
+    /// The scratch memory that a product asks for. One that cannot be planned asks for none, and
+    /// fails when it is loaded.
+    pub(crate) fn workspace(&self, product: Product) -> usize {
+        self.call(product).map_or(0, |call| call.plan.workspace)
     }
 }
 

@@ -23,6 +23,13 @@ pub struct Properties {
     pub memory_bytes: usize,
 }
 
+impl Properties {
+    /// Threads that keep the memory busy: fewer leave part of the GPU idle.
+    pub(crate) fn busy(&self) -> usize {
+        512 * self.multiprocessors
+    }
+}
+
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
     pub(crate) name: String,
@@ -75,6 +82,13 @@ impl Gpu {
             context,
             functions: Mutex::default(),
         })
+    }
+
+    /// Lets this thread use the GPU.
+    pub(crate) fn bind(&self) -> Result<()> {
+        self.context
+            .bind_to_thread()
+            .doing(&self.name, "using the GPU")
     }
 
     fn functions(&self) -> MutexGuard<'_, HashMap<String, CudaFunction>> {

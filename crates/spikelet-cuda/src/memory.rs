@@ -15,9 +15,6 @@ pub(crate) struct DeviceMemory {
     gpu: Arc<Gpu>,
 }
 
-/// How the error begins that says how much memory there is.
-pub(crate) const OUT_OF_MEMORY: &str = "out of memory";
-
 /// `1.5 GiB` and the like.
 pub(crate) fn size(bytes: usize) -> String {
     let units = [(1_usize << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -32,9 +29,17 @@ pub(crate) fn size(bytes: usize) -> String {
 impl DeviceMemory {
     /// Memory with any content; `what` is named when there is not enough.
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize, what: &str) -> Result<Self> {
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
+        Self::or_advise(gpu, bytes, what, String::new)
+    }
+
+    /// The same; what `advice` gives is added when there is not enough.
+    pub(crate) fn or_advise(
+        gpu: &Arc<Gpu>,
+        bytes: usize,
+        what: &str,
+        advice: impl FnOnce() -> String,
+    ) -> Result<Self> {
+        gpu.bind()?;
         // SAFETY: the context is current; a piece has at least one byte.
         let made = unsafe { result::malloc_sync(bytes.max(16)) };
         match made {
@@ -48,10 +53,11 @@ impl DeviceMemory {
                 Err(failure(
                     &gpu.name,
                     format!(
-                        "{OUT_OF_MEMORY}: {what} needs {}, {} of {} are free",
+                        "out of memory: {what} needs {}, {} of {} are free{}",
                         size(bytes),
                         size(free),
-                        size(total)
+                        size(total),
+                        advice()
                     ),
                 ))
             }
@@ -69,9 +75,7 @@ impl DeviceMemory {
     /// Sets all bytes to zero, in order with the kernels.
     pub(crate) fn clear(&self) -> Result<()> {
         let gpu = &self.gpu;
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
+        gpu.bind()?;
         // SAFETY: the piece is as large as it says, and the stream belongs to its context.
         unsafe { result::memset_d8_async(self.pointer, 0, self.bytes, gpu.stream.cu_stream()) }
             .doing(&gpu.name, "clearing memory")
@@ -107,9 +111,7 @@ unsafe impl Sync for PinnedMemory {}
 
 impl PinnedMemory {
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self> {
-        gpu.context
-            .bind_to_thread()
-            .doing(&gpu.name, "using the GPU")?;
+        gpu.bind()?;
         // SAFETY: the context is current; zero flags is the plain kind.
         let pointer = unsafe { result::malloc_host(bytes.max(16), 0) }
             .doing(

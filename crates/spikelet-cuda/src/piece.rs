@@ -1,8 +1,8 @@
 //! Device code of one operation, and how its threads are laid out.
 
-use crate::gpu::Properties;
 use spikelet_expr::cuda::{Function, library};
 use spikelet_graph::{DType, TensorType};
+use spikelet_random::cuda::{NORMAL, NORMAL_FUNCTIONS, PHILOX};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -152,11 +152,15 @@ impl Piece {
 
 /// The whole source of a kernel that runs one piece.
 pub(crate) fn source(piece: &Piece) -> String {
-    let mut text = prelude(std::slice::from_ref(piece));
-    // In-place elementwise pieces read and write the same memory.
-    let restrict = match piece.geometry {
-        Geometry::Blocks { .. } => " __restrict__",
-        _ => "",
+    // Elementwise pieces may read and write the same memory.
+    let (restrict, thread) = match piece.geometry {
+        Geometry::Blocks { .. } => (" __restrict__", ""),
+        _ => (
+            "",
+            "  const Index thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const Index threads = gridDim.x * blockDim.x;
+",
+        ),
     };
     let arguments: Vec<String> = piece
         .arguments
@@ -164,22 +168,13 @@ pub(crate) fn source(piece: &Piece) -> String {
         .map(|a| format!("{}{}*{restrict} {}", Piece::is_const(a), a.element, a.name))
         .collect();
     let (_, block, _) = piece.launch();
-    let _ = writeln!(
-        text,
-        "extern \"C\" __global__ void __launch_bounds__({block}) {}({}) {{",
-        piece.name,
-        arguments.join(", ")
-    );
-    match piece.geometry {
-        Geometry::Items(_) | Geometry::Warps(_) => {
-            text.push_str("  const Index thread = blockIdx.x * blockDim.x + threadIdx.x;\n");
-            text.push_str("  const Index threads = gridDim.x * blockDim.x;\n");
-            text.push_str(&body(piece));
-        }
-        Geometry::Blocks { .. } => text.push_str(&piece.body),
-    }
-    text.push_str("}\n");
-    text
+    kernel(
+        std::slice::from_ref(piece),
+        &piece.name,
+        block as usize,
+        &arguments,
+        &format!("{thread}{}", body(piece)),
+    )
 }
 
 /// The source of a kernel whose one block runs small pieces in turn.
@@ -236,6 +231,7 @@ fn aliases(piece: &Piece, arguments: &mut Vec<String>) -> String {
     text
 }
 
+/// A kernel around what is `inside`, with all that the pieces need before it.
 fn kernel(
     pieces: &[Piece],
     name: &str,
@@ -260,9 +256,9 @@ fn prelude(pieces: &[Piece]) -> String {
     }
     text.push_str(&library(&functions));
     if pieces.iter().any(|p| p.draws) {
-        text.push_str(spikelet_random::cuda::PHILOX);
-        if functions.contains(&Function::Ln) && functions.contains(&Function::Sin2Pi) {
-            text.push_str(spikelet_random::cuda::NORMAL);
+        text.push_str(PHILOX);
+        if NORMAL_FUNCTIONS.iter().all(|f| functions.contains(f)) {
+            text.push_str(NORMAL);
         }
     }
     for piece in pieces {
@@ -283,9 +279,4 @@ fn body(piece: &Piece) -> String {
         Geometry::Blocks { .. } => return piece.body.clone(),
     };
     format!("{head}{}  }}\n", piece.body)
-}
-
-/// Whether this many threads keep the memory of a GPU busy.
-pub(crate) fn keeps_busy(gpu: &Properties, threads: usize) -> bool {
-    threads >= gpu.multiprocessors * 512
 }

@@ -5,7 +5,7 @@ use crate::error::Doing;
 use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
-use cudarc::driver::CudaEvent;
+use cudarc::driver::{CudaEvent, CudaFunction};
 use spikelet_graph::Result;
 use std::any::Any;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ struct Piece {
 /// What waits to go up.
 pub(crate) struct Uploads {
     gpu: Arc<Gpu>,
+    /// The kernel that puts pieces in place, once it was needed.
+    scatter: Option<CudaFunction>,
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,
@@ -49,6 +51,7 @@ impl Uploads {
     pub(crate) fn new(gpu: Arc<Gpu>) -> Self {
         Self {
             gpu,
+            scatter: None,
             slabs: (0..SLABS).map(|_| None).collect(),
             current: 0,
             used: 0,
@@ -119,7 +122,10 @@ impl Uploads {
         }
         let gpu = self.gpu.clone();
         let slab = self.slabs[self.current].as_mut().expect("pieces lie in it");
-        let function = gpu.function(SOURCE, "scatter")?;
+        let function = match &self.scatter {
+            Some(function) => function,
+            None => self.scatter.insert(gpu.function(SOURCE, "scatter")?),
+        };
         let from = &slab.host.as_slice()[..self.used];
         // SAFETY: the device slab is as large as the host slab, which is not touched again before
         // its event has passed.

@@ -1,4 +1,5 @@
-//! Random draws: a thread draws four neighbours from one call of the generator, or 64 bits.
+//! Random draws: a thread draws four neighbours from one call of the generator. Eight threads make
+//! a 32-bit word where draws are written as bits.
 
 use super::Site;
 use super::index::offset;
@@ -42,18 +43,13 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     } else {
         "0u".to_string()
     };
-    let probability = |element: &str| -> String {
-        let p = &site.inputs[1];
-        let strides = broadcast_strides(&p.shape, &op.shape);
-        format!("spk_get(p[{}])", offset(&op.shape, &strides, element))
-    };
     let key = format!(
         "{}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
         op.stream
     );
     if bits {
-        // Rows of bits start at whole groups: see `writes_bits`. Eight threads, always together,
-        // make a 32-bit word.
+        // Rows of bits start at whole groups: see `writes_bits`. The threads of a word are always
+        // together.
         let rows_a_step = step / row.max(1);
         let padded = words * 16;
         piece.line(format!(
@@ -96,7 +92,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
       const Index element = group * 4u + j;
       drawn[j] = element < {step}u && spk_unit(word[j]) <= {} ? 1.0f : 0.0f;
     }}",
-            probability(&format!("(t * {step}u + element)"))
+            probability(op, site, &format!("(t * {step}u + element)"))
         )),
     }
     let element = crate::piece::element(y.dtype);
@@ -117,27 +113,34 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     vec![piece]
 }
 
+/// Where the probability of an element lies.
+fn place(op: &Draw, site: &Site<'_>, element: &str) -> String {
+    let strides = broadcast_strides(&site.inputs[1].shape, &op.shape);
+    offset(&op.shape, &strides, element)
+}
+
+/// The probability of an element.
+fn probability(op: &Draw, site: &Site<'_>, element: &str) -> String {
+    format!("spk_get(p[{}])", place(op, site, element))
+}
+
 /// Loads the probabilities of four neighbours of a row, in one access where they lie together.
 fn chances(op: &Draw, site: &Site<'_>, step: usize, row: usize) -> String {
-    let p = &site.inputs[1];
-    let strides = broadcast_strides(&p.shape, &op.shape);
-    let at = |element: &str| offset(&op.shape, &strides, element);
-    let first = format!("(t * {step}u + first)");
-    if strides.last() == Some(&1) && p.shape.last() == Some(&row) {
+    if site.inputs[1].shape.last() == Some(&row) {
         return format!(
             "    float chance[4] = {{}};
     if (four * 4u < {row}u) {{
       const auto near = spk_load<4>(p + ({}));
       for (int j = 0; j < 4; ++j) chance[j] = near[j];
     }}",
-            at(&first)
+            place(op, site, &format!("(t * {step}u + first)"))
         );
     }
     format!(
         "    float chance[4];
     #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? spk_get(p[{}]) : 0.0f;",
-        at(&format!("(t * {step}u + first + j)"))
+    for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? {} : 0.0f;",
+        probability(op, site, &format!("(t * {step}u + first + j)"))
     )
 }
 

@@ -30,7 +30,7 @@ fn pack(site: &Site<'_>, shape: &[usize]) -> usize {
         .max()
         .unwrap_or(4);
     let mut pack = (16 / bytes.max(2)).min(8);
-    while pack > 1 && (run % pack != 0 || !crate::piece::keeps_busy(site.gpu, items / pack)) {
+    while pack > 1 && (run % pack != 0 || items / pack < site.gpu.busy()) {
         pack /= 2;
     }
     pack

@@ -12,7 +12,8 @@ use spikelet_graph::op::{MatMul, Multiply};
 use spikelet_graph::{DType, Result, TensorType};
 use transposed::Transposed;
 
-fn product(op: &MatMul, a: &TensorType, b: &TensorType, y: &TensorType) -> Product {
+fn product(op: &MatMul, site: &Site<'_>) -> Product {
+    let (a, b, y) = (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
     let (m, n, k) = op.sizes(a, b);
     Product {
         m,
@@ -26,16 +27,12 @@ fn product(op: &MatMul, a: &TensorType, b: &TensorType, y: &TensorType) -> Produ
     }
 }
 
-fn of(op: &MatMul, site: &Site<'_>) -> Product {
-    product(op, &site.inputs[0], &site.inputs[1], &site.outputs[0])
-}
-
 fn is_spikes(site: &Site<'_>) -> bool {
     site.inputs.iter().any(|t| t.dtype == DType::Bits)
 }
 
 pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
-    let product = of(op, site);
+    let product = product(op, site);
     if product.k == 0 {
         return Ok(vec![Work::Clear(0)]);
     }
@@ -54,9 +51,9 @@ pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<
     }])
 }
 
-/// What the algorithm asks for; a product that cannot be planned fails when it is loaded.
+/// Scratch memory of a product, in bytes.
 pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize {
-    let product = of(op, site);
+    let product = product(op, site);
     if product.m * product.n * product.k == 0 {
         return 0;
     }
@@ -66,10 +63,7 @@ pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize 
     if let Some(transposed) = Transposed::of(product) {
         return transposed.workspace(shared);
     }
-    shared
-        .gemm
-        .call(product)
-        .map_or(0, |call| call.plan.workspace)
+    shared.gemm.workspace(product)
 }
 
 /// Spikes can be the input of a linear layer, and the second operand of its weight's gradient.
@@ -93,7 +87,7 @@ pub(crate) fn reads_bits(
 #[cfg(test)]
 pub(crate) fn spike_pieces(op: &MatMul, site: &Site<'_>) -> Vec<crate::piece::Piece> {
     if is_spikes(site) {
-        spikes::pieces(op, of(op, site), site)
+        spikes::pieces(op, product(op, site), site)
     } else {
         vec![]
     }

@@ -54,6 +54,10 @@ pub(crate) struct Site<'a> {
     pub(crate) constants: Vec<Option<f32>>,
 }
 
+fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
+    values.iter().map(|v| graph.ty(*v).clone()).collect()
+}
+
 impl<'a> Site<'a> {
     pub(crate) fn new(
         gpu: &'a Properties,
@@ -61,25 +65,28 @@ impl<'a> Site<'a> {
         node: &'a Node,
         wanted: Vec<bool>,
     ) -> Self {
-        let types = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
             gpu,
             node,
-            inputs: types(&node.inputs),
-            outputs: types(&node.outputs),
+            inputs: types(graph, &node.inputs),
+            outputs: types(graph, &node.outputs),
             wanted,
             constants: vec![None; node.inputs.len()],
         }
     }
 
+    /// The operation and its layer.
+    pub(crate) fn name(&self) -> String {
+        let name = self.node.op.name();
+        if self.node.layer.is_empty() {
+            return name;
+        }
+        format!("{name} in `{}`", self.node.layer)
+    }
+
     /// An error of this node.
-    pub(crate) fn refuse(&self, device: &str, problem: &str) -> Error {
-        let layer = if self.node.layer.is_empty() {
-            String::new()
-        } else {
-            format!(" in `{}`", self.node.layer)
-        };
-        failure(device, format!("{}{layer}: {problem}", self.node.op.name()))
+    fn refuse(&self, device: &str, problem: &str) -> Error {
+        failure(device, format!("{}: {problem}", self.name()))
     }
 }
 
@@ -210,29 +217,29 @@ pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
 
 /// Steps between the states that a forward scan should keep for the backward scan `node`.
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
-    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    let inputs = types(graph, &node.inputs);
     match &node.op {
-        Op::ScanGrad(op) => scan_grad::segment(op, gpu, &types),
+        Op::ScanGrad(op) => scan_grad::segment(op, gpu, &inputs),
         _ => None,
     }
 }
 
 /// Whether a node reads an operand as bits.
 pub(crate) fn reads_bits(gpu: &Properties, graph: &Graph, node: &Node, operand: usize) -> bool {
-    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    let inputs = types(graph, &node.inputs);
     match &node.op {
-        Op::MatMul(op) => matmul::reads_bits(op, gpu, &types, operand),
+        Op::MatMul(op) => matmul::reads_bits(op, gpu, &inputs, operand),
         _ => false,
     }
 }
 
 /// Whether a node writes its result as bits.
 pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
-    let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
+    let inputs = types(graph, &node.inputs);
     let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
         Op::Draw(op) => draw::writes_bits(op),
-        Op::Scan(op) => at.is_some_and(|k| scan::writes_bits(op, &types, k)),
+        Op::Scan(op) => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
         _ => false,
     }
 }

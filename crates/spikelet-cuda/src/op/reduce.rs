@@ -6,6 +6,7 @@
 
 use super::Site;
 use super::index::{dense, offset};
+use crate::gpu::Properties;
 use crate::piece::{Geometry, Leads, Piece};
 use spikelet_graph::op::{Reduce, Reduction};
 use spikelet_graph::{DType, TensorType};
@@ -49,10 +50,10 @@ impl Layout {
     }
 
     /// Chunks that the reduced axes are cut into, so that enough threads have work.
-    fn chunks(&self, multiprocessors: usize) -> usize {
+    fn chunks(&self, gpu: &Properties) -> usize {
         let lanes = if self.is_rows() { 32 } else { 1 };
         let threads = self.results.max(1) * lanes;
-        let wanted = (multiprocessors * 512).div_ceil(threads);
+        let wanted = gpu.busy().div_ceil(threads);
         // A thread has at least this many elements to itself, or a second round costs more.
         let most = self.length / (64 * lanes);
         wanted.min(most).clamp(1, 1024)
@@ -61,7 +62,7 @@ impl Layout {
 
 pub(crate) fn workspace(op: &Reduce, site: &Site<'_>) -> usize {
     let layout = Layout::new(op, &site.inputs[0]);
-    match layout.chunks(site.gpu.multiprocessors) {
+    match layout.chunks(site.gpu) {
         1 => 0,
         chunks => 4 * chunks * layout.results,
     }
@@ -69,7 +70,7 @@ pub(crate) fn workspace(op: &Reduce, site: &Site<'_>) -> usize {
 
 pub(crate) fn pieces(op: &Reduce, site: &Site<'_>) -> Vec<Piece> {
     let layout = Layout::new(op, &site.inputs[0]);
-    let chunks = layout.chunks(site.gpu.multiprocessors);
+    let chunks = layout.chunks(site.gpu);
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     if chunks == 1 {
         let mut piece = round(op.reduction, &layout, 1);

@@ -191,11 +191,25 @@ pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> boo
     value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && worth
 }
 
-/// Declares the thread's number; the last block's spare threads leave.
-pub(super) fn place_thread(piece: &mut Piece, block: usize, threads: usize) {
+/// A kernel of numbered threads; the last block's spare ones leave.
+pub(super) fn by_threads(name: String, block: usize, threads: usize) -> Piece {
+    let mut piece = Piece::new(
+        name,
+        Geometry::Blocks {
+            grid: [threads.div_ceil(block), 1],
+            block: block as u32,
+            shared: 0,
+        },
+    );
     piece.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
     ));
+    piece
+}
+
+/// `body` for each step `k` of a group.
+pub(super) fn unrolled(count: usize, body: &str) -> String {
+    format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
 }
 
 /// What the forward kernel touches.
@@ -235,17 +249,9 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let text = step::forward(r, &site.wanted[..outputs])?;
     let threads = bits.as_ref().map_or(neurons, |b| b.rows * b.padded) / pack;
-    let mut piece = Piece::new(
-        format!("{}_fptt", r.name),
-        Geometry::Blocks {
-            grid: [threads.div_ceil(block), 1],
-            block: block as u32,
-            shared: 0,
-        },
-    );
+    let mut piece = by_threads(format!("{}_fptt", r.name), block, threads);
     piece.before = text.code;
     piece.functions = text.functions;
-    place_thread(&mut piece, block, threads);
     match &bits {
         None => piece.line(format!("  const Index n = i * {pack}u;")),
         // Rows are padded to whole words; a thread in the padding does what the first thread of
@@ -339,9 +345,6 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     });
 
     let (whole, tail) = (time / steps * steps, time % steps);
-    let unrolled = |count: usize, body: &str| {
-        format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
-    };
     if schedule.ahead {
         let mut text = String::from("  {\n");
         text.push_str(&declare(&varying, site, "q", steps, pack));

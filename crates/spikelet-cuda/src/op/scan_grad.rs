@@ -6,11 +6,11 @@
 //! keep them, the kernel makes them itself, in its workspace.
 
 use super::Site;
-use super::scan::{access, declare, inputs, load_constants, load_neurons, place_thread};
+use super::scan::{access, by_threads, declare, inputs, load_constants, load_neurons, unrolled};
 use super::schedule::{Load, Schedule};
 use super::step::{self, room};
 use crate::gpu::Properties;
-use crate::piece::{Geometry, Leads, Piece, element};
+use crate::piece::{Leads, Piece, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
@@ -41,17 +41,12 @@ pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) ->
 
 /// Bytes for the states at the segments' starts, where the forward pass did not keep them.
 pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
-    if kept(op).is_some() {
+    if op.checkpoint.is_some() {
         return 0;
     }
     let load = load(op, &site.inputs);
     let steps = Schedule::backward(site.gpu, load).steps;
     4 * (op.time_steps.div_ceil(steps) - 1) * load.states * load.neurons
-}
-
-/// The segment length of the states that the forward pass kept.
-fn kept(op: &ScanGrad) -> Option<usize> {
-    op.checkpoint
 }
 
 pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
@@ -60,7 +55,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let schedule = Schedule::backward(site.gpu, load);
     let Schedule { pack, block, .. } = schedule;
     let (time, neurons) = (op.time_steps, load.neurons);
-    let steps = kept(op).unwrap_or(schedule.steps).min(time);
+    let steps = op.checkpoint.unwrap_or(schedule.steps).min(time);
     let segments = time.div_ceil(steps);
     let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
     let wanted_inputs = &site.wanted[..n_in];
@@ -68,18 +63,10 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let forward = step::forward(r, &vec![false; n_out])?;
     let back = step::backward(r, &op.present[..n_out], wanted_inputs, wanted_params)?;
     let threads = neurons / pack;
-    let mut piece = Piece::new(
-        format!("{}_bptt", r.name),
-        Geometry::Blocks {
-            grid: [threads.div_ceil(block), 1],
-            block: block as u32,
-            shared: 0,
-        },
-    );
+    let mut piece = by_threads(format!("{}_bptt", r.name), block, threads);
     piece.before = format!("{}{}", forward.code, back.code);
     piece.functions = forward.functions;
     piece.functions.extend(back.functions);
-    place_thread(&mut piece, block, threads);
     piece.line(format!("  const Index n = i * {pack}u;"));
     let varying = load_constants(&mut piece, r, site, time, pack);
     load_neurons(&mut piece, r, site, pack);
@@ -129,11 +116,11 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     ));
 
     // States at the starts of the segments.
-    let own = kept(op).is_none() && segments > 1;
+    let own = op.checkpoint.is_none() && segments > 1;
     if segments > 1 {
         let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
-            let leads = match kept(op) {
+            let leads = match op.checkpoint {
                 Some(_) => Leads::Read(site.inputs.len() - states + k),
                 None => Leads::Workspace(k * ty.bytes()),
             };
@@ -161,9 +148,6 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
             format!("    spk_pack<{ty}, {pack}> {prefix}{name}[{count}];\n")
         };
         grads.iter().map(one).collect()
-    };
-    let unrolled = |count: usize, body: &str| {
-        format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
     };
     let lanes = |body: &str| {
         format!("      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n{body}      }}\n")

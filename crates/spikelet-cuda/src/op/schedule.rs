@@ -47,17 +47,14 @@ impl Load {
     /// The widest pack of at most `widest` neurons that still fills the GPU.
     fn pack(&self, gpu: &Properties, widest: usize) -> usize {
         let mut pack = widest;
-        while pack > 1
-            && (!self.neurons.is_multiple_of(pack)
-                || self.neurons / pack < gpu.multiprocessors * 512)
-        {
+        while pack > 1 && (!self.neurons.is_multiple_of(pack) || self.neurons / pack < gpu.busy()) {
             pack /= 2;
         }
         pack
     }
 
     fn few(&self, gpu: &Properties) -> bool {
-        self.neurons < gpu.multiprocessors * 512
+        self.neurons < gpu.busy()
     }
 }
 

@@ -55,11 +55,7 @@ impl Transposed {
 
     pub(super) fn workspace(&self, shared: &Shared) -> usize {
         let (a, b) = self.bytes();
-        a + b
-            + shared
-                .gemm
-                .call(self.product)
-                .map_or(0, |call| call.plan.workspace)
+        a + b + shared.gemm.workspace(self.product)
     }
 
     pub(super) fn work(&self, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
