@@ -1,6 +1,7 @@
 //! A neuron as operations one after the other: charge, fire and reset are elementwise kernels of
 //! their own, at every time step.
 
+use crate::module::OverTime;
 use crate::neuron::{CHARGED, FIRED, NOISE, Neuron, parts};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Map;
@@ -59,9 +60,12 @@ pub(super) fn forward(
         }
     }
     Ok(Apart {
-        spike_seq: join(&spikes),
+        spike_seq: OverTime::new(spikes).join(),
         last: now,
-        state_seqs: after.iter().map(|steps| join(steps)).collect(),
+        state_seqs: after
+            .into_iter()
+            .map(|steps| OverTime::new(steps).join())
+            .collect(),
     })
 }
 
@@ -99,11 +103,4 @@ fn one_step(value: &Var) -> Var {
     let mut shape = vec![1];
     shape.extend(value.shape());
     value.reshape(shape)
-}
-
-fn join(steps: &[Var]) -> Var {
-    match steps {
-        [one] => one.clone(),
-        several => Var::concat(&several.iter().collect::<Vec<_>>(), 0),
-    }
 }

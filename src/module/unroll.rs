@@ -16,7 +16,7 @@ pub struct OverTime {
 
 impl OverTime {
     /// From its parts along axis 0, of which there is at least one.
-    pub(super) fn new(parts: Vec<Var>) -> Self {
+    pub(crate) fn new(parts: Vec<Var>) -> Self {
         Self { parts }
     }
 

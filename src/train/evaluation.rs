@@ -81,7 +81,7 @@ impl Evaluation {
             in_flight.push(step.start(&batch, batch.index_in_epoch)?, batch.len());
             batches.recycle(batch);
         }
-        while let Some(found) = in_flight.next()? {
+        while let Some(found) = in_flight.wait_for_oldest()? {
             add(found);
         }
         let count = f64::max(count, 1.0);

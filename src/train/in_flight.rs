@@ -10,12 +10,21 @@ use std::collections::VecDeque;
 const MOST: usize = 2;
 
 /// Steps that were started, oldest first, each with a note of what it was.
-pub(super) struct InFlight<T> {
+///
+/// At most two: one that runs, and one that is ready to follow it.
+pub struct InFlight<T> {
     steps: VecDeque<(PendingOutcome, T)>,
 }
 
+impl<T> Default for InFlight<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> InFlight<T> {
-    pub(super) fn new() -> Self {
+    /// No steps yet.
+    pub fn new() -> Self {
         Self {
             steps: VecDeque::with_capacity(MOST),
         }
@@ -25,20 +34,27 @@ impl<T> InFlight<T> {
         self.steps.len()
     }
 
-    pub(super) fn push(&mut self, outcome: PendingOutcome, note: T) {
+    /// Adds a step that was started, after room was made for it.
+    pub fn push(&mut self, outcome: PendingOutcome, note: T) {
         self.steps.push_back((outcome, note));
     }
 
     /// Waits for the oldest step if no other may be started beside those that are under way.
-    pub(super) fn make_room(&mut self) -> Result<Option<(Outcome, T)>> {
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn make_room(&mut self) -> Result<Option<(Outcome, T)>> {
         if self.len() < MOST {
             return Ok(None);
         }
-        self.next()
+        self.wait_for_oldest()
     }
 
     /// Waits for the oldest step; `None` if there is none.
-    pub(super) fn next(&mut self) -> Result<Option<(Outcome, T)>> {
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn wait_for_oldest(&mut self) -> Result<Option<(Outcome, T)>> {
         let oldest = self.steps.pop_front();
         oldest
             .map(|(outcome, note)| Ok((outcome.wait()?, note)))

@@ -13,6 +13,7 @@ mod trainer;
 
 pub use checkpoint::{Checkpoint, EpochRecord, Progress};
 pub use evaluation::evaluate;
+pub use in_flight::InFlight;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Shape, TrainStep};

@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         clock: &Clock,
         bar: &EpochBar,
     ) -> Result<()> {
-        while let Some(found) = in_flight.next()? {
+        while let Some(found) = in_flight.wait_for_oldest()? {
             self.count(found, clock, bar)?;
         }
         Ok(())

@@ -79,14 +79,6 @@ impl Cuda {
         })
     }
 
-    /// Number of GPUs that the driver shows to this process; 0 without a driver.
-    pub fn count() -> usize {
-        if crate::library::find(crate::library::Library::Driver).is_err() {
-            return 0;
-        }
-        cudarc::driver::CudaContext::device_count().map_or(0, |n| n.max(0) as usize)
-    }
-
     /// What the GPU is.
     pub fn properties(&self) -> Properties {
         self.shared.gpu.properties

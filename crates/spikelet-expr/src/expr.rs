@@ -113,7 +113,44 @@ pub enum Binary {
     Ne,
 }
 
+impl Unary {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Neg,
+        Self::Exp,
+        Self::Ln,
+        Self::Tanh,
+        Self::Sigmoid,
+        Self::Atan,
+        Self::Erf,
+        Self::Erfc,
+        Self::Sin,
+        Self::Cos,
+        Self::Sqrt,
+        Self::Abs,
+        Self::Round,
+        Self::Floor,
+    ];
+}
+
 impl Binary {
+    /// All of them, comparisons last.
+    pub const ALL: [Self; 13] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Div,
+        Self::Pow,
+        Self::Min,
+        Self::Max,
+        Self::Lt,
+        Self::Le,
+        Self::Gt,
+        Self::Ge,
+        Self::Eq,
+        Self::Ne,
+    ];
+
     /// Whether this is one of the comparisons, whose results are 1 and 0.
     pub fn is_comparison(self) -> bool {
         matches!(

@@ -140,4 +140,9 @@ impl Plan {
     pub fn flops(&self) -> u64 {
         self.kernels.iter().map(|k| k.flops).sum()
     }
+
+    /// Bytes that the kernels of one run move.
+    pub fn moved_bytes(&self) -> u64 {
+        self.kernels.iter().map(|k| k.bytes).sum()
+    }
 }

@@ -9,7 +9,6 @@ use spikelet::log::Console;
 use spikelet::log::console::bytes;
 use spikelet_cpu::Cpu;
 use spikelet_cpu::gemm::{GEMM_VARIABLE, GemmLibrary};
-use spikelet_cuda::Cuda;
 use spikelet_cuda::KernelCache;
 use spikelet_cuda::library::{self, Found, Gpu, GpuError, Library, Missing};
 use std::io::IsTerminal;
@@ -31,7 +30,8 @@ impl Doctor {
         let gemm = GemmLibrary::get();
         let threads = Cpu::new(0).map(|cpu| cpu.threads());
         let nvidia = Nvidia::look();
-        let gpus = (0..Cuda::count()).map(|k| format!("cuda:{k}"));
+        let gpus = nvidia.gpus.iter().flatten();
+        let gpus = gpus.map(|gpu| format!("cuda:{}", gpu.index));
         let devices: Vec<String> = std::iter::once("cpu".to_string()).chain(gpus).collect();
         console.say_json(&json!({
             "version": env!("CARGO_PKG_VERSION"),

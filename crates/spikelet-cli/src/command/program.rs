@@ -9,8 +9,7 @@ use spikelet::graph::{Backend, Plan};
 use spikelet::log::console::bytes;
 use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{PendingOutcome, Settings, Shape, TrainStep};
-use std::collections::VecDeque;
+use spikelet::train::{InFlight, Settings, Shape, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
@@ -18,12 +17,8 @@ pub struct StepProgram {
     step: TrainStep,
     batch: Batch,
     steps: u64,
-    /// Steps that were started, oldest first.
-    started: VecDeque<PendingOutcome>,
+    in_flight: InFlight<()>,
 }
-
-/// Steps that training keeps under way at a time.
-const UNDER_WAY: usize = 2;
 
 impl StepProgram {
     /// Compiles the step.
@@ -45,7 +40,7 @@ impl StepProgram {
             step: TrainStep::new(&*network.module()?, settings, shape, &mut store)?,
             batch: random_batch(settings.batch_size, image),
             steps: 0,
-            started: VecDeque::with_capacity(UNDER_WAY),
+            in_flight: InFlight::new(),
         })
     }
 
@@ -60,14 +55,10 @@ impl StepProgram {
     /// # Errors
     /// When the device fails.
     pub fn run(&mut self) -> Result<(), Failure> {
-        if self.started.len() == UNDER_WAY
-            && let Some(oldest) = self.started.pop_front()
-        {
-            oldest.wait()?;
-        }
+        self.in_flight.make_room()?;
         self.steps += 1;
         let started = self.step.start(&self.batch, self.steps, 0.0)?;
-        self.started.push_back(started);
+        self.in_flight.push(started, ());
         Ok(())
     }
 
@@ -76,9 +67,7 @@ impl StepProgram {
     /// # Errors
     /// When the device fails.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        for started in self.started.drain(..) {
-            started.wait()?;
-        }
+        while self.in_flight.wait_for_oldest()?.is_some() {}
         Ok(())
     }
 

@@ -6,39 +6,6 @@ use proptest::test_runner::{Config, TestRunner};
 use spikelet_expr::{Binary, Expr, Unary};
 use spikelet_graph::{Tensor, Var};
 
-const UNARY: [Unary; 14] = [
-    Unary::Neg,
-    Unary::Exp,
-    Unary::Ln,
-    Unary::Tanh,
-    Unary::Sigmoid,
-    Unary::Atan,
-    Unary::Erf,
-    Unary::Erfc,
-    Unary::Sin,
-    Unary::Cos,
-    Unary::Sqrt,
-    Unary::Abs,
-    Unary::Round,
-    Unary::Floor,
-];
-
-const BINARY: [Binary; 13] = [
-    Binary::Add,
-    Binary::Sub,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Pow,
-    Binary::Min,
-    Binary::Max,
-    Binary::Lt,
-    Binary::Le,
-    Binary::Gt,
-    Binary::Ge,
-    Binary::Eq,
-    Binary::Ne,
-];
-
 fn row(values: Vec<f32>) -> Tensor {
     Tensor::f32([values.len()], values)
 }
@@ -60,9 +27,12 @@ fn every_function_of_one_argument_has_the_bits_of_the_cpu() {
     same(&[("x", x.clone())], Near::Bits, |tracer| {
         let x = data(tracer, "x", &x);
         let made = Var::map_many(&[&x], |x| {
-            UNARY.iter().map(|&op| Expr::unary(op, &x[0])).collect()
+            Unary::ALL
+                .iter()
+                .map(|&op| Expr::unary(op, &x[0]))
+                .collect()
         });
-        for (op, y) in UNARY.iter().zip(&made) {
+        for (op, y) in Unary::ALL.iter().zip(&made) {
             tracer.output(&format!("{op:?}"), y);
         }
     });
@@ -89,9 +59,9 @@ fn every_function_of_two_arguments_has_the_bits_of_the_cpu() {
         let (a, b) = (data(tracer, "a", &a), data(tracer, "b", &b));
         let made = Var::map_many(&[&a, &b], |x| {
             let apply = |&op| Expr::binary(op, &x[0], &x[1]);
-            BINARY.iter().map(apply).collect()
+            Binary::ALL.iter().map(apply).collect()
         });
-        for (op, y) in BINARY.iter().zip(&made) {
+        for (op, y) in Binary::ALL.iter().zip(&made) {
             tracer.output(&format!("{op:?}"), y);
         }
     });
@@ -264,9 +234,9 @@ fn expression() -> impl Strategy<Value = Expr> {
     ];
     leaf.prop_recursive(5, 24, 3, |inner| {
         prop_oneof![
-            (0..UNARY.len(), inner.clone()).prop_map(|(k, a)| Expr::unary(UNARY[k], &a)),
-            (0..BINARY.len(), inner.clone(), inner.clone())
-                .prop_map(|(k, a, b)| Expr::binary(BINARY[k], &a, &b)),
+            (0..Unary::ALL.len(), inner.clone()).prop_map(|(k, a)| Expr::unary(Unary::ALL[k], &a)),
+            (0..Binary::ALL.len(), inner.clone(), inner.clone())
+                .prop_map(|(k, a, b)| Expr::binary(Binary::ALL[k], &a, &b)),
             (inner.clone(), inner.clone(), inner).prop_map(|(c, a, b)| Expr::select(
                 c.gt(0.25),
                 a,

@@ -182,10 +182,10 @@ pub fn operations() -> Vec<Case> {
             pairs.push([x, y, SPECIAL[(5 * i + 7 * j) % SPECIAL.len()]]);
         }
     }
-    let mut roots: Vec<Expr> = UNARY.iter().map(|op| Expr::unary(*op, &a)).collect();
-    roots.extend(BINARY.iter().map(|op| Expr::binary(*op, &a, &b)));
+    let mut roots: Vec<Expr> = Unary::ALL.iter().map(|op| Expr::unary(*op, &a)).collect();
+    roots.extend(Binary::ALL.iter().map(|op| Expr::binary(*op, &a, &b)));
     roots.push(Expr::select(&a, &b, &c));
-    for op in BINARY.into_iter().filter(|op| op.is_comparison()) {
+    for op in Binary::ALL.into_iter().filter(|op| op.is_comparison()) {
         let compared = Expr::binary(op, &a, &b);
         roots.push(Expr::select(&compared, &c, &a));
         roots.push(Expr::select(&compared, &c, &a) + compared);
@@ -220,39 +220,6 @@ pub fn random(count: usize) -> Vec<Case> {
         })
         .collect()
 }
-
-const UNARY: [Unary; 14] = [
-    Unary::Neg,
-    Unary::Exp,
-    Unary::Ln,
-    Unary::Tanh,
-    Unary::Sigmoid,
-    Unary::Atan,
-    Unary::Erf,
-    Unary::Erfc,
-    Unary::Sin,
-    Unary::Cos,
-    Unary::Sqrt,
-    Unary::Abs,
-    Unary::Round,
-    Unary::Floor,
-];
-
-const BINARY: [Binary; 13] = [
-    Binary::Add,
-    Binary::Sub,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Pow,
-    Binary::Min,
-    Binary::Max,
-    Binary::Lt,
-    Binary::Le,
-    Binary::Gt,
-    Binary::Ge,
-    Binary::Eq,
-    Binary::Ne,
-];
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 struct Random(u64);
@@ -289,15 +256,15 @@ impl Random {
         let kind = self.next() % 8;
         let (a, b) = (self.operand(pool), self.operand(pool));
         match kind {
-            0..=1 => Expr::unary(self.choose(&UNARY), &a),
+            0..=1 => Expr::unary(self.choose(&Unary::ALL), &a),
             2 => {
                 let (c, d) = (self.operand(pool), self.operand(pool));
-                let comparison = self.choose(&BINARY[7..]);
+                let comparison = self.choose(&Binary::ALL[7..]);
                 Expr::select(Expr::binary(comparison, &a, &b), c, d)
             }
             3 => Expr::select(a, b, self.operand(pool)),
             4 => Expr::graft(a, b),
-            _ => Expr::binary(self.choose(&BINARY), &a, &b),
+            _ => Expr::binary(self.choose(&Binary::ALL), &a, &b),
         }
     }
 }

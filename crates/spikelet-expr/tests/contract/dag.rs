@@ -6,39 +6,6 @@ use spikelet_expr::{Binary, Expr, Unary};
 
 pub const SYMBOLS: [&str; 4] = ["x", "y", "v", "w"];
 
-const UNARY: [Unary; 14] = [
-    Unary::Neg,
-    Unary::Exp,
-    Unary::Ln,
-    Unary::Tanh,
-    Unary::Sigmoid,
-    Unary::Atan,
-    Unary::Erf,
-    Unary::Erfc,
-    Unary::Sin,
-    Unary::Cos,
-    Unary::Sqrt,
-    Unary::Abs,
-    Unary::Round,
-    Unary::Floor,
-];
-
-const BINARY: [Binary; 13] = [
-    Binary::Add,
-    Binary::Sub,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Pow,
-    Binary::Min,
-    Binary::Max,
-    Binary::Lt,
-    Binary::Le,
-    Binary::Gt,
-    Binary::Ge,
-    Binary::Eq,
-    Binary::Ne,
-];
-
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     Unary(Unary, usize),
@@ -69,11 +36,11 @@ pub fn dags(most: usize) -> impl Strategy<Value = Dag> {
         for (k, (kind, op, picks)) in raw.into_iter().enumerate() {
             let [a, b, c] = picks.map(|i| i.index(leaves + k));
             steps.push(match kind {
-                0 | 1 => Step::Unary(UNARY[op], a),
+                0 | 1 => Step::Unary(Unary::ALL[op], a),
                 2 => Step::Select(a, b, c),
                 // Arithmetic more often than the rest: it is what gets joined in pairs.
-                3 | 4 => Step::Binary(BINARY[op % 3], a, b),
-                _ => Step::Binary(BINARY[op % 13], a, b),
+                3 | 4 => Step::Binary(Binary::ALL[op % 3], a, b),
+                _ => Step::Binary(Binary::ALL[op % 13], a, b),
             });
         }
         Dag { constants, steps }

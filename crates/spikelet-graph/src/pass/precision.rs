@@ -111,8 +111,7 @@ struct Pass {
 impl Pass {
     fn visit(&mut self, graph: &mut Graph, mut node: Node) {
         let reads_half = node.inputs.iter().any(|v| self.is_half(graph, *v));
-        let wide = node.outputs.iter().map(|v| graph.ty(*v).dtype);
-        let wide = wide.collect::<Vec<_>>() == vec![DType::F32; node.outputs.len()];
+        let wide = (node.outputs.iter()).all(|v| graph.ty(*v).dtype == DType::F32);
         let count = node.inputs.len();
         match &mut node.op {
             Op::MatMul(_) if wide && self.was_single(&node.inputs) => {

@@ -3,7 +3,7 @@
 use super::copy::{COPY, Copy, USUAL};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
-use super::{is_cpu, peak};
+use super::{measured, peak};
 use crate::args::{DeviceArgs, count, precisions, propagations};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
@@ -91,11 +91,7 @@ impl LinearLif {
             self.propagation,
             self.device.describe(&*backend),
         ));
-        let copy = if is_cpu(&*backend) {
-            Measurement::in_own_process(COPY)?
-        } else {
-            self.measure(COPY)?
-        };
+        let copy = measured(&*backend, COPY, || self.measure(COPY))?;
         let copy_speed = self.copy().say(&copy, console);
         let mut table = Table::new(&[
             "N", "pass", "kernels", "GFLOP", "moved", "ms", "GFLOP/s", "of copy", "peak",
@@ -107,11 +103,7 @@ impl LinearLif {
                 let passes = self.passes(&net, features, backward);
                 let plan = Plan::new(passes.trace()?.graph, &*backend);
                 let key = key(features, backward);
-                let found = if is_cpu(&*backend) {
-                    Measurement::in_own_process(&key)?
-                } else {
-                    self.measure(&key)?
-                };
+                let found = measured(&*backend, &key, || self.measure(&key))?;
                 let gflop = plan.flops() as f64 / 1e9;
                 let rate = gflop / (found.median_ms / 1e3);
                 let mut line = found.json();
@@ -124,7 +116,7 @@ impl LinearLif {
                 line["kernels"] = json!(plan.kernels.len());
                 line["flops"] = json!(plan.flops());
                 line["plan_peak_bytes"] = json!(plan.peak_bytes());
-                let moved: u64 = plan.kernels.iter().map(|k| k.bytes).sum();
+                let moved = plan.moved_bytes();
                 let share = found.speed(moved) / copy_speed;
                 line["bytes"] = json!(moved);
                 line["copy_share"] = json!(share);

@@ -58,6 +58,19 @@ fn is_cpu(backend: &dyn Backend) -> bool {
     backend.name() == "cpu"
 }
 
+/// A measurement, made by a process of its own where that tells its peak, else by `here`.
+fn measured(
+    backend: &dyn Backend,
+    key: &str,
+    here: impl FnOnce() -> Result<Measurement, Failure>,
+) -> Result<Measurement, Failure> {
+    if is_cpu(backend) {
+        Measurement::in_own_process(key)
+    } else {
+        here()
+    }
+}
+
 /// The largest memory of the process, or what the plan takes of a device.
 fn peak(found: &Measurement, plan: &Plan, backend: &dyn Backend) -> String {
     match found.peak_mib.filter(|_| is_cpu(backend)) {

@@ -3,7 +3,7 @@
 use super::copy::{COPY, Copy};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
-use super::{dtype, is_cpu, peak};
+use super::{dtype, is_cpu, measured, peak};
 use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, value};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
@@ -116,7 +116,7 @@ impl Neuron {
             thousands(u64::from(self.neurons)),
             self.device.describe(&*backend),
         ));
-        let copy = self.find(COPY, &neuron, &*backend)?;
+        let copy = measured(&*backend, COPY, || self.measure(COPY, &neuron))?;
         let copy_speed = self.copy().say(&copy, console);
         let mut table = Table::new(&[
             "T", "type", "order", "pass", "kernels", "moved", "ms", "GB/s", "of copy", "peak",
@@ -128,7 +128,7 @@ impl Neuron {
                     self.passes(row, &neuron, backward).trace()?.graph,
                     &*backend,
                 );
-                let moved: u64 = plan.kernels.iter().map(|k| k.bytes).sum();
+                let moved = plan.moved_bytes();
                 let head = [
                     row.time_steps.to_string(),
                     row.dtype.to_string(),
@@ -143,7 +143,8 @@ impl Neuron {
                     table.row(head.into_iter().chain([problem]));
                     continue;
                 }
-                let found = self.find(&row.key(&self.name, backward), &neuron, &*backend)?;
+                let key = row.key(&self.name, backward);
+                let found = measured(&*backend, &key, || self.measure(&key, &neuron))?;
                 let speed = found.speed(moved);
                 let mut line = found.json();
                 line["name"] = json!(row.name(&self.name, backward));
@@ -239,20 +240,6 @@ impl Neuron {
                 "use fewer --neurons or --time-steps",
             )),
             _ => Ok(()),
-        }
-    }
-
-    /// Measures, in a process of its own where that tells the peak.
-    fn find(
-        &self,
-        key: &str,
-        neuron: &Arc<dyn spikelet::neuron::Neuron>,
-        backend: &dyn Backend,
-    ) -> Result<Measurement, Failure> {
-        if is_cpu(backend) {
-            Measurement::in_own_process(key)
-        } else {
-            self.measure(key, neuron)
         }
     }
 

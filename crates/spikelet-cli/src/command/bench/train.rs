@@ -1,8 +1,8 @@
 //! `spikelet bench train`
 
 use super::copy::{COPY, Copy, USUAL};
-use super::is_cpu;
-use super::measure::{Measurement, Repeats};
+use super::measure::Repeats;
+use super::{is_cpu, measured};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
 use crate::command::plan::IMAGE;
 use crate::command::{StepProgram, examples};
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 /// Measure a training step of a network
 ///
 /// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
-/// are read back, with two steps under way at a time as in training. Without further settings the network is that of SpikingFlow's tutorial.
+/// are read back, with two steps under way at a time as in training. Without further settings the
+/// network is that of SpikingFlow's tutorial.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
@@ -51,27 +52,22 @@ impl Train {
             console.say_json(&copy.measure(&backend, &self.repeats)?.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let here = || -> Result<(Measurement, usize), Failure> {
-            let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
+        let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
+        let moved = program.plan().moved_bytes();
+        let device_bytes = (!is_cpu(&*backend)).then(|| program.plan().peak_bytes());
+        let mut here = || {
             let wait = || Ok(backend.synchronize()?);
             let found = self.repeats.measure(&name, wait, || program.run())?;
             program.finish()?;
-            Ok((found, program.plan().peak_bytes()))
+            Ok(found)
         };
         if self.repeats.only.is_some() {
-            console.say_json(&here()?.0.json());
+            console.say_json(&here()?.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let (copied, found, device_bytes) = if is_cpu(&*backend) {
-            let copied = Measurement::in_own_process(COPY)?;
-            (copied, Measurement::in_own_process(&name)?, None)
-        } else {
-            let (found, bytes) = here()?;
-            (copy.measure(&backend, &self.repeats)?, found, Some(bytes))
-        };
+        let found = measured(&*backend, &name, here)?;
+        let copied = measured(&*backend, COPY, || copy.measure(&backend, &self.repeats))?;
         let copy_speed = copy.say(&copied, console);
-        let program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
-        let moved: u64 = program.plan().kernels.iter().map(|k| k.bytes).sum();
         let share = found.speed(moved) / copy_speed;
         let settings_text = format!(
             "{}, {} time steps, batches of {}, {}, {}",
