@@ -14,7 +14,7 @@ pub enum Error {
     File(#[from] FileError),
     /// In a data set.
     #[error(transparent)]
-    Data(#[from] spikelet_data::Error),
+    Data(Box<spikelet_data::Error>),
     /// A value that a user gave is not one that can be used.
     #[error("{what}: {problem}\n  help: {help}")]
     Invalid {
@@ -35,6 +35,12 @@ pub enum Error {
         /// What to do.
         help: String,
     },
+}
+
+impl From<spikelet_data::Error> for Error {
+    fn from(error: spikelet_data::Error) -> Self {
+        Self::Data(Box::new(error))
+    }
 }
 
 impl Error {

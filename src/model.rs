@@ -94,7 +94,7 @@ impl Store {
     /// # Errors
     /// When the device has not enough memory.
     pub fn initialise(&mut self, traced: &Traced, float: DType, seed: u64) -> Result<()> {
-        for (name, shape, init) in &traced.parameters {
+        for (name, shape, init) in traced.parameters.iter().chain(&traced.buffers) {
             if !self.buffers.contains_key(name) {
                 let values = init.values(name, seed, shape.iter().product());
                 self.set(name, &Tensor::f32(shape.clone(), values).cast(float))?;

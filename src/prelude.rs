@@ -1,7 +1,12 @@
 //! What most programs use.
 
 pub use crate::encoder::{Direct, Encoder, Poisson};
-pub use crate::layer::{Dropout, EachStep, Flatten, Function, Linear, TimeLast, TimeMean};
+pub use crate::layer::{
+    BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, ConstantInput, Conv1d, Conv2d, Conv3d,
+    ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, EachStep, Flatten,
+    Function, GroupNorm, Join, LayerNorm, Linear, Pool1d, Pool2d, Pool3d, Residual, TimeLast,
+    TimeMean,
+};
 pub use crate::loss;
 pub use crate::model::{Compiled, Store};
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};

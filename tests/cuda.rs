@@ -123,7 +123,7 @@ fn train_steps(
         batch_size: SHAPE.batch,
         shuffle: true,
         drop_last: true,
-        seed: 0,
+        ..Default::default()
     };
     let loader = Loader::new(data.train.clone(), config)?;
     let mut losses = vec![];

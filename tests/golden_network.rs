@@ -1,4 +1,5 @@
-//! The reference case of a whole network: spikes, scores, loss, every gradient.
+//! Reference cases of whole networks: spikes, scores, loss, every gradient, running statistics;
+//! on the CPU, and on a GPU where there is one.
 
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
@@ -6,81 +7,188 @@ use spikelet::model::host;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use std::path::Path;
+use std::sync::Arc;
 
-fn lif() -> Lif {
-    Lif::new(100.0).surrogate(Sigmoid { alpha: 4.0 })
+/// A case: the network, the names of what is given, and the loss of its scores.
+struct Case {
+    file: TensorFile,
+    net: Box<dyn Module>,
+    /// The input sequence, or the image that is given at every step.
+    input: &'static str,
+    time_steps: usize,
+    /// The name of the scores among the expected tensors.
+    scores: &'static str,
+    loss: fn(&Var, &Var) -> Var,
 }
 
-#[test]
-fn the_mnist_network_gives_the_reference_loss_and_gradients() -> Result<()> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/net_mnist_fc.safetensors");
-    let case = TensorFile::read(&path)?;
+fn read(name: &str) -> Result<TensorFile> {
+    TensorFile::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/golden")
+            .join(name),
+    )
+}
+
+fn mnist_fc() -> Result<Case> {
+    let lif = || Lif::new(100.0).surrogate(Sigmoid { alpha: 4.0 });
     let net = Sequential::new()
         .add(Flatten)
         .add_named("fc1", Linear::new(784, 196))
         .add_named("lif1", lif())
         .add_named("fc2", Linear::new(196, 10))
         .add_named("lif2", lif());
-    let cx = Context::new(Mode::TRAIN, DType::F32);
-    let x = cx
-        .tracer()
-        .input("x_seq", DType::F32, case.get("x_seq")?.shape.clone());
-    let label = cx.tracer().input("label", DType::I64, [4]);
-    let spike_seq = cx.trace(&net, x)?;
-    let logits = spike_seq.mean(&[0]);
-    let loss = loss::cross_entropy(&logits, &label);
-    let names = ["fc1.weight", "fc2.weight"];
-    let weights: Vec<Var> = names
-        .iter()
-        .filter_map(|n| cx.tracer().find_input(n))
-        .collect();
-    let grads = cx
-        .tracer()
-        .gradients(&loss, &weights.iter().collect::<Vec<_>>());
-    for (name, grad) in names.iter().zip(&grads) {
-        cx.tracer().output(&format!("grad_{name}"), grad);
-    }
-    cx.tracer().output("spike_seq", &spike_seq);
-    cx.tracer().output("logits", &logits);
-    cx.tracer().output("loss", &loss);
+    Ok(Case {
+        file: read("net_mnist_fc.safetensors")?,
+        net: Box::new(net),
+        input: "x_seq",
+        time_steps: 0,
+        scores: "logits",
+        loss: loss::cross_entropy,
+    })
+}
 
-    let mut store = Store::new(device::cpu()?);
-    for name in names {
-        store.set(name, case.get(name)?)?;
+/// Convolution and batch norm of an image that is the same at all steps.
+struct Encoder;
+
+impl Module for Encoder {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let x = cx.child("conv1", |cx| Conv2d::new(1, 8, 3).padding(1).forward(cx, x))?;
+        cx.child("bn1", |cx| BatchNorm2d::new(8).forward(cx, x))
     }
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
-    program.set("x_seq", host(case.get("x_seq")?))?;
-    let labels: Vec<i64> = case
-        .get("label")?
-        .to_f64()
+}
+
+/// A module whose parameters are named as if it stood by itself.
+struct Csnn(Sequential);
+
+impl Module for Csnn {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let x = ConstantInput(Encoder).forward(cx, x)?;
+        self.0.forward(cx, x)
+    }
+}
+
+fn csnn() -> Result<Case> {
+    let spiking = || If::new().surrogate(Atan { alpha: 2.0 });
+    let rest = Sequential::new()
+        .add_named("if1", spiking())
+        .add(Pool2d::max(2))
+        .add_named("conv2", Conv2d::new(8, 8, 3).padding(1))
+        .add_named("bn2", BatchNorm2d::new(8))
+        .add_named("if2", spiking())
+        .add(Pool2d::max(2))
+        .add(Flatten)
+        .add_named("fc1", Linear::new(72, 32))
+        .add_named("if3", spiking())
+        .add_named("fc2", Linear::new(32, 10))
+        .add_named("if4", spiking());
+    Ok(Case {
+        file: read("net_csnn.safetensors")?,
+        net: Box::new(Csnn(rest)),
+        input: "x",
+        time_steps: 4,
+        scores: "output",
+        loss: loss::one_hot_error,
+    })
+}
+
+fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Result<()> {
+    let device = backend.name();
+    let cx = Context::new(Mode::TRAIN, DType::F32).propagation(propagation);
+    let tracer = cx.tracer().clone();
+    let given = case.file.get(case.input)?;
+    let x = tracer.input(case.input, DType::F32, given.shape.clone());
+    let labels = case.file.get("label")?.to_f64();
+    let label = tracer.input("label", DType::I64, [labels.len()]);
+    let x_seq = match case.time_steps {
+        0 => x.clone(),
+        steps => x.repeat_over_time(steps),
+    };
+    let spike_seq = cx.trace(&*case.net, x_seq)?;
+    let scores = spike_seq.mean(&[0]);
+    let loss = (case.loss)(&scores, &label);
+    let traced = cx.traced();
+    let mut names: Vec<String> = traced
+        .parameters
         .iter()
-        .map(|&l| l as i64)
+        .map(|(name, ..)| name.clone())
         .collect();
+    let mut wrt: Vec<Var> = names.iter().filter_map(|n| tracer.find_input(n)).collect();
+    if case.file.get(&format!("grad_{}", case.input)).is_ok() {
+        names.push(case.input.to_string());
+        wrt.push(x);
+    }
+    let grads = tracer.gradients(&loss, &wrt.iter().collect::<Vec<_>>());
+    let mut tolerances = vec![(case.scores.to_string(), 1e-6), ("loss".to_string(), 1e-6)];
+    for (name, grad) in names.iter().zip(&grads) {
+        tracer.output(&format!("grad_{name}"), grad);
+        tolerances.push((format!("grad_{name}"), 1e-5));
+    }
+    tracer.output("spike_seq", &spike_seq);
+    tracer.output(case.scores, &scores);
+    tracer.output("loss", &loss);
+
+    let mut store = Store::new(backend);
+    store.initialise(&traced, DType::F32, 0)?;
+    for (name, ..) in &traced.parameters {
+        store.set(name, case.file.get(name)?)?;
+    }
+    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    program.set(case.input, host(given))?;
+    let labels: Vec<i64> = labels.iter().map(|&l| l as i64).collect();
     program.set("label", HostTensor::I64(&labels))?;
     program.run()?;
 
     assert_eq!(
         program.get("spike_seq")?,
-        *case.get("spike_seq")?,
-        "spikes are identical"
+        *case.file.get("spike_seq")?,
+        "spikes are identical on {device}"
     );
-    for (name, tolerance) in [
-        ("logits", 1e-6),
-        ("loss", 1e-6),
-        ("grad_fc1.weight", 1e-5),
-        ("grad_fc2.weight", 1e-5),
-    ] {
-        let (given, expected) = (program.get(name)?.to_f64(), case.get(name)?.to_f64());
+    let compare = |name: &str, given: Tensor, expected: &Tensor, tolerance: f64| {
+        assert_eq!(given.shape, expected.shape, "{name}");
+        let (given, expected) = (given.to_f64(), expected.to_f64());
         let largest = expected.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        let apart = given
-            .iter()
-            .zip(&expected)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, f64::max);
+        let apart = given.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+        let apart = apart.fold(0.0, f64::max);
         assert!(
             apart <= tolerance * largest,
-            "{name}: apart by {apart}, largest {largest}"
+            "{name} on {device}: apart by {apart}, largest {largest}"
         );
+    };
+    for (name, tolerance) in tolerances {
+        compare(&name, program.get(&name)?, case.file.get(&name)?, tolerance);
+    }
+    if !propagation.is_step_by_step() {
+        for (name, ..) in &traced.buffers {
+            let expected = case.file.get(&format!("{name}_after"))?;
+            compare(name, store.get(name)?, expected, 1e-6);
+        }
     }
     Ok(())
+}
+
+fn gpu() -> Option<Arc<dyn Backend>> {
+    match device::cuda(0) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn the_mnist_network_gives_the_reference_loss_and_gradients() -> Result<()> {
+    check(&mnist_fc()?, device::cpu()?, Propagation::default())
+}
+
+#[test]
+fn the_convolutional_network_gives_the_reference_gradients_and_statistics() -> Result<()> {
+    check(&csnn()?, device::cpu()?, Propagation::default())
+}
+
+#[test]
+fn both_networks_give_the_reference_on_a_gpu() -> Result<()> {
+    let Some(gpu) = gpu() else { return Ok(()) };
+    check(&mnist_fc()?, gpu.clone(), Propagation::default())?;
+    check(&csnn()?, gpu, Propagation::default())
 }

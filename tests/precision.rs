@@ -37,7 +37,7 @@ fn losses(backend: Arc<dyn Backend>, precision: Precision) -> Result<Vec<f64>> {
         batch_size: SHAPE.batch,
         shuffle: true,
         drop_last: true,
-        seed: 0,
+        ..Default::default()
     };
     let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
     let batches = (0..3).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();

@@ -177,7 +177,7 @@ fn training_has_the_same_losses() -> Result<()> {
             batch_size: 16,
             shuffle: true,
             drop_last: true,
-            seed: 0,
+            ..Default::default()
         };
         let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
         let batches = (0..2).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();

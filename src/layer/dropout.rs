@@ -21,25 +21,53 @@ impl Dropout {
     }
 }
 
+/// Drops whole channels of `[T, N, C, …]` with probability `p` while training, at all time steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout2d {
+    /// The probability that a channel is dropped.
+    pub p: f64,
+}
+
+impl Dropout2d {
+    /// Drops channels with probability `p`.
+    pub fn new(p: f64) -> Self {
+        Self { p }
+    }
+}
+
+/// Drops what the mask of shape `mask`, which broadcasts to a time step, says.
+fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
+    if !(0.0..1.0).contains(&p) {
+        return Err(Error::invalid(
+            format!("dropout `{}`", cx.tracer().path()),
+            format!("p = {p} is no probability below 1"),
+            "use 0 ≤ p < 1",
+        ));
+    }
+    if !cx.mode().training || p == 0.0 {
+        return Ok(x);
+    }
+    let mask = cx.once("mask", || {
+        let keep = cx.tracer().fill(cx.tracer().float(), mask, 1.0 - p);
+        keep.bernoulli(&cx.generator(), false)
+    });
+    let scale = 1.0 / (1.0 - p);
+    Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))
+}
+
 impl Module for Dropout {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        if !(0.0..1.0).contains(&self.p) {
-            return Err(Error::invalid(
-                format!("dropout `{}`", cx.tracer().path()),
-                format!("p = {} is no probability below 1", self.p),
-                "use 0 ≤ p < 1",
-            ));
-        }
         cx.expect_rank("dropout", &x, 2)?;
-        if !cx.mode().training || self.p == 0.0 {
-            return Ok(x);
-        }
-        let mask = cx.once("mask", || {
-            let float = cx.tracer().float();
-            let keep = cx.tracer().fill(float, &x.shape()[1..], 1.0 - self.p);
-            keep.bernoulli(&cx.generator(), false)
-        });
-        let scale = 1.0 / (1.0 - self.p);
-        Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))
+        let step = x.shape()[1..].to_vec();
+        drop(cx, x, self.p, &step)
+    }
+}
+
+impl Module for Dropout2d {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("dropout", &x, 3)?;
+        let mut channels = vec![1; x.rank() - 1];
+        channels[..2].copy_from_slice(&x.shape()[1..3]);
+        drop(cx, x, self.p, &channels)
     }
 }

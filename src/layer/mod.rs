@@ -1,14 +1,28 @@
 //! Layers: one file each.
 
 mod apart;
+mod batch_norm;
+mod conv;
+mod conv_transposed;
 mod dropout;
 mod flatten;
+mod images;
+mod layer_norm;
 mod linear;
+mod pool;
+mod residual;
 mod spiking;
 mod time;
 
-pub use dropout::Dropout;
+pub use batch_norm::{BatchNorm, BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d};
+pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
+pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
+pub use dropout::{Dropout, Dropout2d};
 pub use flatten::Flatten;
+pub use images::Sizes;
+pub use layer_norm::{GroupNorm, LayerNorm};
 pub use linear::Linear;
+pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
+pub use residual::{Join, Residual};
 pub(crate) use spiking::forward as forward_neuron;
-pub use time::{EachStep, Function, TimeLast, TimeMean};
+pub use time::{ConstantInput, EachStep, Function, TimeLast, TimeMean};

@@ -30,6 +30,32 @@ impl Module for TimeLast {
     }
 }
 
+/// Runs a module whose input is constant over time on the first step alone and repeats what it
+/// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory. (The seeds'
+/// `static_conv`.) Batch norm inside sees each image once.
+pub struct ConstantInput<M>(pub M);
+
+impl<M: Module> Module for ConstantInput<M> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("constant input", &x, 2)?;
+        let time_steps = x.dim(0);
+        let mut failure = None;
+        let y = cx.once("result", || {
+            let made = self.0.forward(cx, x.slice(0, 0..time_steps.min(1)));
+            made.unwrap_or_else(|error| {
+                failure = Some(error);
+                x.clone()
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let mut shape = y.shape().to_vec();
+        shape[0] = time_steps;
+        Ok(y.expand(shape))
+    }
+}
+
 /// Runs a module that knows nothing of time on each step, all steps at once: time is folded into
 /// the batch, `[T, N, …] → [T·N, …]`, and unfolded again. (The seeds' `SeqToANNContainer`.)
 /// Layers of this crate treat steps alike without it.

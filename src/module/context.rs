@@ -44,6 +44,8 @@ pub struct Traced {
     pub parameters: Vec<(String, Vec<usize>, Init)>,
     /// Name, shape and reset value of each carried state.
     pub states: Vec<(String, Vec<usize>, f64)>,
+    /// Name, shape and start of each tensor that is kept with the model but not learnt.
+    pub buffers: Vec<(String, Vec<usize>, Init)>,
     /// What modules show of their insides: name and value.
     pub recorded: Vec<(String, Var)>,
 }
@@ -172,6 +174,51 @@ impl Context {
         var
     }
 
+    /// A tensor of the present module that is kept with the model but not learnt, such as running
+    /// statistics. Where the network runs step by step, it is what the step before left.
+    pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(now) = unrolling.state(&path)
+        {
+            return now;
+        }
+        let var = self.tracer.find_input(&path).unwrap_or_else(|| {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            self.traced
+                .borrow_mut()
+                .buffers
+                .push((path.clone(), shape, init));
+            var
+        });
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
+        var
+    }
+
+    /// What the buffer becomes after this call.
+    pub fn set_buffer(&self, buffer: &Var, value: &Var) {
+        let step = match &mut *self.unrolling.borrow_mut() {
+            Some(unrolling) => unrolling.set_state(buffer, value),
+            None => false,
+        };
+        if !step {
+            self.tracer.update(buffer, value);
+        }
+    }
+
+    fn is_buffer(&self, var: &Var) -> bool {
+        let traced = self.traced.borrow();
+        let mut paths = traced.buffers.iter().map(|(path, ..)| path);
+        paths.any(|path| {
+            self.tracer
+                .find_input(path)
+                .is_some_and(|b| b.id() == var.id())
+        })
+    }
+
     /// What the state becomes after this call.
     pub fn set_state(&self, state: &Var, value: &Var) {
         if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
@@ -270,7 +317,10 @@ impl Context {
         let done = self.unrolling.borrow_mut().take().unwrap_or_default();
         let made = made?;
         for (state, last) in done.last_states() {
-            self.set_state(&state, &last);
+            match self.is_buffer(&state) {
+                true => self.set_buffer(&state, &last),
+                false => self.set_state(&state, &last),
+            }
         }
         self.traced.borrow_mut().recorded.extend(done.recorded());
         self.tracer.check()?;

@@ -123,9 +123,9 @@ impl Unrolling {
     /// Each state as the first step found it, with what it becomes.
     pub(super) fn last_states(&self) -> Vec<(Var, Var)> {
         let states = self.states.values();
-        states
-            .filter_map(|state| Some((state.first.clone(), state.next.clone()?)))
-            .collect()
+        let last = |state: &Carried| state.next.clone().unwrap_or_else(|| state.now.clone());
+        let changed = states.filter(|s| s.next.is_some() || s.now.id() != s.first.id());
+        changed.map(|s| (s.first.clone(), last(s))).collect()
     }
 
     /// What was shown, joined over time.

@@ -1,15 +1,21 @@
-//! The picture at the end of a training run: `report.svg`.
+//! The pictures: `report.svg` at the end of a training run, and what a network does with an image.
 //!
-//! Loss and accuracy over the epochs, and a few inputs with the spikes that answered them. Written
-//! as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and `raster.rs` the
-//! two kinds of picture, and this file the page.
+//! The report has loss and accuracy over the epochs, and a few inputs with the spikes that answered
+//! them. Written as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and
+//! `raster.rs` the two kinds of picture, and this file the page. [`Activity`] is the picture of a
+//! few images, layer by layer, as SVG or PNG.
 
+mod activity;
 pub mod axis;
+mod canvas;
 pub mod curves;
+mod drawing;
+mod font;
 pub mod png;
 pub mod raster;
 pub mod svg;
 
+pub use activity::{Activity, LayerActivity};
 pub use raster::Example;
 
 use crate::files::{self, FileError};

@@ -6,7 +6,7 @@ use super::{EvalStep, Settings, Shape};
 use crate::error::Result;
 use crate::model::Store;
 use crate::module::Module;
-use spikelet_data::{Dataset, Loader, LoaderConfig};
+use spikelet_data::{Dataset, Loader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -41,12 +41,6 @@ impl Evaluation {
         store: &mut Store,
     ) -> Result<Self> {
         let whole = TEST_BATCH.min(data.len().max(1));
-        let config = LoaderConfig {
-            batch_size: whole,
-            shuffle: false,
-            drop_last: false,
-            seed: 0,
-        };
         let mut steps = BTreeMap::new();
         for batch in [whole, data.len() % whole] {
             if batch > 0 && !data.is_empty() {
@@ -58,7 +52,7 @@ impl Evaluation {
             }
         }
         Ok(Self {
-            loader: Loader::new(data.clone(), config)?,
+            loader: Loader::new(data.clone(), settings.test_batches(whole))?,
             steps,
         })
     }

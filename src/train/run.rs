@@ -12,7 +12,7 @@ use crate::log::{Console, EpochBar, EpochLine, JsonLines, SummaryWriter};
 use crate::model::Store;
 use crate::network::Network;
 use crate::report::{EpochPoint, Report};
-use spikelet_data::{Loader, LoaderConfig, Split};
+use spikelet_data::{Loader, Split};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -79,14 +79,8 @@ impl<'a> Run<'a> {
         let mut store = Store::new(backend);
         let step = TrainStep::new(&*trainer.module, settings, shape, &mut store)?;
         let evaluation = Evaluation::new(&*trainer.module, settings, &data.test, &mut store)?;
-        let config = LoaderConfig {
-            batch_size: settings.batch_size,
-            shuffle: true,
-            drop_last: true,
-            seed: settings.seed,
-        };
         let mut run = Self {
-            loader: Loader::new(data.train.clone(), config)?,
+            loader: Loader::new(data.train.clone(), settings.training_batches())?,
             trainer,
             data,
             console,
@@ -372,7 +366,7 @@ impl<'a> Run<'a> {
     fn save_best(&self) -> Result<()> {
         match self.best_path() {
             Some(path) => self
-                .checkpoint(self.step.parameters().map(String::from))?
+                .checkpoint(self.step.model().map(String::from))?
                 .write(&path),
             None => Ok(()),
         }

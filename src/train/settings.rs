@@ -6,6 +6,7 @@ use crate::loss;
 use crate::module::{Precision, Propagation};
 use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
 use serde::{Deserialize, Serialize};
+use spikelet_data::{Augment, LoaderConfig, Normalise};
 use spikelet_graph::Var;
 
 /// What training makes small; scores are the mean of the network's output over time.
@@ -56,6 +57,10 @@ pub struct Settings {
     pub propagation: Propagation,
     /// The numbers that products multiply and that sequences are stored in.
     pub precision: Precision,
+    /// By how much training images are changed by chance.
+    pub augment: Augment,
+    /// What is subtracted from pixels and what they are divided by, if anything.
+    pub normalise: Option<Normalise>,
     /// The seed of weights, shuffles and draws.
     pub seed: u64,
 }
@@ -74,6 +79,8 @@ impl Default for Settings {
             loss: Loss::OneHotError,
             propagation: Propagation::default(),
             precision: Precision::default(),
+            augment: Augment::default(),
+            normalise: None,
             seed: 0,
         }
     }
@@ -90,6 +97,29 @@ impl Settings {
             schedule: Schedule::Constant,
             loss: Loss::CrossEntropy,
             ..Self::default()
+        }
+    }
+
+    /// How training images become batches.
+    pub fn training_batches(&self) -> LoaderConfig {
+        LoaderConfig {
+            batch_size: self.batch_size,
+            shuffle: true,
+            drop_last: true,
+            seed: self.seed,
+            augment: self.augment.clone(),
+            normalise: self.normalise.clone(),
+            ..LoaderConfig::default()
+        }
+    }
+
+    /// How images that are only looked at become batches: in order, unchanged.
+    pub fn test_batches(&self, batch_size: usize) -> LoaderConfig {
+        LoaderConfig {
+            batch_size,
+            shuffle: false,
+            normalise: self.normalise.clone(),
+            ..LoaderConfig::default()
         }
     }
 
@@ -115,6 +145,7 @@ impl Settings {
                 "use a finite number that is not negative",
             ));
         }
+        self.augment.check()?;
         encoder::find(&self.encoder).map(|_| ())
     }
 }

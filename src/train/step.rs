@@ -57,19 +57,24 @@ impl PendingOutcome {
     }
 }
 
-struct Scored {
-    scores: Var,
-    labels: Var,
-    output: OverTime,
+pub(super) struct Scored {
+    pub(super) scores: Var,
+    pub(super) labels: Var,
+    pub(super) output: OverTime,
 }
 
-fn context(mode: Mode, settings: &Settings) -> Context {
+pub(super) fn context(mode: Mode, settings: &Settings) -> Context {
     Context::new(mode, DType::F32)
         .propagation(settings.propagation)
         .precision(settings.precision)
 }
 
-fn trace(cx: &Context, module: &dyn Module, settings: &Settings, shape: Shape) -> Result<Scored> {
+pub(super) fn trace(
+    cx: &Context,
+    module: &dyn Module,
+    settings: &Settings,
+    shape: Shape,
+) -> Result<Scored> {
     let [channels, height, width] = shape.image;
     let image = [shape.batch, channels, height, width];
     let x = cx.tracer().input("images", DType::F32, image);
@@ -173,12 +178,10 @@ impl TrainStep {
         &mut self.program
     }
 
-    /// Names of the parameters.
-    pub fn parameters(&self) -> impl Iterator<Item = &str> {
-        self.traced
-            .parameters
-            .iter()
-            .map(|(name, ..)| name.as_str())
+    /// Names of the tensors that make the model: parameters, and what is kept with them.
+    pub fn model(&self) -> impl Iterator<Item = &str> {
+        let all = self.traced.parameters.iter().chain(&self.traced.buffers);
+        all.map(|(name, ..)| name.as_str())
     }
 
     /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress

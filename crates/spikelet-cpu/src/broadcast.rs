@@ -59,6 +59,18 @@ impl Broadcast {
         }
     }
 
+    /// After how many elements the operand repeats, if it does from its beginning on.
+    pub(crate) fn period(&self) -> Option<usize> {
+        match self {
+            Self::Same => None,
+            Self::Scalar => Some(1),
+            Self::Runs { outer, run, step } => {
+                let repeats = *step == 1 && outer.iter().all(|(_, stride)| *stride == 0);
+                repeats.then_some(*run)
+            }
+        }
+    }
+
     /// Copies the elements `start..start + to.len()` of the broadcast operand.
     pub(crate) fn gather<R: Copy>(&self, operand: &[R], start: usize, to: &mut [R]) {
         match self {
@@ -120,6 +132,10 @@ mod tests {
                 })
                 .collect();
             let broadcast = Broadcast::new(&operand, &target);
+            if let Some(period) = broadcast.period() {
+                let repeated = (0..60).all(|i| expected[i] == expected[i % period]);
+                assert!(repeated, "{operand:?} after {period}");
+            }
             for start in [0, 1, 7, 33] {
                 let mut block = vec![-1.0; 27];
                 broadcast.gather(&values, start, &mut block);

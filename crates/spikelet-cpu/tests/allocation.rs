@@ -2,7 +2,7 @@
 
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{HostTensor, Recurrence};
+use spikelet_graph::op::{Conv, HostTensor, Pooling, Recurrence, Scan, Window};
 use spikelet_graph::{Backend, Buffer, DType, Executor, Graph, Plan, Tracer, Var};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -121,6 +121,37 @@ fn half_step() -> Graph {
     tracer.finish().unwrap()
 }
 
+/// A first convolution, whose windows are multiplied without the matrix library, normalisation,
+/// pooled neurons, pooling, and all gradients.
+fn images_step() -> Graph {
+    let tracer = Tracer::new(F);
+    let images = tracer.input("images", F, [BATCH, 10, 12, 1]);
+    let w = tracer.parameter("w", [20, 3, 3, 1]);
+    let tau = tracer.parameter("tau", [20]);
+    let v = tracer.state("v", [BATCH, 8, 10, 20]);
+    let y = images.conv(&w, Conv::new(2));
+    let [mean, variance] = y.moments();
+    let normal = (&y - mean) / (variance + 1e-5).sqrt();
+    let scan = Scan {
+        pool: Some([2, 2]),
+        ..Scan::new(neuron(), TIME)
+    };
+    let made = tracer.apply(scan, &[&normal.repeat_over_time(TIME), &v, &tau]);
+    let average = Pooling::Average {
+        count_padding: true,
+    };
+    let pooled = made[0]
+        .pool(Pooling::Max, [Window::blocks(2), Window::blocks(1)])
+        .pool(average, [Window::Adaptive { outputs: 1 }; 2]);
+    let loss = pooled.square().sum_all();
+    let grads = tracer.gradients(&loss, &[&w, &tau]);
+    tracer.output("loss", &loss);
+    tracer.update(&v, &made[1]);
+    tracer.update(&w, &(&w - &grads[0] * 0.1));
+    tracer.update(&tau, &(&tau - &grads[1] * 0.1));
+    tracer.finish().unwrap()
+}
+
 /// The fewest allocations of a run, of ten after two warm-up runs.
 ///
 /// What a step allocates it allocates in every run. The thread pool has lists that grow once in a
@@ -164,6 +195,7 @@ fn a_training_step_allocates_nothing_on_any_thread() {
             "{threads} threads"
         );
         assert_eq!(allocations(half_step(), threads), 0, "{threads} threads");
+        assert_eq!(allocations(images_step(), threads), 0, "{threads} threads");
     }
     let packed = allocations(training_step(true), 2);
     println!("with dense products, whose library packs operands: {packed} allocations a step");

@@ -1,6 +1,7 @@
 //! A GPU as a backend.
 
 use crate::bytes;
+use crate::dnn::Dnn;
 use crate::error::{Doing, failure};
 use crate::executor::CudaExecutor;
 use crate::fetch::{self, Pool};
@@ -41,6 +42,7 @@ pub struct Cuda {
 pub(crate) struct Shared {
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) gemm: Gemm,
+    pub(crate) dnn: Dnn,
     uploads: Mutex<Uploads>,
     pool: Pool,
 }
@@ -72,6 +74,7 @@ impl Cuda {
         Ok(Self {
             shared: Arc::new(Shared {
                 gemm: Gemm::new(gpu.clone()),
+                dnn: Dnn::new(gpu.clone()),
                 uploads: Mutex::new(Uploads::new(gpu.clone())),
                 pool: Pool::default(),
                 gpu,
@@ -147,6 +150,10 @@ impl Target for Cuda {
 
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         op::writes_bits(graph, node, value)
+    }
+
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        op::sums_channels(graph, node)
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

@@ -1,6 +1,7 @@
 //! A loaded plan: its arena, its launches, and the graph that replays them all at once.
 
 use crate::backend::{Shared, memory_of};
+use crate::dnn::ConvCall;
 use crate::error::{Doing, describe, failure};
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
@@ -20,6 +21,13 @@ enum Action {
     Launch(Launch),
     Gemm {
         call: GemmCall,
+        a: u64,
+        b: u64,
+        y: u64,
+        workspace: u64,
+    },
+    Conv {
+        call: ConvCall,
         a: u64,
         b: u64,
         y: u64,
@@ -134,6 +142,18 @@ impl CudaExecutor {
                         b,
                         workspace: at,
                     } => step(Action::Gemm {
+                        call,
+                        a: lead(a),
+                        b: lead(b),
+                        y: writes[0],
+                        workspace: workspace + at as u64,
+                    }),
+                    Work::Conv {
+                        call,
+                        a,
+                        b,
+                        workspace: at,
+                    } => step(Action::Conv {
                         call,
                         a: lead(a),
                         b: lead(b),
@@ -301,6 +321,13 @@ unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
         match action {
             Action::Launch(launch) => launch.run(gpu),
             Action::Gemm {
+                call,
+                a,
+                b,
+                y,
+                workspace,
+            } => call.run(gpu, *a, *b, *y, *workspace),
+            Action::Conv {
                 call,
                 a,
                 b,

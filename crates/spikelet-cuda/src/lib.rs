@@ -9,6 +9,7 @@ mod backend;
 mod bytes;
 mod cache;
 mod compiler;
+mod dnn;
 mod error;
 mod executor;
 mod fetch;

@@ -78,11 +78,44 @@ pub enum Error {
         /// Height and width of the data set.
         expected: [usize; 2],
     },
+    /// A file cannot be read.
+    #[error(
+        "cannot read {}: {source}\n  help: check the disk, or get the file again",
+        path.display()
+    )]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of records is shorter or longer than it should be.
+    #[error(
+        "{}: {found} bytes, but the {records} images of a file of {dataset}, each with a label of \
+         one byte, take {expected}\n  \
+         help: the file was not copied to its end, or is another data set's; get it again",
+        path.display()
+    )]
+    RecordBytes {
+        /// The file.
+        path: PathBuf,
+        /// The data set.
+        dataset: String,
+        /// Length of the file.
+        found: u64,
+        /// Length expected.
+        expected: u64,
+        /// Images that a file has.
+        records: usize,
+    },
     /// A data set's files are not there.
     #[error(
         "{dataset} is not complete: no {} in any of\n{}  \
-         help: download them, or put them (raw or .gz) into {}",
-        missing.join(", "), lines(searched.iter().map(|path| path.display())), folder.display()
+         help: download them, or put them ({}) into {}",
+        missing.join(", "),
+        lines(searched.iter().map(|path| path.display())),
+        archive.as_ref().map_or("raw or .gz".into(), |name| format!("unpacked from {name}")),
+        folder.display()
     )]
     MissingFiles {
         /// The data set.
@@ -93,6 +126,8 @@ pub enum Error {
         missing: Vec<String>,
         /// That folder, or where to put the files if there is none.
         folder: PathBuf,
+        /// The archive that the files come in, if they do.
+        archive: Option<String>,
     },
     /// A folder holds another data set under the same file names.
     #[error(
@@ -173,6 +208,40 @@ pub enum Error {
         test: [usize; 3],
         /// Classes of the test images.
         test_classes: usize,
+    },
+    /// Images cannot be changed by so much.
+    #[error("augmentation: `{field}` is {value}\n  help: it must be {expected}")]
+    Augment {
+        /// The field of [`Augment`](crate::Augment).
+        field: &'static str,
+        /// Its value.
+        value: f32,
+        /// The values that it may have.
+        expected: &'static str,
+    },
+    /// There are values to normalise with for another number of channels.
+    #[error(
+        "normalisation: `{field}` has {found} values, the images have {channels} channels\n  \
+         help: give one value for each channel, or one for all"
+    )]
+    NormaliseLength {
+        /// The field of [`Normalise`](crate::Normalise).
+        field: &'static str,
+        /// Number of values given.
+        found: usize,
+        /// Channels of an image.
+        channels: usize,
+    },
+    /// A value to normalise with cannot be used.
+    #[error(
+        "normalisation: `{field}` has the value {value}\n  \
+         help: means must be finite, deviations finite and more than 0"
+    )]
+    NormaliseValue {
+        /// The field of [`Normalise`](crate::Normalise).
+        field: &'static str,
+        /// The value.
+        value: f32,
     },
     /// A loader's batches would be empty.
     #[error(

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::dataset::Split;
 use crate::download::{Progress, RemoteFile};
 use crate::error::Result;
-use crate::source::Source;
+use crate::source::{Files, Source};
 
 /// Where Fashion-MNIST is found and fetched.
 ///
@@ -37,11 +37,11 @@ pub fn source() -> Source {
         ]
         .map(String::from)
         .into(),
-        size: [28, 28],
+        shape: [1, 28, 28],
         folders: ["fashion-mnist", "FashionMNIST/raw", ""]
             .map(String::from)
             .into(),
-        files: [
+        files: Files::Idx([
             file(
                 "train-images-idx3-ubyte",
                 47_040_016,
@@ -62,7 +62,7 @@ pub fn source() -> Source {
                 10_008,
                 "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
             ),
-        ],
+        ]),
         mirrors: [
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
             "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",

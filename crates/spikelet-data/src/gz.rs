@@ -32,6 +32,11 @@ impl<R: BufRead> Plain<R> {
         })
     }
 
+    /// `reader` as it is, whatever its first bytes are.
+    pub(crate) fn raw(reader: R) -> Self {
+        Self::Raw(Cursor::new(Vec::new()).chain(reader))
+    }
+
     pub(crate) fn is_gzip(&self) -> bool {
         matches!(self, Self::Gzip(_))
     }

@@ -3,10 +3,12 @@
 //! | to have | use |
 //! |---|---|
 //! | digits at once, without a file or a network | [`synthetic::digits`] |
-//! | MNIST, Fashion-MNIST from a folder | [`mnist::load`], [`fashion_mnist::load`] |
-//! | the same, fetched if they are not there | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`] |
+//! | MNIST, Fashion-MNIST, CIFAR-10 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`] |
+//! | the same, fetched if they are not there | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`Dataset::new`] |
 //! | shuffled batches of `f32`, prepared ahead | [`Loader`] |
+//! | images cropped, mirrored, turned, … by chance | [`Augment`] in [`LoaderConfig`] |
+//! | pixels with the mean 0 and the deviation 1 | [`Normalise`] in [`LoaderConfig`] |
 //!
 //! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
 //! testing. Whatever is random here depends on a seed and a position alone: the same seed gives the
@@ -16,7 +18,7 @@
 //! use spikelet_data::{Loader, LoaderConfig, synthetic};
 //!
 //! let digits = synthetic::digits_of(0, 1000, 100);
-//! let config = LoaderConfig { batch_size: 256, shuffle: true, drop_last: true, seed: 0 };
+//! let config = LoaderConfig { batch_size: 256, drop_last: true, ..LoaderConfig::default() };
 //! let loader = Loader::new(digits.train, config)?;
 //! for batch in loader.epoch(0, 0) {
 //!     assert_eq!(batch.images.len(), 256 * 28 * 28);
@@ -25,19 +27,26 @@
 //! # Ok::<(), spikelet_data::Error>(())
 //! ```
 
+mod augment;
 mod batch;
+mod batches;
+pub mod cifar10;
 mod dataset;
 pub mod download;
 mod error;
 pub mod fashion_mnist;
 mod gz;
 pub mod idx;
+mod loader;
 pub mod mnist;
 mod source;
 pub mod synthetic;
 
-pub use batch::{Batch, Batches, Loader, LoaderConfig};
+pub use augment::{Augment, Normalise};
+pub use batch::Batch;
+pub use batches::Batches;
 pub use dataset::{Dataset, Split};
 pub use download::Progress;
 pub use error::{Error, Result};
-pub use source::Source;
+pub use loader::{Loader, LoaderConfig};
+pub use source::{Files, RecordFiles, Source};

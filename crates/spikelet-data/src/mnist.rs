@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::dataset::Split;
 use crate::download::{Progress, RemoteFile};
 use crate::error::Result;
-use crate::source::Source;
+use crate::source::{Files, Source};
 
 /// Where MNIST is found and fetched.
 ///
@@ -24,9 +24,9 @@ pub fn source() -> Source {
     Source {
         name: "MNIST".into(),
         classes: (0..10).map(|digit| digit.to_string()).collect(),
-        size: [28, 28],
+        shape: [1, 28, 28],
         folders: ["mnist", "MNIST/raw", ""].map(String::from).into(),
-        files: [
+        files: Files::Idx([
             file(
                 "train-images-idx3-ubyte",
                 47_040_016,
@@ -47,7 +47,7 @@ pub fn source() -> Source {
                 10_008,
                 "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
             ),
-        ],
+        ]),
         mirrors: [
             "https://ossci-datasets.s3.amazonaws.com/mnist/",
             "https://storage.googleapis.com/cvdf-datasets/mnist/",

@@ -1,4 +1,4 @@
-//! Batches: their order, their content, and the thread that makes them.
+//! Batches: their order, their content, and the threads that make them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +20,18 @@ fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> Load
         shuffle,
         drop_last,
         seed: 11,
+        ..LoaderConfig::default()
     };
     Loader::new(numbered(len), config).unwrap()
+}
+
+/// The same with so many threads.
+fn threaded(loader: &Loader, threads: usize) -> Loader {
+    let config = LoaderConfig {
+        threads,
+        ..loader.config().clone()
+    };
+    Loader::new(loader.dataset().clone(), config).unwrap()
 }
 
 fn order(loader: &Loader, epoch: u64) -> Vec<u32> {
@@ -69,7 +79,7 @@ fn the_order_depends_on_the_seed_and_the_epoch_alone() {
     assert_eq!(order(&first, 4), order(&loader(50, 13, true, false), 4));
     let other = LoaderConfig {
         seed: 12,
-        ..*first.config()
+        ..first.config().clone()
     };
     let other = Loader::new(numbered(50), other).unwrap();
     assert_ne!(order(&first, 4), order(&other, 4));
@@ -97,29 +107,34 @@ fn an_incomplete_batch_comes_last_or_not_at_all() {
 
 #[test]
 fn an_epoch_may_be_dropped_anywhere() {
-    let loader = loader(250, 1, true, false);
-    for taken in [0, 1, 5, 249, 250] {
-        let mut batches = loader.epoch(0, 0);
-        assert_eq!(batches.by_ref().take(taken).count(), taken);
-        assert_eq!(batches.len(), 250 - taken);
-        drop(batches);
+    for threads in [1, 3] {
+        let loader = threaded(&loader(250, 1, true, false), threads);
+        for taken in [0, 1, 5, 249, 250] {
+            let mut batches = loader.epoch(0, 0);
+            assert_eq!(batches.by_ref().take(taken).count(), taken);
+            assert_eq!(batches.len(), 250 - taken);
+            drop(batches);
+        }
+        // The threads have ended and let go of the data set: the loader's hold is the only one
+        // left.
+        assert_eq!(Arc::strong_count(loader.dataset()), 1);
     }
-    // The thread has ended and let go of the data set: the loader's hold is the only one left.
-    assert_eq!(Arc::strong_count(loader.dataset()), 1);
 }
 
 #[test]
 fn recycled_batches_hold_nothing_of_their_former_content() {
     let loader = loader(103, 10, true, false);
     let expected: Vec<Batch> = loader.epoch(2, 0).collect();
-    let mut batches = loader.epoch(2, 0);
-    let mut count = 0;
-    while let Some(batch) = batches.next() {
-        assert_eq!(batch, expected[count]);
-        batches.recycle(batch);
-        count += 1;
+    for threads in [1, 2] {
+        let mut batches = threaded(&loader, threads).epoch(2, 0);
+        let mut count = 0;
+        while let Some(batch) = batches.next() {
+            assert_eq!(batch, expected[count]);
+            batches.recycle(batch);
+            count += 1;
+        }
+        assert_eq!(count, 11);
     }
-    assert_eq!(count, 11);
 }
 
 #[test]
@@ -129,7 +144,7 @@ fn batch_sizes_that_make_no_batch_are_refused() {
             batch_size,
             shuffle: true,
             drop_last,
-            seed: 0,
+            ..LoaderConfig::default()
         };
         let error = Loader::new(numbered(10), config).unwrap_err();
         assert!(matches!(error, Error::BatchSize { len: 10, .. }), "{error}");
@@ -142,9 +157,7 @@ fn data_that_does_not_fit_its_shape_is_refused() {
     let refused = |dataset: Dataset| {
         let config = LoaderConfig {
             batch_size: 2,
-            shuffle: true,
-            drop_last: false,
-            seed: 0,
+            ..LoaderConfig::default()
         };
         Loader::new(Arc::new(dataset), config).unwrap_err()
     };
@@ -188,10 +201,11 @@ proptest! {
         first in 0usize..20,
         shuffle: bool,
         epoch: u64,
+        threads in 0usize..5,
     ) {
         let loader = loader(len, batch_size, shuffle, false);
         let left: Vec<Batch> = loader.epoch(epoch, 0).skip(first).collect();
-        let resumed: Vec<Batch> = loader.epoch(epoch, first).collect();
+        let resumed: Vec<Batch> = threaded(&loader, threads).epoch(epoch, first).collect();
         prop_assert_eq!(&resumed, &left);
         prop_assert_eq!(resumed.len(), loader.len().saturating_sub(first));
         if let Some(batch) = resumed.first() {

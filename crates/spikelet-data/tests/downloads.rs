@@ -3,86 +3,16 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::thread;
 
+use common::server::{Server, answer, nobody, ok, remote};
 use common::{gzip, idx_file};
-use sha2::{Digest, Sha256};
-use spikelet_data::download::{DownloadError, Failure, RemoteFile, fetch};
-use spikelet_data::{Error, Progress, Source, mnist};
+use spikelet_data::download::{DownloadError, Failure, fetch};
+use spikelet_data::{Error, Files, Progress, Source, mnist};
 use tempfile::TempDir;
-
-/// What a server sends for a path.
-type Answers = Box<dyn Fn(&str) -> Vec<u8> + Send>;
-
-/// A server that lives as long as the test's process.
-struct Server {
-    url: String,
-    /// The paths that were asked for.
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn start(answers: Answers) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/data", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = asked.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                serve(stream.unwrap(), &log, &answers);
-            }
-        });
-        Self { url, asked }
-    }
-
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, answers: &Answers) {
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let request = lines.next().unwrap().unwrap();
-    while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
-    let path = request.split(' ').nth(1).unwrap().to_owned();
-    log.lock().unwrap().push(path.clone());
-    // The client may have hung up after a refused file; that is no concern of the server's.
-    let _ = stream.write_all(&answers(&path));
-}
-
-fn ok(body: &[u8]) -> Vec<u8> {
-    answer("200 OK", body, body.len())
-}
-
-fn answer(status: &str, body: &[u8], promised: usize) -> Vec<u8> {
-    let mut answer =
-        format!("HTTP/1.1 {status}\r\nContent-Length: {promised}\r\nConnection: close\r\n\r\n")
-            .into_bytes();
-    answer.extend(body);
-    answer
-}
-
-/// An address at which nobody listens.
-fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/", listener.local_addr().unwrap())
-}
 
 fn content() -> Vec<u8> {
     idx_file(&[50_000], &[3; 50_000])
-}
-
-fn remote(name: &str, content: &[u8]) -> RemoteFile {
-    let digest = Sha256::digest(content);
-    RemoteFile {
-        name: name.into(),
-        bytes: content.len() as u64,
-        sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-    }
 }
 
 /// Tries mirrors that give `first`, if anything, and then, if wanted, one that gives the file.
@@ -215,7 +145,10 @@ fn small_source(mirrors: Vec<String>) -> (Source, [Vec<u8>; 4]) {
         idx_file(&[2], &[7, 2]),
     ];
     let mut source = mnist::source();
-    for (file, content) in source.files.iter_mut().zip(&contents) {
+    let Files::Idx(files) = &mut source.files else {
+        panic!("MNIST lies in IDX files");
+    };
+    for (file, content) in files.iter_mut().zip(&contents) {
         *file = remote(&file.name, content);
     }
     source.mirrors = mirrors;
@@ -225,8 +158,10 @@ fn small_source(mirrors: Vec<String>) -> (Source, [Vec<u8>; 4]) {
 #[test]
 fn a_data_set_is_fetched_once_and_only_as_far_as_it_is_missing() {
     let (mut source, contents) = small_source(Vec::new());
-    let files: Vec<_> = source
-        .files
+    let Files::Idx(files) = &source.files else {
+        panic!("MNIST lies in IDX files");
+    };
+    let files: Vec<_> = files
         .iter()
         .map(|file| format!("/data/{}.gz", file.name))
         .zip(contents.iter().map(|content| ok(&gzip(content))))

@@ -20,6 +20,12 @@ pub trait Target {
     /// Whether `node` can write one of its results as bits.
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool;
 
+    /// Whether the backward scan `node` can sum the gradients of its parameters over everything
+    /// but the last axis.
+    fn sums_channels(&self, _graph: &Graph, _node: &Node) -> bool {
+        false
+    }
+
     /// After how many steps a neuron scan should keep its states for its backward pass `node`;
     /// `None`, or as many steps as there are: keep none, the backward pass computes all states
     /// again from the initial ones.

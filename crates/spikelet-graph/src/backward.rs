@@ -15,10 +15,18 @@ pub struct Backward<'a> {
     pub grads: Vec<Option<ValueId>>,
     /// Which inputs of the node need a gradient.
     pub wanted: Vec<bool>,
+    /// The gradient of each input that later operations gave it.
+    so_far: Vec<Option<ValueId>>,
     layer: Arc<str>,
 }
 
 impl Backward<'_> {
+    /// The sum of the gradients that later operations gave input `k`, if there are any. Who takes
+    /// it adds it: what the operation returns for this input is then the whole sum.
+    pub fn take_so_far(&mut self, k: usize) -> Option<ValueId> {
+        self.so_far[k].take()
+    }
+
     /// Adds an operation of the backward pass.
     ///
     /// # Errors
@@ -207,15 +215,17 @@ pub fn pull_back(
         let mut b = Backward {
             wanted: node.inputs.iter().map(|v| needed[v.index()]).collect(),
             grads: of_outputs,
+            so_far: node.inputs.iter().map(|v| grads[v.index()]).collect(),
             layer: node.layer.clone(),
             graph: &mut *graph,
         };
         let parts = node.op.differentiate(&mut b, &node)?;
-        for (&input, part) in node.inputs.iter().zip(parts) {
+        let left = std::mem::take(&mut b.so_far);
+        for ((&input, part), left) in node.inputs.iter().zip(parts).zip(left) {
             let (Some(part), true) = (part, needed[input.index()]) else {
                 continue;
             };
-            let total = match grads[input.index()] {
+            let total = match grads[input.index()].filter(|_| left.is_some()) {
                 Some(sum) => {
                     let shape = b.graph.shape(input).to_vec();
                     let total = Map::new(vec![Map::operand(0) + Map::operand(1)], shape);

@@ -3,8 +3,9 @@
 use super::{count, variable};
 use crate::failure::Failure;
 use clap::ValueEnum;
-use spikelet::data::{Dataset, Progress, Source, Split, fashion_mnist, mnist, synthetic};
+use spikelet::data::{Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic};
 use spikelet::log::{Console, Output};
+use spikelet::network::Network;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,13 +27,17 @@ pub enum DataName {
     Mnist,
     /// Articles of clothing
     FashionMnist,
+    /// Photographs of animals and vehicles
+    #[value(name = "cifar10", alias = "cifar-10")]
+    Cifar10,
 }
 
 /// A data set and where it lies.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set [default: synthetic, for a checkpoint the one it was trained on]
+    /// Data set [default: cifar10 for cifar10-net, else synthetic; for a checkpoint the one it was
+    /// trained on]
     #[arg(
         long = "dataset",
         visible_alias = "data",
@@ -65,32 +70,72 @@ impl DataName {
         names.copied().find(|known| known.title() == name)
     }
 
-    fn title(self) -> String {
+    /// The data sets whose images are of this shape.
+    fn fitting(image: [usize; 3]) -> impl Iterator<Item = Self> {
+        let names = Self::value_variants().iter().copied();
+        names.filter(move |name| name.image() == image)
+    }
+
+    /// Where its files come from, if it has some.
+    fn source(self) -> Option<Source> {
         match self {
-            Self::Synthetic => synthetic::digits_of(SYNTHETIC_SEED, 0, 0)
-                .train
-                .name
-                .clone(),
-            Self::Mnist => mnist::source().name,
-            Self::FashionMnist => fashion_mnist::source().name,
+            Self::Synthetic => None,
+            Self::Mnist => Some(mnist::source()),
+            Self::FashionMnist => Some(fashion_mnist::source()),
+            Self::Cifar10 => Some(cifar10::source()),
         }
+    }
+
+    fn title(self) -> String {
+        self.source().map_or_else(none_drawn, |source| source.name)
+    }
+
+    /// Channels, height and width of its images.
+    fn image(self) -> [usize; 3] {
+        self.source().map_or([1, 28, 28], |source| source.shape)
+    }
+
+    /// How it is written on the command line.
+    fn word(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_string())
     }
 }
 
+/// The name of the synthetic digits.
+fn none_drawn() -> String {
+    let drawn = synthetic::digits_of(SYNTHETIC_SEED, 0, 0);
+    drawn.train.name.clone()
+}
+
+/// `1 × 28 × 28`
+fn sizes(image: [usize; 3]) -> String {
+    image.map(|size| size.to_string()).join(" × ")
+}
+
 impl DataArgs {
-    /// Reads or draws the data set; `otherwise` is taken where none is named.
+    /// Reads or draws the data set. Where none is named, `otherwise` is taken, else the first that
+    /// fits the network.
     ///
     /// # Errors
-    /// When its files are missing or damaged.
-    pub fn load(&self, otherwise: DataName, console: &Console) -> Result<Split, Failure> {
-        let mut split = match self.data.unwrap_or(otherwise) {
-            DataName::Synthetic => synthetic::digits_of(
+    /// When its images do not fit the network, or its files are missing or damaged.
+    pub fn load(
+        &self,
+        otherwise: Option<DataName>,
+        network: &Network,
+        console: &Console,
+    ) -> Result<Split, Failure> {
+        let named = self.data.or(otherwise);
+        let name = named.or_else(|| DataName::fitting(network.image()).next());
+        let name = name.unwrap_or(DataName::Synthetic);
+        check_fits(name, network)?;
+        let mut split = match name.source() {
+            Some(source) => self.read(&source, console)?,
+            None => synthetic::digits_of(
                 SYNTHETIC_SEED,
                 self.train_images.unwrap_or(60_000).min(60_000),
                 self.test_images.unwrap_or(10_000).min(10_000),
             ),
-            DataName::Mnist => self.read(&mnist::source(), console)?,
-            DataName::FashionMnist => self.read(&fashion_mnist::source(), console)?,
         };
         keep_first(&mut split.train, self.train_images);
         keep_first(&mut split.test, self.test_images);
@@ -111,6 +156,33 @@ impl DataArgs {
         };
         loaded.map_err(|e| spikelet::Error::from(e).into())
     }
+}
+
+/// Whether the network takes images of this data set, before they are read.
+fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
+    let (given, taken) = (name.image(), network.image());
+    if given == taken {
+        return Ok(());
+    }
+    let fitting: Vec<String> = DataName::fitting(taken).map(DataName::word).collect();
+    let help = match fitting.is_empty() {
+        true => "none of the data sets fits this network".to_string(),
+        false => format!(
+            "data sets that fit {}: {}",
+            network.name(),
+            fitting.join(", ")
+        ),
+    };
+    Err(Failure::argument(
+        format!(
+            "{} takes images of {} (channels × height × width), those of {} are {}",
+            network.name(),
+            sizes(taken),
+            name.word(),
+            sizes(given),
+        ),
+        help,
+    ))
 }
 
 fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {

@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+mod augment;
 mod data;
 mod device;
 mod names;
@@ -7,9 +8,12 @@ mod network;
 mod neuron;
 mod precision;
 mod propagation;
+mod schedule;
 mod settings;
+mod tutorial;
 pub mod value;
 
+pub use augment::AugmentArgs;
 pub use data::{DATA_VARIABLE, DataArgs, DataName};
 pub use device::DeviceArgs;
 pub use names::{neuron_names, surrogate_names};
@@ -17,7 +21,9 @@ pub use network::NetworkArgs;
 pub use neuron::{NeuronArgs, overlay};
 pub use precision::precisions;
 pub use propagation::propagations;
-pub use settings::{SettingsArgs, TutorialArgs, described, positive};
+pub use schedule::ScheduleArgs;
+pub use settings::{SettingsArgs, described, not_negative, positive};
+pub use tutorial::TutorialArgs;
 pub use value::Setting;
 
 /// A variable of the environment, if it is set to something.

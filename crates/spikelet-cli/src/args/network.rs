@@ -1,19 +1,28 @@
 //! A network as it is named on the command line.
 
-use super::{NeuronArgs, count, neuron_names};
+use super::{NeuronArgs, TutorialArgs, count, neuron_names};
 use crate::failure::Failure;
-use spikelet::network::{MnistFc, Network};
+use spikelet::network::Network;
+use spikelet::train::Settings;
 
 /// A network with its settings.
 #[derive(clap::Args, Debug)]
 pub struct NetworkArgs {
     /// The network
-    #[arg(value_name = "NETWORK", default_value = "mnist-fc", value_parser = ["mnist-fc"])]
+    #[arg(value_name = "NETWORK", default_value = "mnist-fc", value_parser = Network::NAMES)]
     name: String,
 
-    /// Neurons of the hidden layer
-    #[arg(long, help_heading = "Network", value_name = "N", value_parser = hidden)]
+    /// Neurons of the hidden layer: mnist-fc, csnn [default: mnist-fc 196, csnn 16 times the channels]
+    #[arg(long, help_heading = "Network", value_name = "N", value_parser = size)]
     hidden: Option<usize>,
+
+    /// Channels of the convolutions: csnn, cifar10-net [default: csnn 128, cifar10-net 256]
+    #[arg(long, help_heading = "Network", value_name = "N", value_parser = size)]
+    channels: Option<usize>,
+
+    /// Leave out the bias of convolutions, which batch norm subtracts again: cifar10-net
+    #[arg(long, help_heading = "Network")]
+    no_conv_bias: bool,
 
     /// The neuron (see `spikelet neuron list`)
     #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", value_parser = neuron_names(), hide_possible_values = true)]
@@ -26,7 +35,7 @@ pub struct NetworkArgs {
 /// More neurons in a layer than any machine can hold the weights of.
 const MOST: usize = 1 << 20;
 
-fn hidden(text: &str) -> Result<usize, String> {
+fn size(text: &str) -> Result<usize, String> {
     count(text).and_then(|n| {
         if n <= MOST {
             Ok(n)
@@ -37,20 +46,64 @@ fn hidden(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkArgs {
-    /// The network: that of SpikingFlow's tutorial or the default, with what is given.
+    /// The network and its settings: those of its tutorial or the defaults, with what is given.
     ///
     /// # Errors
-    /// When a constant of the neuron is unknown or of the wrong kind.
-    pub fn build(&self, start: Option<MnistFc>) -> Result<Network, Failure> {
-        let mut network = Network::find(&self.name)?;
-        let Network::MnistFc(net) = &mut network;
-        if let Some(start) = start {
-            *net = start;
+    /// When the network does not have an option, or a constant of the neuron is unknown or of the
+    /// wrong kind.
+    pub fn build(&self, start: TutorialArgs) -> Result<(Network, Settings), Failure> {
+        let (mut network, settings) = start.start(&Network::find(&self.name)?)?;
+        if let Some(hidden) = self.hidden {
+            *part(&mut network, "--hidden", hidden_of)? = hidden;
         }
-        net.hidden = self.hidden.unwrap_or(net.hidden);
-        net.neuron = self
-            .neuron
-            .spec_over(self.neuron_name.as_deref(), &net.neuron)?;
-        Ok(network)
+        if let Some(channels) = self.channels {
+            *part(&mut network, "--channels", channels_of)? = channels;
+        }
+        if self.no_conv_bias {
+            *part(&mut network, "--no-conv-bias", bias_of)? = false;
+        }
+        let neuron = network.neuron_mut();
+        *neuron = self.neuron.spec_over(self.neuron_name.as_deref(), neuron)?;
+        Ok((network, settings))
     }
+}
+
+fn hidden_of(network: &mut Network) -> Option<&mut usize> {
+    match network {
+        Network::MnistFc(net) => Some(&mut net.hidden),
+        Network::Csnn(net) => Some(&mut net.hidden),
+        Network::Cifar10Net(_) => None,
+    }
+}
+
+fn channels_of(network: &mut Network) -> Option<&mut usize> {
+    match network {
+        Network::MnistFc(_) => None,
+        Network::Csnn(net) => Some(&mut net.channels),
+        Network::Cifar10Net(net) => Some(&mut net.channels),
+    }
+}
+
+fn bias_of(network: &mut Network) -> Option<&mut bool> {
+    match network {
+        Network::MnistFc(_) | Network::Csnn(_) => None,
+        Network::Cifar10Net(net) => Some(&mut net.bias),
+    }
+}
+
+/// What `option` sets, or who has the option if this network has not.
+fn part<'a, T>(
+    network: &'a mut Network,
+    option: &str,
+    of: fn(&mut Network) -> Option<&mut T>,
+) -> Result<&'a mut T, Failure> {
+    let name = network.name();
+    of(network).ok_or_else(|| {
+        let has = |name: &&str| Network::find(name).is_ok_and(|mut other| of(&mut other).is_some());
+        let others: Vec<&str> = Network::NAMES.into_iter().filter(has).collect();
+        Failure::argument(
+            format!("{name} has no {option}"),
+            format!("leave it out; networks that have it: {}", others.join(", ")),
+        )
+    })
 }

@@ -1,38 +1,11 @@
 //! How to train, as it is said on the command line.
 
 use super::{count, precisions, propagations};
+use crate::failure::Failure;
 use spikelet::module::{Precision, Propagation};
-use spikelet::network::MnistFc;
+use spikelet::network::Network;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
 use spikelet::train::{Loss, Settings};
-
-/// Whether to start from SpikingFlow's tutorial.
-#[derive(clap::Args, Clone, Copy, Debug)]
-pub struct TutorialArgs {
-    /// Start from SpikingFlow's tutorial: tau 100, sigmoid with alpha 1, 50 time steps of Poisson
-    /// spikes, batches of 256, cross entropy, Adam at a constant 1e-2
-    #[arg(long, help_heading = "Network")]
-    tutorial: bool,
-
-    /// The tutorial's time constant, in steps; means --tutorial
-    #[arg(long, help_heading = "Network", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
-    tau: Option<f64>,
-}
-
-impl TutorialArgs {
-    /// Whether to start from the tutorial.
-    pub fn wanted(&self) -> bool {
-        self.tutorial || self.tau.is_some()
-    }
-
-    /// The tutorial's network, if it is wanted.
-    pub fn network(&self) -> Option<MnistFc> {
-        self.wanted().then(|| match self.tau {
-            Some(tau) => MnistFc::tutorial_with(tau),
-            None => MnistFc::tutorial(),
-        })
-    }
-}
 
 /// Settings of a training step; what is not given stays as it is.
 #[derive(clap::Args, Clone, Debug)]
@@ -57,24 +30,67 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
+    /// SGD's momentum [default: as the network's; 0.9 where it has another optimiser]
+    #[arg(long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
+    momentum: Option<f64>,
+
+    /// What of a weight is added to its gradient [default: cifar10-net 0.0005, others 0]
+    #[arg(long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
+    weight_decay: Option<f64>,
+
+    /// SGD looks ahead by Nesterov's rule
+    #[arg(long)]
+    nesterov: bool,
+
     /// The numbers of products and sequences [default: f32]
     #[arg(long, value_name = "TYPE", value_parser = precisions())]
     precision: Option<Precision>,
+
+    /// Mixed precision: short for --precision bf16
+    #[arg(long, conflicts_with = "precision")]
+    amp: bool,
 
     /// Scale gradients so that their norm is at most this
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
 }
 
-/// What a setting is, with its defaults.
+/// What a setting is, with its defaults: one value where all networks agree, else each network's,
+/// and what their tutorials have instead.
 pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
-    let [usual, tutorial] =
-        [Settings::default(), Settings::tutorial()].map(|settings| value(&settings));
-    if usual == tutorial {
-        format!("{what} [default: {usual}]")
-    } else {
-        format!("{what} [default: {usual}; tutorial: {tutorial}]")
+    let networks: Vec<Network> = (Network::NAMES.iter())
+        .filter_map(|name| Network::find(name).ok())
+        .collect();
+    let usual = |network: &Network| value(&network.settings());
+    let tutorial = |network: &Network| value(&network.tutorial_settings());
+    let all: Vec<(&str, String)> = networks.iter().map(|n| (n.name(), usual(n))).collect();
+    let other: Vec<(&str, String)> = (networks.iter())
+        .filter(|n| tutorial(n) != usual(n))
+        .map(|n| (n.name(), tutorial(n)))
+        .collect();
+    let own = match &all[..] {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, value)| value == first) => first.clone(),
+        _ => by_value(&all),
+    };
+    match other.is_empty() {
+        true => format!("{what} [default: {own}]"),
+        false => format!("{what} [default: {own}; tutorial: {}]", by_value(&other)),
     }
+}
+
+/// `mnist-fc 8, csnn/cifar10-net 4`
+fn by_value(values: &[(&str, String)]) -> String {
+    let mut groups: Vec<(String, &str)> = vec![];
+    for (name, value) in values {
+        match groups.iter_mut().find(|(_, known)| known == value) {
+            Some((names, _)) => *names = format!("{names}/{name}"),
+            None => groups.push(((*name).to_string(), value)),
+        }
+    }
+    let each = groups
+        .iter()
+        .map(|(names, value)| format!("{names} {value}"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// A number above 0.
@@ -85,36 +101,86 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number that is 0 or more.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x >= 0.0 && x.is_finite() => Ok(x),
+        _ => Err("give a number that is not negative".to_string()),
+    }
+}
+
+fn momentum(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if (0.0..1.0).contains(&x) => Ok(x),
+        _ => Err("give a number from 0 to below 1".to_string()),
+    }
+}
+
 impl SettingsArgs {
-    /// The settings: those of SpikingFlow's tutorial or the defaults, with what is given.
-    pub fn build(&self, tutorial: bool) -> Settings {
-        let mut settings = if tutorial {
-            Settings::tutorial()
-        } else {
-            Settings::default()
-        };
+    /// The settings of the network or of its tutorial, with what is given put over them.
+    ///
+    /// # Errors
+    /// When an option belongs to another optimiser.
+    pub fn build(&self, start: Settings) -> Result<Settings, Failure> {
+        let mut settings = start;
         settings.time_steps = self.time_steps.unwrap_or(settings.time_steps);
         settings.batch_size = self.batch_size.unwrap_or(settings.batch_size);
         if let Some(name) = &self.encoder {
             settings.encoder = name.clone();
         }
-        settings.optimizer = match self.optimizer.as_deref() {
-            Some("sgd") => AnyOptimizer::Sgd(Sgd {
-                momentum: 0.9,
-                ..Sgd::default()
-            }),
-            Some(_) => AnyOptimizer::Adam(Adam::default()),
-            None => settings.optimizer,
-        };
+        settings.optimizer = self.optimizer(settings.optimizer)?;
         settings.loss = match self.loss.as_deref() {
             Some("one-hot-error") => Loss::OneHotError,
             Some(_) => Loss::CrossEntropy,
             None => settings.loss,
         };
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
-        settings.precision = self.precision.unwrap_or(settings.precision);
+        settings.precision = match self.amp {
+            true => Precision::Bf16,
+            false => self.precision.unwrap_or(settings.precision),
+        };
         settings.clip = self.clip_norm.map(Clip::Norm).or(settings.clip);
-        settings
+        Ok(settings)
+    }
+
+    /// The optimiser. One that is named but is the network's own keeps its constants.
+    fn optimizer(&self, own: AnyOptimizer) -> Result<AnyOptimizer, Failure> {
+        let named = match (self.optimizer.as_deref(), own) {
+            (Some("sgd"), AnyOptimizer::Adam(_)) => AnyOptimizer::Sgd(Sgd {
+                momentum: 0.9,
+                ..Sgd::default()
+            }),
+            (Some("adam"), AnyOptimizer::Sgd(_)) => AnyOptimizer::Adam(Adam::default()),
+            _ => own,
+        };
+        match named {
+            AnyOptimizer::Sgd(mut sgd) => {
+                sgd.momentum = self.momentum.unwrap_or(sgd.momentum);
+                sgd.weight_decay = self.weight_decay.unwrap_or(sgd.weight_decay);
+                sgd.nesterov |= self.nesterov;
+                if sgd.nesterov && sgd.momentum == 0.0 {
+                    return Err(Failure::argument(
+                        "Nesterov's rule needs momentum, which is 0",
+                        "write --momentum 0.9, or leave --nesterov out",
+                    ));
+                }
+                Ok(AnyOptimizer::Sgd(sgd))
+            }
+            AnyOptimizer::Adam(mut adam) => {
+                let wrong = [
+                    ("--momentum", self.momentum.is_some()),
+                    ("--nesterov", self.nesterov),
+                ];
+                if let Some((option, _)) = wrong.into_iter().find(|(_, given)| *given) {
+                    return Err(Failure::argument(
+                        format!("{option} belongs to sgd, the optimiser is adam"),
+                        format!("write --optimizer sgd, or leave {option} out"),
+                    ));
+                }
+                adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
+                Ok(AnyOptimizer::Adam(adam))
+            }
+        }
     }
 }
 
@@ -138,7 +204,6 @@ fn loss_name(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
-    use spikelet::optim::Schedule;
 
     #[derive(Parser)]
     struct Words {
@@ -146,28 +211,24 @@ mod tests {
         settings: SettingsArgs,
     }
 
-    fn built(words: &[&str], tutorial: bool) -> Settings {
+    fn over(start: Settings, words: &[&str]) -> Result<Settings, Failure> {
         Words::parse_from([&["spikelet"], words].concat())
             .settings
-            .build(tutorial)
+            .build(start)
+    }
+
+    fn built(words: &[&str], start: Settings) -> Settings {
+        over(start, words).expect("options that go together")
     }
 
     #[test]
     fn what_is_not_given_stays_as_it_is() {
-        assert_eq!(built(&[], false), Settings::default());
+        assert_eq!(built(&[], Settings::default()), Settings::default());
         let changed = built(
-            &[
-                "--time-steps",
-                "3",
-                "--optimizer",
-                "sgd",
-                "--loss",
-                "cross-entropy",
-            ],
-            false,
+            &["--time-steps", "3", "--loss", "cross-entropy"],
+            Settings::default(),
         );
         assert_eq!((changed.time_steps, changed.loss), (3, Loss::CrossEntropy));
-        assert!(matches!(changed.optimizer, AnyOptimizer::Sgd(_)));
         assert_eq!(changed.batch_size, Settings::default().batch_size);
     }
 
@@ -175,18 +236,51 @@ mod tests {
     fn a_propagation_is_named_as_the_library_names_it() {
         for propagation in Propagation::ALL {
             let words = ["--propagation", propagation.name()];
-            assert_eq!(built(&words, false).propagation, propagation);
+            let settings = built(&words, Settings::default());
+            assert_eq!(settings.propagation, propagation);
         }
     }
 
     #[test]
-    fn the_tutorial_is_cross_entropy_on_fifty_steps_of_poisson_spikes() {
-        let tutorial = built(&["--batch-size", "8"], true);
-        assert_eq!((tutorial.time_steps, tutorial.batch_size), (50, 8));
+    fn amp_is_short_for_sixteen_bits_with_the_range_of_f32() {
+        let settings = built(&["--amp"], Settings::default());
+        assert_eq!(settings.precision, Precision::Bf16);
+    }
+
+    #[test]
+    fn an_optimiser_that_is_the_networks_own_keeps_its_constants() {
+        let sgd = |words: &[&str], start| match built(words, start).optimizer {
+            AnyOptimizer::Sgd(sgd) => sgd,
+            AnyOptimizer::Adam(_) => panic!("adam"),
+        };
+        let cifar = || Network::find("cifar10-net").expect("known").settings();
+        let kept = sgd(&["--optimizer", "sgd"], cifar());
+        assert_eq!((kept.momentum, kept.weight_decay), (0.9, 5e-4));
+        let given = sgd(&["--weight-decay", "0", "--nesterov"], cifar());
+        assert_eq!((given.weight_decay, given.nesterov), (0.0, true));
+        let other = sgd(&["--optimizer", "sgd"], Settings::default());
+        assert_eq!((other.momentum, other.weight_decay), (0.9, 0.0));
+    }
+
+    #[test]
+    fn momentum_belongs_to_sgd() {
+        for words in [&["--momentum", "0.5"][..], &["--nesterov"]] {
+            let refused = over(Settings::default(), words).expect_err("adam has none");
+            assert!(refused.to_string().contains("--optimizer sgd"));
+        }
+        let plain = ["--optimizer", "sgd", "--momentum", "0", "--nesterov"];
+        assert!(over(Settings::default(), &plain).is_err());
+    }
+
+    #[test]
+    fn defaults_are_named_once_where_networks_agree() {
         assert_eq!(
-            (tutorial.loss, tutorial.encoder.as_str()),
-            (Loss::CrossEntropy, "poisson")
+            described("Seed", |s| s.seed.to_string()),
+            "Seed [default: 0]"
         );
-        assert_eq!(tutorial.schedule, Schedule::Constant);
+        assert_eq!(
+            described("Steps", |s| s.time_steps.to_string()),
+            "Steps [default: mnist-fc 8, csnn/cifar10-net 4; tutorial: mnist-fc/cifar10-net 50]"
+        );
     }
 }

@@ -1,13 +1,13 @@
 //! `spikelet eval`
 
 use super::examples;
-use crate::args::{DataArgs, DataName, DeviceArgs};
+use super::trained::Trained;
+use crate::args::{DataArgs, DeviceArgs};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::log::console::{duration, percent, thousands};
-use spikelet::model::Store;
-use spikelet::train::{Checkpoint, evaluate};
+use spikelet::train::evaluate;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -32,43 +32,13 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let checkpoint = Checkpoint::read(&self.checkpoint)?;
-        let wrong = |problem: String, help: &str| {
-            Failure::other(format!("{}: {problem}", self.checkpoint.display()), help)
-        };
-        let network = checkpoint.network.as_ref().ok_or_else(|| {
-            wrong(
-                "its network is a program's own".to_string(),
-                "evaluate it in that program with `spikelet::train::evaluate`",
-            )
-        })?;
-        let otherwise = match (self.data.data, DataName::of_dataset(&checkpoint.dataset)) {
-            (Some(named), _) => named,
-            (None, Some(known)) => known,
-            (None, None) => {
-                let problem = format!(
-                    "it was trained on `{}`, which is not known here",
-                    checkpoint.dataset
-                );
-                return Err(wrong(problem, "name a data set with --dataset"));
-            }
-        };
-        let test = self.data.load(otherwise, console)?.test;
-        let mut store = Store::new(self.device.open()?);
-        checkpoint.restore(&mut store)?;
+        let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
+        let (network, test) = (&trained.network, &trained.test);
         let start = Instant::now();
-        let (accuracy, loss) =
-            evaluate(&*network.module()?, &checkpoint.settings, &test, &mut store)?;
+        let settings = &trained.checkpoint.settings;
+        let (accuracy, loss) = evaluate(&*network.module()?, settings, test, &mut trained.store)?;
         let seconds = start.elapsed().as_secs_f64();
-        if let Some(missing) = store
-            .names()
-            .find(|name| !checkpoint.tensors.tensors.contains_key(*name))
-        {
-            return Err(wrong(
-                format!("it has no tensor `{missing}`"),
-                "give a checkpoint of the whole network",
-            ));
-        }
+        trained.check_whole()?;
         console.say_json(&json!({
             "checkpoint": self.checkpoint, "network": network, "dataset": test.name, "images": test.len(),
             "accuracy": accuracy, "loss": loss, "seconds": seconds,

@@ -6,8 +6,10 @@ mod eval;
 mod neuron;
 mod plan;
 mod program;
+mod show;
 mod surrogate;
 mod train;
+mod trained;
 
 use program::{StepProgram, plan_json, summary};
 
@@ -21,6 +23,7 @@ use std::process::ExitCode;
 pub enum Command {
     Train(train::Train),
     Eval(eval::Eval),
+    Show(show::Show),
     Plan(plan::ShowPlan),
     #[command(subcommand)]
     Neuron(neuron::Command),
@@ -40,6 +43,7 @@ impl Command {
         match self {
             Self::Train(command) => command.run(console),
             Self::Eval(command) => command.run(console),
+            Self::Show(command) => command.run(console),
             Self::Plan(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),

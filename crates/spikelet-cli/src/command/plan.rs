@@ -18,6 +18,7 @@ use std::process::ExitCode;
 #[command(after_help = examples![
     "spikelet plan mnist-fc" => "the plan",
     "spikelet plan mnist-fc --tutorial --batch-size 64" => "with other settings",
+    "spikelet plan csnn --channels 16" => "of another network",
     "spikelet plan mnist-fc --profile 20" => "with the time that each kernel takes",
 ])]
 pub struct ShowPlan {
@@ -38,14 +39,11 @@ pub struct ShowPlan {
     device: DeviceArgs,
 }
 
-/// Channels, height, width of the images of MNIST.
-pub const IMAGE: [usize; 3] = [1, 28, 28];
-
 impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let network = self.network.build(self.start.network())?;
-        let settings = self.settings.build(self.start.wanted());
-        let mut program = StepProgram::compile(&network, &settings, IMAGE, self.device.open()?)?;
+        let (network, settings) = self.network.build(self.start)?;
+        let settings = self.settings.build(settings)?;
+        let mut program = StepProgram::compile(&network, &settings, self.device.open()?)?;
         let times = match self.profile {
             Some(runs) => Some(program.profile(runs)?),
             None => None,

@@ -28,9 +28,9 @@ impl StepProgram {
     pub fn compile(
         network: &Network,
         settings: &Settings,
-        image: [usize; 3],
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
+        let image = network.image();
         let mut store = Store::new(backend);
         let shape = Shape {
             batch: settings.batch_size,

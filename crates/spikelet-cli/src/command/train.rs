@@ -2,15 +2,14 @@
 
 use super::{examples, plan_json, summary};
 use crate::args::{
-    DataArgs, DataName, DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count, described,
-    positive,
+    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ScheduleArgs, SettingsArgs, TutorialArgs,
+    count, described, positive,
 };
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
 use spikelet::log::Console;
 use spikelet::log::console::{duration, percent, thousands};
-use spikelet::optim::Schedule;
 use spikelet::train::{Outcome, Settings, Trainer};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,6 +28,8 @@ const INTERRUPTED: u8 = 130;
     "spikelet train" => "mnist-fc on synthetic digits: needs no files",
     "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
     "spikelet train --tutorial --dataset mnist" => "as in SpikingFlow's tutorial",
+    "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
+    "spikelet train cifar10-net --augment crop=4,flip --normalise auto" => "with images changed by chance",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train --out runs/long --epochs 100 --resume" => "go on where the run was ended",
 ])]
@@ -48,14 +49,17 @@ pub struct Train {
     #[arg(help_heading = "Training", help = described("Learning rate before the schedule", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
-    #[arg(help_heading = "Training", help = described("How the learning rate goes with training", |s| schedule_name(s).to_string()), long, value_name = "NAME", value_parser = ["constant", "cosine"])]
-    schedule: Option<String>,
-
     #[arg(help_heading = "Training", help = described("Seed of weights, shuffles and draws", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
 
     #[command(flatten)]
+    schedule: ScheduleArgs,
+
+    #[command(flatten)]
     settings: SettingsArgs,
+
+    #[command(flatten)]
+    images: AugmentArgs,
 
     /// Folder of the run [default: runs/NETWORK]
     #[arg(help_heading = "Output", long, short, value_name = "DIR")]
@@ -75,14 +79,15 @@ pub struct Train {
 
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let network = self.network.build(self.start.network())?;
-        let settings = self.all_settings();
+        let (network, settings) = self.network.build(self.start)?;
+        let mut settings = self.settings_over(settings)?;
         settings.check()?;
         let folder = self
             .out
             .clone()
             .unwrap_or_else(|| Path::new("runs").join(network.name()));
-        let data = self.data.load(DataName::Synthetic, console)?;
+        let data = self.data.load(None, &network, console)?;
+        self.images.put(&mut settings, &data.train)?;
         let backend = self.device.open()?;
         console.say(format!(
             "spikelet {} · {} on {} · {}",
@@ -117,26 +122,13 @@ impl Train {
         })
     }
 
-    fn all_settings(&self) -> Settings {
-        let mut settings = self.settings.build(self.start.wanted());
+    fn settings_over(&self, start: Settings) -> Result<Settings, Failure> {
+        let mut settings = self.settings.build(start)?;
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
         settings.learning_rate = self.learning_rate.unwrap_or(settings.learning_rate);
         settings.seed = self.seed.unwrap_or(settings.seed);
-        match self.schedule.as_deref() {
-            Some("constant") => settings.schedule = Schedule::Constant,
-            Some(_) => settings.schedule = Schedule::Cosine { least: 0.0 },
-            None => {}
-        }
-        settings
-    }
-}
-
-fn schedule_name(settings: &Settings) -> &'static str {
-    match settings.schedule {
-        Schedule::Constant => "constant",
-        Schedule::Step { .. } => "step",
-        Schedule::Cosine { .. } => "cosine",
-        Schedule::WarmUp { .. } => "warm-up",
+        settings.schedule = self.schedule.build(settings.schedule)?;
+        Ok(settings)
     }
 }
 

@@ -4,10 +4,11 @@ use crate::common::{code, program, run, said, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "",
     "train",
     "eval",
+    "show",
     "plan",
     "neuron",
     "neuron list",

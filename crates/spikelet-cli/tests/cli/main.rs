@@ -1,6 +1,7 @@
 //! The program as a user meets it: what it prints, what it exits with, what it says of mistakes.
 
 mod common;
+mod convolution;
 mod help;
 mod neuron;
 mod train;

@@ -119,11 +119,17 @@ impl GemmLibrary {
         c_row_stride: usize,
     ) -> Result<(), GemmError> {
         let product = Product::new((m, n, k), a, a_strides, b, b_strides, c, c_row_stride)?;
+        self.multiply(&product, alpha, beta, Cut::Tiles);
+        Ok(())
+    }
+
+    fn multiply(&self, product: &Product<'_, f32>, alpha: f32, beta: f32, cut: Cut) {
+        let ldc = product.c_layout.row_stride;
         let vendor = self.vendor.as_ref().and_then(|vendor| {
             let [a, b] = [product.a_layout, product.b_layout].map(Layout::for_blas);
-            Some((vendor, a?, b?, c_int::try_from(c_row_stride.max(1)).ok()?))
+            Some((vendor, a?, b?, c_int::try_from(ldc.max(1)).ok()?))
         });
-        product.tiled(|tile| match vendor {
+        product.tiled(cut, |tile| match vendor {
             Some((vendor, a_layout, b_layout, ldc)) if tile.k > 0 => {
                 // The tile is no larger than the matrices, whose sizes `for_blas` has fitted.
                 let sizes = (tile.m as c_int, tile.n as c_int, tile.k as c_int);
@@ -137,7 +143,6 @@ impl GemmLibrary {
             // SAFETY: as above.
             _ => unsafe { product.built_in(&tile, alpha, beta, beta != 0.0) },
         });
-        Ok(())
     }
 }
 
@@ -196,11 +201,58 @@ pub fn dgemm(
     c_row_stride: usize,
 ) -> Result<(), GemmError> {
     let product = Product::new((m, n, k), a, a_strides, b, b_strides, c, c_row_stride)?;
-    product.tiled(|tile| {
-        // SAFETY: `tiled` hands out pointers into checked slices, C's tiles disjoint.
-        unsafe { product.built_in(&tile, alpha, beta, beta != 0.0) }
-    });
+    product.built_in_cut(alpha, beta, beta != 0.0, Cut::Tiles);
     Ok(())
+}
+
+/// A matrix inside a slice, with its strides of rows and columns.
+pub(crate) type Strided<'a, T> = (&'a [T], (usize, usize));
+
+/// C ← A·B, or C + A·B, in the calling thread alone, for callers that have cut the work
+/// themselves.
+///
+/// Sizes and strides as in [`GemmLibrary::sgemm`].
+///
+/// # Errors
+/// Those of [`sgemm`].
+pub(crate) fn sgemm_here(
+    sizes: (usize, usize, usize),
+    (a, a_strides): Strided<'_, f32>,
+    (b, b_strides): Strided<'_, f32>,
+    add: bool,
+    c: &mut [f32],
+    c_row_stride: usize,
+) -> Result<(), GemmError> {
+    let product = Product::new(sizes, a, a_strides, b, b_strides, c, c_row_stride)?;
+    let beta = if add { 1.0 } else { 0.0 };
+    GemmLibrary::get()?.multiply(&product, 1.0, beta, Cut::Whole);
+    Ok(())
+}
+
+/// [`sgemm_here`] in `f64`, always with the `gemm` crate.
+///
+/// # Errors
+/// Those of [`dgemm`].
+pub(crate) fn dgemm_here(
+    sizes: (usize, usize, usize),
+    (a, a_strides): Strided<'_, f64>,
+    (b, b_strides): Strided<'_, f64>,
+    add: bool,
+    c: &mut [f64],
+    c_row_stride: usize,
+) -> Result<(), GemmError> {
+    let product = Product::new(sizes, a, a_strides, b, b_strides, c, c_row_stride)?;
+    product.built_in_cut(1.0, if add { 1.0 } else { 0.0 }, add, Cut::Whole);
+    Ok(())
+}
+
+/// How a product is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// In tiles, in parallel.
+    Tiles,
+    /// Not at all: one tile in the calling thread.
+    Whole,
 }
 
 /// A product whose operands have been checked against their slices.
@@ -272,8 +324,12 @@ impl<'a, T: Copy + Send + Sync + 'static> Product<'a, T> {
     }
 
     /// Runs `each` on every tile, in parallel. The tiles are disjoint and lie inside C.
-    fn tiled(&self, each: impl Fn(Tile<T>) + Sync) {
-        let tiles = Tiles::new(self.c_layout.rows, self.c_layout.cols, self.k);
+    fn tiled(&self, cut: Cut, each: impl Fn(Tile<T>) + Sync) {
+        let (m, n) = (self.c_layout.rows, self.c_layout.cols);
+        let tiles = match cut {
+            Cut::Tiles => Tiles::new(m, n, self.k),
+            Cut::Whole => Tiles::whole(m, n),
+        };
         let one = |index| {
             let (rows, cols) = tiles.get(index);
             // With k = 0 the operands are empty and their offsets mean nothing.
@@ -304,6 +360,14 @@ impl<'a, T: Copy + Send + Sync + 'static> Product<'a, T> {
             1 => one(0),
             count => (0..count).into_par_iter().with_max_len(1).for_each(one),
         }
+    }
+
+    /// All tiles with the `gemm` crate.
+    fn built_in_cut(&self, alpha: T, beta: T, read_c: bool, cut: Cut) {
+        self.tiled(cut, |tile| {
+            // SAFETY: `tiled` hands out pointers into checked slices, C's tiles disjoint.
+            unsafe { self.built_in(&tile, alpha, beta, read_c) }
+        });
     }
 
     /// One tile with the `gemm` crate, in this thread.

@@ -53,6 +53,16 @@ impl Tiles {
         }
     }
 
+    /// One tile.
+    pub(super) fn whole(m: usize, n: usize) -> Self {
+        Self {
+            m,
+            n,
+            tile_m: m.max(1),
+            tile_n: n.max(1),
+        }
+    }
+
     /// How many tiles there are.
     pub(super) fn count(self) -> usize {
         self.m.div_ceil(self.tile_m) * self.n.div_ceil(self.tile_n)

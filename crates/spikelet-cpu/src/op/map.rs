@@ -12,6 +12,8 @@ use spikelet_graph::op::Map;
 pub(super) struct MapKernel<R> {
     program: Program,
     operands: Vec<Broadcast>,
+    /// Whether an operand is the same for every block, and so is gathered once.
+    repeats: Vec<bool>,
     length: usize,
     scratch: PerThread<Scratch<R>>,
 }
@@ -44,6 +46,10 @@ impl<R: Float> MapKernel<R> {
                 gathered: gathered.clone(),
             }),
             program,
+            repeats: operands
+                .iter()
+                .map(|o| o.period().is_some_and(|p| BLOCK.is_multiple_of(p)))
+                .collect(),
             operands,
             length: op.shape.iter().product(),
         })
@@ -60,8 +66,9 @@ impl<R: Float> MapKernel<R> {
         for (k, operand) in self.operands.iter().enumerate() {
             let to = &mut scratch.gathered[k][..length];
             match (reads[k], operand) {
-                // A scalar was filled in for the whole piece.
-                (Some(_), Broadcast::Same | Broadcast::Scalar) => {}
+                (Some(_), Broadcast::Same) => {}
+                // Filled in for the whole piece.
+                (Some(_), _) if self.repeats[k] => {}
                 (Some(values), _) => operand.gather(values, start, to),
                 (None, _) => to.copy_from_slice(writes[in_place[k]]),
             }
@@ -102,8 +109,9 @@ impl<R: Float> Kernel for MapKernel<R> {
             let mut scratch = this.scratch.get();
             let end = ((piece + 1) * CHUNK).min(this.length);
             for (k, operand) in this.operands.iter().enumerate() {
-                if let (Some(values), Broadcast::Scalar) = (values[k], operand) {
-                    scratch.gathered[k].fill(values[0]);
+                if let (Some(values), true) = (values[k], this.repeats[k]) {
+                    let length = BLOCK.min(this.length);
+                    operand.gather(values, 0, &mut scratch.gathered[k][..length]);
                 }
             }
             let mut start = piece * CHUNK;

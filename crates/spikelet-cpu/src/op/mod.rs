@@ -1,5 +1,7 @@
 //! The kernels, one file an operation, named as in `spikelet-graph/src/op`.
 
+mod bands;
+mod conv;
 mod convert;
 mod custom;
 mod draw;
@@ -7,12 +9,16 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
+mod moments;
 mod movement;
+mod pool;
 mod reduce;
 mod rows;
 mod scan;
 mod scan_grad;
 
+use crate::backend::failure;
+use crate::gemm::{self, GemmError, Strided};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
@@ -33,20 +39,41 @@ pub(crate) trait Kernel: Send {
 pub(crate) trait Float: Evaluate + Element {
     /// Workspace words seen as elements.
     fn from_words(words: &mut [u64]) -> &mut [Self];
+
+    /// `c ← a · b`, or `c + a · b`, in the calling thread, for sizes `(m, n, k)`.
+    fn product_here(
+        sizes: (usize, usize, usize),
+        a: Strided<'_, Self>,
+        b: Strided<'_, Self>,
+        add: bool,
+        c: &mut [Self],
+        c_row_stride: usize,
+    ) -> std::result::Result<(), GemmError>;
 }
 
 macro_rules! float {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $product:path),*) => {$(
         impl Float for $type {
             fn from_words(words: &mut [u64]) -> &mut [Self] {
                 // SAFETY: every bit pattern is a float, and a word's alignment is enough.
                 unsafe { words.align_to_mut::<$type>().1 }
             }
+
+            fn product_here(
+                sizes: (usize, usize, usize),
+                a: Strided<'_, Self>,
+                b: Strided<'_, Self>,
+                add: bool,
+                c: &mut [Self],
+                c_row_stride: usize,
+            ) -> std::result::Result<(), GemmError> {
+                $product(sizes, a, b, add, c, c_row_stride)
+            }
         }
     )*};
 }
 
-float!(f32, f64);
+float!(f32: gemm::sgemm_here, f64: gemm::dgemm_here);
 
 /// Elements that go through an instruction at once: registers stay in the first-level cache.
 pub(crate) const BLOCK: usize = 512;
@@ -89,6 +116,15 @@ impl Types {
 
 /// Makes a kernel for a node.
 pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<dyn Kernel>> {
+    if let Op::ScanGrad(op) = &node.op
+        && op.channel_sums
+    {
+        return Err(failure(format!(
+            "{} sums over channels, which the CPU does by an operation of its own; plan the graph \
+             for the CPU",
+            op.describe()
+        )));
+    }
     let types = Types::of(graph, node);
     let made = if types.converted(&node.op) {
         typed::<f32>(node, &convert::widened(&types), threads).and_then(|inner| {
@@ -126,6 +162,10 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
     Ok(match &node.op {
         Op::Map(op) => Box::new(map::MapKernel::<R>::new(op, types, threads)?),
         Op::MatMul(op) => matmul::prepare(*op, types),
+        Op::Conv(op) => conv::prepare::<R>(op, types, threads),
+        Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
+        Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
+        Op::Moments(_) => Box::new(moments::MomentsKernel::<R>::new(types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
         Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
@@ -152,7 +192,10 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     };
     let words = match &node.op {
         Op::MatMul(op) => matmul::workspace_words(*op, &types),
+        Op::Conv(op) => conv::workspace_words(op, &types, threads),
+        Op::Moments(_) => moments::workspace_words(&types),
         Op::Reduce(op) => reduce::workspace_words(op, &types),
+        Op::Scan(op) => scan::workspace_words(op, &types, threads),
         Op::ScanGrad(op) => scan_grad::workspace_words(op, &types, threads),
         _ => 0,
     };

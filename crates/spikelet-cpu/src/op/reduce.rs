@@ -10,6 +10,12 @@ use spikelet_graph::op::{Reduce, Reduction};
 /// Partial sums that run side by side, so that the loop vectorises.
 const LANES: usize = 64;
 
+/// Columns of one task.
+const WIDTH: usize = 2048;
+
+/// Columns that are reduced side by side.
+const COLUMNS: usize = 32;
+
 enum Shape {
     /// `[outer, reduced, inner]`, the reduced axes next to each other.
     Block {
@@ -66,7 +72,26 @@ pub(super) fn workspace_words(op: &Reduce, types: &Types) -> usize {
             reduced,
             inner: 1,
         } => outer * chunks(reduced),
-        _ => 0,
+        Shape::Block {
+            outer,
+            reduced,
+            inner,
+        } => outer * row_chunks(reduced, inner) * inner,
+        Shape::Scattered { .. } => 0,
+    }
+}
+
+/// Rows of one chunk where there are few columns.
+fn chunk_rows(inner: usize) -> usize {
+    (CHUNK / inner.max(1)).max(LANES)
+}
+
+/// One partial row for each chunk of many rows; 0 where whole columns are reduced at once.
+fn row_chunks(reduced: usize, inner: usize) -> usize {
+    match reduced.div_ceil(chunk_rows(inner)) {
+        0 | 1 => 0,
+        _ if inner > WIDTH => 0,
+        chunks => chunks,
     }
 }
 
@@ -154,9 +179,70 @@ impl<R: Float> ReduceKernel<R> {
         }
     }
 
+    /// Joins rows to one, in ascending order.
+    fn join_rows(&self, x: &[R], y: &mut [R], inner: usize) {
+        let sum = self.reduction == Reduction::Sum;
+        vectorised(
+            (x, y, self.start()),
+            #[inline(always)]
+            |(x, y, start)| {
+                let mut columns = y.chunks_exact_mut(COLUMNS);
+                let mut first = 0;
+                for y in &mut columns {
+                    // As many columns as there are registers for.
+                    let mut lanes = [start; COLUMNS];
+                    for row in x.chunks_exact(inner) {
+                        let row = &row[first..first + COLUMNS];
+                        for k in 0..COLUMNS {
+                            lanes[k] = if sum {
+                                lanes[k] + row[k]
+                            } else {
+                                lanes[k].max_nan(row[k])
+                            };
+                        }
+                    }
+                    y.copy_from_slice(&lanes);
+                    first += COLUMNS;
+                }
+                let y = columns.into_remainder();
+                y.fill(start);
+                for row in x.chunks_exact(inner) {
+                    for (y, &x) in y.iter_mut().zip(&row[first..]) {
+                        *y = if sum { *y + x } else { y.max_nan(x) };
+                    }
+                }
+            },
+        );
+    }
+
+    /// Reduces many rows of few columns in fixed chunks, whose rows are joined in order.
+    fn long_columns(
+        &self,
+        x: &[R],
+        (reduced, inner, chunks): (usize, usize, usize),
+        y: &mut [R],
+        partial: &mut [R],
+    ) {
+        let rows = chunk_rows(inner);
+        let outer = y.len() / inner;
+        let partial = &mut partial[..outer * chunks * inner];
+        partial
+            .par_chunks_exact_mut(inner)
+            .enumerate()
+            .for_each(|(k, partial)| {
+                let (o, first) = (k / chunks, k % chunks * rows);
+                let x = &x[o * reduced * inner..(o + 1) * reduced * inner];
+                let end = (first + rows).min(reduced);
+                self.join_rows(&x[first * inner..end * inner], partial, inner);
+            });
+        let parts = partial.chunks_exact(chunks * inner);
+        for (y, parts) in y.chunks_exact_mut(inner).zip(parts) {
+            self.join_rows(parts, y, inner);
+        }
+    }
+
     /// Adds whole rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending.
     fn columns(&self, x: &[R], (outer, reduced, inner): (usize, usize, usize), y: &mut [R]) {
-        const WIDTH: usize = 2048;
         let pieces = inner.div_ceil(WIDTH);
         let shared = Shared::new(y);
         (0..outer * pieces).into_par_iter().for_each(|k| {
@@ -207,7 +293,13 @@ impl<R: Float> Kernel for ReduceKernel<R> {
                 outer,
                 reduced,
                 inner,
-            } => self.columns(x, (outer, reduced, inner), y),
+            } => match row_chunks(reduced, inner) {
+                0 => self.columns(x, (outer, reduced, inner), y),
+                chunks => {
+                    let partial = R::from_words(workspace);
+                    self.long_columns(x, (reduced, inner, chunks), y, partial);
+                }
+            },
             Shape::Scattered { gather, reduced } => {
                 y.par_iter_mut().enumerate().for_each(|(o, y)| {
                     let mut total = self.start();

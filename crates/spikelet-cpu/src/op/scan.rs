@@ -3,6 +3,7 @@
 //! A tile of elements runs through all time steps before the next one starts: the states stay in
 //! the first-level cache, the sequences are read and written once.
 
+use super::bands::Bands;
 use super::{BLOCK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
@@ -139,7 +140,36 @@ pub(super) struct ScanKernel<R> {
     /// After how many steps the states are kept.
     checkpoint: Option<usize>,
     tile: usize,
+    /// The blocks whose maxima come out.
+    bands: Option<Bands>,
     scratch: PerThread<Scratch<R>>,
+    threads: usize,
+}
+
+/// Where the outputs of a tile go.
+struct Outputs<'a, R> {
+    writes: &'a [Option<Shared<'a, R>>],
+    /// The first element that there is room for, and the elements of a step.
+    first: usize,
+    step: usize,
+}
+
+fn bands_of(op: &Scan, types: &Types) -> Option<Bands> {
+    let used = types.used[..op.recurrence.outputs.len()].contains(&true);
+    let pool = op.pool.filter(|_| used)?;
+    Some(Bands::new(pool, &types.inputs[0].shape[1..]))
+}
+
+/// Elements of a band's unpooled outputs.
+fn band_elements(op: &Scan, types: &Types) -> usize {
+    let used = &types.used[..op.recurrence.outputs.len()];
+    let used = used.iter().filter(|used| **used).count();
+    bands_of(op, types).map_or(0, |bands| used * op.time_steps * bands.length)
+}
+
+pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize {
+    let bytes = types.inputs[0].bytes() / types.inputs[0].len().max(1);
+    threads.max(1) * (band_elements(op, types) * bytes).div_ceil(8)
 }
 
 struct Scratch<R> {
@@ -170,12 +200,15 @@ impl<R: Float> ScanKernel<R> {
             checkpoint: op.checkpoint,
             program,
             operands,
+            bands: bands_of(op, types),
+            threads: threads.max(1),
         })
     }
 
     fn run_tile(
         &self,
         reads: &[&[R]],
+        outputs: &Outputs<'_, R>,
         writes: &[Option<Shared<'_, R>>; MOST],
         (start, length): (usize, usize),
     ) {
@@ -204,9 +237,10 @@ impl<R: Float> ScanKernel<R> {
                 }
                 inputs.extend(now.iter().map(|state| &state[at..at + size]));
                 let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
-                for write in writes[..self.outputs].iter().flatten() {
+                for write in outputs.writes.iter().flatten() {
+                    let at = t * outputs.step + from - outputs.first;
                     // SAFETY: tiles are disjoint at every step, and so are their blocks.
-                    outs.push(unsafe { write.range(t * o.elements + from, size) });
+                    outs.push(unsafe { write.range(at, size) });
                 }
                 outs.extend(next.iter_mut().map(|state| &mut state[at..at + size]));
                 self.program.step(work, &inputs, &mut outs);
@@ -242,6 +276,50 @@ impl<R: Float> ScanKernel<R> {
     }
 }
 
+impl<R: Float> ScanKernel<R> {
+    /// A band, tile by tile, and the maxima of its blocks.
+    fn run_band(
+        &self,
+        reads: &[&[R]],
+        writes: &[Option<Shared<'_, R>>; MOST],
+        bands: Bands,
+        spikes: &mut [R],
+        (start, length): (usize, usize),
+    ) {
+        let time = self.operands.time_steps;
+        let mut pieces = spikes.chunks_exact_mut(time * bands.length);
+        let mut room: ArrayVec<Option<Shared<'_, R>>, MOST> = ArrayVec::new();
+        for write in &writes[..self.outputs] {
+            let piece = write.as_ref().and_then(|_| pieces.next());
+            room.push(piece.map(|piece| Shared::new(&mut piece[..time * length])));
+        }
+        let outputs = Outputs {
+            writes: &room,
+            first: start,
+            step: length,
+        };
+        for at in (start..start + length).step_by(self.tile) {
+            let size = self.tile.min(start + length - at);
+            self.run_tile(reads, &outputs, writes, (at, size));
+        }
+        let whole = bands.pooled(self.operands.elements);
+        let (first, count) = (bands.pooled(start), bands.pooled(length));
+        for (room, write) in room.iter().zip(writes) {
+            let (Some(room), Some(write)) = (room, write) else {
+                continue;
+            };
+            for t in 0..time {
+                // SAFETY: the tiles are done, and bands are disjoint at every step.
+                let (from, to) = unsafe {
+                    let from = room.range(t * length, length);
+                    (from, write.range(t * whole + first, count))
+                };
+                bands.maxima(from, to);
+            }
+        }
+    }
+}
+
 /// The operands as slices, and the results as slices that tiles share.
 pub(super) fn open<'a, 'b, R: Float>(
     reads: &[View<'a>],
@@ -265,16 +343,42 @@ impl<R: Float> Kernel for ScanKernel<R> {
         &mut self,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
-        _: &mut [u64],
+        workspace: &mut [u64],
     ) -> Result<(), String> {
         let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
+        if let Some(bands) = this.bands {
+            let per_thread = workspace.len() / this.threads;
+            let spikes = Shared::new(workspace);
+            (0..elements.div_ceil(bands.length.max(1)))
+                .into_par_iter()
+                .for_each(|k| {
+                    let thread = rayon::current_thread_index().unwrap_or(0) % this.threads;
+                    // SAFETY: each thread of the pool has its own piece.
+                    let words = unsafe { spikes.range(thread * per_thread, per_thread) };
+                    let start = k * bands.length;
+                    let length = bands.length.min(elements - start);
+                    let spikes = R::from_words(words);
+                    this.run_band(&values, &shared, bands, spikes, (start, length));
+                });
+            return Ok(());
+        }
+        let outputs = Outputs {
+            writes: &shared[..this.outputs],
+            first: 0,
+            step: elements,
+        };
         (0..elements.div_ceil(this.tile))
             .into_par_iter()
             .for_each(|k| {
                 let start = k * this.tile;
-                this.run_tile(&values, &shared, (start, this.tile.min(elements - start)));
+                this.run_tile(
+                    &values,
+                    &outputs,
+                    &shared,
+                    (start, this.tile.min(elements - start)),
+                );
             });
         Ok(())
     }

@@ -198,3 +198,27 @@ pub fn broadcast_at(values: &[f64], shape: &[usize], index: &[usize]) -> f64 {
     }
     values[at]
 }
+
+/// Runs what `build` makes with 1, 2 and 3 threads; all results must have the same bits.
+pub fn for_any_number_of_threads(inputs: &[Tensor], build: impl Fn(&Tracer, &[Var]) -> Vec<Var>) {
+    let run = |threads: usize| {
+        let float = inputs.iter().map(|t| t.ty().dtype).find(|d| d.is_float());
+        let tracer = Tracer::new(float.unwrap_or(DType::F64));
+        let vars = trace_inputs(&tracer, inputs);
+        for (k, y) in build(&tracer, &vars).iter().enumerate() {
+            tracer.output(&format!("y{k}"), y);
+        }
+        let mut loaded = Loaded::new(tracer.finish().unwrap(), threads);
+        give(&loaded, inputs);
+        loaded.run();
+        loaded.results()
+    };
+    let one = run(1);
+    for threads in [2, 3] {
+        for (name, many) in run(threads) {
+            let bits = |t: &Tensor| t.to_f64().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let same = bits(&one[&name]) == bits(&many);
+            assert!(same, "`{name}` differs with {threads} threads");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod conv;
 mod custom;
 mod draw;
 mod errors;
@@ -10,11 +11,14 @@ mod half;
 mod labels;
 mod map;
 mod matmul;
+mod moments;
 mod movement;
 mod plans;
+mod pool;
 mod precision;
 mod reduce;
 mod scan;
+mod scan_pool;
 mod second_order;
 mod threads;
 mod time;

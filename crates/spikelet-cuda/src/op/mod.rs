@@ -1,6 +1,10 @@
 //! Device code of the operations: the same file names as in `spikelet-graph`.
 
+mod block;
+mod block_grad;
+mod channels;
 mod concat;
+mod conv;
 mod draw;
 mod expand;
 mod fill;
@@ -9,7 +13,9 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
+mod moments;
 mod permute;
+mod pool;
 mod reduce;
 mod scan;
 mod scan_grad;
@@ -18,6 +24,7 @@ mod slice;
 mod step;
 
 use crate::backend::Shared;
+use crate::dnn::ConvCall;
 use crate::error::failure;
 use crate::gemm::GemmCall;
 use crate::gpu::Properties;
@@ -33,6 +40,14 @@ pub(crate) enum Work {
     /// A matrix product by the vendor's library, the result to result 0.
     Gemm {
         call: GemmCall,
+        a: Leads,
+        b: Leads,
+        /// Where its own scratch memory starts in the kernel's workspace.
+        workspace: usize,
+    },
+    /// A convolution by the vendor's library, the result to result 0.
+    Conv {
+        call: ConvCall,
         a: Leads,
         b: Leads,
         /// Where its own scratch memory starts in the kernel's workspace.
@@ -127,6 +142,7 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
     }
     match &site.node.op {
         Op::MatMul(op) => matmul::work(op, shared, site),
+        Op::Conv(op) => conv::work(op, shared, site),
         _ => Ok(pieces(&shared.gpu.name, site)?
             .into_iter()
             .map(Work::Kernel)
@@ -189,14 +205,36 @@ fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
         Op::Map(op) => map::pieces(op, site).map_err(expression)?,
-        Op::MatMul(_) | Op::Reshape(_) => vec![],
+        Op::Conv(_) | Op::MatMul(_) | Op::Reshape(_) => vec![],
+        Op::Moments(_) => moments::pieces(site),
         Op::OneHot(op) => labels::one_hot(op, site),
         Op::Permute(op) => permute::pieces(op, site),
+        Op::Pool(op) => pool::pieces(op, site),
+        Op::PoolGrad(op) => pool::grad_pieces(op, site),
         Op::Reduce(op) => reduce::pieces(op, site),
+        Op::Scan(op) if op.pool.is_some() => block::pieces(op, site).map_err(expression)?,
         Op::Scan(op) => scan::pieces(op, site).map_err(expression)?,
+        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => {
+            block_grad::pieces(op, site).map_err(expression)?
+        }
         Op::ScanGrad(op) => scan_grad::pieces(op, site).map_err(expression)?,
         Op::Slice(op) => slice::pieces(op, site),
     })
+}
+
+/// Whether a backward scan goes by blocks of neurons and by channels.
+fn by_blocks(op: &ScanGrad, inputs: &[TensorType]) -> bool {
+    let asked = op.pool.is_some() || op.channel_sums;
+    asked && block_grad::takes(op, inputs)
+}
+
+/// Whether a backward scan can sum its parameters' gradients over all but the channels.
+pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
+    let inputs = types(graph, &node.inputs);
+    match &node.op {
+        Op::ScanGrad(op) => block_grad::takes(op, &inputs),
+        _ => false,
+    }
 }
 
 /// Scratch memory of a node, in bytes.
@@ -209,7 +247,10 @@ pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
     );
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &site),
+        Op::Conv(op) => conv::workspace(op, shared, &site),
         Op::MatMul(op) => matmul::workspace(op, shared, &site),
+        Op::Moments(_) => moments::workspace(&site),
+        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, &site),
         Op::ScanGrad(op) => scan_grad::workspace(op, &site),
         _ => 0,
     }
@@ -219,7 +260,7 @@ pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
     let inputs = types(graph, &node.inputs);
     match &node.op {
-        Op::ScanGrad(op) => scan_grad::segment(op, gpu, &inputs),
+        Op::ScanGrad(op) if !by_blocks(op, &inputs) => scan_grad::segment(op, gpu, &inputs),
         _ => None,
     }
 }
@@ -239,7 +280,7 @@ pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
     let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
         Op::Draw(op) => draw::writes_bits(op),
-        Op::Scan(op) => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
+        Op::Scan(op) if op.pool.is_none() => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
         _ => false,
     }
 }

@@ -1,20 +1,123 @@
 //! Axes in another order.
+//!
+//! Where neighbours of the result lie far apart in the operand, tiles go through shared memory, so
+//! that both are read and written along their innermost axes.
 
 use super::Site;
 use super::index::{dense, offset};
-use crate::piece::{Geometry, Leads, Piece};
+use crate::piece::{Geometry, Leads, Piece, element};
 use spikelet_graph::op::Permute;
+
+/// Side of a tile.
+const TILE: usize = 32;
+
+/// Rows of threads of a tile.
+const ROWS: usize = 8;
+
+/// Adjacent axes that stay adjacent, as one: the shape of the operand and the order.
+fn merged(shape: &[usize], order: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let mut runs: Vec<Vec<usize>> = vec![];
+    for &k in order.iter().filter(|k| shape[**k] != 1) {
+        match runs.last_mut() {
+            Some(run)
+                if run.last().is_some_and(|&last| {
+                    (last + 1..k).all(|between| shape[between] == 1) && last < k
+                }) =>
+            {
+                run.push(k)
+            }
+            _ => runs.push(vec![k]),
+        }
+    }
+    let mut sorted: Vec<usize> = (0..runs.len()).collect();
+    sorted.sort_by_key(|&r| runs[r][0]);
+    let size = |run: &Vec<usize>| run.iter().map(|&k| shape[k]).product();
+    let own: Vec<usize> = sorted.iter().map(|&r| size(&runs[r])).collect();
+    let order = (0..runs.len()).map(|r| sorted.iter().position(|&s| s == r).unwrap_or(0));
+    let order = order.collect();
+    (own, order)
+}
 
 pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
-    let own = dense(&x.shape);
-    let strides: Vec<usize> = op.order.iter().map(|&k| own[k]).collect();
-    let mut piece = Piece::new("permute", Geometry::Items(y.len()));
+    let (shape, order) = merged(&x.shape, &op.order);
+    let rank = shape.len();
+    let strides = dense(&shape);
+    let turned: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
+    let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
+    let across = rank >= 2 && order[rank - 1] != rank - 1;
+    if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
+        let mut piece = Piece::new("permute", Geometry::Items(y.len()));
+        piece.argument("x", x, Leads::Read(0));
+        piece.argument("y", y, Leads::Write(0));
+        piece.line(format!("    y[i] = x[{}];", offset(&turned, &from, "i")));
+        return vec![piece];
+    }
+    // `a` is innermost in the result, `b` in the operand; the others number the planes.
+    let (a, b) = (order[rank - 1], rank - 1);
+    let to = dense(&turned);
+    let place = |k: usize| order.iter().position(|&o| o == k).unwrap_or(0);
+    let others: Vec<usize> = (0..rank).filter(|&k| k != a && k != b).collect();
+    let sizes: Vec<usize> = others.iter().map(|&k| shape[k]).collect();
+    let read: Vec<usize> = others.iter().map(|&k| strides[k]).collect();
+    let written: Vec<usize> = others.iter().map(|&k| to[place(k)]).collect();
+    let (na, nb) = (shape[a], shape[b]);
+    let tiles = [na.div_ceil(TILE), nb.div_ceil(TILE)];
+    let planes: usize = sizes.iter().product();
+    let mut piece = Piece::new(
+        "permute_tiles",
+        Geometry::Blocks {
+            grid: [planes * tiles[0] * tiles[1], 1],
+            block: (TILE * ROWS) as u32,
+            shared: 0,
+        },
+    );
     piece.argument("x", x, Leads::Read(0));
     piece.argument("y", y, Leads::Write(0));
     piece.line(format!(
-        "    y[i] = x[{}];",
-        offset(&y.shape, &strides, "i")
+        "  __shared__ {} tile[{TILE}][{}];
+  const Index plane = blockIdx.x / {}u;
+  const Index a0 = blockIdx.x / {}u % {}u * {TILE}u, b0 = blockIdx.x % {}u * {TILE}u;
+  const Index lane = threadIdx.x % {TILE}u, row = threadIdx.x / {TILE}u;
+  const auto* const from = x + ({});
+  auto* const to = y + ({});
+  #pragma unroll
+  for (int k = 0; k < {TILE}; k += {ROWS}) {{
+    const Index ia = a0 + row + k, ib = b0 + lane;
+    if (ia < {na}u && ib < {nb}u) tile[row + k][lane] = from[ia * {}u + ib];
+  }}
+  __syncthreads();
+  #pragma unroll
+  for (int k = 0; k < {TILE}; k += {ROWS}) {{
+    const Index ib = b0 + row + k, ia = a0 + lane;
+    if (ia < {na}u && ib < {nb}u) to[ib * {}u + ia] = tile[lane][row + k];
+  }}",
+        element(x.dtype),
+        TILE + 1,
+        tiles[0] * tiles[1],
+        tiles[1],
+        tiles[0],
+        tiles[1],
+        offset(&sizes, &read, "plane"),
+        offset(&sizes, &written, "plane"),
+        strides[a],
+        to[place(b)],
     ));
     vec![piece]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_that_stay_together_are_one() {
+        let nchw_to_nhwc = merged(&[4, 128, 7, 7, 16], &[0, 1, 4, 2, 3]);
+        assert_eq!(nchw_to_nhwc, (vec![512, 49, 16], vec![0, 2, 1]));
+        assert_eq!(merged(&[3, 1, 5], &[0, 2, 1]), (vec![15], vec![0]));
+        assert_eq!(
+            merged(&[2, 3, 4], &[2, 1, 0]),
+            (vec![2, 3, 4], vec![2, 1, 0])
+        );
+    }
 }

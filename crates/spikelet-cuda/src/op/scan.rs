@@ -25,7 +25,7 @@ fn neuron(ty: &TensorType, step: &[usize]) -> String {
 }
 
 /// The name of state or parameter `k`, states first.
-fn neuron_name(r: &Recurrence, k: usize) -> String {
+pub(super) fn neuron_name(r: &Recurrence, k: usize) -> String {
     match k.checked_sub(r.states.len()) {
         None => format!("v_init{k}"),
         Some(k) => format!("param{k}"),

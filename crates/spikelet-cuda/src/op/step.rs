@@ -1,6 +1,6 @@
 //! One step of a recurrence and its derivative as device functions.
 
-use spikelet_expr::cuda::{Function, statements};
+use spikelet_expr::cuda::{Function, quick_statements, statements};
 use spikelet_expr::{CompileError, Expr};
 use spikelet_graph::op::Recurrence;
 use std::collections::BTreeSet;
@@ -64,7 +64,8 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
 
 /// `spk_back(x, s, p, g, d, dx, dp)`: from the gradients `g` of the present outputs and `d` of
 /// the states after the step, `d` becomes the gradient of the states before it, and `dx`, `dp`
-/// take those of the wanted inputs and parameters.
+/// take those of the wanted inputs and parameters. Last bits may differ from the CPU's: the spikes
+/// that the gradients flow through were made again exactly.
 pub(crate) fn backward(
     r: &Recurrence,
     present: &[bool],
@@ -105,7 +106,7 @@ pub(crate) fn backward(
         let at = present[..k].iter().filter(|p| **p).count();
         Some(format!("g[{at}]"))
     };
-    let body = statements(&roots, &names, "t", 2)?;
+    let body = quick_statements(&roots, &names, "t", 2)?;
     let states = r.states.len();
     let here = present.iter().filter(|p| **p).count();
     let mut code = format!(

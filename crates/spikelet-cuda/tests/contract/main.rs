@@ -7,6 +7,7 @@ mod copies;
 mod draw;
 mod errors;
 mod half;
+mod images;
 mod labels;
 mod map;
 mod matmul;

@@ -1,5 +1,10 @@
 //! What several of the tests need.
 
+// Each test file is a program of its own and uses a part of this.
+#![allow(dead_code)]
+
+pub mod server;
+
 use std::io::Write;
 
 use flate2::Compression;

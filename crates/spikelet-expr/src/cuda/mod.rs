@@ -24,4 +24,4 @@ mod literal;
 mod statements;
 
 pub use functions::{Function, library};
-pub use statements::{Statements, statements};
+pub use statements::{Statements, quick_statements, statements};

@@ -57,6 +57,42 @@ pub fn statements(
     prefix: &str,
     indent: usize,
 ) -> Result<Statements, CompileError> {
+    print(roots, names, prefix, indent, false)
+}
+
+/// As [`statements`], for values of which the last bits do not matter, such as gradients: products
+/// and sums are joined to fused multiply-adds, quotients, exponentials and logistic
+/// functions are made of the hardware's approximations (quotients within 2 ulp, 0 for divisors
+/// above 2¹²⁶; exponentials within 2 + 1.2·|x| ulp).
+///
+/// # Errors
+/// As [`statements`].
+///
+/// ```
+/// use spikelet_expr::{Expr, cuda};
+/// let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
+/// let names = |name: &str| Some(name.to_string());
+/// let printed = cuda::quick_statements(&[1.0 / (1.0 + &x * &y)], &names, "t", 0)?;
+/// assert!(printed.code.contains("__fmaf_rn(x, y, 1.0f)"));
+/// assert!(printed.code.contains("__fdividef(1.0f, "));
+/// # Ok::<(), spikelet_expr::CompileError>(())
+/// ```
+pub fn quick_statements(
+    roots: &[Expr],
+    names: &dyn Fn(&str) -> Option<String>,
+    prefix: &str,
+    indent: usize,
+) -> Result<Statements, CompileError> {
+    print(roots, names, prefix, indent, true)
+}
+
+fn print(
+    roots: &[Expr],
+    names: &dyn Fn(&str) -> Option<String>,
+    prefix: &str,
+    indent: usize,
+    quick: bool,
+) -> Result<Statements, CompileError> {
     let mut interner = Interner::default();
     let roots: Vec<usize> = roots.iter().map(|root| interner.intern(root)).collect();
     let keys = interner.keys;
@@ -70,6 +106,7 @@ pub fn statements(
         functions: BTreeSet::new(),
         prefix,
         indent,
+        quick,
         count: 0,
     };
     for (id, need) in needs.iter().enumerate() {
@@ -171,6 +208,8 @@ struct Printer<'a> {
     functions: BTreeSet<Function>,
     prefix: &'a str,
     indent: usize,
+    /// Whether last bits do not matter.
+    quick: bool,
     count: usize,
 }
 
@@ -196,6 +235,10 @@ impl Printer<'_> {
             Key::Unary(Unary::Neg, a) if is_comparison(&self.keys[a]) => {
                 self.functions.insert(Function::Neg);
                 format!("spk_neg({})", self.values[a])
+            }
+            Key::Unary(Unary::Exp, a) if self.quick => format!("__expf({})", self.values[a]),
+            Key::Unary(Unary::Sigmoid, a) if self.quick => {
+                format!("__fdividef(1.0f, 1.0f + __expf(-({})))", self.values[a])
             }
             Key::Unary(op, a) => match functions::unary(op) {
                 None => format!("-{}", self.values[a]),
@@ -225,6 +268,11 @@ impl Printer<'_> {
 
     fn binary(&mut self, op: Binary, a: usize, b: usize) -> String {
         let [a, b] = operands(self.keys, op, a, b);
+        if self.quick
+            && let Some(text) = self.quick_binary(op, a, b)
+        {
+            return text;
+        }
         let (left, right) = (&self.values[a], &self.values[b]);
         if op == Binary::Div
             && let Some(c) = constant(self.keys, b)
@@ -240,6 +288,39 @@ impl Printer<'_> {
                 self.functions.insert(function);
                 format!("{name}({left}, {right})")
             }
+        }
+    }
+
+    /// An operation that may differ in its last bits.
+    fn quick_binary(&self, op: Binary, a: usize, b: usize) -> Option<String> {
+        let value = |id: usize| &self.values[id];
+        let product = |id: usize| match self.keys[id] {
+            Key::Binary(Binary::Mul, x, y) => Some((x, y)),
+            _ => None,
+        };
+        let fused = |sign: &str, (x, y): (usize, usize), c: String| {
+            let x = match sign {
+                "" => value(x).clone(),
+                _ => format!("{sign}({})", value(x)),
+            };
+            format!("__fmaf_rn({x}, {}, {c})", value(y))
+        };
+        match op {
+            Binary::Add => match (product(a), product(b)) {
+                (_, Some(xy)) => Some(fused("", xy, value(a).clone())),
+                (Some(xy), None) => Some(fused("", xy, value(b).clone())),
+                (None, None) => None,
+            },
+            Binary::Sub => match (product(a), product(b)) {
+                (_, Some(xy)) => Some(fused("-", xy, value(a).clone())),
+                (Some(xy), None) => Some(fused("", xy, format!("-({})", value(b)))),
+                (None, None) => None,
+            },
+            Binary::Div => match constant(self.keys, b).filter(|c| c.is_normal()) {
+                Some(c) => Some(format!("{} * {}", value(a), literal((1.0 / c) as f32))),
+                None => Some(format!("__fdividef({}, {})", value(a), value(b))),
+            },
+            _ => None,
         }
     }
 

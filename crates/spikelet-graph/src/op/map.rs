@@ -205,7 +205,6 @@ impl Operation for Map {
         if wanted.is_empty() {
             return Ok(grads);
         }
-        let expressions = wanted.iter().map(|&k| all[k].clone()).collect();
         // A gradient has the type of its operand. One that is summed first, where the operand
         // was broadcast, stays as narrow as what flows in: the sum is made in f32.
         let inflow = Self::common(b.grads.iter().flatten().map(|g| b.graph.ty(*g).dtype));
@@ -217,13 +216,35 @@ impl Operation for Map {
                 inflow
             }
         };
-        let map = Map {
-            expressions,
-            shape: self.shape.clone(),
-            dtypes: wanted.iter().map(stored).collect(),
+        // A gradient that passes unchanged is not copied.
+        let passed = |k: usize| {
+            let is = |v: &ValueId, j: usize| {
+                let ty = b.graph.ty(*v);
+                all[k].to_string() == Map::operand(j).to_string()
+                    && ty.shape == self.shape
+                    && ty.dtype == stored(&k)
+            };
+            (inputs..operands.len()).find(|&j| is(&operands[j], j))
         };
-        let made = b.map(map, &operands)?;
-        for (&k, value) in wanted.iter().zip(made) {
+        let passed: Vec<(usize, usize)> = wanted
+            .iter()
+            .filter_map(|&k| Some((k, passed(k)?)))
+            .collect();
+        let made: Vec<usize> = wanted
+            .into_iter()
+            .filter(|k| passed.iter().all(|(p, _)| p != k))
+            .collect();
+        let map = Map {
+            expressions: made.iter().map(|&k| all[k].clone()).collect(),
+            shape: self.shape.clone(),
+            dtypes: made.iter().map(stored).collect(),
+        };
+        let values = match made.is_empty() {
+            true => vec![],
+            false => b.map(map, &operands)?,
+        };
+        let of_passed = passed.iter().map(|(k, j)| (*k, operands[*j]));
+        for (k, value) in made.into_iter().zip(values).chain(of_passed) {
             grads[k] = Some(b.sum_to_shape_of(value, node.inputs[k])?);
         }
         Ok(grads)

@@ -4,6 +4,7 @@
 //! The same file name on another floor (`spikelet-cpu/src/op/…`) runs it there.
 
 mod concat;
+mod conv;
 mod custom;
 mod draw;
 mod expand;
@@ -12,7 +13,9 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
+mod moments;
 mod permute;
+mod pool;
 mod reduce;
 mod reshape;
 mod scan;
@@ -20,6 +23,7 @@ mod scan_grad;
 mod slice;
 
 pub use concat::Concat;
+pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{Custom, CustomOp, HostTensor, HostTensorMut};
 pub use draw::{Distribution, Draw};
 pub use expand::Expand;
@@ -28,7 +32,9 @@ pub use labels::{ArgMax, Equal, OneHot};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
 pub use matmul::{MatMul, Multiply};
+pub use moments::Moments;
 pub use permute::Permute;
+pub use pool::{Pool, PoolGrad, Pooling, Window};
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;
 pub use scan::{Recurrence, Scan, StepOutput};
@@ -95,8 +101,8 @@ macro_rules! operations {
 }
 
 operations! {
-    ArgMax, Concat, Custom, Draw, Equal, Expand, Fill, LogSoftmax, Map, MatMul, OneHot, Permute,
-    Reduce, Reshape, Scan, ScanGrad, Slice,
+    ArgMax, Concat, Conv, Custom, Draw, Equal, Expand, Fill, LogSoftmax, Map, MatMul, Moments,
+    OneHot, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
 }
 
 impl Operation for Op {

@@ -4,7 +4,7 @@ use super::{Operation, ScanGrad, map::expression_error};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
-use crate::types::{TensorType, broadcast};
+use crate::types::{ShapeText, TensorType, broadcast};
 use spikelet_expr::{CompileError, Expr, Program, pull_back};
 use std::sync::Arc;
 
@@ -194,6 +194,9 @@ fn names(list: &[String]) -> Vec<&str> {
 ///
 /// With a `checkpoint` every K steps there is one more result for each state: the state after the
 /// steps K, 2K, … before the last, `[⌈T/K⌉ − 1, …]`, of the type of the states.
+///
+/// With a `pool` the output sequences are the maxima of blocks of neurons: `[T, …, H/h, W/w, C]`
+/// for steps `[…, H, W, C]`. States stay those of single neurons.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The step.
@@ -203,15 +206,18 @@ pub struct Scan {
     /// After how many steps the states are kept for the backward pass: from 1 to one less than
     /// the number of steps.
     pub checkpoint: Option<usize>,
+    /// Height and width of the blocks whose maxima come out; only spikes are pooled.
+    pub pool: Option<[usize; 2]>,
 }
 
 impl Scan {
-    /// A scan that keeps no states.
+    /// A scan that keeps no states and pools nothing.
     pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
         Self {
             recurrence,
             time_steps,
             checkpoint: None,
+            pool: None,
         }
     }
 
@@ -230,6 +236,37 @@ impl Scan {
     pub fn step_shape(inputs: &[TensorType]) -> &[usize] {
         &inputs[0].shape[1..]
     }
+}
+
+/// The shape of a time step after pooling.
+pub(super) fn pooled_shape(
+    step: &[usize],
+    pool: Option<[usize; 2]>,
+) -> std::result::Result<Vec<usize>, Refusal> {
+    let mut shape = step.to_vec();
+    if let Some([h, w]) = pool {
+        let rank = step.len();
+        let fits = rank >= 3
+            && h * w > 0
+            && step[rank - 3].is_multiple_of(h)
+            && step[rank - 2].is_multiple_of(w);
+        if !fits {
+            return Err(Refusal::new(
+                format!(
+                    "blocks of {h}×{w} neurons do not cover a step of {}",
+                    ShapeText(step)
+                ),
+                "pool steps [.., height, width, channels] that are multiples of the block",
+            ));
+        }
+        shape[rank - 3] /= h;
+        shape[rank - 2] /= w;
+    }
+    Ok(shape)
+}
+
+pub(super) fn pool_text(pool: Option<[usize; 2]>) -> String {
+    pool.map_or(String::new(), |[h, w]| format!(", pooled {h}×{w}"))
 }
 
 pub(super) fn kept_type(inputs: &[TensorType], time_steps: usize, every: usize) -> TensorType {
@@ -260,9 +297,9 @@ impl Operation for Scan {
     }
 
     fn describe(&self) -> String {
-        let kept = kept_text(self.checkpoint);
+        let (kept, pool) = (kept_text(self.checkpoint), pool_text(self.pool));
         format!(
-            "scan[{}, T={}{kept}]",
+            "scan[{}, T={}{pool}{kept}]",
             self.recurrence.name, self.time_steps
         )
     }
@@ -325,10 +362,19 @@ impl Operation for Scan {
             }
         }
         let last = TensorType::new(state, step);
-        let mut whole = vec![self.time_steps];
-        whole.extend(step);
-        let whole = TensorType::new(first.dtype, whole);
-        let mut made = vec![whole.clone(); r.outputs.len()];
+        let sequence = |step: &[usize]| {
+            let mut whole = vec![self.time_steps];
+            whole.extend(step);
+            TensorType::new(first.dtype, whole)
+        };
+        if self.pool.is_some() && r.outputs.iter().any(|o| !o.binary) {
+            return Err(Refusal::new(
+                "pools outputs that are no spikes",
+                "pool them by an operation of its own",
+            ));
+        }
+        let whole = sequence(step);
+        let mut made = vec![sequence(&pooled_shape(step, self.pool)?); r.outputs.len()];
         made.extend(vec![last; r.states.len()]);
         made.extend(vec![whole; r.states.len()]);
         if let Some(every) = self.checkpoint {
@@ -359,6 +405,7 @@ impl Operation for Scan {
         operands.extend(b.grads.iter().flatten());
         let op = ScanGrad {
             present,
+            pool: self.pool,
             ..ScanGrad::new(r.clone(), self.time_steps)
         };
         let made = b.push(op, &operands)?;

@@ -1,9 +1,9 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
-use super::scan::{check_kept, kept_text, kept_type};
+use super::scan::{check_kept, kept_text, kept_type, pool_text, pooled_shape};
 use super::{Operation, Recurrence, Scan};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -15,8 +15,14 @@ use std::sync::Arc;
 /// initial states and of the parameters, the last two with the full shape of a time step, and in
 /// f32 where the sequences are f16 or bf16.
 ///
-/// With a `checkpoint` the last operands are the states that the [`Scan`] kept, one tensor a
+/// With a `checkpoint` the next operands are the states that the [`Scan`] kept, one tensor a
 /// state: the states between two of them can be computed again from the first.
+///
+/// With a `pool` the gradients of the outputs are those of the pooled sequences; of equal maxima
+/// of a block the first in row-major order takes the gradient.
+///
+/// With `channel_sums` the gradients of the parameters are sums over all axes but the last: a
+/// device that can do that on the way spares passes over memory.
 #[derive(Clone, Debug)]
 pub struct ScanGrad {
     /// The step that is derived.
@@ -27,6 +33,10 @@ pub struct ScanGrad {
     pub present: Vec<bool>,
     /// After how many steps the scan kept its states, if it did.
     pub checkpoint: Option<usize>,
+    /// Height and width of the blocks that the scan pooled.
+    pub pool: Option<[usize; 2]>,
+    /// Whether the gradients of the parameters are `[C]`, the length of the last axis.
+    pub channel_sums: bool,
 }
 
 impl ScanGrad {
@@ -37,15 +47,21 @@ impl ScanGrad {
             recurrence,
             time_steps,
             checkpoint: None,
+            pool: None,
+            channel_sums: false,
         }
+    }
+
+    /// The operands before kept states.
+    fn own_operands(&self) -> usize {
+        let r = &self.recurrence;
+        let present = self.present.iter().filter(|p| **p).count();
+        r.inputs.len() + r.states.len() + r.params.len() + present
     }
 
     /// The first operand that holds kept states, one a state, if any were kept.
     pub fn kept_operand(&self) -> Option<usize> {
-        let r = &self.recurrence;
-        let present = self.present.iter().filter(|p| **p).count();
-        let first = r.inputs.len() + r.states.len() + r.params.len() + present;
-        self.checkpoint.map(|_| first)
+        self.checkpoint.map(|_| self.own_operands())
     }
 
     /// The operand that holds the gradient of the scan's result `k`, if it is present.
@@ -62,21 +78,26 @@ impl Operation for ScanGrad {
     }
 
     fn describe(&self) -> String {
-        let kept = kept_text(self.checkpoint);
+        let (kept, pool) = (kept_text(self.checkpoint), pool_text(self.pool));
         let name = &self.recurrence.name;
-        format!("scan_grad[{name}, T={}{kept}]", self.time_steps)
+        let sums = if self.channel_sums {
+            ", channel sums"
+        } else {
+            ""
+        };
+        format!("scan_grad[{name}, T={}{pool}{kept}{sums}]", self.time_steps)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         let own = r.inputs.len() + r.states.len() + r.params.len();
-        let present = self.present.iter().filter(|p| **p).count();
+        let before = self.own_operands();
         let kept = self.checkpoint.map_or(0, |_| r.states.len());
-        super::arity(inputs, own + present + kept)?;
+        super::arity(inputs, before + kept)?;
         if let Some(every) = self.checkpoint {
             check_kept(self.time_steps, every)?;
             let expected = kept_type(inputs, self.time_steps, every);
-            if let Some(other) = inputs[own + present..].iter().find(|t| **t != expected) {
+            if let Some(other) = inputs[before..].iter().find(|t| **t != expected) {
                 return Err(Refusal::new(
                     format!("kept states are {other}, not {expected}"),
                     "pass the states that the scan over the same operands kept",
@@ -84,9 +105,28 @@ impl Operation for ScanGrad {
             }
         }
         let step = Scan::step_shape(inputs).to_vec();
-        let full = TensorType::new(inputs[0].dtype.arithmetic(), step);
+        let pooled = pooled_shape(&step, self.pool)?;
+        for k in (0..r.outputs.len()).filter_map(|k| self.grad_operand(k)) {
+            if inputs[k].shape.first() != Some(&self.time_steps) || inputs[k].shape[1..] != pooled {
+                return Err(mismatch(
+                    "the gradient of an output is not of its shape",
+                    &inputs[k].shape,
+                    &pooled,
+                    "pass the gradient of the scan's result",
+                ));
+            }
+        }
+        let state = inputs[0].dtype.arithmetic();
+        let channels = step.last().copied().unwrap_or(1);
+        let full = TensorType::new(state, step);
+        let param = if self.channel_sums {
+            TensorType::new(state, [channels])
+        } else {
+            full.clone()
+        };
         let mut made = inputs[..r.inputs.len()].to_vec();
-        made.extend(vec![full; own - r.inputs.len()]);
+        made.extend(vec![full; r.states.len()]);
+        made.extend(vec![param; own - r.inputs.len() - r.states.len()]);
         Ok(made)
     }
 

@@ -48,9 +48,9 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
         let kept = keep(graph, f, every);
         bytes += kept.iter().map(|v| graph.ty(*v).bytes()).sum::<usize>();
         let node = &mut graph.nodes[k];
-        node.inputs.extend(kept);
         if let Op::ScanGrad(grad) = &mut node.op {
             grad.checkpoint = Some(every);
+            node.inputs.extend(kept);
         }
         changes += 1;
     }

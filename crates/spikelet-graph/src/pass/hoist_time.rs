@@ -12,7 +12,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Expand, Map, MatMul, Op, Reduce, Reduction, Reshape};
+use crate::op::{ConvPart, Expand, Map, MatMul, Op, Reduce, Reduction, Reshape};
 use std::collections::HashMap;
 
 /// Moves repetitions over time towards the outputs.
@@ -33,6 +33,17 @@ pub fn run(graph: &mut Graph) -> Report {
             "{} operations run once instead of at every step",
             pass.changes
         ),
+    }
+}
+
+/// Whether axis 0 of the first operand is an axis 0 of the result that the operation does not mix.
+fn treats_steps_alike(graph: &Graph, node: &Node) -> bool {
+    let rank = graph.shape(node.inputs[0]).len();
+    match &node.op {
+        Op::Conv(op) => op.part == ConvPart::Forward && rank > op.axes() + 2,
+        Op::Pool(op) => rank > op.windows.len() + 2,
+        Op::Permute(op) => op.order.first() == Some(&0),
+        _ => false,
     }
 }
 
@@ -75,6 +86,29 @@ impl Pass {
                         shape[0] = 1;
                         return self.replace(graph, node, Reshape { shape }.into(), &[x]);
                     }
+                }
+            }
+            Op::Conv(_) | Op::Pool(_) | Op::Permute(_) if treats_steps_alike(graph, &node) => {
+                if let Some(x) = source(self, 0, &node) {
+                    let mut inputs = node.inputs.clone();
+                    inputs[0] = x;
+                    let op = node.op.clone();
+                    return self.replace(graph, node, op, &inputs);
+                }
+            }
+            // The mean of equal steps is that of one.
+            Op::Moments(_) => self.read_sources(&mut node, 0..1),
+            Op::Slice(op) if op.axis == 0 => {
+                if let Some(x) = source(self, 0, &node) {
+                    let shape = graph.shape(node.outputs[0]).to_vec();
+                    if shape == graph.shape(x) {
+                        node.op = Reshape { shape }.into();
+                    } else {
+                        node.op = Expand { shape }.into();
+                        self.sources.insert(node.outputs[0], x);
+                    }
+                    node.inputs = vec![x];
+                    self.changes += 1;
                 }
             }
             Op::Reduce(op) if op.reduction == Reduction::Sum && op.axes.first() == Some(&0) => {

@@ -4,17 +4,23 @@
 //! 2. [`dead_code`]: what nobody reads is dropped.
 //! 3. [`widen`]: products and draws write the type that their reader casts to.
 //! 4. [`fuse`]: elementwise operations that feed each other become one.
-//! 5. [`checkpoint`]: neuron scans keep some states on their way, where the target wants it.
-//! 6. [`save`]: what the backward pass reads of the forward pass, and what it makes again.
-//! 7. [`narrow`]: binary values travel as bits where their readers can use them.
+//! 5. [`channel_sums`]: backward scans sum the gradients that a channel shares.
+//! 6. [`checkpoint`]: neuron scans keep some states on their way, where the target wants it.
+//! 7. [`save`]: what the backward pass reads of the forward pass, and what it makes again.
+//! 8. [`narrow`]: binary values travel as bits where their readers can use them.
 //!
-//! One pass runs before gradients are taken, where it was asked for: [`precision`] stores
-//! sequences in 16 bits. Liveness and the arena follow in [`crate::Plan`].
+//! Four passes run before gradients are taken, so that the backward pass is that of what they
+//! leave: [`hoist_time`]; [`layout`], which keeps images channels-last; [`precision`], which stores
+//! sequences in 16 bits where that was asked for; [`absorb`], which takes normalisation and pooling
+//! into the neurons. Liveness and the arena follow in [`crate::Plan`].
 
+pub mod absorb;
+pub mod channel_sums;
 pub mod checkpoint;
 pub mod dead_code;
 pub mod fuse;
 pub mod hoist_time;
+pub mod layout;
 pub mod narrow;
 pub mod precision;
 pub mod save;
@@ -22,6 +28,7 @@ pub mod widen;
 
 use crate::backend::Target;
 use crate::graph::Graph;
+use crate::precision::Precision;
 
 /// What a pass did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +41,22 @@ pub struct Report {
     pub summary: String,
 }
 
+/// Prepares a graph that was traced for its gradients. The numbers of its values stay what they
+/// were.
+pub fn prepare(graph: &mut Graph, precision: Precision) {
+    hoist_time::run(graph);
+    layout::run(graph);
+    precision::run(graph, precision);
+    absorb::run(graph);
+}
+
 /// Runs all passes for a target.
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     let mut reports = vec![hoist_time::run(graph), dead_code::run(graph)];
     let changed = |report: &Report| report.changes > 0;
     reports.extend(Some(widen::run(graph)).filter(changed));
     reports.push(fuse::run(graph));
+    reports.extend(Some(channel_sums::run(graph, target)).filter(changed));
     reports.extend(Some(checkpoint::run(graph, target)).filter(changed));
     reports.push(save::run(graph));
     dead_code::run(graph);

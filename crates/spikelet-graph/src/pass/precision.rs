@@ -40,10 +40,13 @@ pub fn run(graph: &mut Graph, precision: Precision) -> Report {
 fn shorten(graph: &mut Graph) -> usize {
     let mut changes = 0;
     for node in &mut graph.nodes {
-        if let Op::MatMul(op) = &mut node.op {
-            op.precision = Multiply::Tf32;
-            changes += 1;
-        }
+        let precision = match &mut node.op {
+            Op::MatMul(op) => &mut op.precision,
+            Op::Conv(op) => &mut op.precision,
+            _ => continue,
+        };
+        *precision = Multiply::Tf32;
+        changes += 1;
     }
     changes
 }
@@ -72,7 +75,7 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     let fits = |v: ValueId| [DType::F32, half].contains(&graph.ty(v).dtype);
     for node in graph.nodes.iter().rev() {
         let inputs: &[ValueId] = match &node.op {
-            Op::MatMul(_) => &node.inputs,
+            Op::MatMul(_) | Op::Conv(_) => &node.inputs,
             Op::Scan(op) => {
                 let sequences = op.recurrence.outputs.len();
                 let feeds = node.outputs[..sequences].iter().any(|v| wanted[v.index()]);
@@ -89,11 +92,16 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     wanted
 }
 
-/// Whether the result has its operands' elements.
+/// Whether the result has its operands' elements, or is made of them within their digits.
 fn moves(op: &Op) -> bool {
     matches!(
         op,
-        Op::Reshape(_) | Op::Slice(_) | Op::Concat(_) | Op::Permute(_) | Op::Expand(_)
+        Op::Reshape(_)
+            | Op::Slice(_)
+            | Op::Concat(_)
+            | Op::Permute(_)
+            | Op::Expand(_)
+            | Op::Pool(_)
     )
 }
 
@@ -114,7 +122,7 @@ impl Pass {
         let wide = (node.outputs.iter()).all(|v| graph.ty(*v).dtype == DType::F32);
         let count = node.inputs.len();
         match &mut node.op {
-            Op::MatMul(_) if wide && self.was_single(&node.inputs) => {
+            Op::MatMul(_) | Op::Conv(_) if wide && self.was_single(&node.inputs) => {
                 self.cast_operands(graph, &mut node, 0..count, self.half);
                 self.make_half(graph, &node.outputs);
             }
@@ -161,7 +169,7 @@ impl Pass {
             }
             Op::Reduce(op) if wide && reads_half => op.out = Some(DType::F32),
             // Their results are what they are, from 16 bits as well.
-            Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) => {}
+            Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) | Op::Moments(_) => {}
             _ => {
                 for k in 0..count {
                     if self.changed(graph, node.inputs[k]) {

@@ -29,8 +29,8 @@ pub(crate) struct State {
     first_step: u32,
     float: DType,
     precision: Precision,
-    /// Whether the graph has its precision already.
-    precise: bool,
+    /// Whether the passes that come before gradients have run.
+    prepared: bool,
 }
 
 /// Builds a graph. Cheap to clone; all clones build the same one.
@@ -64,7 +64,7 @@ impl Tracer {
             first_step: 0,
             float,
             precision: Precision::F32,
-            precise: false,
+            prepared: false,
         };
         Self {
             state: Rc::new(RefCell::new(state)),
@@ -300,8 +300,7 @@ impl Tracer {
         };
         let made = {
             let mut state = self.state.borrow_mut();
-            state.apply_precision();
-            crate::pass::hoist_time::run(&mut state.graph);
+            state.prepare();
             append(&mut state.graph, &ids)
         };
         match made {
@@ -380,7 +379,7 @@ impl Tracer {
     pub fn finish(&self) -> Result<Graph> {
         self.check()?;
         let mut state = self.state.borrow_mut();
-        state.apply_precision();
+        state.prepare();
         Ok(state.graph.clone())
     }
 

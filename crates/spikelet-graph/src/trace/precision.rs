@@ -34,13 +34,12 @@ impl Tracer {
 }
 
 impl State {
-    /// Gives the graph its precision, once.
-    pub(super) fn apply_precision(&mut self) {
-        if self.precision != Precision::F32 && !self.precise {
-            pass::hoist_time::run(&mut self.graph);
-            pass::precision::run(&mut self.graph, self.precision);
+    /// Runs what comes before gradients, once.
+    pub(super) fn prepare(&mut self) {
+        if !self.prepared {
+            pass::prepare(&mut self.graph, self.precision);
         }
-        self.precise = true;
+        self.prepared = true;
     }
 
     /// An operation and its operands such that the result has the type that the tracing code

@@ -3,8 +3,8 @@
 use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
-    ArgMax, Concat, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, OneHot, Permute,
-    Recurrence, Reduce, Reshape, Scan, Slice,
+    ArgMax, Concat, Conv, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, Moments,
+    OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
 };
 use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -144,6 +144,34 @@ impl Var {
     pub fn matmul(&self, other: &Var) -> Var {
         self.tracer
             .apply1(MatMul::new(false, false), &[self, other])
+    }
+
+    /// A convolution of `self`, `[…, spatial…, in]`, with a weight `[out, kernel…, in / groups]`; or
+    /// one of its gradients, as `op` says.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer, op::Conv};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [8, 28, 28, 1]);
+    /// let w = tracer.parameter("w", [16, 3, 3, 1]);
+    /// assert_eq!(x.conv(&w, Conv::new(2)).shape(), [8, 26, 26, 16]);
+    /// ```
+    pub fn conv(&self, weight: &Var, op: Conv) -> Var {
+        self.tracer.apply1(op, &[self, weight])
+    }
+
+    /// Maxima or means of windows of `[…, spatial…, channels]`.
+    pub fn pool(&self, pooling: Pooling, windows: impl Into<Vec<Window>>) -> Var {
+        let windows = windows.into();
+        self.tracer.apply1(Pool { pooling, windows }, &[self])
+    }
+
+    /// Mean and biased variance over all axes but the last, each `[C]`.
+    pub fn moments(&self) -> [Var; 2] {
+        let mut made = self.tracer.apply(Moments, &[self]);
+        made.truncate(2);
+        let variance = made.pop().unwrap_or_else(|| self.clone());
+        [made.pop().unwrap_or_else(|| self.clone()), variance]
     }
 
     /// The sum over axes, which are dropped.

@@ -38,15 +38,12 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     %0 = Data `x`  f32[11, 8]
     %1 = Parameter `w`  f32[8]
     %2 = State `v`  f32[8]
-    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6 = scan[li, T=11](%3, %2)  f32[11, 8], f32[8], f32[11, 8]
+    %4, %5, %6 = scan[li, T=11](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11](%3, %2, %12)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
-    %16 = sum[0](%15)  f32[8]
-    `dw` = %16
+    %13, %14, %15 = scan_grad[li, T=11](%0, %2, %1, %12)  f32[11, 8], f32[8], f32[8]
+    `dw` = %15
     `v`: %2 becomes %5
     ");
     let report = pass::checkpoint::run(&mut graph, &Keeps(5));
@@ -54,15 +51,12 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     %0 = Data `x`  f32[11, 8]
     %1 = Parameter `w`  f32[8]
     %2 = State `v`  f32[8]
-    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %17 = scan[li, T=11, kept every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %4, %5, %6, %16 = scan[li, T=11, kept every 5](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, kept every 5](%3, %2, %12, %17)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
-    %16 = sum[0](%15)  f32[8]
-    `dw` = %16
+    %13, %14, %15 = scan_grad[li, T=11, kept every 5](%0, %2, %1, %12, %16)  f32[11, 8], f32[8], f32[8]
+    `dw` = %15
     `v`: %2 becomes %5
     ");
     assert_snapshot!(report.summary, @"1 neuron scans keep states on their way (64 bytes)");
@@ -78,16 +72,12 @@ fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
     %0 = Data `x`  f32[11, 8]
     %1 = Parameter `w`  f32[8]
     %2 = State `v`  f32[8]
-    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %17 = scan[li, T=11, kept every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %4, %5, %6, %16 = scan[li, T=11, kept every 4](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %18 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, kept every 4](%18, %2, %12, %17)  f32[11, 8], f32[8]
-    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
-    %16 = sum[0](%15)  f32[8]
-    `dw` = %16
+    %13, %14, %15 = scan_grad[li, T=11, kept every 4](%0, %2, %1, %12, %16)  f32[11, 8], f32[8], f32[8]
+    `dw` = %15
     `v`: %2 becomes %5
     ");
     assert!(plan.is_sound());

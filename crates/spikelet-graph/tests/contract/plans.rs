@@ -25,8 +25,8 @@ fn a_plan_prints_its_kernels_with_work_and_memory() {
     assert_snapshot!(Plan::new(training_step(), &Binary), @"
     10 kernels · 1.9 kFLOP · arena 1.5 KiB · buffers 740 B · peak 2.2 KiB
       constant over time: 0 operations run once instead of at every step
-      dead code: 0 of 14 nodes dropped
-      elementwise fusion: 3 elementwise operations joined with their readers
+      dead code: 0 of 13 nodes dropped
+      elementwise fusion: 2 elementwise operations joined with their readers
       saved for the backward pass: 1 tensors (256 bytes) kept, 0 made again
       spikes as bits: 0 spike tensors stored as bits, 0 reshapes moved before a draw
       #  kernel                 layer                  work      moved  results ← operands

@@ -3,24 +3,23 @@
 use super::copy::{COPY, Copy, USUAL};
 use super::measure::Repeats;
 use super::{is_cpu, measured};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs};
-use crate::command::plan::IMAGE;
+use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs};
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
-use spikelet::network::MnistFc;
 use std::process::ExitCode;
 
 /// Measure a training step of a network
 ///
 /// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
 /// are read back, with two steps under way at a time as in training. Without further settings the
-/// network is that of SpikingFlow's tutorial.
+/// network and its settings are those of its tutorial.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
+    "spikelet bench train csnn --amp" => "a convolutional network in 16 bits",
     "spikelet bench train mnist-fc --time-steps 8 --encoder direct --json" => "other settings, for machines",
 ])]
 pub struct Train {
@@ -40,8 +39,8 @@ pub struct Train {
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         // The tutorial's network is what others measure too.
-        let network = self.network.build(Some(MnistFc::tutorial()))?;
-        let settings = self.settings.build(true);
+        let (network, settings) = self.network.build(TutorialArgs::PLAIN)?;
+        let settings = self.settings.build(settings)?;
         let name = format!("{}_step", network.name().replace('-', "_"));
         let backend = self.device.open()?;
         let copy = Copy {
@@ -52,7 +51,7 @@ impl Train {
             console.say_json(&copy.measure(&backend, &self.repeats)?.json());
             return Ok(ExitCode::SUCCESS);
         }
-        let mut program = StepProgram::compile(&network, &settings, IMAGE, backend.clone())?;
+        let mut program = StepProgram::compile(&network, &settings, backend.clone())?;
         let moved = program.plan().moved_bytes();
         let device_bytes = (!is_cpu(&*backend)).then(|| program.plan().peak_bytes());
         let mut here = || {

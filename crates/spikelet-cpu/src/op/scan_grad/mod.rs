@@ -5,6 +5,9 @@
 //! but the scan's own operands was saved; states that a scan kept for another kind of device are
 //! not read.
 
+mod pieces;
+
+use super::bands::Bands;
 use super::scan::{MOST, Operands, TILE, blocks, open, tile};
 use super::{BLOCK, Float, Kernel, Types};
 use crate::memory::{Shared, View, ViewMut};
@@ -29,6 +32,8 @@ pub(super) struct ScanGradKernel<R> {
     wanted_inputs: Vec<bool>,
     wanted_params: Vec<bool>,
     tile: usize,
+    /// The blocks of which the gradients of the outputs are.
+    bands: Option<Bands>,
     scratch: PerThread<Scratch<R>>,
     threads: usize,
 }
@@ -45,8 +50,17 @@ struct Scratch<R> {
     sums: Vec<Block<R>>,
 }
 
+/// The gradients of the present outputs.
+struct OutputGrads<'a, R> {
+    sources: ArrayVec<&'a [R], MOST>,
+    /// The first element that they hold, and the elements of a step.
+    first: usize,
+    step: usize,
+}
+
 /// What a block of the derived step computes with.
 struct Parts<'a, R> {
+    grads: &'a OutputGrads<'a, R>,
     work: &'a mut Workspace<R>,
     after: &'a [Block<R>],
     before: &'a mut [Block<R>],
@@ -66,8 +80,21 @@ fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     tile(elements, threads, history.clamp(64, most))
 }
 
+fn bands_of(op: &ScanGrad, types: &Types) -> Option<Bands> {
+    let present = op.present[..op.recurrence.outputs.len()].contains(&true);
+    let pool = op.pool.filter(|_| present)?;
+    Some(Bands::new(pool, &types.inputs[0].shape[1..]))
+}
+
+/// The states of a tile, or those of a band with its spikes.
 fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    op.recurrence.states.len() * op.time_steps * tile_of(op, types, threads)
+    let (states, outputs) = (op.recurrence.states.len(), op.recurrence.outputs.len());
+    let present = op.present[..outputs].iter().filter(|p| **p).count();
+    op.time_steps
+        * match bands_of(op, types) {
+            Some(bands) => (states + present) * bands.length,
+            None => states * tile_of(op, types, threads),
+        }
 }
 
 pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
@@ -84,7 +111,12 @@ impl<R: Float> ScanGradKernel<R> {
         let outputs = r.outputs.len();
         let wanted_inputs = types.used[..sequences].to_vec();
         let wanted_params = types.used[sequences + states..].to_vec();
-        let forward = r.forward_program(&vec![false; outputs])?;
+        let bands = bands_of(op, types);
+        let spiking: Vec<bool> = op.present[..outputs]
+            .iter()
+            .map(|present| *present && bands.is_some())
+            .collect();
+        let forward = r.forward_program(&spiking)?;
         let backward =
             r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
@@ -100,6 +132,7 @@ impl<R: Float> ScanGradKernel<R> {
             }),
             grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
             tile,
+            bands,
             forward,
             backward,
             operands,
@@ -110,34 +143,59 @@ impl<R: Float> ScanGradKernel<R> {
         })
     }
 
-    /// The states before every step, `[state][t][element]`.
+    /// The states before every step, `[state][t][element]`; in a band also the spikes of every
+    /// step, `[output][t][element of the band]`.
     fn recompute(
         &self,
         reads: &[&[R]],
-        work: &mut Workspace<R>,
         history: &mut [R],
+        mut spikes: Option<(&mut [R], (usize, usize))>,
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
+        let mut scratch = self.scratch.get();
+        let Scratch {
+            forward,
+            params,
+            before: last,
+            ..
+        } = &mut *scratch;
+        o.hold(
+            reads,
+            start,
+            length,
+            params,
+            &mut [(&self.forward, &mut *forward)],
+        );
         let whole = o.time_steps * length;
         o.initial(
             reads,
             start,
             history.chunks_mut(whole).map(|h| &mut h[..length]),
         );
-        for t in 1..o.time_steps {
+        // The states after the last step are not needed, but its spikes are.
+        let steps = o.time_steps - usize::from(spikes.is_none());
+        for t in 0..steps {
             for (at, size) in blocks(length) {
                 let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
                 let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
                 for k in 0..o.sequences {
-                    inputs.push(&reads[k][o.at(k, t - 1, start + at)..][..size]);
+                    inputs.push(&reads[k][o.at(k, t, start + at)..][..size]);
                 }
-                for state in history.chunks_mut(whole) {
-                    let (past, future) = state.split_at_mut(t * length);
-                    inputs.push(&past[(t - 1) * length + at..][..size]);
-                    outs.push(&mut future[at..at + size]);
+                if let Some((spikes, (first, band))) = &mut spikes {
+                    let from = t * *band + start + at - *first;
+                    let pieces = spikes.chunks_exact_mut(o.time_steps * *band);
+                    outs.extend(pieces.map(|piece| &mut piece[from..from + size]));
                 }
-                self.forward.step(work, &inputs, &mut outs);
+                for (state, last) in history.chunks_mut(whole).zip(last.iter_mut()) {
+                    let (past, future) = state.split_at_mut((t + 1) * length);
+                    inputs.push(&past[t * length + at..][..size]);
+                    outs.push(match t + 1 < o.time_steps {
+                        true => &mut future[at..at + size],
+                        false => &mut last[at..at + size],
+                    });
+                }
+                self.forward.step(forward, &inputs, &mut outs);
             }
         }
     }
@@ -170,36 +228,33 @@ impl<R: Float> ScanGradKernel<R> {
         }
     }
 
-    fn run_tile(
+    /// The derived step, backward through a tile whose states are known.
+    fn sweep(
         &self,
         reads: &[&[R]],
+        grads: &OutputGrads<'_, R>,
         writes: &[Option<Shared<'_, R>>; MOST],
-        history: &mut [R],
+        history: &[R],
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
         let mut scratch = self.scratch.get();
         let Scratch {
-            forward,
             backward,
             params,
             after,
             before,
             step,
             sums,
+            ..
         } = &mut *scratch;
         o.hold(
             reads,
             start,
             length,
             params,
-            &mut [
-                (&self.forward, &mut *forward),
-                (&self.backward, &mut *backward),
-            ],
+            &mut [(&self.backward, &mut *backward)],
         );
-        let history = &mut history[..o.states * o.time_steps * length];
-        self.recompute(reads, forward, history, (start, length));
         for block in after.iter_mut().chain(sums.iter_mut()) {
             block[..length].fill(R::ZERO);
         }
@@ -214,6 +269,7 @@ impl<R: Float> ScanGradKernel<R> {
                     (start, length),
                     block,
                     Parts {
+                        grads,
                         work: &mut *backward,
                         after: &*after,
                         before: &mut *before,
@@ -251,8 +307,9 @@ impl<R: Float> ScanGradKernel<R> {
         for state in history.chunks(o.time_steps * length) {
             inputs.push(&state[t * length + at..][..size]);
         }
-        for operand in self.grads[..self.outputs].iter().flatten() {
-            inputs.push(&reads[*operand][t * o.elements + from..][..size]);
+        for source in &parts.grads.sources {
+            let at = t * parts.grads.step + from - parts.grads.first;
+            inputs.push(&source[at..at + size]);
         }
         for grad in parts.after {
             inputs.push(&grad[at..at + size]);
@@ -343,16 +400,18 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         let elements = this.operands.elements;
         let per_thread = workspace.len() / this.threads.max(1);
         let history = Shared::new(workspace);
-        (0..elements.div_ceil(this.tile))
-            .into_par_iter()
-            .for_each(|k| {
-                let thread = rayon::current_thread_index().unwrap_or(0) % this.threads.max(1);
-                // SAFETY: each thread of the pool has its own piece.
-                let words = unsafe { history.range(thread * per_thread, per_thread) };
-                let start = k * this.tile;
-                let length = this.tile.min(elements - start);
-                this.run_tile(&values, &shared, R::from_words(words), (start, length));
-            });
+        let piece = this.bands.map_or(this.tile, |bands| bands.length.max(1));
+        (0..elements.div_ceil(piece)).into_par_iter().for_each(|k| {
+            let thread = rayon::current_thread_index().unwrap_or(0) % this.threads.max(1);
+            // SAFETY: each thread of the pool has its own piece.
+            let words = unsafe { history.range(thread * per_thread, per_thread) };
+            let scratch = R::from_words(words);
+            let at = (k * piece, piece.min(elements - k * piece));
+            match this.bands {
+                Some(bands) => this.run_band(&values, &shared, bands, scratch, at),
+                None => this.run_tile(&values, &shared, scratch, at),
+            }
+        });
         Ok(())
     }
 }

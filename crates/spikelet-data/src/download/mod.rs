@@ -3,11 +3,13 @@
 //! A file arrives compressed, is decompressed on the way and must have exactly the known length
 //! and SHA-256. It is written beside its place and moved there when it is complete and on the
 //! disk, so that a file under its own name is always a good one, whoever else downloads or is
-//! interrupted meanwhile.
+//! interrupted meanwhile. Of an archive nothing is unpacked before all of it has been checked.
 
-use std::fmt;
+mod archive;
+mod error;
+
 use std::fs;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +17,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::error::lines;
 use crate::gz::Plain;
+
+pub use archive::fetch_archive;
+pub use error::{Attempt, DownloadError, Failure};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,99 +41,27 @@ pub enum Progress {
 }
 
 /// A file as it must be once it is here.
+///
+/// For [`fetch`] all of it is about the uncompressed file, for [`fetch_archive`] about the archive
+/// as it lies on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
-    /// Name of the uncompressed file; mirrors have it with `.gz` behind.
+    /// Name of the file; the mirrors have what is not an archive with `.gz` behind.
     pub name: String,
-    /// Length of the uncompressed content, in bytes.
+    /// Length of the content, in bytes.
     pub bytes: u64,
-    /// SHA-256 of the uncompressed content, in lower-case hexadecimal.
+    /// SHA-256 of the content, in lower-case hexadecimal.
     pub sha256: String,
 }
 
-/// No mirror had a file.
-#[derive(Debug)]
-pub struct DownloadError {
-    /// The file.
-    pub file: String,
-    /// What went wrong at each mirror, in the order in which they were tried.
-    pub attempts: Vec<Attempt>,
-    /// The files to get by other means: this one and those that would have been fetched after it.
-    pub wanted: Vec<String>,
-    /// The folder to put them into.
-    pub folder: PathBuf,
+/// How a file that is fetched travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transfer {
+    /// Compressed, and is decompressed on the way.
+    Compressed,
+    /// As it is.
+    AsIs,
 }
-
-/// One mirror's failure.
-#[derive(Debug)]
-pub struct Attempt {
-    /// What was asked for.
-    pub url: String,
-    /// Why it is not here.
-    pub failure: Failure,
-}
-
-/// Why a file could not be had from a mirror.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Failure {
-    /// No connection, no answer in time, or an answer such as 404.
-    #[error("{0}")]
-    Request(#[source] Box<ureq::Error>),
-    /// The transfer broke off, or the data does not decompress.
-    #[error("the transfer broke off after {received} bytes: {source}")]
-    Transfer {
-        /// Bytes that arrived.
-        received: u64,
-        /// What the reader said.
-        source: io::Error,
-    },
-    /// The content is shorter or longer than the file is.
-    #[error("{found} bytes of content{}, expected {expected}", if found > expected { " or more" } else { "" })]
-    Length {
-        /// Length found; reading stops at the first byte too many.
-        found: u64,
-        /// Length expected.
-        expected: u64,
-    },
-    /// The content is not the file's.
-    #[error("the content has the SHA-256 {found}, expected {expected}")]
-    Checksum {
-        /// Checksum of what arrived.
-        found: String,
-        /// Checksum expected.
-        expected: String,
-    },
-    /// It could not be written.
-    #[error("cannot be written to {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl fmt::Display for DownloadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let attempts = self
-            .attempts
-            .iter()
-            .map(|attempt| format!("{}: {}", attempt.url, attempt.failure));
-        let wanted = self.wanted.iter().map(|name| format!("{name}.gz"));
-        write!(
-            f,
-            "`{}` could not be downloaded:\n{}  help: get these files by other means and put \
-             them (compressed or not) into {}\n{}",
-            self.file,
-            lines(attempts),
-            self.folder.display(),
-            lines(wanted).trim_end_matches('\n'),
-        )
-    }
-}
-
-impl std::error::Error for DownloadError {}
 
 /// Fetches `file` from the first of `mirrors` that has it and puts it, uncompressed, into
 /// `folder`, which is made if it is not there. Returns the path of the file.
@@ -144,12 +76,31 @@ pub fn fetch(
     folder: &Path,
     progress: Progress,
 ) -> Result<PathBuf, DownloadError> {
+    let result = from_mirrors(mirrors, &format!("{}.gz", file.name), |url| {
+        let arrived = receive_from(url, file, Transfer::Compressed, folder, progress)?;
+        put(arrived, folder, &file.name)
+    });
+    result.map_err(|attempts| DownloadError {
+        file: file.name.clone(),
+        attempts,
+        wanted: vec![file.name.clone()],
+        folder: folder.to_owned(),
+        archive: false,
+    })
+}
+
+/// What `fetch` makes of the first mirror of `name` with which it succeeds.
+fn from_mirrors<T>(
+    mirrors: &[String],
+    name: &str,
+    fetch: impl Fn(&str) -> Result<T, Failure>,
+) -> Result<T, Vec<Attempt>> {
     let mut attempts = Vec::new();
     for mirror in mirrors {
         let slash = if mirror.ends_with('/') { "" } else { "/" };
-        let url = format!("{mirror}{slash}{}.gz", file.name);
-        match fetch_from(&url, file, folder, progress) {
-            Ok(path) => return Ok(path),
+        let url = format!("{mirror}{slash}{name}");
+        match fetch(&url) {
+            Ok(fetched) => return Ok(fetched),
             Err(failure) => {
                 // Another mirror does not help a full disk.
                 let hopeless = matches!(failure, Failure::Write { .. });
@@ -160,55 +111,65 @@ pub fn fetch(
             }
         }
     }
-    Err(DownloadError {
-        file: file.name.clone(),
-        attempts,
-        wanted: vec![file.name.clone()],
-        folder: folder.to_owned(),
-    })
+    Err(attempts)
 }
 
-fn fetch_from(
+/// The checked content of `url` in a file without a name of its own yet, in `folder`.
+fn receive_from(
     url: &str,
     file: &RemoteFile,
+    transfer: Transfer,
     folder: &Path,
     progress: Progress,
-) -> Result<PathBuf, Failure> {
-    let write_failed = |path: &Path, source| Failure::Write {
-        path: path.to_owned(),
-        source,
-    };
+) -> Result<NamedTempFile, Failure> {
     fs::create_dir_all(folder).map_err(|error| write_failed(folder, error))?;
     let mut partial = temporary_in(folder).map_err(|error| write_failed(folder, error))?;
 
-    let response = agent(url)
-        .get(url)
+    let mut request = agent(url).get(url);
+    if transfer == Transfer::AsIs {
+        // Else a server may take the archive's own compression for one that the transfer needs.
+        request = request.header("Accept-Encoding", "identity");
+    }
+    let response = request
         .call()
         .map_err(|error| Failure::Request(Box::new(error)))?;
     let body = response.into_body();
     let bar = bar(&file.name, body.content_length(), progress);
     let received = bar.clone();
-    let transfer = bar
+    let limited = bar
         .wrap_read(body.into_reader())
         .take(file.bytes.saturating_add(TRANSFER_MARGIN));
-    let result = receive(transfer, file, &mut partial, || received.position());
+    let reader = BufReader::with_capacity(1 << 16, limited);
+    let result = receive(reader, transfer, file, &mut partial, || received.position());
     bar.finish_and_clear();
     result?;
+    Ok(partial)
+}
 
-    partial
+/// Moves a complete file to its place in `folder`, once it is on the disk.
+fn put(complete: NamedTempFile, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
+    complete
         .as_file()
         .sync_all()
-        .map_err(|error| write_failed(partial.path(), error))?;
-    let path = folder.join(&file.name);
-    partial
+        .map_err(|error| write_failed(complete.path(), error))?;
+    let path = folder.join(name);
+    complete
         .persist(&path)
         .map_err(|error| write_failed(&path, error.error))?;
     Ok(path)
 }
 
-/// Copies and decompresses `transfer` into `partial` and checks what comes out.
+fn write_failed(path: &Path, source: io::Error) -> Failure {
+    Failure::Write {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Copies `reader` into `partial`, decompressed if it travels compressed, and checks what comes out.
 fn receive(
-    transfer: impl Read,
+    reader: impl BufRead,
+    transfer: Transfer,
     file: &RemoteFile,
     partial: &mut NamedTempFile,
     received: impl Fn() -> u64,
@@ -217,14 +178,17 @@ fn receive(
         received: received(),
         source,
     };
-    // A server may mark the file as compressed for the transfer only; then it arrives plain.
-    let plain = Plain::new(BufReader::with_capacity(1 << 16, transfer)).map_err(broke_off)?;
-    let mut plain = plain.take(file.bytes.saturating_add(1));
+    let content = match transfer {
+        Transfer::AsIs => Plain::raw(reader),
+        // A server may mark the file as compressed for the transfer only; then it arrives plain.
+        Transfer::Compressed => Plain::new(reader).map_err(broke_off)?,
+    };
+    let mut content = content.take(file.bytes.saturating_add(1));
     let mut digest = Sha256::new();
     let mut found = 0;
     let mut buffer = vec![0; 1 << 16];
     loop {
-        let count = match plain.read(&mut buffer) {
+        let count = match content.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -234,10 +198,7 @@ fn receive(
         digest.update(&buffer[..count]);
         partial
             .write_all(&buffer[..count])
-            .map_err(|source| Failure::Write {
-                path: partial.path().to_owned(),
-                source,
-            })?;
+            .map_err(|source| write_failed(partial.path(), source))?;
     }
     if found != file.bytes {
         return Err(Failure::Length {

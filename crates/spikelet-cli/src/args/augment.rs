@@ -1,0 +1,224 @@
+//! How images are changed before the network sees them, as it is said on the command line.
+
+use crate::failure::Failure;
+use crate::suggest::closest;
+use spikelet::data::{Augment, Dataset, Normalise};
+use spikelet::train::Settings;
+
+/// Changes of images.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Images")]
+pub struct AugmentArgs {
+    /// Change training images by chance, with commas between: crop=PIXELS, flip, shift=SHARE,
+    /// rotate=DEGREES, scale=SHARE, shear=DEGREES, noise=STD, cutout=PIXELS; or none
+    #[arg(long, value_name = "LIST", value_parser = augment)]
+    augment: Option<Augment>,
+
+    /// Subtract the mean and divide by the deviation: none, auto (of the training images, each
+    /// channel), or MEAN/STD with a value for all channels or one each, such as 0.5,0.5,0.4/0.2
+    #[arg(long, value_name = "HOW", value_parser = normalisation, allow_hyphen_values = true)]
+    normalise: Option<Normalisation>,
+}
+
+/// What is done to pixels.
+#[derive(Clone, Debug, PartialEq)]
+enum Normalisation {
+    None,
+    Auto,
+    Given(Normalise),
+}
+
+const NAMES: [&str; 8] = [
+    "crop", "flip", "shift", "rotate", "scale", "shear", "noise", "cutout",
+];
+
+fn augment(text: &str) -> Result<Augment, String> {
+    let mut augment = Augment::default();
+    if text == "none" {
+        return Ok(augment);
+    }
+    let mut seen = vec![];
+    for part in text.split(',').map(str::trim) {
+        let (name, value) = match part.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (part, None),
+        };
+        if seen.contains(&name) {
+            return Err(format!("`{name}` is there twice"));
+        }
+        seen.push(name);
+        match name {
+            "crop" => augment.crop_padding = number(name, "pixels", value)?,
+            "flip" if value.is_none() => augment.flip = true,
+            "flip" => return Err("`flip` has no value; write just flip".to_string()),
+            "shift" => augment.shift = number(name, "a share", value)?,
+            "rotate" => augment.rotate = number(name, "degrees", value)?,
+            "scale" => augment.scale = number(name, "a share", value)?,
+            "shear" => augment.shear = number(name, "degrees", value)?,
+            "noise" => augment.noise = number(name, "a deviation", value)?,
+            "cutout" => augment.cutout = number(name, "pixels", value)?,
+            _ => return Err(unknown(name)),
+        }
+    }
+    augment.check().map_err(|problem| problem.to_string())?;
+    Ok(augment)
+}
+
+fn unknown(name: &str) -> String {
+    let known = NAMES.join(", ");
+    match closest(name, NAMES) {
+        Some(meant) => format!("`{name}` is not known, did you mean `{meant}`? There are: {known}"),
+        None => format!("`{name}` is not known; there are: {known}"),
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, unit: &str, value: Option<&str>) -> Result<T, String> {
+    value.and_then(|text| text.parse().ok()).ok_or_else(|| {
+        let given = value.map_or(String::new(), |text| format!(", `{text}` is none"));
+        let kind = if unit == "pixels" {
+            "whole number"
+        } else {
+            "number"
+        };
+        format!("`{name}` needs a {kind}, {unit}: {name}=…{given}")
+    })
+}
+
+fn normalisation(text: &str) -> Result<Normalisation, String> {
+    match text {
+        "none" => return Ok(Normalisation::None),
+        "auto" => return Ok(Normalisation::Auto),
+        _ => {}
+    }
+    let wrong = || "write none, auto, or MEAN/STD such as 0.13/0.31".to_string();
+    let (mean, std) = text.split_once('/').ok_or_else(wrong)?;
+    let values = |text: &str| -> Result<Vec<f32>, String> {
+        let each = text.split(',').map(|value| value.trim().parse());
+        each.collect::<Result<_, _>>().map_err(|_| wrong())
+    };
+    let normalise = Normalise {
+        mean: values(mean)?,
+        std: values(std)?,
+    };
+    Ok(Normalisation::Given(normalise))
+}
+
+impl AugmentArgs {
+    /// Puts what is given into settings whose encoder is known already.
+    ///
+    /// # Errors
+    /// When the values do not fit the images, or the encoder needs pixels of 0 to 1.
+    pub fn put(&self, settings: &mut Settings, train: &Dataset) -> Result<(), Failure> {
+        if let Some(augment) = &self.augment {
+            settings.augment = augment.clone();
+        }
+        match &self.normalise {
+            Some(Normalisation::None) => settings.normalise = None,
+            Some(Normalisation::Auto) => settings.normalise = Some(of_images(train)),
+            Some(Normalisation::Given(given)) => settings.normalise = Some(given.clone()),
+            None => {}
+        }
+        let Some(normalise) = &settings.normalise else {
+            return Ok(());
+        };
+        if settings.encoder == "poisson" {
+            return Err(Failure::argument(
+                "Poisson spikes need pixels of 0 to 1, normalised ones are not",
+                "write --encoder direct, or leave --normalise out",
+            ));
+        }
+        let checked = normalise.check(train.shape[0]);
+        checked.map_err(|problem| spikelet::Error::from(problem).into())
+    }
+}
+
+/// Mean and deviation of each channel, where white is 1. Sums are of whole numbers: exact.
+fn of_images(dataset: &Dataset) -> Normalise {
+    let [channels, height, width] = dataset.shape;
+    let mut sums = vec![[0_u64; 2]; channels];
+    let planes = dataset.images.chunks_exact((height * width).max(1));
+    for (k, plane) in planes.enumerate() {
+        let sum = &mut sums[k % channels];
+        sum[0] += plane.iter().map(|&x| u64::from(x)).sum::<u64>();
+        sum[1] += plane.iter().map(|&x| u64::from(x).pow(2)).sum::<u64>();
+    }
+    let count = (dataset.len() * height * width).max(1) as u64;
+    let white = 255.0 * count as f64;
+    // n·Σx² − (Σx)² is n²·255² times the variance.
+    let spread = |[sum, squares]: [u64; 2]| {
+        let squares = u128::from(count) * u128::from(squares);
+        squares.saturating_sub(u128::from(sum).pow(2)) as f64
+    };
+    Normalise {
+        mean: sums.iter().map(|s| (s[0] as f64 / white) as f32).collect(),
+        std: sums
+            .iter()
+            .map(|&s| (spread(s).sqrt() / white) as f32)
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_changes_is_read() {
+        let expected = Augment {
+            crop_padding: 4,
+            flip: true,
+            shift: 0.1,
+            rotate: 10.0,
+            scale: 0.1,
+            shear: 5.0,
+            noise: 0.05,
+            cutout: 8,
+        };
+        let text = "crop=4,flip, shift=0.1,rotate=10,scale=0.1,shear=5,noise=0.05,cutout=8";
+        assert_eq!(augment(text), Ok(expected));
+        assert_eq!(augment("none"), Ok(Augment::default()));
+    }
+
+    #[test]
+    fn a_wrong_list_is_answered_with_what_there_is() {
+        for (text, expected) in [
+            ("crop=4,flp", "did you mean `flip`? There are: crop, flip,"),
+            ("blur=3", "`blur` is not known; there are: crop"),
+            ("crop", "`crop` needs a whole number, pixels: crop=…"),
+            ("crop=half", "`half` is none"),
+            ("flip=1", "write just flip"),
+            ("flip,flip", "twice"),
+            ("scale=1.5", "scale"),
+            ("rotate=-3", "rotate"),
+            ("", "is not known"),
+        ] {
+            let refused = augment(text).expect_err(text);
+            assert!(refused.contains(expected), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn mean_and_deviation_are_given_or_asked_for() {
+        let given = Normalise {
+            mean: vec![0.5, 0.25, -0.5],
+            std: vec![0.2],
+        };
+        let read = normalisation("0.5,0.25,-0.5/0.2");
+        assert_eq!(read, Ok(Normalisation::Given(given)));
+        assert_eq!(normalisation("auto"), Ok(Normalisation::Auto));
+        for wrong in ["0.5", "a/b", "0.5/", "/"] {
+            assert!(normalisation(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn mean_and_deviation_of_images_are_those_of_their_pixels() {
+        let classes = vec!["only".to_string()];
+        // Two images of two channels with two pixels each.
+        let images = vec![0, 255, 10, 10, 255, 0, 20, 20];
+        let data = Dataset::new("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
+        let found = of_images(&data);
+        assert_eq!(found.mean, [0.5, (15.0 / 255.0) as f32]);
+        assert_eq!(found.std, [0.5, (5.0 / 255.0) as f32]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `spikelet show`
+
+use super::trained::Trained;
+use super::{examples, say_table};
+use crate::args::{DataArgs, DeviceArgs};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::json;
+use spikelet::log::Console;
+use spikelet::report::Activity;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Show what a trained network does with a test image, layer by layer
+///
+/// The firing rate of every layer and the scores of the classes. The picture has the image, the
+/// spikes of the first convolution's neurons at each time step (up to eight channels and steps),
+/// the firing rates, and the output's spikes.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet show runs/csnn/best.safetensors --index 7 --out picture.png" => "one image of the data set it was trained on",
+    "spikelet show runs/csnn/best.safetensors --index 7,8,9 --json" => "three of them, for machines",
+])]
+pub struct Show {
+    /// The checkpoint that `spikelet train` wrote
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoint: PathBuf,
+
+    /// Numbers of test images, from 0; several with commas
+    #[arg(long, value_name = "N", default_value = "0", value_delimiter = ',')]
+    index: Vec<usize>,
+
+    /// Where to write the picture: .png or .svg
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    data: DataArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// More images than anyone looks at.
+const MOST: usize = 64;
+
+impl Show {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        if self.index.len() > MOST {
+            return Err(Failure::argument(
+                format!("{} images were asked for", self.index.len()),
+                format!("show at most {MOST} at a time"),
+            ));
+        }
+        if let Some(out) = &self.out {
+            Activity::check_path(out)
+                .map_err(|problem| Failure::argument(problem.to_string(), "such as show.png"))?;
+        }
+        let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
+        let shown = Activity::of(
+            &*trained.network.module()?,
+            &trained.checkpoint.settings,
+            &trained.test,
+            &self.index,
+            &mut trained.store,
+        )?;
+        trained.check_whole()?;
+        let title = format!("{} on {}", trained.network.name(), trained.test.name);
+        if let Some(out) = &self.out {
+            shown.save(&title, out)?;
+        }
+        for k in 0..shown.examples.len() {
+            console.say_json(&self.line(&shown, k));
+            say_image(console, &shown, k);
+        }
+        if let Some(out) = &self.out {
+            console.say(format!("picture: {}", out.display()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn line(&self, shown: &Activity, k: usize) -> serde_json::Value {
+        let example = &shown.examples[k];
+        let layers = shown.layers.iter().map(|layer| {
+            json!({
+                "name": layer.name, "shape": layer.shape, "time_steps": layer.spikes.shape.first(),
+                "rate": layer.rate_of(k),
+            })
+        });
+        json!({
+            "checkpoint": self.checkpoint, "index": shown.indices[k],
+            "label": example.label, "predicted": example.predicted, "scores": shown.scores[k],
+            "classes": shown.classes, "layers": layers.collect::<Vec<_>>(), "picture": self.out,
+        })
+    }
+}
+
+fn say_image(console: &Console, shown: &Activity, k: usize) {
+    let example = &shown.examples[k];
+    let class = |class: usize| {
+        let name = shown.classes.get(class).cloned();
+        name.unwrap_or_else(|| class.to_string())
+    };
+    let verdict = match example.label == example.predicted {
+        true => console.green("recognised"),
+        false => console.red(format!("taken for {}", class(example.predicted))),
+    };
+    let (index, label) = (shown.indices[k], class(example.label));
+    console.say(format!(
+        "image {index}: {label}, {verdict} with a score of {:.3}",
+        shown.scores[k][example.predicted]
+    ));
+    let mut table = Table::new(&["layer", "neurons", "firing rate"]).right(&[1, 2]);
+    for layer in &shown.layers {
+        let sizes: Vec<String> = layer.shape.iter().map(ToString::to_string).collect();
+        let rate = format!("{:.4}", layer.rate_of(k));
+        table.row([layer.name.clone(), sizes.join(" × "), rate]);
+    }
+    say_table(console, &table);
+}

@@ -1,0 +1,76 @@
+//! A trained network with test images, for commands that look at one.
+
+use crate::args::{DataArgs, DataName, DeviceArgs};
+use crate::failure::Failure;
+use spikelet::data::Dataset;
+use spikelet::log::Console;
+use spikelet::model::Store;
+use spikelet::network::Network;
+use spikelet::train::Checkpoint;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a checkpoint holds, and the images to show it.
+pub struct Trained {
+    path: PathBuf,
+    pub checkpoint: Checkpoint,
+    pub network: Network,
+    pub test: Arc<Dataset>,
+    /// Its tensors, on the device.
+    pub store: Store,
+}
+
+fn wrong(path: &Path, problem: impl std::fmt::Display, help: &str) -> Failure {
+    Failure::other(format!("{}: {problem}", path.display()), help)
+}
+
+impl Trained {
+    /// Reads a checkpoint and the test images: of the data set that is named, else of the one that
+    /// it was trained on.
+    ///
+    /// # Errors
+    /// When it is none of the networks here, the images do not fit or are missing, or the device
+    /// fails.
+    pub fn open(
+        path: &Path,
+        data: &DataArgs,
+        device: &DeviceArgs,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let checkpoint = Checkpoint::read(path)?;
+        let network = checkpoint.network.clone().ok_or_else(|| {
+            let help = "evaluate it in that program with `spikelet::train::evaluate`";
+            wrong(path, "its network is a program's own", help)
+        })?;
+        let otherwise = DataName::of_dataset(&checkpoint.dataset);
+        if otherwise.is_none() && data.data.is_none() {
+            let known = &checkpoint.dataset;
+            let problem = format!("it was trained on `{known}`, which is not known here");
+            return Err(wrong(path, problem, "name a data set with --dataset"));
+        }
+        let test = data.load(otherwise, &network, console)?.test;
+        let mut store = Store::new(device.open()?);
+        checkpoint.restore(&mut store)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            checkpoint,
+            network,
+            test,
+            store,
+        })
+    }
+
+    /// Checks that nothing that the network used was missing in the checkpoint.
+    ///
+    /// # Errors
+    /// When it has parameters that the checkpoint has not.
+    pub fn check_whole(&self) -> Result<(), Failure> {
+        let tensors = &self.checkpoint.tensors.tensors;
+        let missing = self.store.names().find(|name| !tensors.contains_key(*name));
+        missing.map_or(Ok(()), |missing| {
+            let problem = format!("it has no tensor `{missing}`");
+            let help = "give a checkpoint of the whole network";
+            Err(wrong(&self.path, problem, help))
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! Blocks of neurons of which a scan keeps the maxima.
+
+use super::Float;
+use spikelet_expr::vectorised;
+
+/// Elements of a band, about: as many whole rows of blocks as come near to it.
+const BAND: usize = 4096;
+
+/// Channels that are looked at side by side.
+const LANES: usize = 64;
+
+/// A step `[.., height, width, channels]` cut in bands of whole rows of blocks, which lie in one
+/// piece.
+#[derive(Clone, Copy)]
+pub(super) struct Bands {
+    block: [usize; 2],
+    width: usize,
+    channels: usize,
+    /// Elements of a band; the last one may have fewer.
+    pub(super) length: usize,
+}
+
+impl Bands {
+    pub(super) fn new(block: [usize; 2], step: &[usize]) -> Self {
+        let [.., width, channels] = *step else {
+            unreachable!("the graph checked that a pooled step has height, width and channels")
+        };
+        let row = block[0] * width * channels;
+        Self {
+            block,
+            width,
+            channels,
+            length: row * (BAND / row.max(1)).max(1),
+        }
+    }
+
+    /// Elements that are left of so many.
+    pub(super) fn pooled(&self, elements: usize) -> usize {
+        elements / (self.block[0] * self.block[1])
+    }
+
+    /// Calls `each` with every block: where its first element lies, where its result, for as many
+    /// channels as are given last.
+    #[inline(always)]
+    fn blocks(&self, elements: usize, mut each: impl FnMut(usize, usize, usize)) {
+        let (h, w) = (self.block[0], self.block[1]);
+        let row = h * self.width * self.channels;
+        let across = self.width / w;
+        for r in 0..elements / row.max(1) {
+            for x in 0..across {
+                let from = r * row + x * w * self.channels;
+                let to = (r * across + x) * self.channels;
+                for c in (0..self.channels).step_by(LANES) {
+                    each(from + c, to + c, LANES.min(self.channels - c));
+                }
+            }
+        }
+    }
+
+    /// The distances of a block's elements from its first one, in row-major order.
+    #[inline(always)]
+    fn inside(&self) -> impl Iterator<Item = usize> {
+        let (w, width, channels) = (self.block[1], self.width, self.channels);
+        (0..self.block[0]).flat_map(move |y| (0..w).map(move |x| (y * width + x) * channels))
+    }
+
+    /// The maxima of a band's blocks.
+    pub(super) fn maxima<R: Float>(&self, spikes: &[R], to: &mut [R]) {
+        vectorised(
+            (self, spikes, to),
+            #[inline(always)]
+            |(this, spikes, to)| {
+                this.blocks(
+                    spikes.len(),
+                    #[inline(always)]
+                    |from, at, count| {
+                        let to = &mut to[at..at + count];
+                        to.copy_from_slice(&spikes[from..from + count]);
+                        for by in this.inside() {
+                            for (to, x) in to.iter_mut().zip(&spikes[from + by..][..count]) {
+                                *to = x.max_nan(*to);
+                            }
+                        }
+                    },
+                );
+            },
+        );
+    }
+
+    /// Puts the gradient of every block in the place of its first maximum, and 0 in those of its
+    /// other spikes.
+    pub(super) fn route<R: Float>(&self, spikes: &mut [R], g: &[R]) {
+        vectorised(
+            (self, spikes, g),
+            #[inline(always)]
+            |(this, spikes, g)| {
+                this.blocks(
+                    spikes.len(),
+                    #[inline(always)]
+                    |from, at, count| {
+                        let mut most = [R::ZERO; LANES];
+                        let mut chosen = [0_u32; LANES];
+                        most[..count].copy_from_slice(&spikes[from..from + count]);
+                        for (k, by) in (0_u32..).zip(this.inside()) {
+                            let x = &spikes[from + by..][..count];
+                            for ((most, chosen), &x) in most.iter_mut().zip(&mut chosen).zip(x) {
+                                let larger = x > *most;
+                                *most = if larger { x } else { *most };
+                                *chosen = if larger { k } else { *chosen };
+                            }
+                        }
+                        let g = &g[at..at + count];
+                        for (k, by) in (0_u32..).zip(this.inside()) {
+                            let x = &mut spikes[from + by..][..count];
+                            for ((x, chosen), &g) in x.iter_mut().zip(&chosen).zip(g) {
+                                *x = if *chosen == k { g } else { R::ZERO };
+                            }
+                        }
+                    },
+                );
+            },
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Windows times kernel: the result of a convolution, and the gradient of its operand where it
+//! goes step by step.
+
+use super::super::Float;
+use super::window::Windows;
+use super::{FEW, Layout, Own, Part, ROUND, columns, small, tile_rows};
+use crate::gemm::GemmError;
+use crate::memory::Shared;
+use rayon::prelude::*;
+
+pub(super) struct Forward {
+    windows: Windows,
+    /// Channels of the result.
+    outputs: usize,
+    /// Whether the kernel is turned round, and its channels exchanged.
+    turned: bool,
+    tile: usize,
+}
+
+impl Forward {
+    pub(super) fn new(windows: Windows, outputs: usize, turned: bool) -> Self {
+        // Few images are shared out as well.
+        let share = (windows.rows() / 8).next_multiple_of(ROUND).max(3 * ROUND);
+        Self {
+            tile: tile_rows(windows.window()).min(share),
+            windows,
+            outputs,
+            turned,
+        }
+    }
+
+    /// Channels of the result that one group makes.
+    fn per_group(&self) -> usize {
+        self.outputs / self.windows.groups
+    }
+
+    /// The kernel as one matrix `[window, outputs of the group]` for each group.
+    fn arrange<R: Float>(&self, kernel: &[R], to: &mut [R]) {
+        let (taps, channels) = (self.windows.taps(), self.windows.per_group());
+        let (window, n) = (self.windows.window(), self.per_group());
+        if window * n == 0 {
+            return;
+        }
+        to.par_chunks_mut(channels * n)
+            .enumerate()
+            .for_each(|(k, to)| {
+                let (group, tap) = (k / taps, k % taps);
+                if self.turned {
+                    // `kernel` is [channels of the image, taps, n].
+                    for (c, to) in to.chunks_exact_mut(n).enumerate() {
+                        let row = (group * channels + c) * taps + taps - 1 - tap;
+                        to.copy_from_slice(&kernel[row * n..(row + 1) * n]);
+                    }
+                } else {
+                    // `kernel` is [n, taps, channels].
+                    for o in 0..n {
+                        let row = (group * n + o) * taps + tap;
+                        let from = &kernel[row * channels..(row + 1) * channels];
+                        for (to, x) in to[o..].iter_mut().step_by(n).zip(from) {
+                            *to = *x;
+                        }
+                    }
+                }
+            });
+    }
+
+    fn run_tile<R: Float>(
+        &self,
+        start: usize,
+        [image, kernel]: [&[R]; 2],
+        out: &mut [R],
+        scratch: &mut [R],
+    ) -> Result<(), GemmError> {
+        let w = &self.windows;
+        let (m, n, window) = (out.len() / self.outputs, self.per_group(), w.window());
+        let (cells, product) = scratch.split_at_mut(self.tile * window);
+        for group in 0..w.groups {
+            let kernel = &kernel[group * window * n..(group + 1) * window * n];
+            let out = &mut out[group * n..];
+            if window <= FEW {
+                columns::gather_columns(w, image, group, start..start + m, cells, self.tile);
+                let operands = small::Operands {
+                    a: cells,
+                    a_strides: (1, self.tile),
+                    b: kernel,
+                    b_stride: n,
+                };
+                small::multiply((m, n, window), &operands, false, out, self.outputs);
+                continue;
+            }
+            let whole = m.next_multiple_of(ROUND);
+            let a = if w.pointwise() && whole == m {
+                let first = start * w.channels + group * w.per_group();
+                (&image[first..], (w.channels, 1))
+            } else {
+                let (filled, zeros) = cells[..whole * window].split_at_mut(m * window);
+                columns::gather(w, image, group, start..start + m, filled);
+                zeros.fill(R::ZERO);
+                (&*cells, (window, 1))
+            };
+            let sizes = (whole, n, window);
+            if whole == m {
+                R::product_here(sizes, a, (kernel, (n, 1)), false, out, self.outputs)?;
+            } else {
+                R::product_here(sizes, a, (kernel, (n, 1)), false, product, n)?;
+                let rows = out.chunks_mut(self.outputs);
+                for (to, from) in rows.zip(product.chunks_exact(n)).take(m) {
+                    to[..n].copy_from_slice(from);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Part for Forward {
+    fn layout(&self) -> Layout {
+        let (w, n) = (&self.windows, self.per_group());
+        Layout {
+            shared: (w.groups * w.window() * n).next_multiple_of(ROUND),
+            each: self.tile * (w.window() + n),
+        }
+    }
+
+    fn run<R: Float>(
+        &self,
+        [image, kernel]: [&[R]; 2],
+        out: &mut [R],
+        shared: &mut [R],
+        own: &Own<'_, R>,
+    ) -> Result<(), GemmError> {
+        let w = &self.windows;
+        let shared = &mut shared[..w.groups * w.window() * self.per_group()];
+        self.arrange(kernel, shared);
+        let (rows, kernel) = (w.rows(), &*shared);
+        let out = Shared::new(out);
+        (0..rows.div_ceil(self.tile))
+            .into_par_iter()
+            .with_max_len(1)
+            .try_for_each(|k| {
+                let start = k * self.tile;
+                let m = self.tile.min(rows - start);
+                // SAFETY: every tile has its own rows.
+                let out = unsafe { out.range(start * self.outputs, m * self.outputs) };
+                own.with(|scratch| self.run_tile(start, [image, kernel], out, scratch))
+            })
+    }
+}

@@ -1,0 +1,147 @@
+//! Convolutions, channels last.
+//!
+//! Windows are copied into the rows of a matrix, a tile at a time, and multiplied with the kernel;
+//! a window of a few elements goes through a loop of its own. Tiles are cut by the sizes alone and
+//! each is computed by one thread, so that results do not depend on the number of threads.
+
+mod channelwise;
+mod columns;
+mod forward;
+mod input;
+mod small;
+mod weight;
+mod window;
+
+use super::{Float, Kernel, Types};
+use crate::gemm::GemmError;
+use crate::memory::{Shared, View, ViewMut};
+use channelwise::{Channelwise, Product};
+use spikelet_graph::DType;
+use spikelet_graph::op::{Conv, ConvPart};
+use std::marker::PhantomData;
+use window::Windows;
+
+/// Windows of at most this many elements are multiplied by our own loop.
+const FEW: usize = 32;
+
+/// Elements of the windows of one tile: they stay in the second-level cache.
+const TILE: usize = 128 * 1024;
+
+/// Rows that the matrix library treats alike, however many there are, come in multiples of this.
+const ROUND: usize = 16;
+
+/// Windows of one tile.
+fn tile_rows(window: usize) -> usize {
+    (TILE / window.max(1) / ROUND * ROUND).clamp(3 * ROUND, 256)
+}
+
+/// Scratch memory in elements.
+struct Layout {
+    /// For all threads together.
+    shared: usize,
+    /// For each of them.
+    each: usize,
+}
+
+/// One of the three products.
+trait Part: Send + Sync {
+    fn layout(&self) -> Layout;
+
+    fn run<R: Float>(
+        &self,
+        operands: [&[R]; 2],
+        out: &mut [R],
+        shared: &mut [R],
+        own: &Own<'_, R>,
+    ) -> Result<(), GemmError>;
+}
+
+/// Scratch memory of which every thread has a piece.
+struct Own<'a, R> {
+    memory: Shared<'a, R>,
+    each: usize,
+    threads: usize,
+}
+
+impl<R> Own<'_, R> {
+    /// Hands the running thread's piece to `work`, which must not wait for other tasks.
+    fn with<T>(&self, work: impl FnOnce(&mut [R]) -> T) -> T {
+        let thread = rayon::current_thread_index().unwrap_or(0) % self.threads;
+        // SAFETY: each thread of the pool has its own piece, and runs nothing else meanwhile.
+        work(unsafe { self.memory.range(thread * self.each, self.each) })
+    }
+}
+
+struct ConvKernel<R, P> {
+    part: P,
+    threads: usize,
+    element: PhantomData<R>,
+}
+
+impl<R: Float, P: Part> Kernel for ConvKernel<R, P> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let Layout { shared, each } = self.part.layout();
+        let (shared, rest) = R::from_words(workspace).split_at_mut(shared);
+        let own = Own {
+            memory: Shared::new(rest),
+            each,
+            threads: self.threads,
+        };
+        let operands = [R::of(&reads[0]), R::of(&reads[1])];
+        let out = R::of_mut(&mut writes[0]);
+        let done = self.part.run(operands, out, shared, &own);
+        done.map_err(|e| e.to_string())
+    }
+}
+
+/// Evaluates an expression with the product that an operation stands for.
+macro_rules! with_part {
+    ($op:expr, $types:expr, $part:ident => $body:expr) => {{
+        let sizes = $op.sizes(&$types.inputs);
+        let windows = Windows::forward($op, &sizes);
+        let turned = windows.turned(sizes.outputs);
+        let (windows, outputs, product) = match ($op.part, turned) {
+            (ConvPart::Forward, _) => (windows, sizes.outputs, Product::Forward { turned: false }),
+            (ConvPart::Input, Some(w)) => (w, sizes.inputs, Product::Forward { turned: true }),
+            (ConvPart::Input, None) => (windows, sizes.outputs, Product::Input),
+            (ConvPart::Weight, _) => (windows, sizes.outputs, Product::Weight),
+        };
+        match (Channelwise::new(windows, outputs, product), product) {
+            (Some($part), _) => $body,
+            (None, Product::Forward { turned }) => {
+                let $part = forward::Forward::new(windows, outputs, turned);
+                $body
+            }
+            (None, Product::Input) => {
+                let $part = input::Input::new(windows, outputs);
+                $body
+            }
+            (None, Product::Weight) => {
+                let $part = weight::Weight::new(windows, outputs);
+                $body
+            }
+        }
+    }};
+}
+
+pub(super) fn prepare<R: Float>(op: &Conv, types: &Types, threads: usize) -> Box<dyn Kernel> {
+    with_part!(op, types, part => Box::new(ConvKernel {
+        part,
+        threads: threads.max(1),
+        element: PhantomData::<R>,
+    }))
+}
+
+pub(super) fn workspace_words(op: &Conv, types: &Types, threads: usize) -> usize {
+    let Layout { shared, each } = with_part!(op, types, part => part.layout());
+    let elements = shared + threads.max(1) * each;
+    match types.float() {
+        DType::F64 => elements,
+        _ => elements.div_ceil(2),
+    }
+}

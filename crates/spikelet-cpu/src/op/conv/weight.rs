@@ -1,0 +1,159 @@
+//! The gradient of the kernel: windows times gradients, summed over fixed chunks of windows whose
+//! sums are added in order.
+
+use super::super::{CHUNK, Float};
+use super::window::Windows;
+use super::{FEW, Layout, Own, Part, ROUND, columns, small, tile_rows};
+use crate::gemm::GemmError;
+use crate::memory::Shared;
+use rayon::prelude::*;
+
+/// Elements of all chunks' sums together, unless a few chunks have more.
+const SUMS: usize = 2 << 20;
+
+/// Output channels of a task at least.
+const PIECE: usize = 64;
+
+pub(super) struct Weight {
+    windows: Windows,
+    outputs: usize,
+    tile: usize,
+    /// Tiles of one chunk, and the number of chunks.
+    per_chunk: usize,
+    chunks: usize,
+    /// Output channels of a group that one task sums.
+    piece: usize,
+}
+
+impl Weight {
+    pub(super) fn new(windows: Windows, outputs: usize) -> Self {
+        let window = windows.window();
+        let tile = tile_rows(window);
+        let tiles = windows.rows().div_ceil(tile);
+        let most = (SUMS / (outputs * window).max(1)).clamp(4, 32);
+        let per_chunk = tiles.div_ceil(most).max(1);
+        let n = outputs / windows.groups;
+        Self {
+            windows,
+            outputs,
+            tile,
+            per_chunk,
+            chunks: tiles.div_ceil(per_chunk),
+            // Few chunks leave threads without work, so their channels are shared out.
+            piece: if most < 32 && window > FEW {
+                n.clamp(1, PIECE)
+            } else {
+                n.max(1)
+            },
+        }
+    }
+
+    fn elements(&self) -> usize {
+        self.outputs * self.windows.window()
+    }
+
+    /// One chunk's sums for the output channels `from..from + count` of a group; those of short
+    /// windows lie as `[window, outputs of the group]`, others as `[outputs, window]`.
+    fn run_chunk<R: Float>(
+        &self,
+        chunk: usize,
+        (group, from, count): (usize, usize, usize),
+        [image, g]: [&[R]; 2],
+        sums: &mut [R],
+        cells: &mut [R],
+    ) -> Result<(), GemmError> {
+        let w = &self.windows;
+        let window = w.window();
+        let first = group * (self.outputs / w.groups) + from;
+        let end = ((chunk + 1) * self.per_chunk * self.tile).min(w.rows());
+        let begin = chunk * self.per_chunk * self.tile;
+        for start in (begin..end).step_by(self.tile) {
+            let m = self.tile.min(end - start);
+            let (add, rows) = (start > begin, start..start + m);
+            let g = &g[start * self.outputs + first..];
+            if window <= FEW {
+                columns::gather_columns(w, image, group, rows, cells, self.tile);
+                let operands = small::Operands {
+                    a: cells,
+                    a_strides: (self.tile, 1),
+                    b: g,
+                    b_stride: self.outputs,
+                };
+                small::multiply((window, count, m), &operands, add, sums, count);
+                continue;
+            }
+            let cells = if w.pointwise() {
+                let first = start * w.channels + group * w.per_group();
+                (&image[first..], (w.channels, 1))
+            } else {
+                columns::gather(w, image, group, rows, &mut cells[..m * window]);
+                (&*cells, (window, 1))
+            };
+            let g = (g, (1, self.outputs));
+            R::product_here((count, window, m), g, cells, add, sums, window)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the chunks' sums in order.
+    fn join<R: Float>(&self, sums: &[R], out: &mut [R]) {
+        let (window, n) = (self.windows.window(), self.outputs / self.windows.groups);
+        let all = self.elements();
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(k, out)| {
+            out.fill(R::ZERO);
+            let start = k * CHUNK;
+            for sums in sums[..self.chunks * all].chunks_exact(all.max(1)) {
+                if window > FEW {
+                    for (out, x) in out.iter_mut().zip(&sums[start..]) {
+                        *out = *out + *x;
+                    }
+                    continue;
+                }
+                for (i, out) in out.iter_mut().enumerate() {
+                    let (o, l) = ((start + i) / window, (start + i) % window);
+                    let at = (o / n * window + l) * n + o % n;
+                    *out = *out + sums[at];
+                }
+            }
+        });
+    }
+}
+
+impl Part for Weight {
+    fn layout(&self) -> Layout {
+        Layout {
+            shared: (self.chunks * self.elements()).next_multiple_of(ROUND),
+            each: self.tile * self.windows.window(),
+        }
+    }
+
+    fn run<R: Float>(
+        &self,
+        operands: [&[R]; 2],
+        out: &mut [R],
+        shared: &mut [R],
+        own: &Own<'_, R>,
+    ) -> Result<(), GemmError> {
+        let (window, groups) = (self.windows.window(), self.windows.groups);
+        if window == 0 {
+            return Ok(());
+        }
+        let n = self.outputs / groups;
+        let pieces = n.div_ceil(self.piece);
+        let sums = Shared::new(&mut *shared);
+        (0..self.chunks * groups * pieces)
+            .into_par_iter()
+            .with_max_len(1)
+            .try_for_each(|task| {
+                let (chunk, rest) = (task / (groups * pieces), task % (groups * pieces));
+                let (group, from) = (rest / pieces, rest % pieces * self.piece);
+                let count = self.piece.min(n - from);
+                let at = (chunk * self.outputs + group * n + from) * window;
+                // SAFETY: every task has its own chunk, group and channels.
+                let sums = unsafe { sums.range(at, count * window) };
+                own.with(|cells| self.run_chunk(chunk, (group, from, count), operands, sums, cells))
+            })?;
+        self.join(shared, out);
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! How the windows of a convolution lie over its images.
+
+use spikelet_graph::op::{Conv, ConvSizes};
+
+/// One number for each of three axes; missing ones stand before the others and have one position.
+pub(super) type Axes = [usize; 3];
+
+/// A convolution over three axes: at every position of `out`, a window of `kernel` elements of
+/// `image`.
+#[derive(Clone, Copy)]
+pub(super) struct Windows {
+    pub(super) batch: usize,
+    pub(super) groups: usize,
+    /// Channels of the image, all groups together.
+    pub(super) channels: usize,
+    pub(super) image: Axes,
+    pub(super) kernel: Axes,
+    pub(super) out: Axes,
+    stride: Axes,
+    dilation: Axes,
+    /// Where the first window begins, before the image if negative.
+    origin: [isize; 3],
+}
+
+fn axes(given: &[usize], missing: usize) -> Axes {
+    let mut all = [missing; 3];
+    all[3 - given.len()..].copy_from_slice(given);
+    all
+}
+
+impl Windows {
+    /// The windows that make `y` of `x`.
+    pub(super) fn forward(op: &Conv, sizes: &ConvSizes) -> Self {
+        Self {
+            batch: sizes.batch,
+            groups: op.groups,
+            channels: sizes.inputs,
+            image: axes(&sizes.x, 1),
+            kernel: axes(&sizes.kernel, 1),
+            out: axes(&sizes.y, 1),
+            stride: axes(&op.stride, 1),
+            dilation: axes(&op.dilation, 1),
+            origin: axes(&op.padding, 0).map(|p| -(p as isize)),
+        }
+    }
+
+    /// The windows that make the gradient of `x` of that of `y`, with the kernel turned round, if
+    /// the convolution goes step by step.
+    pub(super) fn turned(self, outputs: usize) -> Option<Self> {
+        let reach = |k: usize| (self.dilation[k] * (self.kernel[k] - 1)) as isize;
+        (self.stride == [1; 3] && !self.kernel.contains(&0)).then(|| Self {
+            channels: outputs,
+            image: self.out,
+            out: self.image,
+            origin: std::array::from_fn(|k| -(reach(k) + self.origin[k])),
+            ..self
+        })
+    }
+
+    pub(super) fn per_group(&self) -> usize {
+        self.channels / self.groups
+    }
+
+    /// Elements of a window that one group sees.
+    pub(super) fn window(&self) -> usize {
+        self.taps() * self.per_group()
+    }
+
+    /// Positions of the kernel.
+    pub(super) fn taps(&self) -> usize {
+        self.kernel.iter().product()
+    }
+
+    /// Windows of an image.
+    pub(super) fn positions(&self) -> usize {
+        self.out.iter().product()
+    }
+
+    /// Windows of all images.
+    pub(super) fn rows(&self) -> usize {
+        self.batch * self.positions()
+    }
+
+    /// Elements of an image.
+    pub(super) fn image_elements(&self) -> usize {
+        self.image.iter().product::<usize>() * self.channels
+    }
+
+    /// Whether every window is one position, and every position has one window.
+    pub(super) fn pointwise(&self) -> bool {
+        self.taps() == 1 && self.stride == [1; 3] && self.origin == [0; 3] && self.image == self.out
+    }
+
+    /// Whether neighbours along the last axis of the kernel are neighbours in memory.
+    fn in_one_piece(&self) -> bool {
+        self.dilation[2] == 1 && self.groups == 1
+    }
+
+    /// Image, and position along the three axes, of a row.
+    fn place(&self, row: usize) -> (usize, Axes) {
+        let [_, h, w] = self.out;
+        let (rest, x) = (row / w, row % w);
+        let (rest, y) = (rest / h, rest % h);
+        (rest / self.out[0], [rest % self.out[0], y, x])
+    }
+
+    /// Position in the image of tap `tap` of the window at `at`; outside if negative or too large.
+    fn along(&self, axis: usize, at: usize, tap: usize) -> isize {
+        (at * self.stride[axis] + tap * self.dilation[axis]) as isize + self.origin[axis]
+    }
+
+    /// As [`Windows::along`], if it lies in the image.
+    fn inside(&self, axis: usize, at: usize, tap: usize) -> Option<usize> {
+        let at = usize::try_from(self.along(axis, at, tap)).ok()?;
+        (at < self.image[axis]).then_some(at)
+    }
+
+    /// Calls `each` with every stretch of the window of `row` that lies in one piece: where it
+    /// begins in the window, its elements, and where its first element is in the images, if
+    /// anywhere.
+    #[inline(always)]
+    pub(super) fn stretches(
+        &self,
+        row: usize,
+        group: usize,
+        mut each: impl FnMut(usize, usize, Option<usize>),
+    ) {
+        let (n, at) = self.place(row);
+        let channels = self.per_group();
+        let [taps_z, taps_y, taps] = self.kernel;
+        let first_ix = self.along(2, at[2], 0);
+        // The taps of the last axis that lie in the image.
+        let first = usize::try_from(-first_ix).unwrap_or(0).min(taps);
+        let end = usize::try_from(self.image[2] as isize - first_ix).unwrap_or(0);
+        let end = end.clamp(first, taps.max(first));
+        for z in 0..taps_z {
+            let iz = self.inside(0, at[0], z);
+            for y in 0..taps_y {
+                let to = (z * taps_y + y) * taps * channels;
+                let line = match (iz, self.inside(1, at[1], y)) {
+                    (Some(iz), Some(iy)) => {
+                        ((n * self.image[0] + iz) * self.image[1] + iy) * self.image[2]
+                    }
+                    _ => {
+                        each(to, taps * channels, None);
+                        continue;
+                    }
+                };
+                if self.in_one_piece() {
+                    each(to, first * channels, None);
+                    if first < end {
+                        let ix = (first_ix + first as isize) as usize;
+                        let from = (line + ix) * channels;
+                        each(to + first * channels, (end - first) * channels, Some(from));
+                    }
+                    each(to + end * channels, (taps - end) * channels, None);
+                } else {
+                    for x in 0..taps {
+                        let ix = self.inside(2, at[2], x);
+                        let from = ix.map(|ix| (line + ix) * self.channels + group * channels);
+                        each(to + x * channels, channels, from);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls `each` with every run of rows along the last axis: the first row, the rows, and for
+    /// tap `k` of the kernel, the run's first row inside the image, the rows inside, and where
+    /// the first of them lies, in positions.
+    pub(super) fn runs(
+        &self,
+        rows: std::ops::Range<usize>,
+        mut each: impl FnMut(usize, usize, usize, (usize, usize, usize)),
+    ) {
+        let [taps_z, taps_y, taps] = self.kernel;
+        let mut row = rows.start;
+        while row < rows.end {
+            let (n, at) = self.place(row);
+            let length = (self.out[2] - at[2]).min(rows.end - row);
+            for k in 0..self.taps() {
+                let (z, y, x) = (k / (taps_y * taps) % taps_z, k / taps % taps_y, k % taps);
+                let (iz, iy) = (self.inside(0, at[0], z), self.inside(1, at[1], y));
+                let (Some(iz), Some(iy)) = (iz, iy) else {
+                    each(row, length, k, (0, 0, 0));
+                    continue;
+                };
+                let ix = self.along(2, at[2], x);
+                let step = self.stride[2] as isize;
+                let first = if ix < 0 { (-ix + step - 1) / step } else { 0 };
+                let end = (self.image[2] as isize - ix + step - 1).max(0) / step;
+                let first = (first as usize).min(length);
+                let end = (end as usize).clamp(first, length);
+                let line = ((n * self.image[0] + iz) * self.image[1] + iy) * self.image[2];
+                let from = if first < end {
+                    line + (ix + first as isize * step) as usize
+                } else {
+                    0
+                };
+                each(row, length, k, (first, end - first, from));
+            }
+            row += length;
+        }
+    }
+
+    /// The distance in positions of two neighbours of a run.
+    pub(super) fn run_step(&self) -> usize {
+        self.stride[2]
+    }
+}

@@ -1,0 +1,187 @@
+//! cuDNN's descriptors: objects that are made, given attributes, and finished.
+
+use super::api::{Answer, Api};
+use cudarc::cudnn::sys;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+pub(super) use sys::cudnnBackendAttributeName_t as Name;
+use sys::cudnnBackendAttributeType_t as Type;
+pub(super) use sys::cudnnBackendDescriptorType_t as Kind;
+
+/// A descriptor, with those that it refers to.
+pub(super) struct Descriptor {
+    api: &'static Api,
+    raw: sys::cudnnBackendDescriptor_t,
+    /// Destroyed after it.
+    parts: Vec<Arc<Descriptor>>,
+}
+
+// SAFETY: a finished descriptor is only read; one that is not is owned by the thread that makes it.
+unsafe impl Send for Descriptor {}
+// SAFETY: as above.
+unsafe impl Sync for Descriptor {}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once. Nothing can be done about a failure.
+        let _ = unsafe { (self.api.unmake)(self.raw) };
+    }
+}
+
+/// How a Rust type is called among the types of attributes.
+///
+/// # Safety
+/// cuDNN must store the type that is named in the same way.
+pub(super) unsafe trait Value: Copy {
+    const TYPE: Type;
+}
+
+/// A numerical note of an engine.
+#[derive(Clone, Copy, Default, PartialEq)]
+#[repr(transparent)]
+pub(super) struct Note(u32);
+
+impl From<sys::cudnnBackendNumericalNote_t> for Note {
+    fn from(note: sys::cudnnBackendNumericalNote_t) -> Self {
+        Note(note as u32)
+    }
+}
+
+/// The number of one of an engine's knobs; a later version may have others than are known here.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(transparent)]
+pub(super) struct Knob(pub(super) u32);
+
+macro_rules! value {
+    ($($type:ty: $named:ident),* $(,)?) => {
+        $(
+            // SAFETY: the header says so; enumerations are 32-bit integers.
+            unsafe impl Value for $type {
+                const TYPE: Type = Type::$named;
+            }
+        )*
+    };
+}
+
+value! {
+    i64: CUDNN_TYPE_INT64,
+    f32: CUDNN_TYPE_FLOAT,
+    Note: CUDNN_TYPE_NUMERICAL_NOTE,
+    Knob: CUDNN_TYPE_KNOB_TYPE,
+    sys::cudnnHandle_t: CUDNN_TYPE_HANDLE,
+    sys::cudnnDataType_t: CUDNN_TYPE_DATA_TYPE,
+    sys::cudnnConvolutionMode_t: CUDNN_TYPE_CONVOLUTION_MODE,
+    sys::cudnnBackendHeurMode_t: CUDNN_TYPE_HEUR_MODE,
+    // Nothing that is behind an address is looked at before a plan is executed.
+    *mut c_void: CUDNN_TYPE_VOID_PTR,
+}
+
+impl Descriptor {
+    pub(super) fn new(api: &'static Api, kind: Kind) -> Answer<Self> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: it writes one pointer.
+        api.check(unsafe { (api.make)(kind, &mut raw) }, kind)?;
+        Ok(Self {
+            api,
+            raw,
+            parts: Vec::new(),
+        })
+    }
+
+    pub(super) fn api(&self) -> &'static Api {
+        self.api
+    }
+
+    pub(super) fn raw(&self) -> sys::cudnnBackendDescriptor_t {
+        self.raw
+    }
+
+    /// Sets an attribute that consists of plain values.
+    pub(super) fn with<V: Value>(self, name: Name, values: &[V]) -> Answer<Self> {
+        // SAFETY: the values have the type that is named; cuDNN refuses an attribute of another.
+        unsafe { self.set(name, V::TYPE, values) }?;
+        Ok(self)
+    }
+
+    /// Sets an attribute that consists of descriptors.
+    pub(super) fn with_parts(mut self, name: Name, parts: &[Arc<Descriptor>]) -> Answer<Self> {
+        let raw: Vec<_> = parts.iter().map(|part| part.raw).collect();
+        // SAFETY: as above; the descriptors live as long as this one.
+        unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &raw) }?;
+        self.parts.extend_from_slice(parts);
+        Ok(self)
+    }
+
+    /// # Safety
+    /// `V` must be stored as `ty` is, and descriptors must outlive this one.
+    unsafe fn set<V>(&self, name: Name, ty: Type, values: &[V]) -> Answer<()> {
+        let (count, from) = (values.len() as i64, values.as_ptr().cast());
+        // SAFETY: the caller's promise, and as many values as are counted.
+        let status = unsafe { (self.api.set)(self.raw, name, ty, count, from) };
+        self.api.check(status, name)
+    }
+
+    /// Ready for use, its attributes fixed.
+    pub(super) fn finish(self) -> Answer<Arc<Self>> {
+        // SAFETY: made by `new`, not finished yet.
+        let status = unsafe { (self.api.finish)(self.raw) };
+        self.api
+            .check(status, format_args!("cudnnBackendFinalize"))?;
+        Ok(Arc::new(self))
+    }
+
+    /// An attribute that consists of plain values, at most as many as are asked for.
+    pub(super) fn values<V: Value + Default>(&self, name: Name, most: usize) -> Answer<Vec<V>> {
+        let mut values = vec![V::default(); most];
+        let mut count = 0;
+        // SAFETY: it writes no more values than there is room for, of the type that is named, and
+        // any number is one of them.
+        let status = unsafe {
+            let to = values.as_mut_ptr().cast();
+            (self.api.get)(self.raw, name, V::TYPE, most as i64, &mut count, to)
+        };
+        self.api.check(status, name)?;
+        values.truncate(usize::try_from(count).unwrap_or(0));
+        Ok(values)
+    }
+
+    /// An attribute that is one number.
+    pub(super) fn value<V: Value + Default>(&self, name: Name) -> Answer<V> {
+        let found = self.values(name, 1)?;
+        found
+            .first()
+            .copied()
+            .ok_or_else(|| format!("{name:?}: has no value"))
+    }
+
+    /// How many descriptors an attribute consists of, where cuDNN tells before it fills them in.
+    pub(super) fn count(&self, name: Name) -> Answer<usize> {
+        self.fill(name, &mut [])
+    }
+
+    /// An attribute that consists of descriptors of one kind, at most as many as are asked for.
+    pub(super) fn parts(&self, name: Name, kind: Kind, most: usize) -> Answer<Vec<Arc<Self>>> {
+        let made: Vec<_> = (0..most)
+            .map(|_| Descriptor::new(self.api, kind).map(Arc::new))
+            .collect::<Answer<_>>()?;
+        let mut raw: Vec<_> = made.iter().map(|part| part.raw).collect();
+        let filled = self.fill(name, &mut raw)?;
+        Ok(made.into_iter().take(filled).collect())
+    }
+
+    fn fill(&self, name: Name, parts: &mut [sys::cudnnBackendDescriptor_t]) -> Answer<usize> {
+        let ty = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
+        let room = parts.len();
+        let to = match room {
+            0 => ptr::null_mut(),
+            _ => parts.as_mut_ptr().cast(),
+        };
+        let mut count = 0;
+        // SAFETY: it fills in no more descriptors than there is room for.
+        let status = unsafe { (self.api.get)(self.raw, name, ty, room as i64, &mut count, to) };
+        self.api.check(status, name)?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+}

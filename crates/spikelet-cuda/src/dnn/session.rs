@@ -1,0 +1,93 @@
+//! cuDNN's handle, which one thread uses at a time.
+
+use super::api::{Answer, Api};
+use crate::gpu::Gpu;
+use cudarc::cudnn::sys;
+use cudarc::driver::CudaStream;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A handle whose stream is the GPU's, whoever holds no [`Running`] of it.
+pub(super) struct Session {
+    api: &'static Api,
+    handle: Mutex<Handle>,
+    gpu: Arc<Gpu>,
+}
+
+struct Handle(sys::cudnnHandle_t);
+
+// SAFETY: a handle is bound to no thread, it must only not be used by two at a time.
+unsafe impl Send for Handle {}
+
+impl Session {
+    /// The GPU's context must be current.
+    pub(super) fn new(gpu: Arc<Gpu>) -> Answer<Self> {
+        let api = Api::get()?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: it writes one pointer.
+        let status = unsafe { (api.create)(&mut handle) };
+        api.check(status, format_args!("cudnnCreate"))?;
+        let session = Self {
+            api,
+            handle: Mutex::new(Handle(handle)),
+            gpu,
+        };
+        session.lock().set_stream(&session.gpu.stream)?;
+        Ok(session)
+    }
+
+    /// The handle, for this thread alone.
+    pub(super) fn lock(&self) -> Running<'_> {
+        Running {
+            session: self,
+            handle: self.handle.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let handle = self
+            .handle
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if self.gpu.bind().is_ok() {
+            // SAFETY: made by `new`, destroyed once. Nothing can be done about a failure.
+            let _ = unsafe { (self.api.destroy)(handle.0) };
+        }
+    }
+}
+
+/// A handle in use by this thread.
+pub(super) struct Running<'a> {
+    session: &'a Session,
+    handle: MutexGuard<'a, Handle>,
+}
+
+impl Running<'_> {
+    pub(super) fn api(&self) -> &'static Api {
+        self.session.api
+    }
+
+    pub(super) fn gpu(&self) -> &Arc<Gpu> {
+        &self.session.gpu
+    }
+
+    pub(super) fn raw(&self) -> sys::cudnnHandle_t {
+        self.handle.0
+    }
+
+    fn set_stream(&self, stream: &CudaStream) -> Answer<()> {
+        // SAFETY: the handle is alive; the GPU's stream outlives it, any other is taken back by
+        // `on` before it ends.
+        let status = unsafe { (self.api().set_stream)(self.raw(), stream.cu_stream().cast()) };
+        self.api().check(status, format_args!("cudnnSetStream"))
+    }
+
+    /// Does something on another stream than the GPU's.
+    pub(super) fn on<T>(&self, stream: &CudaStream, run: impl FnOnce() -> Answer<T>) -> Answer<T> {
+        let made = self.set_stream(stream).and_then(|()| run());
+        self.set_stream(&self.gpu().stream)?;
+        made
+    }
+}

@@ -1,0 +1,436 @@
+//! Convolutions on a GPU against loops in f64 on the host.
+
+use super::*;
+use crate::memory::{DeviceMemory, download_async, upload_async};
+use half::{bf16, f16};
+use problem::Choice;
+use spikelet_graph::TensorType;
+use std::path::Path;
+
+/// The first GPU if there is one and cuDNN is there; else a line that says why not.
+fn gpu() -> Option<Arc<Gpu>> {
+    let gpu = Gpu::open(0).map_err(|error| error.to_string());
+    let opened = gpu.and_then(|gpu| match library::find(Library::Cudnn) {
+        Ok(_) => Ok(gpu),
+        Err(missing) => Err(missing.to_string()),
+    });
+    opened
+        .map(Arc::new)
+        .inspect_err(|problem| println!("skipped: {problem}"))
+        .ok()
+}
+
+/// A library whose choices are kept in `folder`.
+fn dnn(gpu: &Arc<Gpu>, folder: &Path) -> Dnn {
+    Dnn {
+        store: OnceLock::from(Store::new(Some(folder.to_path_buf()))),
+        ..Dnn::new(gpu.clone())
+    }
+}
+
+/// Sizes of one convolution; those of y follow.
+#[derive(Clone, Copy)]
+struct Case {
+    name: &'static str,
+    images: usize,
+    axes: &'static [usize],
+    channels: (usize, usize),
+    kernel: usize,
+    stride: usize,
+    padding: usize,
+    dilation: usize,
+    groups: usize,
+}
+
+const PLAIN: Case = Case {
+    name: "3 × 3",
+    images: 2,
+    axes: &[9, 7],
+    channels: (16, 24),
+    kernel: 3,
+    stride: 1,
+    padding: 1,
+    dilation: 1,
+    groups: 1,
+};
+
+#[rustfmt::skip]
+const CASES: [Case; 11] = [
+    PLAIN,
+    Case { name: "stride 2", stride: 2, ..PLAIN },
+    Case { name: "1 × 1", kernel: 1, padding: 0, ..PLAIN },
+    Case { name: "dilation 2", padding: 2, dilation: 2, ..PLAIN },
+    Case { name: "2 groups", groups: 2, channels: (16, 32), ..PLAIN },
+    Case { name: "depthwise", groups: 16, channels: (16, 16), ..PLAIN },
+    Case { name: "1 axis", axes: &[33], ..PLAIN },
+    Case { name: "3 axes", axes: &[4, 5, 6], ..PLAIN },
+    Case { name: "1 channel", channels: (1, 16), ..PLAIN },
+    Case { name: "3 channels", channels: (3, 16), kernel: 5, stride: 2, padding: 2, ..PLAIN },
+    Case { name: "no padding, 1 axis, stride 3", axes: &[40], stride: 3, padding: 0, ..PLAIN },
+];
+
+impl Case {
+    fn convolution(&self, part: Part, operands: DType, result: DType) -> Convolution {
+        let axes = self.axes.len();
+        let reach = self.dilation * (self.kernel - 1) + 1;
+        let out = |size: &usize| (size + 2 * self.padding - reach) / self.stride + 1;
+        let (from, to) = self.channels;
+        let shape = |first: usize, middle: Vec<usize>, last: usize| {
+            [vec![first], middle, vec![last]].concat()
+        };
+        Convolution {
+            part,
+            x: shape(self.images, self.axes.to_vec(), from),
+            w: shape(to, vec![self.kernel; axes], from / self.groups),
+            y: shape(self.images, self.axes.iter().map(out).collect(), to),
+            stride: vec![self.stride; axes],
+            padding: vec![self.padding; axes],
+            dilation: vec![self.dilation; axes],
+            groups: self.groups,
+            operands,
+            result,
+            tf32: false,
+        }
+    }
+}
+
+/// Shapes of the operands and of the result.
+fn shapes(c: &Convolution) -> [&[usize]; 3] {
+    match c.part {
+        Part::Forward => [&c.x, &c.w, &c.y],
+        Part::Input => [&c.y, &c.w, &c.x],
+        Part::Weight => [&c.x, &c.y, &c.w],
+    }
+}
+
+/// Small numbers that every type holds without rounding.
+fn numbers(shape: &[usize], seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 24) as f32 - 127.5) / 64.0
+    };
+    (0..shape.iter().product())
+        .map(next)
+        .map(|v: f32| (v * 16.0).round() / 16.0)
+        .collect()
+}
+
+fn to_bytes(values: &[f32], dtype: DType) -> Vec<u8> {
+    match dtype {
+        DType::F16 => values
+            .iter()
+            .flat_map(|v| f16::from_f32(*v).to_le_bytes())
+            .collect(),
+        DType::BF16 => values
+            .iter()
+            .flat_map(|v| bf16::from_f32(*v).to_le_bytes())
+            .collect(),
+        _ => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+    }
+}
+
+fn from_bytes(bytes: &[u8], dtype: DType) -> Vec<f32> {
+    let (two, four) = (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0);
+    match dtype {
+        DType::F16 => two
+            .iter()
+            .map(|b| f16::from_le_bytes(*b).to_f32())
+            .collect(),
+        DType::BF16 => two
+            .iter()
+            .map(|b| bf16::from_le_bytes(*b).to_f32())
+            .collect(),
+        _ => four.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+    }
+}
+
+/// Every product that a convolution sums: indices into x, w and y.
+fn products(c: &Convolution, mut visit: impl FnMut(usize, usize, usize)) {
+    let axes = c.stride.len();
+    let (images, per_group) = (c.x[0], c.w[axes + 1]);
+    let (from, to) = (c.x[axes + 1], c.y[axes + 1]);
+    let places = |shape: &[usize]| -> Vec<Vec<usize>> {
+        shape[1..=axes].iter().fold(vec![vec![]], |all, size| {
+            let longer = |at: &Vec<usize>| {
+                (0..*size)
+                    .map(|k| [&at[..], &[k]].concat())
+                    .collect::<Vec<_>>()
+            };
+            all.iter().flat_map(longer).collect()
+        })
+    };
+    let flat = |at: &[usize], shape: &[usize]| {
+        at.iter()
+            .zip(&shape[1..=axes])
+            .fold(0, |sum, (k, size)| sum * size + k)
+    };
+    let volume = |shape: &[usize]| shape[1..=axes].iter().product::<usize>();
+    for out in places(&c.y) {
+        for tap in places(&c.w) {
+            let input: Option<Vec<usize>> = (0..axes)
+                .map(|k| {
+                    let at = (out[k] * c.stride[k] + tap[k] * c.dilation[k])
+                        .checked_sub(c.padding[k])?;
+                    (at < c.x[k + 1]).then_some(at)
+                })
+                .collect();
+            let Some(input) = input else { continue };
+            for image in 0..images {
+                for o in 0..to {
+                    for i in 0..per_group {
+                        let channel = o / (to / c.groups) * per_group + i;
+                        visit(
+                            (image * volume(&c.x) + flat(&input, &c.x)) * from + channel,
+                            (o * volume(&c.w) + flat(&tap, &c.w)) * per_group + i,
+                            (image * volume(&c.y) + flat(&out, &c.y)) * to + o,
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn expected(c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f64> {
+    let [_, _, result] = shapes(c);
+    let mut sums = vec![0.0; result.iter().product()];
+    products(c, |x, w, y| {
+        let (to, from, other) = match c.part {
+            Part::Forward => (y, x, w),
+            Part::Input => (x, y, w),
+            Part::Weight => (w, x, y),
+        };
+        sums[to] += f64::from(a[from]) * f64::from(b[other]);
+    });
+    sums
+}
+
+/// The result of a call on a GPU, from memory that held something else.
+fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f32> {
+    let [_, _, result] = shapes(c);
+    let bytes = TensorType::new(c.result, result).bytes();
+    let memory = |bytes| DeviceMemory::new(gpu, bytes, "a test").unwrap();
+    let upload = |values: Vec<u8>| {
+        let memory = memory(values.len());
+        // SAFETY: the memory has this size; the copy is waited for.
+        unsafe { upload_async(memory.pointer, &values, &gpu.stream) }.unwrap();
+        gpu.synchronize().unwrap();
+        memory
+    };
+    let (a, b) = (
+        upload(to_bytes(a, c.operands)),
+        upload(to_bytes(b, c.operands)),
+    );
+    let y = upload(vec![0xff; bytes]);
+    let workspace = memory(call.plan.workspace);
+    let mut back = vec![0; bytes];
+    // SAFETY: the memory has the sizes of the convolution and lives until all was waited for.
+    unsafe {
+        call.run(gpu, a.pointer, b.pointer, y.pointer, workspace.pointer)
+            .unwrap();
+        download_async(&mut back, y.pointer, &gpu.stream).unwrap();
+    }
+    gpu.synchronize().unwrap();
+    from_bytes(&back, c.result)
+}
+
+/// Compares one part with the host; `Err` says that there is no engine for it.
+fn compare(gpu: &Arc<Gpu>, dnn: &Dnn, case: &Case, c: &Convolution, tolerance: f64) -> Result<()> {
+    let [a, b, _] = shapes(c);
+    let (a, b) = (numbers(a, 1), numbers(b, 2));
+    let call = dnn.call(c)?;
+    let (found, again) = (
+        computed(gpu, &call, c, &a, &b),
+        computed(gpu, &call, c, &a, &b),
+    );
+    let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(
+        bits(&found),
+        bits(&again),
+        "{}: {c} differs from run to run",
+        case.name
+    );
+    let expected = expected(c, &a, &b);
+    let largest = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let worst = found
+        .iter()
+        .zip(&expected)
+        .map(|(found, expected)| (f64::from(*found) - expected).abs())
+        .fold(0.0_f64, |m, v| if v.is_nan() { v } else { m.max(v) });
+    println!(
+        "{}, {:?}, {} to {}: engine {}, workspace {}, off by {:.1e}",
+        case.name,
+        c.part,
+        c.operands,
+        c.result,
+        call.plan.choice.as_ref().unwrap().engine,
+        call.plan.workspace,
+        worst / largest
+    );
+    assert!(
+        worst <= tolerance * largest,
+        "{}: {c} is off by {worst} of {largest}",
+        case.name
+    );
+    Ok(())
+}
+
+const PARTS: [Part; 3] = [Part::Forward, Part::Input, Part::Weight];
+
+#[test]
+fn every_part_in_f32_is_what_loops_on_the_host_compute() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dnn = dnn(&gpu, folder.path());
+    for case in &CASES {
+        for part in PARTS {
+            let c = case.convolution(part, DType::F32, DType::F32);
+            compare(&gpu, &dnn, case, &c, 1e-4)
+                .unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        }
+    }
+    let tf32 = Convolution {
+        tf32: true,
+        ..PLAIN.convolution(Part::Forward, DType::F32, DType::F32)
+    };
+    compare(&gpu, &dnn, &PLAIN, &tf32, 1e-2).unwrap();
+}
+
+/// Channels that fill no 16 bytes, and types that differ, may have no engine: that is an error of
+/// `call` and not of this test.
+#[test]
+fn every_part_in_16_bits_is_what_loops_on_the_host_compute_where_an_engine_has_it() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dnn = dnn(&gpu, folder.path());
+    for (operands, tolerance, cases) in [
+        (DType::BF16, 1e-2, &CASES[..]),
+        (DType::F16, 2e-3, &CASES[..2]),
+    ] {
+        for case in cases {
+            for (part, result) in PARTS
+                .map(|part| (part, operands))
+                .into_iter()
+                .chain([(Part::Weight, DType::F32)])
+            {
+                let c = case.convolution(part, operands, result);
+                let compared = compare(&gpu, &dnn, case, &c, tolerance);
+                let plain = case.name == PLAIN.name && result == operands;
+                match compared {
+                    Err(error) if plain => panic!("{error}"),
+                    Err(error) => println!("no engine: {}: {error}", case.name),
+                    Ok(()) => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_next_process_takes_the_choice_from_disk() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for part in PARTS {
+        let c = PLAIN.convolution(part, DType::BF16, DType::BF16);
+        let first = dnn(&gpu, folder.path());
+        let chosen = first.call(&c).unwrap().plan.choice.clone().unwrap();
+        // Another choice on disk than the one that a measurement gives.
+        let (others, key) = {
+            let session = first.session().unwrap();
+            let running = session.lock();
+            let plans = Problem::new(&running, &c).unwrap().candidates().unwrap();
+            let others: Vec<Choice> = plans.into_iter().filter_map(|plan| plan.choice).collect();
+            (
+                others,
+                store::key(&c, &first.kind_of_gpu(), running.api().version),
+            )
+        };
+        let store = Store::new(Some(folder.path().to_path_buf()));
+        assert_eq!(store.read(&key), Some(chosen.clone()));
+        println!("{part:?}: {chosen:?} of {} candidates", others.len());
+        for other in others {
+            store.write(&key, &other);
+            let next = dnn(&gpu, folder.path());
+            assert_eq!(next.call(&c).unwrap().plan.choice.as_ref(), Some(&other));
+            compare(&gpu, &next, &PLAIN, &c, 1e-2).unwrap();
+        }
+        // One that no engine takes is measured anew.
+        let knobs = Vec::new();
+        store.write(
+            &key,
+            &Choice {
+                engine: 1 << 40,
+                knobs,
+            },
+        );
+        let next = dnn(&gpu, folder.path());
+        let measured = next.call(&c).unwrap().plan.choice.clone().unwrap();
+        assert_eq!(store.read(&key), Some(measured));
+    }
+}
+
+#[test]
+fn a_convolution_can_be_recorded_and_replayed() {
+    use cudarc::driver::sys::{CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dnn = dnn(&gpu, folder.path());
+    for part in PARTS {
+        let c = PLAIN.convolution(part, DType::F32, DType::F32);
+        let call = dnn.call(&c).unwrap();
+        let [a, b, result] = shapes(&c);
+        let memory = |shape: &[usize], fill: u8| {
+            let bytes = 4 * shape.iter().product::<usize>();
+            let memory = DeviceMemory::new(&gpu, bytes, "a test").unwrap();
+            // SAFETY: the memory has this size; the copy is waited for.
+            unsafe { upload_async(memory.pointer, &vec![fill; bytes], &gpu.stream) }.unwrap();
+            gpu.synchronize().unwrap();
+            memory
+        };
+        let (a, b, y) = (memory(a, 0x3c), memory(b, 0x3c), memory(result, 0));
+        let workspace = DeviceMemory::new(&gpu, call.plan.workspace, "a test").unwrap();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        gpu.stream.begin_capture(mode).unwrap();
+        // SAFETY: the memory has the sizes of the convolution and lives until all was waited for.
+        let started = unsafe { call.run(&gpu, a.pointer, b.pointer, y.pointer, workspace.pointer) };
+        let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = gpu.stream.end_capture(flags).unwrap().unwrap();
+        started.unwrap();
+        graph.launch().unwrap();
+        let mut back = vec![0; y.bytes];
+        // SAFETY: as above.
+        unsafe { download_async(&mut back, y.pointer, &gpu.stream) }.unwrap();
+        gpu.synchronize().unwrap();
+        assert!(from_bytes(&back, DType::F32).iter().all(|v| *v > 0.0));
+    }
+}
+
+#[test]
+fn what_cudnn_cannot_compute_is_an_error_that_names_the_convolution() {
+    let Some(gpu) = gpu() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dnn = dnn(&gpu, folder.path());
+    let good = PLAIN.convolution(Part::Forward, DType::F32, DType::F32);
+    let integers = Convolution {
+        operands: DType::I64,
+        ..good.clone()
+    };
+    let flat = Convolution {
+        padding: vec![1],
+        ..good.clone()
+    };
+    let larger = Convolution {
+        y: vec![2, 90, 70, 24],
+        ..good
+    };
+    for c in [integers, flat, larger] {
+        let error = dnn.call(&c).err().unwrap().to_string();
+        println!("{error}");
+        assert!(
+            error.contains("conv [2, 9, 7, 16] * [24, 3, 3, 16]"),
+            "{error}"
+        );
+        assert_eq!(dnn.workspace(&c), 0);
+    }
+}

@@ -1,0 +1,263 @@
+//! Pooled scans: a thread takes a block of neurons, for some neighbouring channels, through all
+//! time steps and writes the block's maxima.
+
+use super::Site;
+use super::scan::start;
+use super::step::{self, room};
+use crate::gpu::Properties;
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_expr::CompileError;
+use spikelet_graph::TensorType;
+use spikelet_graph::op::{Recurrence, Scan};
+
+/// Time steps × neurons of a thread: everything is unrolled.
+const MOST_COPIES: usize = 64;
+
+/// With more steps, few neurons' states would fit the registers.
+const MOST_STEPS: usize = 16;
+
+/// How a time step lies in blocks of neurons.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Neighbouring channels of a thread.
+    pub(super) pack: usize,
+    pub(super) channels: usize,
+    /// Blocks of a time step, in the order of the pooled sequence.
+    pub(super) windows: usize,
+    pub(super) neurons: usize,
+    size: [usize; 2],
+    /// Blocks in a column and in a row of an image.
+    grid: [usize; 2],
+}
+
+impl Frame {
+    pub(super) fn new(
+        gpu: &Properties,
+        inputs: &[TensorType],
+        time: usize,
+        pool: Option<[usize; 2]>,
+    ) -> Self {
+        let step = Scan::step_shape(inputs);
+        let channels = step.last().copied().unwrap_or(1);
+        let neurons: usize = step.iter().product();
+        let size = pool.unwrap_or([1, 1]);
+        let grid = match pool {
+            Some([h, w]) => [step[step.len() - 3] / h, step[step.len() - 2] / w],
+            None => [1, 1],
+        };
+        let positions = size[0] * size[1];
+        let bytes = inputs[0].bytes() / inputs[0].len().max(1);
+        let mut pack = 16 / bytes;
+        let idle = |pack: usize| neurons / positions / pack < gpu.busy();
+        while pack > 1
+            && (!channels.is_multiple_of(pack)
+                || time * positions * pack > MOST_COPIES
+                || idle(pack))
+        {
+            pack /= 2;
+        }
+        Self {
+            pack,
+            channels,
+            windows: neurons / positions / channels.max(1),
+            neurons,
+            size,
+            grid,
+        }
+    }
+
+    /// Whether the kernels here are meant for so many steps of such blocks.
+    pub(super) fn is_short(time: usize, pool: Option<[usize; 2]>) -> bool {
+        let [h, w] = pool.unwrap_or([1, 1]);
+        time <= MOST_STEPS && time * h * w <= MOST_COPIES
+    }
+
+    pub(super) fn positions(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    /// Elements of a pooled time step.
+    pub(super) fn pooled(&self) -> usize {
+        self.windows * self.channels
+    }
+
+    /// Declares `place`, the offsets of a block's neurons from its first.
+    pub(super) fn places(&self) -> String {
+        let width = self.grid[1] * self.size[1];
+        let at = |p: usize| (p / self.size[1] * width + p % self.size[1]) * self.channels;
+        let all: Vec<String> = (0..self.positions())
+            .map(|p| format!("{}u", at(p)))
+            .collect();
+        format!("  constexpr Index place[] = {{{}}};", all.join(", "))
+    }
+
+    /// Declares `base`, the first neuron of block `window` at channel `c`, and `m`, its element of
+    /// the pooled step.
+    pub(super) fn base(&self) -> String {
+        let ([h, w], [rows, columns]) = (self.size, self.grid);
+        let channels = self.channels;
+        let base = if self.positions() == 1 {
+            format!("window * {channels}u + c")
+        } else {
+            let width = columns * w;
+            format!(
+                "((window / {columns}u % {rows}u * {h}u + window / {}u * {}u) * {width}u + window % {columns}u * {w}u) * {channels}u + c",
+                rows * columns,
+                rows * h
+            )
+        };
+        format!("  const Index base = {base}, m = window * {channels}u + c;\n")
+    }
+
+    /// A loop over the block's positions, with `n` the first neuron of each.
+    pub(super) fn each_position(&self, body: &str) -> String {
+        format!(
+            "    #pragma unroll\n    for (int at = 0; at < {}; ++at) {{\n      const Index n = base + place[at];\n{body}    }}\n",
+            self.positions()
+        )
+    }
+
+    /// The same, and over the neurons `j` of each.
+    pub(super) fn each_neuron(&self, body: &str) -> String {
+        let lanes = format!(
+            "      #pragma unroll\n      for (int j = 0; j < {}; ++j) {{\n{body}      }}\n",
+            self.pack
+        );
+        self.each_position(&lanes)
+    }
+}
+
+pub(super) fn each_step(time: usize, body: &str) -> String {
+    format!("  #pragma unroll\n  for (int t = 0; t < {time}; ++t) {{\n{body}  }}\n")
+}
+
+/// Declares the sequences and loads all of them: `x{k}[t][at]`, or `x{k}[0][at]` for one that is
+/// constant over time. Returns the expression of the inputs of neuron j.
+pub(super) fn load_inputs(
+    text: &mut String,
+    r: &Recurrence,
+    site: &Site<'_>,
+    frame: &Frame,
+    time: usize,
+) -> String {
+    let (pack, neurons, positions) = (frame.pack, frame.neurons, frame.positions());
+    let mut values = vec![];
+    for k in 0..r.inputs.len() {
+        let ty = &site.inputs[k];
+        let steps = if ty.shape[0] == 1 { 1 } else { time };
+        text.push_str(&format!(
+            "  spk_pack<{}, {pack}> x{k}[{steps}][{positions}];\n",
+            element(ty.dtype)
+        ));
+        let load =
+            format!("      x{k}[t][at] = spk_load<{pack}>(x_seq{k} + t * {neurons}u + n);\n");
+        text.push_str(&each_step(steps, &frame.each_position(&load)));
+        let t = if steps == 1 { "0" } else { "t" };
+        values.push(format!("x{k}[{t}][at][j]"));
+    }
+    format!(
+        "        const float x[{}] = {{{}}};\n",
+        room(values.len()),
+        values.join(", ")
+    )
+}
+
+/// Declares the arguments of sequences, states and parameters.
+pub(super) fn arguments(piece: &mut Piece, r: &Recurrence, site: &Site<'_>) {
+    for k in 0..r.inputs.len() {
+        piece.argument(format!("x_seq{k}"), &site.inputs[k], Leads::Read(k));
+    }
+    for k in 0..r.states.len() + r.params.len() {
+        let at = r.inputs.len() + k;
+        if site.constants[at].is_none() {
+            let name = super::scan::neuron_name(r, k);
+            piece.argument(name, &site.inputs[at], Leads::Read(at));
+        }
+    }
+}
+
+/// Declares and loads the states of the block's neurons.
+pub(super) fn load_states(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> String {
+    let states = r.states.len();
+    let mut body = String::new();
+    for k in 0..states {
+        body.push_str(&format!("        v[at][j][{k}] = {};\n", start(r, site, k)));
+    }
+    format!(
+        "  float v[{}][{}][{}];\n{}",
+        frame.positions(),
+        frame.pack,
+        room(states),
+        frame.each_neuron(&body)
+    )
+}
+
+/// Declares and loads the parameters, which neurons of a channel share.
+pub(super) fn load_params(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> String {
+    let pack = frame.pack;
+    let mut text = format!("  float p[{pack}][{}];\n", room(r.params.len()));
+    text.push_str(&format!(
+        "  for (int j = 0; j < {pack}; ++j) {{\n    const Index n = c;\n"
+    ));
+    for k in 0..r.params.len() {
+        let value = start(r, site, r.states.len() + k);
+        text.push_str(&format!("    p[j][{k}] = {value};\n"));
+    }
+    text + "  }\n"
+}
+
+/// Whether every parameter is one number, or one a channel.
+pub(super) fn params_by_channel(r: &Recurrence, inputs: &[TensorType]) -> bool {
+    let params = &inputs[r.inputs.len() + r.states.len()..][..r.params.len()];
+    let by_channel = |t: &TensorType| t.shape.iter().rev().skip(1).all(|&n| n == 1);
+    params.iter().all(by_channel)
+}
+
+pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+    let r = &*op.recurrence;
+    let time = op.time_steps;
+    let frame = Frame::new(site.gpu, &site.inputs, time, op.pool);
+    let (pack, packs) = (frame.pack, frame.channels / frame.pack);
+    let step = step::forward(r, &[true])?;
+    let threads = frame.windows * packs;
+    let block = 128;
+    let mut piece = Piece::new(
+        format!("{}_pooled_fptt", r.name),
+        Geometry::Blocks {
+            grid: [threads.div_ceil(block), 1],
+            block: block as u32,
+            shared: 0,
+        },
+    );
+    piece.before = step.code;
+    piece.functions = step.functions;
+    arguments(&mut piece, r, site);
+    piece.argument("y0", &site.outputs[0], Leads::Write(0));
+    piece.line(format!(
+        "  const Index i = blockIdx.x * {block}u + threadIdx.x;
+  if (i >= {threads}u) return;
+  const Index window = i / {packs}u, c = i % {packs}u * {pack}u;"
+    ));
+    piece.line(frame.places());
+    piece.line(frame.base());
+    let mut text = String::new();
+    let inputs = load_inputs(&mut text, r, site, &frame, time);
+    text.push_str(&load_states(r, site, &frame));
+    text.push_str(&load_params(r, site, &frame));
+    let advance = format!(
+        "{inputs}        float y[1];
+        spk_step(x, v[at][j], p[j], y);
+        most[j] = at == 0 || y[0] > most[j] ? y[0] : most[j];\n"
+    );
+    let body = format!(
+        "    float most[{pack}];\n{}    spk_pack<{}, {pack}> out;
+    for (int j = 0; j < {pack}; ++j) out.set(j, most[j]);
+    spk_store(y0 + t * {}u + m, out);\n",
+        frame.each_neuron(&advance),
+        element(site.outputs[0].dtype),
+        frame.pooled()
+    );
+    text.push_str(&each_step(time, &body));
+    piece.line(text);
+    Ok(vec![piece])
+}

@@ -1,0 +1,213 @@
+//! The derived backward pass of scans with few steps, by blocks of neurons and by channels.
+//!
+//! A thread takes a block of neurons for some neighbouring channels: it makes their states again
+//! for all steps, gives each pooled gradient to the first neuron of its block that fired, and runs
+//! the derived step backwards. Gradients of parameters that a channel shares are summed while the
+//! thread goes from block to block, then over the threads, in a fixed order.
+
+use super::Site;
+use super::block::{
+    Frame, arguments, each_step, load_inputs, load_params, load_states, params_by_channel,
+};
+use super::channels::Columns;
+use super::step::{self, room};
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_expr::CompileError;
+use spikelet_graph::TensorType;
+use spikelet_graph::op::ScanGrad;
+
+/// Whether the kernels here run it: few steps, parameters by channel, no gradients of states.
+pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
+    let r = &op.recurrence;
+    let (outputs, states) = (r.outputs.len(), r.states.len());
+    let of_states = op.present[outputs..outputs + 2 * states].contains(&true);
+    outputs == 1
+        && !of_states
+        && op.checkpoint.is_none()
+        && Frame::is_short(op.time_steps, op.pool)
+        && params_by_channel(r, inputs)
+}
+
+fn columns(op: &ScanGrad, site: &Site<'_>, frame: &Frame) -> Option<(Columns, Vec<usize>)> {
+    let first = op.recurrence.inputs.len() + op.recurrence.states.len();
+    let wanted = (0..op.recurrence.params.len()).filter(|k| site.wanted[first + k]);
+    let wanted: Vec<usize> = wanted.collect();
+    (op.channel_sums && !wanted.is_empty()).then(|| {
+        (
+            Columns::new(site.gpu, frame.windows, frame.channels, frame.pack),
+            wanted,
+        )
+    })
+}
+
+pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
+    let frame = Frame::new(site.gpu, &site.inputs, op.time_steps, op.pool);
+    columns(op, site, &frame).map_or(0, |(columns, wanted)| columns.partial(wanted.len()).bytes())
+}
+
+pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+    let r = &*op.recurrence;
+    let time = op.time_steps;
+    let (n_in, states) = (r.inputs.len(), r.states.len());
+    let frame = Frame::new(site.gpu, &site.inputs, time, op.pool);
+    let (pack, packs, positions) = (frame.pack, frame.channels / frame.pack, frame.positions());
+    let (neurons, pooled) = (frame.neurons, frame.pooled());
+    let wanted_inputs = &site.wanted[..n_in];
+    let wanted_params = &site.wanted[n_in + states..];
+    let sums = columns(op, site, &frame);
+    let forward = step::forward(r, &[true])?;
+    let back = step::backward(r, &op.present[..1], wanted_inputs, wanted_params)?;
+    let threads = frame.windows * packs;
+    let block = 128;
+    let name = format!("{}_block_bptt", r.name);
+    let mut piece = match &sums {
+        Some((columns, _)) => columns.piece(&name),
+        None => Piece::new(
+            name,
+            Geometry::Blocks {
+                grid: [threads.div_ceil(block), 1],
+                block: block as u32,
+                shared: 0,
+            },
+        ),
+    };
+    piece.before = format!("{}{}", forward.code, back.code);
+    piece.functions = forward.functions;
+    piece.functions.extend(back.functions);
+    arguments(&mut piece, r, site);
+    let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
+    let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
+    for (k, ty) in site.outputs.iter().enumerate() {
+        let summed = sums.is_some() && k >= n_in + states;
+        if site.wanted[k] && !summed {
+            piece.argument(format!("r{k}"), ty, Leads::Write(k));
+        }
+    }
+    let given = op.grad_operand(0);
+    if let Some(at) = given {
+        piece.argument("g_seq", &site.inputs[at], Leads::Read(at));
+    }
+    piece.line(frame.places());
+    let params = load_params(r, site, &frame);
+    let total = out_params.len();
+    let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", room(total));
+
+    // One block of neurons.
+    let mut text = frame.base();
+    let inputs = load_inputs(&mut text, r, site, &frame, time);
+    if let Some(at) = given {
+        let ty = element(site.inputs[at].dtype);
+        text.push_str(&format!("  spk_pack<{ty}, {pack}> q[{time}];\n"));
+        let load = format!("    q[t] = spk_load<{pack}>(g_seq + t * {pooled}u + m);\n");
+        text.push_str(&each_step(time, &load));
+    }
+    text.push_str(&load_states(r, site, &frame));
+    let kept = room(states);
+    text.push_str(&format!(
+        "  float before[{time}][{positions}][{pack}][{kept}];\n  int first[{time}][{pack}];\n"
+    ));
+    let again = format!(
+        "        for (int s = 0; s < {kept}; ++s) before[t][at][j][s] = v[at][j][s];
+{inputs}        float y[1];
+        spk_step(x, v[at][j], p[j], y);
+        if (at == 0 || y[0] > most[j]) {{ most[j] = y[0]; first[t][j] = at; }}\n"
+    );
+    let again = format!("    float most[{pack}];\n{}", frame.each_neuron(&again));
+    text.push_str(&each_step(time, &again));
+    text.push_str(&format!(
+        "  float d[{positions}][{pack}][{kept}] = {{}};\n  float sum_x[{positions}][{pack}][{}] = {{}};\n",
+        room(out_inputs.len())
+    ));
+    let gradient = match given {
+        Some(_) => "first[t][j] == at ? q[t][j] : 0.0f",
+        None => "0.0f",
+    };
+    let mut inside = format!(
+        "{inputs}        const float g[1] = {{{gradient}}};
+        float dx[{}], dp[{}];
+        spk_back(x, before[t][at][j], p[j], g, d[at][j], dx, dp);\n",
+        room(out_inputs.len()),
+        room(total)
+    );
+    for k in 0..total {
+        inside.push_str(&format!("        sum_p[j][{k}] += dp[{k}];\n"));
+    }
+    let varies = |k: usize| site.inputs[k].shape[0] != 1 || time == 1;
+    let mut declared = String::new();
+    let mut stored = String::new();
+    let mut last = String::new();
+    for (at, &k) in out_inputs.iter().enumerate() {
+        let ty = element(site.outputs[k].dtype);
+        if varies(k) {
+            declared.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
+            inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
+            stored.push_str(&format!(
+                "      spk_store(r{k} + t * {neurons}u + n, o{k});\n"
+            ));
+        } else {
+            inside.push_str(&format!("        sum_x[at][j][{at}] += dx[{at}];\n"));
+            last.push_str(&frame.each_position(&format!(
+                "      spk_pack<{ty}, {pack}> o{k};
+      #pragma unroll
+      for (int j = 0; j < {pack}; ++j) o{k}.set(j, sum_x[at][j][{at}]);
+      spk_store(r{k} + n, o{k});\n"
+            )));
+        }
+    }
+    let lanes = format!(
+        "{declared}      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n{inside}      }}\n{stored}"
+    );
+    text.push_str(&format!(
+        "  #pragma unroll\n  for (int t = {time} - 1; t >= 0; --t) {{\n{}  }}\n{last}",
+        frame.each_position(&lanes)
+    ));
+    for k in 0..states {
+        if site.wanted[n_in + k] {
+            let store = format!("        spk_set(r{}[n + j], d[at][j][{k}]);\n", n_in + k);
+            text.push_str(&frame.each_neuron(&store));
+        }
+    }
+
+    let Some((columns, wanted)) = sums else {
+        piece.line(format!(
+            "  const Index i = blockIdx.x * {block}u + threadIdx.x;
+  if (i >= {threads}u) return;
+  const Index window = i / {packs}u, c = i % {packs}u * {pack}u;"
+        ));
+        piece.line(params);
+        piece.line(declare_total);
+        piece.line(text);
+        return Ok(vec![piece]);
+    };
+    piece.line(params);
+    piece.line(declare_total);
+    piece.line(format!(
+        "  #pragma unroll 1\n  for (Index window = row0; window < {}u; window += step) {{\n{text}  }}",
+        frame.windows
+    ));
+    columns.gather(
+        &mut piece,
+        "sum_p",
+        total,
+        &format!("for (int s = 0; s < {total}; ++s) a[s] += b[s];"),
+    );
+    let mut all = vec![piece];
+    let groups = columns.groups;
+    let channels = frame.channels;
+    for (s, k) in wanted.into_iter().enumerate() {
+        let at = n_in + states + k;
+        let mut second = Piece::new("channel_sums", Geometry::Warps(channels));
+        second.depth = groups.div_ceil(32).max(1);
+        second.argument("partial", &columns.partial(total), Leads::Workspace(0));
+        second.argument("y", &site.outputs[at], Leads::Write(at));
+        second.line(format!(
+            "    float sum = 0.0f;
+    #pragma unroll 8
+    for (Index g = lane; g < {groups}u; g += 32) sum += partial[(g * {total} + {s}) * {channels}u + row];
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    if (lane == 0) y[row] = sum;"
+        ));
+        all.push(second);
+    }
+    Ok(all)
+}

@@ -1,0 +1,111 @@
+//! Threads over channels-last tensors that keep their channels while they go through the rows,
+//! so that what is summed for each channel stays in registers.
+
+use crate::gpu::Properties;
+use crate::piece::{Geometry, Leads, Piece};
+use spikelet_graph::{DType, TensorType};
+
+/// Threads of a block, roughly.
+const BLOCK: usize = 128;
+
+/// A block of `lanes × rows` threads; thread columns own `pack` neighbouring channels each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) channels: usize,
+    pub(super) pack: usize,
+    lanes: usize,
+    rows: usize,
+    /// Blocks that share the rows.
+    pub(super) groups: usize,
+}
+
+impl Columns {
+    /// For `rows` rows of `channels`, with as many threads as keep the memory busy.
+    pub(super) fn new(gpu: &Properties, rows: usize, channels: usize, pack: usize) -> Self {
+        Self::with(gpu.busy(), rows, channels, pack)
+    }
+
+    /// With so many threads, if there is work for them.
+    pub(super) fn with(threads: usize, rows: usize, channels: usize, pack: usize) -> Self {
+        let packs = channels / pack;
+        let lanes = (1..=packs.min(BLOCK))
+            .rev()
+            .find(|n| packs.is_multiple_of(*n))
+            .unwrap_or(1);
+        let in_block = (BLOCK / lanes).max(1);
+        let wanted = threads.div_ceil(packs * in_block);
+        Self {
+            channels,
+            pack,
+            lanes,
+            rows: in_block,
+            groups: wanted.clamp(1, rows.div_ceil(in_block).max(1)),
+        }
+    }
+
+    /// The kernel, with `column` (the thread's place among the lanes), `line` (its row in the
+    /// block), `c` (its first channel), and the first row `row0` and the distance `step` of its rows.
+    pub(super) fn piece(&self, name: &str) -> Piece {
+        let Self {
+            lanes,
+            rows,
+            groups,
+            pack,
+            channels,
+        } = *self;
+        let mut piece = Piece::new(
+            name,
+            Geometry::Blocks {
+                grid: [groups, channels / pack / lanes],
+                block: (lanes * rows) as u32,
+                shared: 0,
+            },
+        );
+        piece.line(format!(
+            "  const Index column = threadIdx.x % {lanes}u, line = threadIdx.x / {lanes}u;
+  const Index c = (blockIdx.y * {lanes}u + column) * {pack}u;
+  const Index row0 = blockIdx.x * {rows}u + line, step = {}u;",
+            groups * rows
+        ));
+        piece
+    }
+
+    /// The type of the partial sums of `sums` numbers a channel: one row a block.
+    pub(super) fn partial(&self, sums: usize) -> TensorType {
+        TensorType::new(DType::F32, [self.groups, sums, self.channels])
+    }
+
+    /// Joins `value[pack][sums]` of a block's lines with `join` (statements that take `b` into
+    /// `a`, arrays of `sums` floats) and stores the result in `partial`.
+    pub(super) fn gather(&self, piece: &mut Piece, value: &str, sums: usize, join: &str) {
+        let Self {
+            lanes,
+            rows,
+            pack,
+            channels,
+            ..
+        } = *self;
+        piece.argument("partial", &self.partial(sums), Leads::Workspace(0));
+        piece.line(format!(
+            "  __shared__ float all[{rows}][{lanes}][{pack}][{sums}];
+  #pragma unroll
+  for (int j = 0; j < {pack}; ++j)
+    for (int s = 0; s < {sums}; ++s) all[line][column][j][s] = {value}[j][s];
+  __syncthreads();
+  for (Index k = threadIdx.x; k < {}u; k += {}u) {{
+    const Index own = k / {pack}u, j = k % {pack}u;
+    float a[{sums}];
+    for (int s = 0; s < {sums}; ++s) a[s] = all[0][own][j][s];
+    for (int other = 1; other < {rows}; ++other) {{
+      const float* const b = all[other][own][j];
+      {join}
+    }}
+    const Index channel = blockIdx.y * {}u + k;
+    for (int s = 0; s < {sums}; ++s) partial[(blockIdx.x * {sums}u + s) * {channels}u + channel] = a[s];
+  }}",
+            lanes * pack,
+            lanes * rows,
+            lanes * pack,
+        ));
+    }
+}

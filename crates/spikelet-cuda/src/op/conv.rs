@@ -1,0 +1,65 @@
+//! Convolutions: by cuDNN, and by kernels of our own where the input has few channels.
+
+mod thin;
+
+use super::{Site, Work};
+use crate::backend::Shared;
+use crate::dnn::{Convolution, Part};
+use crate::piece::Leads;
+use spikelet_graph::Result;
+use spikelet_graph::op::{Conv, ConvPart, Multiply};
+use thin::Thin;
+
+fn convolution(op: &Conv, site: &Site<'_>) -> Convolution {
+    let sizes = op.sizes(&site.inputs);
+    let image = |spatial: &[usize], channels: usize| -> Vec<usize> {
+        let mut shape = vec![sizes.batch];
+        shape.extend(spatial);
+        shape.push(channels);
+        shape
+    };
+    let mut w = vec![sizes.outputs];
+    w.extend(&sizes.kernel);
+    w.push(sizes.inputs / op.groups);
+    Convolution {
+        part: match op.part {
+            ConvPart::Forward => Part::Forward,
+            ConvPart::Input => Part::Input,
+            ConvPart::Weight => Part::Weight,
+        },
+        x: image(&sizes.x, sizes.inputs),
+        w,
+        y: image(&sizes.y, sizes.outputs),
+        stride: op.stride.clone(),
+        padding: op.padding.clone(),
+        dilation: op.dilation.clone(),
+        groups: op.groups,
+        operands: site.inputs[0].dtype,
+        result: site.outputs[0].dtype,
+        tf32: op.precision == Multiply::Tf32,
+    }
+}
+
+pub(crate) fn work(op: &Conv, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+    if let Some(thin) = Thin::of(op, site) {
+        return Ok(thin
+            .pieces(op, site)
+            .into_iter()
+            .map(Work::Kernel)
+            .collect());
+    }
+    Ok(vec![Work::Conv {
+        call: shared.dnn.call(&convolution(op, site))?,
+        a: Leads::Read(0),
+        b: Leads::Read(1),
+        workspace: 0,
+    }])
+}
+
+/// Scratch memory of a convolution, in bytes.
+pub(crate) fn workspace(op: &Conv, shared: &Shared, site: &Site<'_>) -> usize {
+    match Thin::of(op, site) {
+        Some(thin) => thin.workspace(op),
+        None => shared.dnn.workspace(&convolution(op, site)),
+    }
+}

@@ -1,0 +1,171 @@
+//! Convolutions of images with few channels, such as the first layer's.
+//!
+//! A window of at most [`MOST_TAPS`] numbers makes a whole row of output channels: little to
+//! multiply, much to write. A thread keeps the weights of some neighbouring output channels in
+//! registers and goes over the positions; for the gradient of the weight it keeps their sums.
+
+use crate::op::Site;
+use crate::op::channels::Columns;
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_graph::TensorType;
+use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
+
+/// Numbers of a window: more would not stay in registers.
+const MOST_TAPS: usize = 9;
+
+pub(super) struct Thin {
+    sizes: ConvSizes,
+    columns: Columns,
+}
+
+impl Thin {
+    /// The convolution, if it is one of these: one group, a small window, output channels in
+    /// packs of two.
+    pub(super) fn of(op: &Conv, site: &Site<'_>) -> Option<Self> {
+        let sizes = op.sizes(&site.inputs);
+        let taps = sizes.kernel.iter().product::<usize>() * sizes.inputs;
+        let fits = op.groups == 1
+            && op.part != ConvPart::Input
+            && taps <= MOST_TAPS
+            && sizes.outputs.is_multiple_of(2);
+        let positions = sizes.batch * sizes.y.iter().product::<usize>();
+        fits.then(|| {
+            let pack = if sizes.outputs.is_multiple_of(4) {
+                4
+            } else {
+                2
+            };
+            Self {
+                columns: Columns::new(site.gpu, positions, sizes.outputs, pack),
+                sizes,
+            }
+        })
+    }
+
+    fn taps(&self) -> usize {
+        self.sizes.kernel.iter().product::<usize>() * self.sizes.inputs
+    }
+
+    pub(super) fn workspace(&self, op: &Conv) -> usize {
+        match op.part {
+            ConvPart::Weight => self.columns.partial(self.taps()).bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Loads the window of position `r` into `window`, zeros where it is outside.
+    fn window(&self, op: &Conv) -> String {
+        let s = &self.sizes;
+        let mut text = String::from("    Index rest = r;\n");
+        for (k, n) in s.y.iter().enumerate().rev() {
+            text.push_str(&format!(
+                "    const int o{k} = (int)(rest % {n}u) * {} - {}; rest /= {n}u;\n",
+                op.stride[k], op.padding[k]
+            ));
+        }
+        let axes = s.y.len();
+        let (mut loops, mut inside, mut at, mut tap) =
+            (String::new(), vec![], "rest".to_string(), "0".to_string());
+        for k in 0..axes {
+            let kernel = s.kernel[k];
+            loops.push_str(&format!(
+                "    #pragma unroll\n    for (int k{k} = 0; k{k} < {kernel}; ++k{k})\n"
+            ));
+            let place = format!("(o{k} + k{k} * {})", op.dilation[k]);
+            inside.push(format!("{place} >= 0 && {place} < {}", s.x[k]));
+            at = format!("({at} * {}u + {place})", s.x[k]);
+            tap = format!("({tap} * {kernel} + k{k})");
+        }
+        let channels = s.inputs;
+        text.push_str(&format!(
+            "    float window[{}];
+{loops}    {{
+      const bool here = {};
+      #pragma unroll
+      for (int q = 0; q < {channels}; ++q)
+        window[{tap} * {channels} + q] = here ? spk_get(x[{at} * {channels}u + q]) : 0.0f;
+    }}\n",
+            self.taps(),
+            inside.join(" && ")
+        ));
+        text
+    }
+
+    pub(super) fn pieces(&self, op: &Conv, site: &Site<'_>) -> Vec<Piece> {
+        match op.part {
+            ConvPart::Weight => self.weight(op, site),
+            _ => vec![self.forward(op, site)],
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.sizes.batch * self.sizes.y.iter().product::<usize>()
+    }
+
+    fn forward(&self, op: &Conv, site: &Site<'_>) -> Piece {
+        let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
+        let mut piece = self.columns.piece("thin_conv");
+        piece.argument("x", &site.inputs[0], Leads::Read(0));
+        piece.argument("w", &site.inputs[1], Leads::Read(1));
+        piece.argument("y", &site.outputs[0], Leads::Write(0));
+        piece.line(format!(
+            "  float weight[{pack}][{taps}];
+  #pragma unroll
+  for (int j = 0; j < {pack}; ++j)
+    for (int k = 0; k < {taps}; ++k) weight[j][k] = spk_get(w[(c + j) * {taps}u + k]);
+  #pragma unroll 2
+  for (Index r = row0; r < {}u; r += step) {{
+{}    spk_pack<{}, {pack}> out;
+    #pragma unroll
+    for (int j = 0; j < {pack}; ++j) {{
+      float sum = 0.0f;
+      #pragma unroll
+      for (int k = 0; k < {taps}; ++k) sum = __fmaf_rn(window[k], weight[j][k], sum);
+      out.set(j, sum);
+    }}
+    spk_store(y + r * {outputs}u + c, out);
+  }}",
+            self.rows(),
+            self.window(op),
+            element(site.outputs[0].dtype)
+        ));
+        piece
+    }
+
+    fn weight(&self, op: &Conv, site: &Site<'_>) -> Vec<Piece> {
+        let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
+        let mut first = self.columns.piece("thin_conv_weight");
+        first.argument("x", &site.inputs[0], Leads::Read(0));
+        first.argument("g", &site.inputs[1], Leads::Read(1));
+        first.line(format!(
+            "  float sum[{pack}][{taps}] = {{}};
+  #pragma unroll 2
+  for (Index r = row0; r < {}u; r += step) {{
+    const auto q = spk_load<{pack}>(g + r * {outputs}u + c);
+{}    #pragma unroll
+    for (int j = 0; j < {pack}; ++j)
+      #pragma unroll
+      for (int k = 0; k < {taps}; ++k) sum[j][k] = __fmaf_rn(window[k], q[j], sum[j][k]);
+  }}",
+            self.rows(),
+            self.window(op)
+        ));
+        let join = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
+        self.columns.gather(&mut first, "sum", taps, &join);
+        let groups = self.columns.groups;
+        let dw: &TensorType = &site.outputs[0];
+        let mut second = Piece::new("thin_conv_weight_join", Geometry::Warps(outputs * taps));
+        second.depth = groups.div_ceil(32).max(1);
+        second.argument("partial", &self.columns.partial(taps), Leads::Workspace(0));
+        second.argument("dw", dw, Leads::Write(0));
+        second.line(format!(
+            "    const Index channel = row / {taps}u, tap = row % {taps}u;
+    float total = 0.0f;
+    #pragma unroll 8
+    for (Index k = lane; k < {groups}u; k += 32) total += partial[(k * {taps} + tap) * {outputs}u + channel];
+    for (int apart = 16; apart > 0; apart /= 2) total += __shfl_xor_sync(0xffffffffu, total, apart);
+    if (lane == 0) spk_set(dw[row], total);"
+        ));
+        vec![first, second]
+    }
+}

@@ -1,0 +1,281 @@
+//! Pooling and its gradient: a thread takes neighbouring channels of one position.
+
+use super::Site;
+use crate::piece::{Geometry, Leads, Piece, element};
+use spikelet_graph::TensorType;
+use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
+
+/// Elements of a pack: up to 16 bytes of neighbouring channels.
+fn pack(site: &Site<'_>, channels: usize, items: usize) -> usize {
+    let ty = &site.outputs[0];
+    let mut pack = 16 / (ty.bytes() / ty.len().max(1)).max(2);
+    while pack > 1 && (!channels.is_multiple_of(pack) || items / pack < site.gpu.busy()) {
+        pack /= 2;
+    }
+    pack
+}
+
+/// `start`, `end` (before clipping) and the distance of elements of window `o` of an axis of `n`.
+fn range(window: Window, n: usize, o: &str) -> (String, String, usize) {
+    match window {
+        Window::Sliding {
+            kernel,
+            stride,
+            padding,
+            dilation,
+            ..
+        } => {
+            let start = format!("(int)({o}) * {stride} - {padding}");
+            (
+                start.clone(),
+                format!("{start} + {}", dilation * (kernel - 1) + 1),
+                dilation,
+            )
+        }
+        Window::Adaptive { outputs } => (
+            format!("(int)(({o}) * {n}u / {outputs}u)"),
+            format!("(int)((({o}) + 1) * {n}u + {})/{outputs}", outputs - 1),
+            1,
+        ),
+    }
+}
+
+/// The first window that may hold element `i`, and how many after it may.
+fn windows_of(window: Window, n: usize, i: &str) -> (String, String) {
+    match window {
+        Window::Sliding {
+            kernel,
+            stride,
+            padding,
+            dilation,
+            ..
+        } => {
+            let reach = dilation * (kernel - 1);
+            let last = window.outputs(n) - 1;
+            (
+                format!(
+                    "max(0, ((int)({i}) + {padding} - {reach} + {}) / {stride})",
+                    stride - 1
+                ),
+                format!("min({last}, ((int)({i}) + {padding}) / {stride})"),
+            )
+        }
+        Window::Adaptive { outputs } => (
+            format!("(int)(({i}) * {outputs}u / {n}u)"),
+            format!(
+                "min({}, (int)((({i}) + 1) * {outputs}u + {}) / {n} - 1)",
+                outputs - 1,
+                n - 1
+            ),
+        ),
+    }
+}
+
+/// Declares `position` (leading and spatial index of the result) and the coordinates `o0, o1, …`.
+fn coordinates(sizes: &[usize], packs: usize, name: &str) -> String {
+    let mut text = format!("    const Index c = i % {packs}u;\n    Index rest = i / {packs}u;\n");
+    for (k, n) in sizes.iter().enumerate().rev() {
+        text.push_str(&format!(
+            "    const Index {name}{k} = rest % {n}u; rest /= {n}u;\n"
+        ));
+    }
+    text
+}
+
+/// Opens loops `i0, i1, …` over the elements of the window at `o0, o1, …`, with `at` their offset.
+fn window_loops(windows: &[Window], sizes: &[usize], o: &str) -> String {
+    let mut text = String::new();
+    for (k, (w, n)) in windows.iter().zip(sizes).enumerate() {
+        let (start, end, step) = range(*w, *n, &format!("{o}{k}"));
+        text.push_str(&format!(
+            "    for (int i{k} = {start}, e{k} = min({n}, {end}); i{k} < e{k}; i{k} += {step}) if (i{k} >= 0) {{\n"
+        ));
+    }
+    text
+}
+
+fn flat(count: usize, sizes: &[usize], name: &str, first: &str) -> String {
+    (0..count).fold(first.to_string(), |at, k| {
+        format!("({at} * {}u + {name}{k})", sizes[k])
+    })
+}
+
+/// The number that a mean divides by, for the window at `o…`.
+fn divisor(windows: &[Window], sizes: &[usize], o: &str, count_padding: bool) -> String {
+    let sides = windows.iter().zip(sizes).enumerate().map(|(k, (w, n))| {
+        let (start, end, _) = range(*w, *n, &format!("{o}{k}"));
+        let padding = match w {
+            Window::Sliding { padding, .. } => *padding,
+            Window::Adaptive { .. } => 0,
+        };
+        if count_padding {
+            format!("(min({end}, {}) - ({start}))", n + padding)
+        } else {
+            format!("(min({end}, {n}) - max({start}, 0))")
+        }
+    });
+    sides.collect::<Vec<_>>().join(" * ")
+}
+
+fn close(count: usize) -> String {
+    format!("    {}\n", "}".repeat(count))
+}
+
+pub(crate) fn pieces(op: &Pool, site: &Site<'_>) -> Vec<Piece> {
+    let (x, y) = (&site.inputs[0], &site.outputs[0]);
+    let (_, sizes, channels) = op.split(&x.shape);
+    let (_, outputs, _) = op.split(&y.shape);
+    let n = pack(site, channels, y.len());
+    let packs = channels / n;
+    let axes = sizes.len();
+    let mut piece = Piece::new("pool", Geometry::Items(y.len() / n));
+    piece.argument("x", x, Leads::Read(0));
+    piece.argument("y", y, Leads::Write(0));
+    piece.line(coordinates(outputs, packs, "o"));
+    let start = match op.pooling {
+        Pooling::Max => "-__int_as_float(0x7f800000)",
+        Pooling::Average { .. } => "0.0f",
+    };
+    let join = match op.pooling {
+        Pooling::Max => "if (e[j] > a[j] || e[j] != e[j]) a[j] = e[j];",
+        Pooling::Average { .. } => "a[j] += e[j];",
+    };
+    piece.line(format!(
+        "    float a[{n}];\n    for (int j = 0; j < {n}; ++j) a[j] = {start};"
+    ));
+    piece.line(window_loops(&op.windows, sizes, "o"));
+    piece.line(format!(
+        "      const auto e = spk_load<{n}>(x + ({} * {packs}u + c) * {n}u);\n      for (int j = 0; j < {n}; ++j) {join}",
+        flat(axes, sizes, "i", "rest")
+    ));
+    piece.line(close(axes));
+    let value = match op.pooling {
+        Pooling::Max => "a[j]".to_string(),
+        Pooling::Average { count_padding } => {
+            let count = divisor(&op.windows, sizes, "o", count_padding);
+            piece.line(format!("    const float count = (float)({count});"));
+            "a[j] / count".to_string()
+        }
+    };
+    piece.line(format!(
+        "    spk_pack<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, {value});\n    spk_store(y + i * {n}u, r);",
+        element(y.dtype)
+    ));
+    vec![piece]
+}
+
+pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
+    let pool = &op.pool;
+    let (g, dx) = (&site.inputs[0], &site.outputs[0]);
+    let (_, sizes, channels) = pool.split(&dx.shape);
+    let (_, outputs, _) = pool.split(&g.shape);
+    let blocks = pool
+        .windows
+        .iter()
+        .zip(sizes)
+        .all(|(w, n)| w.as_blocks(*n).is_some());
+    if pool.pooling == Pooling::Max && blocks {
+        return vec![blocks_grad(pool, site, sizes, channels)];
+    }
+    let n = pack(site, channels, dx.len());
+    let packs = channels / n;
+    let axes = sizes.len();
+    let mut piece = Piece::new("pool_grad", Geometry::Items(dx.len() / n));
+    piece.argument("g", g, Leads::Read(0));
+    piece.argument("dx", dx, Leads::Write(0));
+    piece.line(coordinates(sizes, packs, "p"));
+    piece.line(format!("    float sum[{n}] = {{}};"));
+    for (k, w) in pool.windows.iter().enumerate() {
+        let (first, last) = windows_of(*w, sizes[k], &format!("p{k}"));
+        piece.line(format!(
+            "    for (int o{k} = {first}; o{k} <= {last}; ++o{k}) {{"
+        ));
+    }
+    let of_grad = flat(axes, outputs, "o", "rest");
+    match pool.pooling {
+        Pooling::Max => {
+            piece.argument("x", &site.inputs[1], Leads::Read(1));
+            let own = flat(axes, sizes, "p", "rest");
+            piece.line(format!(
+                "      float a[{n}]; Index where[{n}];\n      for (int j = 0; j < {n}; ++j) {{ a[j] = -__int_as_float(0x7f800000); where[j] = ~0u; }}"
+            ));
+            piece.line(window_loops(&pool.windows, sizes, "o"));
+            piece.line(format!(
+                "        const Index at = {};
+        const auto e = spk_load<{n}>(x + (at * {packs}u + c) * {n}u);
+        for (int j = 0; j < {n}; ++j) if (e[j] > a[j] || e[j] != e[j] || where[j] == ~0u) {{ a[j] = e[j]; where[j] = at; }}",
+                flat(axes, sizes, "i", "rest")
+            ));
+            piece.line(close(axes));
+            piece.line(format!(
+                "      const auto q = spk_load<{n}>(g + ({of_grad} * {packs}u + c) * {n}u);
+      for (int j = 0; j < {n}; ++j) if (where[j] == {own}) sum[j] += q[j];"
+            ));
+        }
+        Pooling::Average { count_padding } => {
+            let inside = pool
+                .windows
+                .iter()
+                .zip(sizes)
+                .enumerate()
+                .map(|(k, (w, size))| {
+                    let (start, end, _) = range(*w, *size, &format!("o{k}"));
+                    format!("(int)p{k} >= {start} && (int)p{k} < {end}")
+                });
+            let inside: Vec<String> = inside.collect();
+            let count = divisor(&pool.windows, sizes, "o", count_padding);
+            piece.line(format!(
+                "      if ({}) {{
+        const float count = (float)({count});
+        const auto q = spk_load<{n}>(g + ({of_grad} * {packs}u + c) * {n}u);
+        for (int j = 0; j < {n}; ++j) sum[j] += q[j] / count;
+      }}",
+                inside.join(" && ")
+            ));
+        }
+    }
+    piece.line(close(axes));
+    piece.line(format!(
+        "    spk_pack<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);\n    spk_store(dx + i * {n}u, r);",
+        element(dx.dtype)
+    ));
+    vec![piece]
+}
+
+/// Blocks do not overlap: a thread takes a block, reads it once and writes all of it.
+fn blocks_grad(pool: &Pool, site: &Site<'_>, sizes: &[usize], channels: usize) -> Piece {
+    let (g, x, dx): (&TensorType, &TensorType, &TensorType) =
+        (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
+    let (_, outputs, _) = pool.split(&g.shape);
+    let n = pack(site, channels, g.len());
+    let packs = channels / n;
+    let axes = sizes.len();
+    let mut piece = Piece::new("pool_blocks_grad", Geometry::Items(g.len() / n));
+    piece.argument("g", g, Leads::Read(0));
+    piece.argument("x", x, Leads::Read(1));
+    piece.argument("dx", dx, Leads::Write(0));
+    piece.line(coordinates(outputs, packs, "o"));
+    let at = format!("({} * {packs}u + c) * {n}u", flat(axes, sizes, "i", "rest"));
+    piece.line(format!(
+        "    const auto q = spk_load<{n}>(g + i * {n}u);
+    float a[{n}]; Index where[{n}];
+    for (int j = 0; j < {n}; ++j) {{ a[j] = 0.0f; where[j] = ~0u; }}"
+    ));
+    piece.line(window_loops(&pool.windows, sizes, "o"));
+    piece.line(format!(
+        "      const Index at = {at};
+      const auto e = spk_load<{n}>(x + at);
+      for (int j = 0; j < {n}; ++j) if (where[j] == ~0u || e[j] > a[j] || e[j] != e[j]) {{ a[j] = e[j]; where[j] = at; }}"
+    ));
+    piece.line(close(axes));
+    piece.line(window_loops(&pool.windows, sizes, "o"));
+    piece.line(format!(
+        "      const Index at = {at};
+      spk_pack<{}, {n}> r;
+      for (int j = 0; j < {n}; ++j) r.set(j, where[j] == at ? q[j] : 0.0f);
+      spk_store(dx + at, r);",
+        element(dx.dtype)
+    ));
+    piece.line(close(axes));
+    piece
+}

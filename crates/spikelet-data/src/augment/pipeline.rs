@@ -1,0 +1,131 @@
+//! From the bytes of an image to the pixels that the network sees.
+
+use std::array;
+
+use super::affine::{Map, Resampler};
+use super::{Augment, Draws, Normalise, crop, cutout, flip, noise};
+
+/// All that is done to an image, with the memory for it. Each thread has its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Pipeline {
+    augment: Augment,
+    normalise: Option<Normalise>,
+    shape: [usize; 3],
+    seed: u64,
+    /// What each byte becomes: a pixel of 0 to 1.
+    shades: Box<[f32; 256]>,
+    /// The same after normalisation, for each channel. Without noise and resampling, a byte is
+    /// looked up here and done.
+    normalised: Vec<[f32; 256]>,
+    resampler: Resampler,
+    noise: Vec<f32>,
+}
+
+impl Pipeline {
+    /// For images of `shape` in an epoch with `seed`; both sets of values have been checked.
+    pub(crate) fn new(
+        augment: Augment,
+        normalise: Option<Normalise>,
+        shape: [usize; 3],
+        seed: u64,
+    ) -> Self {
+        let [channels, height, width] = shape;
+        let shades = shades();
+        let normalised = (0..channels).map(|channel| match &normalise {
+            None => shades,
+            Some(normalise) => {
+                let (mean, std) = normalise.of_channel(channel);
+                shades.map(|shade| (shade - mean) / std)
+            }
+        });
+        Self {
+            normalised: normalised.collect(),
+            shades: Box::new(shades),
+            resampler: Resampler::new(shape),
+            noise: match augment.noise {
+                0.0 => Vec::new(),
+                _ => vec![0.0; channels * height * width],
+            },
+            augment,
+            normalise,
+            shape,
+            seed,
+        }
+    }
+
+    /// Writes image number `index` of the data set, whose bytes are `image`, as it is in `epoch`
+    /// into `out`, which is as long.
+    pub(crate) fn write(&mut self, image: &[u8], epoch: u64, index: u32, out: &mut [f32]) {
+        let draws = Draws::new(self.seed, epoch, index);
+        let padding = self.augment.crop_padding;
+        let corner = match padding {
+            0 => [0, 0],
+            _ => crop::draw(&draws, padding),
+        };
+        let flipped = self.augment.flip && flip::draw(&draws);
+
+        let noisy = self.augment.noise != 0.0;
+        if self.augment.is_affine() {
+            let [_, height, width] = self.shape;
+            let map = Map::draw(&draws, &self.augment, [height, width]);
+            let map = map.after(corner, flipped, width);
+            self.resampler.resample(image, &self.shades, map, out);
+        } else {
+            self.place(image, corner, flipped, !noisy, out);
+        }
+        if noisy {
+            noise::add(&draws, self.augment.noise, &mut self.noise, out);
+            if self.normalise.is_none() {
+                noise::clamp(out);
+            }
+        }
+        if noisy || self.augment.is_affine() {
+            self.normalise(out);
+        }
+        if self.augment.cutout != 0 {
+            cutout::cut(&draws, self.augment.cutout, self.shape, out);
+        }
+    }
+
+    /// Copies the pixels to their places, normalised on the way if nothing is to come between.
+    fn place(
+        &self,
+        image: &[u8],
+        corner: [isize; 2],
+        flipped: bool,
+        normalised: bool,
+        out: &mut [f32],
+    ) {
+        let [_, height, width] = self.shape;
+        let planes = image.chunks_exact(height * width);
+        let outs = out.chunks_exact_mut(height * width);
+        for ((plane, out), table) in planes.zip(outs).zip(&self.normalised) {
+            let table = if normalised { table } else { &self.shades };
+            if corner == [0, 0] && !flipped {
+                for (out, &pixel) in out.iter_mut().zip(plane) {
+                    *out = table[usize::from(pixel)];
+                }
+            } else {
+                crop::place(plane, width, corner, flipped, table, out);
+            }
+        }
+    }
+
+    fn normalise(&self, image: &mut [f32]) {
+        let Some(normalise) = &self.normalise else {
+            return;
+        };
+        let [_, height, width] = self.shape;
+        for (channel, plane) in image.chunks_exact_mut(height * width).enumerate() {
+            let (mean, std) = normalise.of_channel(channel);
+            for pixel in plane {
+                *pixel = (*pixel - mean) / std;
+            }
+        }
+    }
+}
+
+/// The bytes as pixels from 0 (black) to 1 (white).
+pub(super) fn shades() -> [f32; 256] {
+    array::from_fn(|byte| byte as f32 / 255.0)
+}

@@ -1,0 +1,70 @@
+//! CIFAR-10: 60,000 photographs of animals and vehicles, 32 × 32 pixels in colour, 10 classes.
+//!
+//! Source: A. Krizhevsky, *Learning multiple layers of features from tiny images*, University of
+//! Toronto (2009).
+
+use std::path::Path;
+
+use crate::dataset::Split;
+use crate::download::{Progress, RemoteFile};
+use crate::error::Result;
+use crate::source::{Files, RecordFiles, Source};
+
+/// Where CIFAR-10, in its binary version, is found and fetched.
+///
+/// The files may lie in the data folder itself or in `cifar-10-batches-bin`. They need not be the
+/// original ones, byte for byte, but have to have their form: 10,000 images each, the red, the
+/// green and the blue plane of each image after its label.
+#[must_use]
+pub fn source() -> Source {
+    Source {
+        name: "CIFAR-10".into(),
+        classes: [
+            "airplane",
+            "automobile",
+            "bird",
+            "cat",
+            "deer",
+            "dog",
+            "frog",
+            "horse",
+            "ship",
+            "truck",
+        ]
+        .map(String::from)
+        .into(),
+        shape: [3, 32, 32],
+        folders: ["cifar-10-batches-bin", ""].map(String::from).into(),
+        files: Files::Records(RecordFiles {
+            archive: RemoteFile {
+                name: "cifar-10-binary.tar.gz".into(),
+                bytes: 170_052_171,
+                sha256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd".into(),
+            },
+            train: (1..=5)
+                .map(|batch| format!("data_batch_{batch}.bin"))
+                .collect(),
+            test: "test_batch.bin".into(),
+            extra: vec!["batches.meta.txt".into()],
+            records: 10_000,
+        }),
+        mirrors: vec!["https://www.cs.toronto.edu/~kriz/".into()],
+    }
+}
+
+/// Reads CIFAR-10 from below `dir`; see [`Source::load`].
+///
+/// # Errors
+/// As [`Source::load`].
+pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
+    source().load(dir.as_ref())
+}
+
+/// Reads CIFAR-10 from below `dir` and fetches it into `dir/cifar-10-batches-bin` if it is not
+/// there; see [`Source::load_or_download`].
+///
+/// # Errors
+/// As [`Source::load_or_download`].
+pub fn load_or_download(dir: impl AsRef<Path>, progress: Progress) -> Result<Split> {
+    source().load_or_download(dir.as_ref(), progress)
+}

@@ -1,0 +1,107 @@
+//! A data set in four IDX files: training images and labels, test images and labels.
+
+use std::path::Path;
+
+use super::{Files, Found, Source};
+use crate::dataset::{Dataset, Split};
+use crate::download::{self, DownloadError, Progress, RemoteFile};
+use crate::error::{Error, Result};
+use crate::{fashion_mnist, idx, mnist};
+
+/// Reads the four files at `paths`, which lie in `folder`; those of another data set would belong
+/// elsewhere and this one's into `target`.
+pub(super) fn load(
+    source: &Source,
+    paths: &[&Path],
+    folder: &Path,
+    target: &Path,
+) -> Result<Split> {
+    let test = read(source, paths[2], paths[3])?;
+    if let Some(other) = other_with_labels(source, &test.labels) {
+        return Err(Error::OtherDataset {
+            folder: folder.to_owned(),
+            found: other.name,
+            expected: source.name.clone(),
+            target: target.to_owned(),
+        });
+    }
+    Split::new(read(source, paths[0], paths[1])?, test)
+}
+
+/// Fetches those of `files` that `target` lacks.
+pub(super) fn fetch(
+    files: &[RemoteFile; 4],
+    target: &Found,
+    mirrors: &[String],
+    progress: Progress,
+) -> Result<(), DownloadError> {
+    let missing: Vec<_> = files
+        .iter()
+        .zip(&target.files)
+        .filter(|(_, path)| path.is_none())
+        .map(|(file, _)| file)
+        .collect();
+    for (done, file) in missing.iter().enumerate() {
+        download::fetch(file, mirrors, &target.folder, progress).map_err(|mut error| {
+            error.wanted = missing[done..]
+                .iter()
+                .map(|file| file.name.clone())
+                .collect();
+            error
+        })?;
+    }
+    Ok(())
+}
+
+/// The known data set, not `source`, whose test labels these are. Several data sets name their
+/// files as MNIST does, so that a folder easily passes for the wrong one.
+fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
+    let count = u32::try_from(test_labels.len()).ok()?;
+    let mut file = vec![0, 0, 8, 1];
+    file.extend(count.to_be_bytes());
+    file.extend(test_labels);
+    let digest = download::sha256(&file);
+    let known = [mnist::source(), fashion_mnist::source()];
+    known.into_iter().find(|other| {
+        let labels = match &other.files {
+            Files::Idx([.., labels]) => labels,
+            Files::Records(_) => return false,
+        };
+        other.name != source.name && labels.sha256 == digest
+    })
+}
+
+fn read(source: &Source, images_path: &Path, labels_path: &Path) -> Result<Dataset> {
+    let images = idx::read_images(images_path)?;
+    let labels = idx::read_labels(labels_path, source.classes.len())?;
+    let [count, height, width] = images.dims;
+    if [1, height, width] != source.shape {
+        return Err(Error::ImageSize {
+            path: images_path.to_owned(),
+            dataset: source.name.clone(),
+            found: [height, width],
+            expected: [source.shape[1], source.shape[2]],
+        });
+    }
+    if count != labels.len() {
+        return Err(Error::CountMismatch {
+            images_path: images_path.to_owned(),
+            images: count,
+            labels_path: labels_path.to_owned(),
+            labels: labels.len(),
+        });
+    }
+    let classes = source.classes.clone();
+    Dataset::new(&source.name, images.data, labels, source.shape, classes)
+}
+
+/// A file's names, the preferred first: raw before compressed, which is slower to read.
+pub(super) fn spellings(name: &str) -> [String; 4] {
+    let dotted = name.replacen("-idx", ".idx", 1);
+    [
+        name.to_owned(),
+        dotted.clone(),
+        format!("{name}.gz"),
+        format!("{dotted}.gz"),
+    ]
+}

@@ -1,0 +1,123 @@
+//! A data set in files of records, each a label of one byte and the bytes of its image.
+
+use std::fs::File;
+use std::io::Read;
+use std::iter;
+use std::path::Path;
+
+use super::Source;
+use crate::dataset::{Dataset, Split};
+use crate::download::{DownloadError, Progress, RemoteFile, fetch_archive};
+use crate::error::{Error, Result};
+
+/// Files of records without headers: a byte with the label, then the bytes of the image,
+/// `[channels, height, width]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFiles {
+    /// The archive (`.tar.gz`) that the mirrors have the files in.
+    pub archive: RemoteFile,
+    /// Names of the files with training images.
+    pub train: Vec<String>,
+    /// Name of the file with test images.
+    pub test: String,
+    /// Names of files that are unpacked as well and not read.
+    pub extra: Vec<String>,
+    /// Images in each file.
+    pub records: usize,
+}
+
+impl RecordFiles {
+    /// The files that are read: training first, test last.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.train.iter().chain(iter::once(&self.test));
+        names.map(String::as_str)
+    }
+
+    pub(super) fn fetch(
+        &self,
+        mirrors: &[String],
+        folder: &Path,
+        progress: Progress,
+    ) -> Result<(), DownloadError> {
+        let extra = self.extra.iter().map(String::as_str);
+        let wanted: Vec<String> = self.names().chain(extra).map(String::from).collect();
+        fetch_archive(&self.archive, &wanted, mirrors, folder, progress)
+    }
+}
+
+/// Reads the files at `paths`, in the order of [`RecordFiles::names`].
+pub(super) fn load(source: &Source, files: &RecordFiles, paths: &[&Path]) -> Result<Split> {
+    let (train, test) = paths.split_at(files.train.len());
+    Split::new(
+        read(source, files.records, train)?,
+        read(source, files.records, test)?,
+    )
+}
+
+/// The records of all files, one after another.
+fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
+    let mut content = Vec::new();
+    let image_len = source
+        .shape
+        .iter()
+        .fold(1, |product: usize, &size| product.saturating_mul(size));
+    let record_len = image_len.saturating_add(1);
+    let mut labels = Vec::new();
+    let mut images = Vec::new();
+    for (done, path) in paths.iter().enumerate() {
+        let expected = records.saturating_mul(record_len);
+        read_exactly(path, source, records, expected, &mut content)?;
+        // All at once, but not before the first file has proved to be there.
+        images.reserve_exact((paths.len() - done) * records * image_len);
+        for (index, record) in content.chunks_exact(record_len).enumerate() {
+            let (&label, image) = record.split_first().expect("a record has a label");
+            if usize::from(label) >= source.classes.len() {
+                return Err(Error::FileLabel {
+                    path: path.to_path_buf(),
+                    index,
+                    label,
+                    classes: source.classes.len(),
+                });
+            }
+            labels.push(label);
+            images.extend_from_slice(image);
+        }
+    }
+    let classes = source.classes.clone();
+    Dataset::new(&source.name, images, labels, source.shape, classes)
+}
+
+/// The bytes of the file at `path` into `content`, if they are `expected` many.
+fn read_exactly(
+    path: &Path,
+    source: &Source,
+    records: usize,
+    expected: usize,
+    content: &mut Vec<u8>,
+) -> Result<()> {
+    let mut file = File::open(path).map_err(|error| Error::Open {
+        path: path.to_owned(),
+        source: error,
+    })?;
+    let read_failed = |error| Error::Read {
+        path: path.to_owned(),
+        source: error,
+    };
+    // A file that is far too long is not read.
+    let found = file.metadata().map_err(read_failed)?.len();
+    content.clear();
+    if found == expected as u64 {
+        content.reserve_exact(expected);
+        file.read_to_end(content).map_err(read_failed)?;
+    }
+    if found != expected as u64 || content.len() != expected {
+        return Err(Error::RecordBytes {
+            path: path.to_owned(),
+            dataset: source.name.clone(),
+            found,
+            expected: expected as u64,
+            records,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! Convolutions over one, two or three axes, channels last.
+//!
+//! `y[n, o, c] = Σ_k Σ_i x[n, o·stride + k·dilation − padding, i] · w[c, k, i]`, as PyTorch's
+//! convolution with the axes in another order. The three products of a convolution (the result,
+//! the gradient of the input, the gradient of the weight) are one operation with three parts;
+//! each part's derivative is made of the other two. A transposed convolution is the input part.
+
+use super::{Multiply, Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{ShapeText, TensorType};
+
+/// What of `y = conv(x, w)` is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConvPart {
+    /// `(x, w) → y`
+    Forward,
+    /// `(gradient of y, w) → gradient of x`
+    Input,
+    /// `(x, gradient of y) → gradient of w`
+    Weight,
+}
+
+/// A convolution, or one of its gradients.
+///
+/// `x` is `[…, spatial…, in]`, `w` is `[out, kernel…, in / groups]`, `y` is `[…, spatial…, out]`;
+/// all axes before the spatial ones are folded into the batch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Conv {
+    /// Which product.
+    pub part: ConvPart,
+    /// Steps of the window, one a spatial axis.
+    pub stride: Vec<usize>,
+    /// Zeros on both sides of `x`.
+    pub padding: Vec<usize>,
+    /// Distance between neighbours of the kernel.
+    pub dilation: Vec<usize>,
+    /// Groups of channels that do not see each other.
+    pub groups: usize,
+    /// What the operands do not tell: the spatial size of `x` for [`ConvPart::Input`], of the
+    /// kernel for [`ConvPart::Weight`]; empty for [`ConvPart::Forward`].
+    pub size: Vec<usize>,
+    /// How f32 numbers are multiplied.
+    pub precision: Multiply,
+}
+
+/// The sizes that all three parts have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConvSizes {
+    /// Images: all axes before the spatial ones together.
+    pub batch: usize,
+    /// Channels of `x`.
+    pub inputs: usize,
+    /// Channels of `y`.
+    pub outputs: usize,
+    /// Spatial size of `x`.
+    pub x: Vec<usize>,
+    /// Size of the kernel.
+    pub kernel: Vec<usize>,
+    /// Spatial size of `y`.
+    pub y: Vec<usize>,
+}
+
+impl Conv {
+    /// A convolution over `axes` axes, step by step, without padding.
+    pub fn new(axes: usize) -> Self {
+        Self {
+            part: ConvPart::Forward,
+            stride: vec![1; axes],
+            padding: vec![0; axes],
+            dilation: vec![1; axes],
+            groups: 1,
+            size: vec![],
+            precision: Multiply::Full,
+        }
+    }
+
+    /// Another part of the same convolution.
+    pub fn part(&self, part: ConvPart, size: impl Into<Vec<usize>>) -> Self {
+        Self {
+            part,
+            size: size.into(),
+            ..self.clone()
+        }
+    }
+
+    /// The number of spatial axes.
+    pub fn axes(&self) -> usize {
+        self.stride.len()
+    }
+
+    /// The positions of a window along one axis; 0 where it does not fit.
+    fn positions(&self, axis: usize, size: usize, kernel: usize) -> usize {
+        let reach = self.dilation[axis] * kernel.saturating_sub(1) + 1;
+        match (size + 2 * self.padding[axis]).checked_sub(reach) {
+            Some(room) => room / self.stride[axis] + 1,
+            None => 0,
+        }
+    }
+
+    /// Leading axes, spatial axes and channels of a shape.
+    fn split<'a>(&self, shape: &'a [usize]) -> (&'a [usize], &'a [usize], usize) {
+        let (leading, rest) = shape.split_at(shape.len() - self.axes() - 1);
+        (leading, &rest[..self.axes()], rest[self.axes()])
+    }
+
+    /// The sizes of the convolution of which these are the operands.
+    pub fn sizes(&self, inputs: &[TensorType]) -> ConvSizes {
+        let (a, b) = (&inputs[0].shape, &inputs[1].shape);
+        let (leading, first, channels) = self.split(a);
+        let batch = leading.iter().product();
+        match self.part {
+            ConvPart::Forward => {
+                let (_, kernel, _) = self.split(b);
+                let y = (0..self.axes()).map(|k| self.positions(k, first[k], kernel[k]));
+                ConvSizes {
+                    batch,
+                    inputs: channels,
+                    outputs: b[0],
+                    y: y.collect(),
+                    x: first.to_vec(),
+                    kernel: kernel.to_vec(),
+                }
+            }
+            ConvPart::Input => ConvSizes {
+                batch,
+                inputs: self.split(b).2 * self.groups,
+                outputs: channels,
+                x: self.size.clone(),
+                kernel: self.split(b).1.to_vec(),
+                y: first.to_vec(),
+            },
+            ConvPart::Weight => ConvSizes {
+                batch,
+                inputs: channels,
+                outputs: self.split(b).2,
+                x: first.to_vec(),
+                kernel: self.size.clone(),
+                y: self.split(b).1.to_vec(),
+            },
+        }
+    }
+
+    fn check(&self, inputs: &[TensorType]) -> std::result::Result<(), Refusal> {
+        arity(inputs, 2)?;
+        let axes = self.axes();
+        let same = self.padding.len() == axes && self.dilation.len() == axes;
+        let size = match self.part {
+            ConvPart::Forward => 0,
+            _ => axes,
+        };
+        if !(1..=3).contains(&axes) || !same || self.size.len() != size {
+            return Err(Refusal::new(
+                format!(
+                    "strides {}, padding {}, dilation {}",
+                    ShapeText(&self.stride),
+                    ShapeText(&self.padding),
+                    ShapeText(&self.dilation)
+                ),
+                "give one number of each for each of one to three spatial axes",
+            ));
+        }
+        if self.groups == 0 || self.stride.contains(&0) || self.dilation.contains(&0) {
+            return Err(Refusal::new(
+                "a stride, a dilation or the number of groups is 0",
+                "use at least 1",
+            ));
+        }
+        let (a, b) = (&inputs[0], &inputs[1]);
+        if a.dtype != b.dtype || !a.dtype.is_float() {
+            return Err(Refusal::new(
+                format!("convolves {} with {}", a.dtype, b.dtype),
+                "convert the operands to one floating-point type",
+            ));
+        }
+        let second = match self.part {
+            ConvPart::Weight => a.shape.len(),
+            _ => axes + 2,
+        };
+        if a.shape.len() < axes + 2 || b.shape.len() != second {
+            return Err(Refusal::new(
+                "an operand has the wrong number of axes",
+                format!(
+                    "images are [batch, {axes} spatial, channels], weights [out, {axes} kernel, in]"
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Operation for Conv {
+    fn name(&self) -> String {
+        let axes = self.axes();
+        match self.part {
+            ConvPart::Forward => format!("conv{axes}d"),
+            ConvPart::Input => format!("conv{axes}d_input"),
+            ConvPart::Weight => format!("conv{axes}d_weight"),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut text = format!(
+            "{}[stride {}, padding {}",
+            self.name(),
+            ShapeText(&self.stride),
+            ShapeText(&self.padding)
+        );
+        if self.dilation.iter().any(|d| *d != 1) {
+            text.push_str(&format!(", dilation {}", ShapeText(&self.dilation)));
+        }
+        if self.groups != 1 {
+            text.push_str(&format!(", {} groups", self.groups));
+        }
+        if self.precision == Multiply::Tf32 {
+            text.push_str(", tf32");
+        }
+        text + "]"
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        self.check(inputs)?;
+        let sizes = self.sizes(inputs);
+        let (a, b) = (&inputs[0], &inputs[1]);
+        let (leading, ..) = self.split(&a.shape);
+        let per_group = match self.part {
+            ConvPart::Weight => sizes.inputs / self.groups,
+            _ => self.split(&b.shape).2,
+        };
+        if per_group * self.groups != sizes.inputs || !sizes.outputs.is_multiple_of(self.groups) {
+            return Err(Refusal::new(
+                format!(
+                    "{} groups of {per_group} input channels, the input has {} and the output {}",
+                    self.groups, sizes.inputs, sizes.outputs
+                ),
+                "input and output channels must be multiples of the groups, and the weight fit the input",
+            ));
+        }
+        let fits = (0..self.axes()).all(|k| {
+            self.positions(k, sizes.x[k], sizes.kernel[k]) == sizes.y[k] && sizes.y[k] > 0
+        });
+        let outputs = match self.part {
+            ConvPart::Weight => sizes.outputs,
+            ConvPart::Input | ConvPart::Forward => b.shape[0],
+        };
+        if !fits
+            || outputs != sizes.outputs
+            || (self.part == ConvPart::Weight && self.split(&b.shape).0 != leading)
+        {
+            return Err(Refusal::new(
+                format!(
+                    "a kernel {} does not take images of {} to {}",
+                    ShapeText(&sizes.kernel),
+                    ShapeText(&sizes.x),
+                    ShapeText(&sizes.y)
+                ),
+                "use larger images, a smaller kernel, or more padding",
+            ));
+        }
+        let image = |spatial: &[usize], channels: usize| -> Vec<usize> {
+            let mut shape = leading.to_vec();
+            shape.extend(spatial);
+            shape.push(channels);
+            shape
+        };
+        let shape = match self.part {
+            ConvPart::Forward => image(&sizes.y, sizes.outputs),
+            ConvPart::Input => image(&sizes.x, sizes.inputs),
+            ConvPart::Weight => {
+                let mut shape = vec![sizes.outputs];
+                shape.extend(&sizes.kernel);
+                shape.push(per_group);
+                shape
+            }
+        };
+        Ok(vec![TensorType::new(a.dtype, shape)])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None, None]);
+        };
+        let (first, second) = (node.inputs[0], node.inputs[1]);
+        let types = [first, second].map(|v| b.graph.ty(v).clone());
+        let sizes = self.sizes(&types);
+        let g = b.cast_as(g, first)?;
+        let forward = self.part(ConvPart::Forward, []);
+        let input = self.part(ConvPart::Input, sizes.x);
+        let weight = self.part(ConvPart::Weight, sizes.kernel);
+        let (of_first, of_second) = match self.part {
+            ConvPart::Forward => ((input, g, second), (weight, first, g)),
+            ConvPart::Input => ((forward, g, second), (weight, g, first)),
+            ConvPart::Weight => ((input, second, g), (forward, first, g)),
+        };
+        let mut grads = vec![None, None];
+        for (k, (op, left, right)) in [of_first, of_second].into_iter().enumerate() {
+            if b.wanted[k] {
+                grads[k] = Some(b.push1(op, &[left, right])?);
+            }
+        }
+        Ok(grads)
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        let s = self.sizes(inputs);
+        let product = |sizes: &[usize]| sizes.iter().product::<usize>() as u64;
+        let outputs = s.batch as u64 * product(&s.y) * s.outputs as u64;
+        2 * outputs * product(&s.kernel) * (s.inputs / self.groups) as u64
+    }
+}

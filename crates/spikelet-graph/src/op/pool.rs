@@ -1,0 +1,313 @@
+//! Maxima and means of windows, channels last.
+
+use super::{Operation, arity, elements};
+use crate::backward::Backward;
+use crate::error::{Error, Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{ShapeText, TensorType};
+
+/// The windows along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// A window of fixed size that moves.
+    Sliding {
+        /// Elements of a window.
+        kernel: usize,
+        /// Distance of two windows.
+        stride: usize,
+        /// Elements outside, on both sides; at most half a window.
+        padding: usize,
+        /// Distance of two elements of a window.
+        dilation: usize,
+        /// Whether a last window may reach over the end.
+        ceil: bool,
+    },
+    /// As many windows as asked for, of nearly equal size: window `o` of `n` elements reaches
+    /// from `⌊o·n/outputs⌋` to `⌈(o+1)·n/outputs⌉`.
+    Adaptive {
+        /// The number of windows.
+        outputs: usize,
+    },
+}
+
+impl Window {
+    /// Windows next to each other.
+    pub fn blocks(kernel: usize) -> Self {
+        Self::Sliding {
+            kernel,
+            stride: kernel,
+            padding: 0,
+            dilation: 1,
+            ceil: false,
+        }
+    }
+
+    /// How many windows `n` elements have; 0 where none fits.
+    pub fn outputs(self, n: usize) -> usize {
+        match self {
+            Self::Adaptive { outputs } => outputs,
+            Self::Sliding {
+                kernel,
+                stride,
+                padding,
+                dilation,
+                ceil,
+            } => {
+                let reach = dilation * kernel.saturating_sub(1) + 1;
+                let Some(room) = (n + 2 * padding).checked_sub(reach) else {
+                    return 0;
+                };
+                if !ceil {
+                    return room / stride + 1;
+                }
+                // The last window begins inside the elements or the padding before them.
+                let outputs = room.div_ceil(stride) + 1;
+                outputs - usize::from((outputs - 1) * stride >= n + padding)
+            }
+        }
+    }
+
+    /// The block size, if the windows are blocks that cover `n` elements.
+    pub fn as_blocks(self, n: usize) -> Option<usize> {
+        match self {
+            Self::Sliding {
+                kernel,
+                stride,
+                padding: 0,
+                dilation: 1,
+                ..
+            } if kernel == stride && n.is_multiple_of(kernel) => Some(kernel),
+            _ => None,
+        }
+    }
+
+    fn is_valid(self) -> bool {
+        match self {
+            Self::Adaptive { outputs } => outputs > 0,
+            Self::Sliding {
+                kernel,
+                stride,
+                padding,
+                dilation,
+                ..
+            } => kernel > 0 && stride > 0 && dilation > 0 && 2 * padding <= kernel,
+        }
+    }
+}
+
+/// What becomes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pooling {
+    /// The largest element; of equal ones the first in row-major order takes the gradient. NaN
+    /// counts as largest.
+    Max,
+    /// The mean.
+    Average {
+        /// Whether padding counts as elements that are 0.
+        count_padding: bool,
+    },
+}
+
+/// Pools `[…, spatial…, channels]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pool {
+    /// Maximum or mean.
+    pub pooling: Pooling,
+    /// One a spatial axis.
+    pub windows: Vec<Window>,
+}
+
+impl Pool {
+    /// Leading elements, spatial sizes and channels of a shape.
+    pub fn split<'a>(&self, shape: &'a [usize]) -> (&'a [usize], &'a [usize], usize) {
+        let (leading, rest) = shape.split_at(shape.len() - self.windows.len() - 1);
+        (
+            leading,
+            &rest[..self.windows.len()],
+            rest[self.windows.len()],
+        )
+    }
+
+    fn check(&self, x: &TensorType) -> std::result::Result<(), Refusal> {
+        let axes = self.windows.len();
+        if !x.dtype.is_float() || !(1..=3).contains(&axes) || x.shape.len() < axes + 2 {
+            return Err(Refusal::new(
+                format!(
+                    "pools {axes} spatial axes of a tensor with {} axes",
+                    x.shape.len()
+                ),
+                "give floating-point images [batch, spatial, channels] with one to three spatial axes",
+            ));
+        }
+        let (_, sizes, _) = self.split(&x.shape);
+        let outputs = sizes.iter().zip(&self.windows).map(|(n, w)| w.outputs(*n));
+        let valid = self.windows.iter().all(|w| w.is_valid());
+        let dilated = |w: &Window| matches!(w, Window::Sliding { dilation, .. } if *dilation != 1);
+        if !valid || sizes.contains(&0) || outputs.into_iter().any(|n| n == 0) {
+            return Err(Refusal::new(
+                format!(
+                    "no window {:?} fits images of {}",
+                    self.windows,
+                    ShapeText(sizes)
+                ),
+                "use a window that is no larger than the image, padded by at most half a window",
+            ));
+        }
+        if self.pooling != Pooling::Max && self.windows.iter().any(dilated) {
+            return Err(Refusal::new(
+                "means of dilated windows are not built",
+                "use a dilation of 1",
+            ));
+        }
+        Ok(())
+    }
+
+    fn pooled(&self, x: &TensorType) -> TensorType {
+        let (leading, sizes, channels) = self.split(&x.shape);
+        let mut shape = leading.to_vec();
+        shape.extend(sizes.iter().zip(&self.windows).map(|(n, w)| w.outputs(*n)));
+        shape.push(channels);
+        TensorType::new(x.dtype, shape)
+    }
+}
+
+fn title(pooling: Pooling) -> &'static str {
+    match pooling {
+        Pooling::Max => "max_pool",
+        Pooling::Average { .. } => "avg_pool",
+    }
+}
+
+fn windows_text(windows: &[Window]) -> String {
+    let one = |w: &Window| match w {
+        Window::Adaptive { outputs } => format!("to {outputs}"),
+        Window::Sliding {
+            kernel,
+            stride,
+            padding,
+            ..
+        } => format!("{kernel} by {stride}, padding {padding}"),
+    };
+    windows.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+impl Operation for Pool {
+    fn name(&self) -> String {
+        format!("{}{}d", title(self.pooling), self.windows.len())
+    }
+
+    fn describe(&self) -> String {
+        format!("{}[{}]", self.name(), windows_text(&self.windows))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        self.check(&inputs[0])?;
+        Ok(vec![self.pooled(&inputs[0])])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let x = node.inputs[0];
+        let size = self.split(b.graph.shape(x)).1.to_vec();
+        let g = b.cast_as(g, x)?;
+        let op = PoolGrad {
+            pool: self.clone(),
+            size,
+        };
+        let operands: &[ValueId] = match self.pooling {
+            Pooling::Max => &[g, x],
+            Pooling::Average { .. } => &[g],
+        };
+        Ok(vec![Some(b.push1(op, operands)?)])
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs)
+    }
+}
+
+/// The gradient of a [`Pool`]: operands are the gradient of its result and, for maxima, its
+/// operand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PoolGrad {
+    /// What is derived.
+    pub pool: Pool,
+    /// The spatial size of its operand.
+    pub size: Vec<usize>,
+}
+
+impl Operation for PoolGrad {
+    fn name(&self) -> String {
+        format!("{}_grad", self.pool.name())
+    }
+
+    fn describe(&self) -> String {
+        format!("{}[{}]", self.name(), windows_text(&self.pool.windows))
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let max = self.pool.pooling == Pooling::Max;
+        arity(inputs, if max { 2 } else { 1 })?;
+        let g = &inputs[0];
+        if g.shape.len() < self.pool.windows.len() + 2 || self.size.len() != self.pool.windows.len()
+        {
+            return Err(Refusal::new(
+                "the gradient has the wrong number of axes",
+                "pass the gradient of the pooled tensor",
+            ));
+        }
+        let (leading, _, channels) = self.pool.split(&g.shape);
+        let mut shape = leading.to_vec();
+        shape.extend(&self.size);
+        shape.push(channels);
+        let x = TensorType::new(g.dtype, shape);
+        self.pool.check(&x)?;
+        if self.pool.pooled(&x) != *g || (max && inputs[1] != x) {
+            return Err(Refusal::new(
+                format!("the gradient is not that of a pooled {x}"),
+                "pass the gradient of the pooled tensor, and the tensor that was pooled",
+            ));
+        }
+        Ok(vec![x])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        match (self.pool.pooling, b.grads[0]) {
+            (Pooling::Average { .. }, Some(g)) => Ok(vec![Some(b.push1(self.pool.clone(), &[g])?)]),
+            (Pooling::Average { .. }, None) => Ok(vec![None]),
+            (Pooling::Max, _) => Err(Error::Gradient {
+                what: self.name(),
+                problem: "second derivatives through a maximum are not built".to_string(),
+            }),
+        }
+    }
+
+    fn flops(&self, _: &[TensorType], outputs: &[TensorType]) -> u64 {
+        elements(outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_windows_is_that_of_pytorch() {
+        let w = |kernel, stride, padding, dilation, ceil| Window::Sliding {
+            kernel,
+            stride,
+            padding,
+            dilation,
+            ceil,
+        };
+        assert_eq!(w(2, 2, 0, 1, false).outputs(7), 3);
+        assert_eq!(w(2, 2, 0, 1, true).outputs(7), 4);
+        assert_eq!(w(3, 2, 1, 1, false).outputs(8), 4);
+        assert_eq!(w(3, 2, 1, 1, true).outputs(8), 5);
+        assert_eq!(w(2, 3, 1, 1, true).outputs(4), 2);
+        assert_eq!(w(3, 1, 0, 2, false).outputs(4), 0);
+    }
+}

@@ -1,0 +1,46 @@
+//! The network of SpikingFlow's CIFAR-10 tutorial, on CIFAR-10's files below `$SPIKELET_DATA`.
+//!
+//! Channels and epochs can be given: `cargo run --release --example cifar10 -- 64 10`.
+
+use spikelet::data::{Augment, Normalise, cifar10};
+use spikelet::log::Output;
+use spikelet::network::{Cifar10Net, Network};
+use spikelet::prelude::*;
+
+fn main() -> Result<()> {
+    let number = |k: usize| std::env::args().nth(k).and_then(|text| text.parse().ok());
+    let folder = std::env::var("SPIKELET_DATA").unwrap_or_else(|_| "data".to_string());
+    let data = match cifar10::load(&folder) {
+        Ok(data) => data,
+        Err(problem) => {
+            println!("{problem}");
+            println!("`spikelet train cifar10-net --download` fetches them into ./data");
+            return Ok(());
+        }
+    };
+    let network = Network::Cifar10Net(Cifar10Net {
+        channels: number(1).unwrap_or(256),
+        bias: false, // batch norm subtracts it again
+        ..Cifar10Net::default()
+    });
+    let settings = Settings {
+        epochs: number(2).unwrap_or(30),
+        augment: Augment {
+            crop_padding: 4,
+            flip: true,
+            ..Augment::default()
+        },
+        normalise: Some(Normalise {
+            mean: vec![0.4914, 0.4822, 0.4465],
+            std: vec![0.2470, 0.2435, 0.2616],
+        }),
+        ..Cifar10Net::settings()
+    };
+    let outcome = Trainer::network(&network, settings)?
+        .backend(spikelet::device::find("auto", 0)?)
+        .folder("runs/cifar10-net")
+        .output(Output::Text)
+        .fit(&data)?;
+    println!("best {:.1} %", 100.0 * outcome.best_accuracy);
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! A convolutional spiking network, built from its layers, and trained a little on drawn digits.
+
+use spikelet::prelude::*;
+
+/// The shape of SpikingJelly's Fashion-MNIST network with few channels: a convolution that sees
+/// the image once, then spikes throughout.
+fn csnn(channels: usize) -> Sequential {
+    let neuron = || If::new().surrogate(Atan::default());
+    let encoder = Sequential::new()
+        .add(Conv2d::new(1, channels, 3).padding(1))
+        .add(BatchNorm2d::new(channels));
+    Sequential::new()
+        .add_named("encoder", ConstantInput(encoder)) // [T, N, C, 28, 28], computed for one step
+        .add(neuron())
+        .add(Pool2d::max(2)) // 14 × 14
+        .add(Conv2d::new(channels, channels, 3).padding(1))
+        .add(BatchNorm2d::new(channels))
+        .add(neuron())
+        .add(Pool2d::max(2)) // 7 × 7
+        .add(Flatten)
+        .add(Linear::new(channels * 7 * 7, 64))
+        .add(neuron())
+        .add(Linear::new(64, 10))
+        .add(neuron())
+}
+
+fn main() -> Result<()> {
+    let device = spikelet::device::find("auto", 0)?;
+    let name = device.name();
+    let digits = spikelet::data::synthetic::digits_of(0, 3_200, 500);
+    let settings = Settings {
+        time_steps: 4,
+        batch_size: 32,
+        epochs: 3,
+        learning_rate: 5e-3,
+        encoder: "direct".to_string(),
+        ..Settings::default()
+    };
+    let trainer = Trainer::new(csnn(8), settings).backend(device);
+    let outcome = trainer.fit(&digits)?;
+    for epoch in &outcome.history {
+        let (loss, accuracy) = (epoch.train_loss, 100.0 * epoch.test_accuracy);
+        println!(
+            "epoch {}: loss {loss:.3}, test accuracy {accuracy:.1} %",
+            epoch.epoch
+        );
+    }
+    println!("{:.0} images a second on {name}", outcome.images_per_second);
+    Ok(())
+}

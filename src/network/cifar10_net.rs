@@ -1,0 +1,137 @@
+//! The convolutional network of SpikingFlow's CIFAR-10 tutorial.
+//!
+//! Three times: Conv(3×3) → BN → LIF → Conv(3×3) → MaxPool(2) → BN → LIF, all with 256 channels
+//! and biases; then Flatten → Linear(256·4·4 → 10) → LIF. The firing rates of the last layer are
+//! the scores.
+
+use super::sized;
+use crate::error::{Error, Result};
+use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
+use crate::module::{Context, Module, Sequential};
+use crate::neuron;
+use crate::optim::{AnyOptimizer, Schedule, Sgd};
+use crate::train::{Loss, Settings};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_graph::Var;
+
+/// Six convolutions and a linear layer.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `inputs`, `size` | 3, 32 | channels, height and width of an image |
+/// | `channels` | 256 | of every convolution |
+/// | `classes` | 10 | |
+/// | `bias` | true | whether convolutions have a bias, as in the tutorial |
+/// | `neuron` | lif, τ = 2, atan with α = 2 | as in [`neuron::from_spec`]; [`Cifar10Net::tutorial`] has the tutorial's |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cifar10Net {
+    /// Channels of an image.
+    pub inputs: usize,
+    /// Height and width of an image.
+    pub size: usize,
+    /// Channels of the convolutions.
+    pub channels: usize,
+    /// Classes.
+    pub classes: usize,
+    /// Whether convolutions have a bias.
+    pub bias: bool,
+    /// The neuron's specification.
+    pub neuron: Value,
+}
+
+impl Default for Cifar10Net {
+    fn default() -> Self {
+        Self {
+            inputs: 3,
+            size: 32,
+            channels: 256,
+            classes: 10,
+            bias: true,
+            neuron: json!({"neuron": "lif", "params": {"tau": 2.0}, "surrogate": {"name": "atan", "alpha": 2.0}}),
+        }
+    }
+}
+
+struct Net {
+    conv: Sequential,
+    fc: Sequential,
+}
+
+impl Cifar10Net {
+    /// With the tutorial's neuron: τ = 100, sigmoid with α = 1.
+    pub fn tutorial() -> Self {
+        Self {
+            neuron: json!({
+                "neuron": "lif", "params": {"tau": 100.0},
+                "surrogate": {"name": "sigmoid", "alpha": 1.0},
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// How it is trained: the image at each of 4 time steps, batches of 128, SGD with momentum
+    /// 0.9 on a cosine, cross entropy.
+    pub fn settings() -> Settings {
+        Settings {
+            time_steps: 4,
+            batch_size: 128,
+            epochs: 30,
+            learning_rate: 0.05,
+            schedule: Schedule::Cosine { least: 0.0 },
+            optimizer: AnyOptimizer::Sgd(Sgd {
+                momentum: 0.9,
+                weight_decay: 5e-4,
+                ..Sgd::default()
+            }),
+            encoder: "direct".to_string(),
+            loss: Loss::CrossEntropy,
+            ..Settings::default()
+        }
+    }
+
+    /// How the tutorial trains it: 50 steps of Poisson spikes, batches of 32, Adam.
+    pub fn tutorial_settings() -> Settings {
+        Settings {
+            batch_size: 32,
+            learning_rate: 1e-3,
+            ..Settings::tutorial()
+        }
+    }
+
+    /// The module; parameters are `conv.0.weight`, `conv.0.bias`, …
+    ///
+    /// # Errors
+    /// When the neuron's specification is wrong, or the image cannot be halved three times.
+    pub fn module(&self) -> Result<impl Module + use<>> {
+        let neuron = neuron::from_spec(&self.neuron)
+            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let c = self.channels;
+        let left = sized(self.size, 3)?;
+        let mut conv = Sequential::new();
+        for stage in 0..3 {
+            let inputs = if stage == 0 { self.inputs } else { c };
+            conv = conv
+                .add(Conv2d::new(inputs, c, 3).padding(1).bias(self.bias))
+                .add(BatchNorm2d::new(c))
+                .add(neuron.clone())
+                .add(Conv2d::new(c, c, 3).padding(1).bias(self.bias))
+                .add(Pool2d::max(2))
+                .add(BatchNorm2d::new(c))
+                .add(neuron.clone());
+        }
+        let fc = Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(c * left * left, self.classes))
+            .add(neuron);
+        Ok(Net { conv, fc })
+    }
+}
+
+impl Module for Net {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
+        cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+}
