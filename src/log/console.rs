@@ -159,6 +159,7 @@ impl Drop for EpochBar {
 ///     epochs: 8,
 ///     loss: 0.412,
 ///     train_accuracy: 0.913,
+///     test_loss: Some(0.263),
 ///     test_accuracy: Some(0.951),
 ///     best_accuracy: Some(0.951),
 ///     images_per_second: 9830.0,
@@ -166,7 +167,7 @@ impl Drop for EpochBar {
 /// };
 /// assert_eq!(
 ///     line.to_string(),
-///     "epoch  1/8  loss 0.412  train 91.3 %  test 95.1 %  best 95.1 %   9,830 img/s   6.1 s"
+///     "epoch  1/8  loss 0.412  train 91.3 %  test loss 0.263  test 95.1 %  best 95.1 %   9,830 img/s   6.1 s"
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,13 +180,15 @@ pub struct EpochLine {
     pub loss: f64,
     /// Accuracy in training, 0 to 1.
     pub train_accuracy: f64,
+    /// Mean loss on the test set, if it was measured.
+    pub test_loss: Option<f64>,
     /// Accuracy on the test set, 0 to 1, if it was measured.
     pub test_accuracy: Option<f64>,
     /// The best so far, 0 to 1.
     pub best_accuracy: Option<f64>,
     /// Training speed.
     pub images_per_second: f64,
-    /// Time for the epoch, in seconds.
+    /// Time for the epoch, test included, in seconds.
     pub seconds: f64,
 }
 
@@ -198,6 +201,9 @@ impl Display for EpochLine {
             self.loss,
             percent(self.train_accuracy)
         )?;
+        if let Some(loss) = self.test_loss {
+            write!(f, "  test loss {loss:.3}")?;
+        }
         if let Some(accuracy) = self.test_accuracy {
             write!(f, "  test {}", percent(accuracy))?;
         }
@@ -296,6 +302,7 @@ mod tests {
             epochs: 8,
             loss: 0.061,
             train_accuracy: 0.984,
+            test_loss: Some(0.072),
             test_accuracy: Some(0.979),
             best_accuracy: Some(0.98),
             images_per_second: 9910.4,
@@ -307,10 +314,11 @@ mod tests {
     fn an_epoch_is_one_line() {
         assert_eq!(
             line().to_string(),
-            "epoch  8/8  loss 0.061  train 98.4 %  test 97.9 %  best 98.0 %   9,910 img/s   6.0 s"
+            "epoch  8/8  loss 0.061  train 98.4 %  test loss 0.072  test 97.9 %  best 98.0 %   9,910 img/s   6.0 s"
         );
         let without_test = EpochLine {
             epochs: 100,
+            test_loss: None,
             test_accuracy: None,
             best_accuracy: None,
             loss: f64::NAN,

@@ -12,6 +12,7 @@ pub mod curves;
 mod drawing;
 mod font;
 pub mod png;
+mod portrait;
 pub mod raster;
 pub mod svg;
 

@@ -10,6 +10,7 @@ mod settings;
 mod show;
 mod step;
 mod trainer;
+mod writer;
 
 pub use checkpoint::{Checkpoint, EpochRecord, Progress};
 pub use evaluation::evaluate;

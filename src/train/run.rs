@@ -5,6 +5,7 @@ use super::evaluation::Evaluation;
 use super::in_flight::InFlight;
 use super::step::Outcome as StepOutcome;
 use super::trainer::{Outcome, Trainer};
+use super::writer::Writer;
 use super::{Shape, TrainStep, interrupt, show_examples};
 use crate::device;
 use crate::error::{Error, Result};
@@ -25,6 +26,7 @@ const EXAMPLES: usize = 6;
 /// The files of a run, open for what comes next.
 struct Logs {
     folder: PathBuf,
+    checkpoints: Writer,
     curves: SummaryWriter,
     epochs: JsonLines,
 }
@@ -121,12 +123,14 @@ impl<'a> Run<'a> {
             self.earlier = self.progress.seconds;
             let done = self.progress.epoch as u64;
             Logs {
+                checkpoints: Writer::new(),
                 curves: SummaryWriter::resume(curves, self.progress.step)?,
                 epochs: JsonLines::resume(epochs, "epoch", done)?,
                 folder,
             }
         } else {
             Logs {
+                checkpoints: Writer::new(),
                 // An earlier run's curves would be drawn into this one's.
                 curves: SummaryWriter::resume(curves, 0)?,
                 epochs: JsonLines::create(epochs)?,
@@ -311,7 +315,11 @@ impl<'a> Run<'a> {
         if improved {
             self.save_best()?;
         }
-        self.save()?;
+        if self.progress.epoch == self.trainer.settings.epochs {
+            self.save()?;
+        } else {
+            self.save_if_idle()?;
+        }
         self.announce(&record);
         Ok(())
     }
@@ -322,6 +330,7 @@ impl<'a> Run<'a> {
             epochs: self.trainer.settings.epochs,
             loss: record.train_loss,
             train_accuracy: record.train_accuracy,
+            test_loss: Some(record.test_loss),
             test_accuracy: Some(record.test_accuracy),
             best_accuracy: Some(record.best_accuracy),
             images_per_second: record.images_per_second,
@@ -352,8 +361,26 @@ impl<'a> Run<'a> {
         };
         logs.curves.flush()?;
         let path = Self::last_path(&logs.folder);
-        self.checkpoint(self.store.names().map(String::from))?
-            .write(&path)
+        let names = self.store.names().map(String::from);
+        let checkpoint = self.checkpoint(names)?;
+        self.submit(path, checkpoint)
+    }
+
+    fn submit(&self, path: PathBuf, checkpoint: Checkpoint) -> Result<()> {
+        match &self.logs {
+            Some(logs) => logs.checkpoints.submit(path, checkpoint),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Run::save`], unless the last one is still being written: epochs may be shorter than
+    /// that takes.
+    fn save_if_idle(&mut self) -> Result<()> {
+        let busy = |logs: &Logs| logs.checkpoints.is_busy(&Self::last_path(&logs.folder));
+        if self.logs.as_ref().is_some_and(busy) {
+            return Ok(());
+        }
+        self.save()
     }
 
     fn best_path(&self) -> Option<PathBuf> {
@@ -365,9 +392,10 @@ impl<'a> Run<'a> {
     /// Writes the weights alone.
     fn save_best(&self) -> Result<()> {
         match self.best_path() {
-            Some(path) => self
-                .checkpoint(self.step.model().map(String::from))?
-                .write(&path),
+            Some(path) => {
+                let checkpoint = self.checkpoint(self.step.model().map(String::from))?;
+                self.submit(path, checkpoint)
+            }
             None => Ok(()),
         }
     }
@@ -377,6 +405,9 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, interrupted: bool) -> Result<Outcome> {
+        if let Some(logs) = &self.logs {
+            logs.checkpoints.finish()?;
+        }
         let seconds = self.earlier + self.started.elapsed().as_secs_f64();
         let history = self.progress.history.clone();
         let last = history.last();

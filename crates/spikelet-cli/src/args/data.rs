@@ -87,12 +87,14 @@ impl DataName {
     }
 
     fn title(self) -> String {
-        self.source().map_or_else(none_drawn, |source| source.name)
+        let drawn = || no_digits().name.clone();
+        self.source().map_or_else(drawn, |source| source.name)
     }
 
     /// Channels, height and width of its images.
     fn image(self) -> [usize; 3] {
-        self.source().map_or([1, 28, 28], |source| source.shape)
+        self.source()
+            .map_or_else(|| no_digits().shape, |source| source.shape)
     }
 
     /// How it is written on the command line.
@@ -102,10 +104,9 @@ impl DataName {
     }
 }
 
-/// The name of the synthetic digits.
-fn none_drawn() -> String {
-    let drawn = synthetic::digits_of(SYNTHETIC_SEED, 0, 0);
-    drawn.train.name.clone()
+/// What is known of the synthetic digits before one is drawn.
+fn no_digits() -> Arc<Dataset> {
+    synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
 }
 
 /// `1 × 28 × 28`

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 /// What the program can do.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    Train(train::Train),
+    Train(Box<train::Train>),
     Eval(eval::Eval),
     Show(show::Show),
     Plan(plan::ShowPlan),

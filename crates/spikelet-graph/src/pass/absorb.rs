@@ -26,6 +26,7 @@ use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Map, Op, Pool, Pooling, Recurrence, Scan};
 use crate::types::broadcast;
 use spikelet_expr::Expr;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A pooled scan keeps its blocks' neurons through all steps in registers.
@@ -45,14 +46,16 @@ pub fn run(graph: &mut Graph) -> Report {
         maps += usize::from(behind_pool(graph, k) || behind_moments(graph, k));
         k += 1;
     }
+    let mut taken = HashSet::new();
     for k in 0..graph.nodes.len() {
-        while let Some(joined) = with_map(graph, k) {
+        while let Some((joined, map)) = with_map(graph, k, &taken) {
             graph.nodes[k] = joined;
+            taken.insert(map);
             maps += 1;
         }
     }
     for k in 0..graph.nodes.len() {
-        if let Some(joined) = with_pool(graph, k) {
+        if let Some(joined) = with_pool(graph, k, &taken) {
             graph.nodes[k] = joined;
             pools += 1;
         }
@@ -71,13 +74,14 @@ fn report(maps: usize, pools: usize) -> Report {
 }
 
 /// How often a value is read by operations that somebody may read: a movement of elements whose
-/// result nobody reads does not count.
-fn readers(graph: &Graph, value: ValueId) -> usize {
+/// result nobody reads does not count, nor does a map that was `taken` into its only reader.
+fn readers(graph: &Graph, value: ValueId, taken: &HashSet<ValueId>) -> usize {
     let named = graph.outputs.iter().filter(|o| o.value == value).count();
     let reads = |node: &&Node| node.inputs.contains(&value);
     let counts = |node: &&Node| {
+        let made = node.outputs[0];
         let moves = matches!(node.op, Op::Permute(_) | Op::Reshape(_) | Op::Expand(_));
-        !moves || readers(graph, node.outputs[0]) > 0
+        !(moves || taken.contains(&made)) || readers(graph, made, taken) > 0
     };
     named + graph.nodes.iter().filter(reads).filter(counts).count()
 }
@@ -109,7 +113,8 @@ fn behind_pool(graph: &mut Graph, k: usize) -> bool {
         return false;
     };
     let x = graph.nodes[k].inputs[0];
-    let Some((source, b)) = shift(graph, x).filter(|_| readers(graph, x) == 1) else {
+    let Some((source, b)) = shift(graph, x).filter(|_| readers(graph, x, &HashSet::new()) == 1)
+    else {
         return false;
     };
     if pool.pooling != Pooling::Max {
@@ -167,8 +172,9 @@ fn behind_moments(graph: &mut Graph, k: usize) -> bool {
     true
 }
 
-/// The scan at `k` with the elementwise operation before one of its sequences taken in.
-fn with_map(graph: &Graph, k: usize) -> Option<Node> {
+/// The scan at `k` with the elementwise operation before one of its sequences taken in, and what
+/// that made.
+fn with_map(graph: &Graph, k: usize, taken: &HashSet<ValueId>) -> Option<(Node, ValueId)> {
     let Op::Scan(scan) = &graph.nodes[k].op else {
         return None;
     };
@@ -198,16 +204,14 @@ fn with_map(graph: &Graph, k: usize) -> Option<Node> {
             || !same_type
             || !held.iter().all(fits)
             || r.params.len() + held.len() > MOST_PARAMS
-            || readers(graph, node.inputs[at]) != 1
+            || readers(graph, node.inputs[at], taken) != 1
         {
             return None;
         }
-        let fresh: Vec<String> = (0..held.len())
-            .map(|j| format!("{}_in{at}_{j}", r.inputs[at]))
+        let first = r.params.len();
+        let fresh: Vec<String> = (first..first + held.len())
+            .map(|j| format!("{}_in{j}", r.inputs[at]))
             .collect();
-        if fresh.iter().any(|name| r.params.contains(name)) {
-            return None;
-        }
         let inside = map.expressions[0].substitute(&|name: &str| {
             let j = (0..map_node.inputs.len()).find(|j| Map::operand_name(*j) == name)?;
             Some(match held.iter().position(|h| *h == j) {
@@ -228,7 +232,7 @@ fn with_map(graph: &Graph, k: usize) -> Option<Node> {
         let mut inputs = node.inputs.clone();
         inputs[at] = map_node.inputs[source];
         inputs.extend(held.iter().map(|&j| map_node.inputs[j]));
-        Some(Node {
+        let joined = Node {
             op: Scan {
                 recurrence: Arc::new(joined),
                 ..scan.clone()
@@ -236,7 +240,8 @@ fn with_map(graph: &Graph, k: usize) -> Option<Node> {
             .into(),
             inputs,
             ..node.clone()
-        })
+        };
+        Some((joined, node.inputs[at]))
     })
 }
 
@@ -259,7 +264,7 @@ fn params_by_channel(graph: &Graph, node: &Node, scan: &Scan) -> bool {
 }
 
 /// A scan that makes what the pooling at `k` makes.
-fn with_pool(graph: &mut Graph, k: usize) -> Option<Node> {
+fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
     let Op::Pool(pool) = &graph.nodes[k].op else {
         return None;
     };
@@ -271,14 +276,16 @@ fn with_pool(graph: &mut Graph, k: usize) -> Option<Node> {
     };
     let states = scan.recurrence.states.len();
     let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
-    let others = before.outputs[1..].iter().any(|v| readers(graph, *v) > 0);
+    let others = before.outputs[1..]
+        .iter()
+        .any(|v| readers(graph, *v, taken) > 0);
     if !spikes_alone
         || others
         || scan.pool.is_some()
         || scan.checkpoint.is_some()
         || scan.time_steps > MOST_POOLED_STEPS
         || graph.shape(x).len() < 4
-        || readers(graph, x) != 1
+        || readers(graph, x, taken) != 1
         || !params_by_channel(graph, &before, scan)
     {
         return None;

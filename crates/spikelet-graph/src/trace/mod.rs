@@ -220,6 +220,11 @@ impl Tracer {
         }
     }
 
+    /// The graph as it was traced so far.
+    pub fn traced(&self) -> Graph {
+        self.state.borrow().graph.clone()
+    }
+
     /// A number that sets the draws of this program apart: 0, 1, 2 … in the order of tracing.
     pub fn next_stream(&self) -> u32 {
         let mut state = self.state.borrow_mut();

@@ -1,0 +1,336 @@
+//! The page that shows what a network does with images: for each the input, the spikes of the first
+//! layer at each time step, the firing rate of every layer, the spikes of the output.
+
+use super::drawing::{Drawing, Picture};
+use super::svg::{Anchor, Area, BLUE, FAINT_INK, GREEN, GRID, INK, NEUTRAL, TextStyle, VERMILION};
+use super::{Activity, Example, LayerActivity};
+
+const WIDTH: f64 = 960.0;
+const MARGIN: f64 = 24.0;
+const TOP: f64 = 76.0;
+const GAP: f64 = 28.0;
+/// Side of the input.
+const INPUT: f64 = 132.0;
+/// Side of a spike map, and from one to the next.
+const MAP: f64 = 46.0;
+const MAP_PITCH: f64 = 50.0;
+const MOST_CHANNELS: usize = 8;
+const MOST_STEPS: usize = 8;
+const MAPS_LEFT: f64 = MARGIN + INPUT + 52.0;
+const RATES_LEFT: f64 = MAPS_LEFT + MOST_CHANNELS as f64 * MAP_PITCH + 28.0;
+const ROW: f64 = 15.0;
+const MOST_CLASSES: usize = 20;
+
+const SMALL: TextStyle = TextStyle::caption(10.5);
+const HEAD: TextStyle = TextStyle::caption(11.5).coloured(INK).bold();
+
+impl Activity {
+    /// The first layer whose neurons lie in images.
+    fn shown_layer(&self) -> Option<(&LayerActivity, [usize; 3])> {
+        self.layers
+            .iter()
+            .find_map(|layer| Some((layer, layer.image()?)))
+    }
+
+    /// The page.
+    pub(super) fn draw(&self, title: &str) -> Drawing {
+        let mut drawing = Drawing::new(WIDTH, title);
+        let style = TextStyle::caption(19.0).coloured(INK).bold();
+        drawing.text(
+            [MARGIN, 40.0],
+            style,
+            &style.fit(title, WIDTH - 2.0 * MARGIN),
+        );
+        let mut top = TOP;
+        for k in 0..self.examples.len() {
+            drawing.rectangle(
+                Area {
+                    x: MARGIN,
+                    y: top - 18.0,
+                    width: WIDTH - 2.0 * MARGIN,
+                    height: 1.0,
+                },
+                GRID,
+            );
+            self.draw_image(&mut drawing, k, top);
+            top = drawing.bottom() + GAP + 18.0;
+        }
+        drawing.end(drawing.bottom() + MARGIN);
+        drawing
+    }
+
+    fn class(&self, class: usize) -> String {
+        let number = class.to_string();
+        match self.classes.get(class) {
+            Some(name) if *name != number => format!("{number} {name}"),
+            _ => number,
+        }
+    }
+
+    fn draw_image(&self, drawing: &mut Drawing, k: usize, top: f64) {
+        let example = &self.examples[k];
+        let index = self.indices.get(k).copied().unwrap_or(k);
+        let bold = TextStyle::caption(13.0).coloured(INK).bold();
+        let caption = format!("image {index}: {}", self.class(example.label));
+        drawing.text([MARGIN, top + 6.0], bold, &caption);
+        let (verdict, colour) = match example.label == example.predicted {
+            true => ("recognised".to_string(), GREEN),
+            false => (
+                format!("taken for {}", self.class(example.predicted)),
+                VERMILION,
+            ),
+        };
+        let after = MARGIN + bold.width_of(&caption) + 14.0;
+        let style = TextStyle::caption(13.0).coloured(colour);
+        drawing.text([after, top + 6.0], style, &verdict);
+
+        let top = top + 26.0;
+        draw_input(drawing, example, top);
+        let left = match self.shown_layer() {
+            Some((layer, image)) => {
+                draw_maps(drawing, layer, image, k, top);
+                RATES_LEFT
+            }
+            None => MAPS_LEFT,
+        };
+        let below = self.draw_rates(drawing, k, [left, top]);
+        self.draw_output(drawing, example, [left, below + 24.0]);
+    }
+
+    /// A bar for each layer; returns where they end.
+    fn draw_rates(&self, drawing: &mut Drawing, k: usize, [left, top]: [f64; 2]) -> f64 {
+        drawing.text([left, top], HEAD, "firing rate of each layer");
+        let rates: Vec<f64> = self.layers.iter().map(|layer| layer.rate_of(k)).collect();
+        let largest = rates.iter().copied().fold(0.0, f64::max);
+        for (row, (layer, rate)) in self.layers.iter().zip(&rates).enumerate() {
+            let y = top + 8.0 + ROW * row as f64;
+            draw_row(drawing, [left, y], &layer.name, (INK, BLUE), *rate, largest);
+        }
+        top + 8.0 + ROW * self.layers.len() as f64
+    }
+
+    /// Spikes and rate of each class.
+    fn draw_output(&self, drawing: &mut Drawing, example: &Example, [left, top]: [f64; 2]) {
+        let steps = example.time_steps.max(1);
+        let heading = match steps {
+            1 => "output".to_string(),
+            _ => format!("output, spikes of {steps} time steps and firing rate"),
+        };
+        drawing.text([left, top], HEAD, &heading);
+        let largest = example.largest_rate();
+        let shown = example.classes.min(MOST_CLASSES);
+        for class in 0..shown {
+            let y = top + 8.0 + ROW * class as f64;
+            let (ink, fill) = match class {
+                class if class == example.label => (GREEN, GREEN),
+                class if class == example.predicted => (VERMILION, VERMILION),
+                _ => (FAINT_INK, NEUTRAL),
+            };
+            let rate = example.firing_rate(class);
+            let name = self.class(class);
+            draw_row(drawing, [left, y], &name, (ink, fill), rate, largest);
+            draw_spikes(drawing, example, class, [left, y], fill);
+        }
+        if shown < example.classes {
+            let y = top + 8.0 + ROW * (shown as f64 + 0.7);
+            let rest = format!("and {} more classes", example.classes - shown);
+            drawing.text([left, y], SMALL, &rest);
+        }
+    }
+}
+
+/// Columns of a row: its name, spikes, bar, number.
+const NAME_WIDTH: f64 = 92.0;
+const SPIKES_WIDTH: f64 = 76.0;
+const BAR_WIDTH: f64 = 76.0;
+const ROW_WIDTH: f64 = NAME_WIDTH + SPIKES_WIDTH + BAR_WIDTH + 58.0;
+
+fn draw_row(
+    drawing: &mut Drawing,
+    [left, y]: [f64; 2],
+    name: &str,
+    (ink, fill): (&'static str, &'static str),
+    rate: f64,
+    largest: f64,
+) {
+    let base = y + 0.72 * ROW;
+    let style = SMALL.coloured(ink);
+    drawing.text([left, base], style, &style.fit(name, NAME_WIDTH - 4.0));
+    let bar = Area {
+        x: left + NAME_WIDTH + SPIKES_WIDTH + 10.0,
+        y: y + 0.2 * ROW,
+        width: if largest > 0.0 {
+            rate / largest * BAR_WIDTH
+        } else {
+            0.0
+        },
+        height: 0.6 * ROW,
+    };
+    drawing.rectangle(bar, fill);
+    let end = style.anchored(Anchor::End);
+    drawing.text([left + ROW_WIDTH, base], end, &format!("{rate:.3}"));
+}
+
+/// A mark for each spike of a class; those that would fall on one another are one.
+fn draw_spikes(
+    drawing: &mut Drawing,
+    example: &Example,
+    class: usize,
+    [left, y]: [f64; 2],
+    fill: &'static str,
+) {
+    let step = SPIKES_WIDTH / example.time_steps.max(1) as f64;
+    let mut last = f64::NEG_INFINITY;
+    for t in 0..example.time_steps {
+        let x = left + NAME_WIDTH + step * t as f64;
+        let fired = example.spikes.get(t * example.classes + class);
+        if fired.copied().unwrap_or(false) && x - last >= 1.0 {
+            let mark = Area {
+                x,
+                y: y + 0.2 * ROW,
+                width: (step - 1.5).clamp(1.0, 8.0),
+                height: 0.6 * ROW,
+            };
+            drawing.rectangle(mark, fill);
+            last = x;
+        }
+    }
+}
+
+fn draw_input(drawing: &mut Drawing, example: &Example, top: f64) {
+    drawing.text([MARGIN, top], HEAD, "input");
+    let scale = INPUT / example.width.max(example.height).max(1) as f64;
+    let area = Area {
+        x: MARGIN,
+        y: top + 8.0,
+        width: example.width as f64 * scale,
+        height: example.height as f64 * scale,
+    };
+    let picture = Picture {
+        width: example.width,
+        height: example.height,
+        pixels: example.image.clone(),
+    };
+    match picture.is_whole() {
+        true => drawing.picture(area, picture),
+        false => drawing.text([MARGIN, top + 24.0], SMALL, "no picture"),
+    }
+}
+
+/// A spike is dark on light ground.
+const GROUND: u8 = 0xe9;
+const SPIKE: u8 = 0x1c;
+
+/// The spikes of the first channels at the first time steps: a row for each step.
+fn draw_maps(
+    drawing: &mut Drawing,
+    layer: &LayerActivity,
+    [channels, height, width]: [usize; 3],
+    k: usize,
+    top: f64,
+) {
+    let spikes = layer.spikes_of(k);
+    let plane = (height * width).max(1);
+    let steps = spikes.len() / (plane * channels.max(1));
+    let (rows, columns) = (steps.min(MOST_STEPS), channels.min(MOST_CHANNELS));
+    let part = |shown: usize, all: usize, what: &str| match shown == all {
+        true => format!("{all} {what}"),
+        false => format!("{shown} of {all} {what}"),
+    };
+    let heading = format!(
+        "spikes of {}: {}, {}",
+        layer.name,
+        part(columns, channels, "channels"),
+        part(rows, steps, "time steps"),
+    );
+    let room = RATES_LEFT - MAPS_LEFT - 12.0;
+    drawing.text([MAPS_LEFT, top], HEAD, &HEAD.fit(&heading, room));
+    let scale = MAP / height.max(width).max(1) as f64;
+    for t in 0..rows {
+        let y = top + 8.0 + MAP_PITCH * t as f64;
+        let style = SMALL.anchored(Anchor::End);
+        let at = [MAPS_LEFT - 7.0, y + 0.5 * MAP + 3.0];
+        drawing.text(at, style, &format!("t = {}", t + 1));
+        for c in 0..columns {
+            let from = (t * channels + c) * plane;
+            let map = spikes.get(from..from + plane).unwrap_or_default();
+            let shade = |fired: &bool| if *fired { SPIKE } else { GROUND };
+            let picture = Picture {
+                width,
+                height,
+                pixels: map.iter().map(shade).collect(),
+            };
+            let area = Area {
+                x: MAPS_LEFT + MAP_PITCH * c as f64,
+                y,
+                width: width as f64 * scale,
+                height: height as f64 * scale,
+            };
+            drawing.picture(area, picture);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spikelet_graph::Tensor;
+
+    fn activity(classes: usize, channels: usize, steps: usize) -> Activity {
+        let image = |label: usize| Example {
+            image: (0..12).collect(),
+            width: 2,
+            height: 2,
+            spikes: (0..steps * classes).map(|i| i % 3 == 0).collect(),
+            time_steps: steps,
+            classes,
+            label,
+            predicted: 0,
+        };
+        let spikes = |shape: Vec<usize>| {
+            let values: Vec<f32> = (0..shape.iter().product())
+                .map(|k| (k % 2) as f32)
+                .collect();
+            Tensor::f32(shape, values)
+        };
+        Activity {
+            indices: vec![7, 8],
+            examples: vec![image(0), image(1)],
+            scores: vec![vec![0.5; classes]; 2],
+            layers: vec![
+                LayerActivity::new("conv.0", spikes(vec![steps, 2, channels, 4, 4])),
+                LayerActivity::new("fc.1", spikes(vec![steps, 2, 6])),
+            ],
+            classes: vec!["0".to_string(), "cat".to_string()],
+        }
+    }
+
+    #[test]
+    fn a_picture_names_layers_classes_and_what_is_left_out() {
+        let svg = activity(30, 20, 12).to_svg("csnn on <digits>");
+        for part in [
+            "csnn on &lt;digits&gt;",
+            "image 7: 0<",
+            "recognised",
+            "image 8: 1 cat",
+            "taken for 0",
+            "8 of 20 channels, 8 of 12 time steps",
+            "fc.1",
+            "and 10 more classes",
+        ] {
+            assert!(svg.contains(part), "{part}");
+        }
+        assert!(!svg.contains("NaN"));
+        // Two inputs, and of each image eight channels at eight steps.
+        assert_eq!(svg.matches("<image").count(), 2 + 2 * 64);
+    }
+
+    #[test]
+    fn a_network_without_images_is_drawn_without_maps() {
+        let mut shown = activity(10, 1, 4);
+        shown.layers.remove(0);
+        let svg = shown.to_svg("mnist-fc");
+        assert_eq!(svg.matches("<image").count(), 2);
+        assert!(!svg.contains("spikes of fc.1"));
+    }
+}
