@@ -10,6 +10,7 @@ pub mod files;
 pub mod layer;
 pub mod log;
 pub mod loss;
+mod memory_budget;
 pub mod model;
 pub mod module;
 pub mod network;
@@ -23,5 +24,6 @@ pub mod tensors;
 pub mod train;
 
 pub use error::{Error, Result};
+pub use memory_budget::MemoryBudget;
 pub use registry::{Build, Entry};
 pub use {spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};

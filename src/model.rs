@@ -1,5 +1,6 @@
 //! Compiled programs and the tensors that outlive them.
 
+use crate::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::module::Traced;
 use spikelet_graph::op::HostTensor;
@@ -145,8 +146,29 @@ impl Compiled {
     /// # Errors
     /// When memory is short or a tensor of the store has another type than the graph.
     pub fn new(graph: Graph, store: &mut Store) -> Result<Self> {
+        let plan = Plan::new(graph, &*store.backend);
+        Self::of(plan, store)
+    }
+
+    /// As [`Compiled::new`], with at most so much memory, if a budget is given.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`]; when the budget is too small.
+    pub fn within(graph: Graph, store: &mut Store, budget: Option<MemoryBudget>) -> Result<Self> {
+        let Some(budget) = budget else {
+            return Self::new(graph, store);
+        };
+        let backend = &*store.backend;
+        let natural = match budget {
+            MemoryBudget::Share(_) => Plan::new(graph.clone(), backend).peak_bytes(),
+            MemoryBudget::Bytes(_) => 0,
+        };
+        let plan = Plan::within(graph, backend, budget.bytes(natural))?;
+        Self::of(plan, store)
+    }
+
+    fn of(plan: Plan, store: &mut Store) -> Result<Self> {
         let backend = store.backend.clone();
-        let plan = Plan::new(graph, &*backend);
         let mut inputs = BTreeMap::new();
         let mut buffers = vec![];
         for input in &plan.graph.inputs {

@@ -1,5 +1,6 @@
 //! How a network is trained.
 
+use crate::MemoryBudget;
 use crate::encoder;
 use crate::error::{Error, Result};
 use crate::loss;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub propagation: Propagation,
     /// The numbers that products multiply and that sequences are stored in.
     pub precision: Precision,
+    /// The most memory that a training step may take, if it is limited.
+    pub memory_budget: Option<MemoryBudget>,
     /// By how much training images are changed by chance.
     pub augment: Augment,
     /// What is subtracted from pixels and what they are divided by, if anything.
@@ -79,6 +82,7 @@ impl Default for Settings {
             loss: Loss::OneHotError,
             propagation: Propagation::default(),
             precision: Precision::default(),
+            memory_budget: None,
             augment: Augment::default(),
             normalise: None,
             seed: 0,

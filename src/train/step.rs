@@ -162,7 +162,7 @@ impl TrainStep {
             LossScale::initialise(store)?;
         }
         Ok(Self {
-            program: Compiled::new(graph, store)?,
+            program: Compiled::within(graph, store, settings.memory_budget)?,
             settings: settings.clone(),
             traced,
         })

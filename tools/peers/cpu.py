@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-GROUPS = {"neuron": ["lif_forward", "lif_forward_backward", "copy"], "mnist": ["mnist_fc_step"]}
+GROUPS = {"neuron": ["lif_forward", "lif_forward_backward", "copy"], "mnist": ["mnist_fc_step"], "csnn": ["csnn_step"]}
 
 # PyTorch is imported by the process that measures, never by the one that starts it.
 
@@ -146,6 +146,14 @@ def mnist_fc_step(time_steps=50, batch_size=256):
     return lambda: network.step(images, labels)
 
 
+def csnn_step(time_steps=4, channels=32, batch_size=16):
+    import torch
+    from convolutional import Csnn, step
+
+    images, labels = torch.rand(batch_size, 1, 28, 28), torch.randint(0, 10, (batch_size,))
+    return step(Csnn(time_steps, channels), images, labels)
+
+
 def measure(name, threads, seed, repeats):
     import torch
 
@@ -210,7 +218,7 @@ def train(folder, epochs, threads, seed, as_json, time_steps=50, batch_size=256)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("groups", nargs="*", metavar="neuron|mnist", help="what to measure")
+    parser.add_argument("groups", nargs="*", metavar="neuron|mnist|csnn", help="what to measure")
     parser.add_argument("--mnist", metavar="DIR", type=Path, help="train on the MNIST files in this folder instead")
     parser.add_argument("--epochs", type=int, default=1, help="epochs to train (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="PyTorch's threads (default: %(default)s)")

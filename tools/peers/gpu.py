@@ -4,6 +4,8 @@
     gpu.py neuron        LIF (tau 2, ATan, hard reset), 2^20 neurons: SpikingJelly
     gpu.py linear-lif    Linear(N -> N) + LIF (tau 5), 500 steps, batch 16: all four
     gpu.py mnist-fc      a training step of 784 -> 196 -> 10, 50 steps, batch 256: SpikingJelly
+    gpu.py csnn          a training step of the Fashion-MNIST network, 4 steps, batch 128: SpikingJelly
+    gpu.py cifar10-net   a training step of the CIFAR-10 network, 8 and 50 steps, batch 32: SpikingJelly
     gpu.py mnist-curve --mnist DIR --epochs E
                          that network trained on the four IDX files in DIR: SpikingJelly
 
@@ -27,11 +29,15 @@ import sys
 import time
 from pathlib import Path
 
+import convolutional
+
 # What measures what, and for how many seconds a process may start new measurements.
 SECTIONS = {
     "neuron": {"spikingjelly": 70},
     "linear-lif": {"spikingjelly": 45, "spyx": 30, "norse": 30, "snntorch": 30},
     "mnist-fc": {"spikingjelly": 30},
+    "csnn": {"spikingjelly": 80},
+    "cifar10-net": {"spikingjelly": 60},
     "mnist-curve": {"spikingjelly": 600},
 }
 DEFAULT = ["neuron", "linear-lif", "mnist-fc"]
@@ -496,7 +502,14 @@ def mnist_curve(bench, options):
             return bench.print(epoch=epoch, error="ended early: no time left")
 
 
-RUN = {"neuron": neuron, "linear-lif": linear_lif, "mnist-fc": mnist_fc, "mnist-curve": mnist_curve}
+RUN = {
+    "neuron": neuron,
+    "linear-lif": linear_lif,
+    "mnist-fc": mnist_fc,
+    "csnn": convolutional.csnn,
+    "cifar10-net": convolutional.cifar10_net,
+    "mnist-curve": mnist_curve,
+}
 
 
 def measure(options):

@@ -156,6 +156,11 @@ impl Target for Cuda {
         op::sums_channels(graph, node)
     }
 
+    fn overwrites_sequences(&self) -> bool {
+        // A thread loads its neurons' elements of some steps before it stores anything there.
+        true
+    }
+
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
     }

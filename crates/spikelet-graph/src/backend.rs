@@ -26,6 +26,12 @@ pub trait Target {
         false
     }
 
+    /// Whether backward scans read each element of their sequences before they write the gradient
+    /// in its place.
+    fn overwrites_sequences(&self) -> bool {
+        false
+    }
+
     /// After how many steps a neuron scan should keep its states for its backward pass `node`;
     /// `None`, or as many steps as there are: keep none, the backward pass computes all states
     /// again from the initial ones.

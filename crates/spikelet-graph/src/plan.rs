@@ -6,8 +6,10 @@ mod old_values;
 mod print;
 
 pub use arena::Allocation;
+pub(crate) use arena::roots;
 
 use crate::backend::Target;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::Operation;
 use crate::pass::{self, Report};
@@ -65,6 +67,36 @@ impl Plan {
     /// Runs the passes over `graph` and lays it out for `target`.
     pub fn new(mut graph: Graph, target: &dyn Target) -> Plan {
         let reports = pass::run_all(&mut graph, target);
+        Self::of(graph, target, reports)
+    }
+
+    /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Less is kept for the
+    /// backward pass then, and more is made again; the results keep their bits.
+    ///
+    /// # Errors
+    /// When the peak cannot be brought that low: the error says how low it could.
+    pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {
+        let mut reports = pass::run_all(&mut graph, target);
+        let buffers = buffer_bytes(&graph);
+        let limit = bytes.saturating_sub(buffers);
+        let found = pass::budget::run(&mut graph, target, limit);
+        reports.push(found.report());
+        let plan = Self::of(graph, target, reports);
+        if plan.peak_bytes() <= bytes {
+            return Ok(plan);
+        }
+        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        Err(Error::Plan {
+            problem: format!(
+                "{:.1} MiB were allowed, {:.1} MiB are the least that was found ({:.1} MiB of it are parameters, states and inputs); allow more, use a smaller batch, fewer time steps or numbers of 16 bits",
+                mib(bytes),
+                mib(plan.peak_bytes()),
+                mib(buffers)
+            ),
+        })
+    }
+
+    fn of(mut graph: Graph, target: &dyn Target, reports: Vec<Report>) -> Plan {
         old_values::copy(&mut graph);
         let layout = arena::lay_out(&graph, target);
         let places = layout.places;
@@ -123,12 +155,7 @@ impl Plan {
 
     /// Bytes of the buffers that the plan is bound to: parameters, states, inputs, outputs.
     pub fn buffer_bytes(&self) -> usize {
-        let inputs = self.graph.inputs.iter().map(|i| i.value);
-        let fresh = self.graph.outputs.iter().filter(|o| o.updates.is_none());
-        inputs
-            .chain(fresh.map(|o| o.value))
-            .map(|v| self.graph.ty(v).bytes())
-            .sum()
+        buffer_bytes(&self.graph)
     }
 
     /// Arena and buffers together, in bytes.
@@ -145,4 +172,18 @@ impl Plan {
     pub fn moved_bytes(&self) -> u64 {
         self.kernels.iter().map(|k| k.bytes).sum()
     }
+}
+
+fn buffer_bytes(graph: &Graph) -> usize {
+    let inputs = graph.inputs.iter().map(|i| i.value);
+    let fresh = graph.outputs.iter().filter(|o| o.updates.is_none());
+    inputs
+        .chain(fresh.map(|o| o.value))
+        .map(|v| graph.ty(v).bytes())
+        .sum()
+}
+
+/// The size of the arena of a graph as it is.
+pub(crate) fn arena_bytes(graph: &Graph, target: &dyn Target) -> usize {
+    arena::lay_out(graph, target).bytes
 }

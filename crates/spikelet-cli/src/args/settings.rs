@@ -2,6 +2,7 @@
 
 use super::{count, precisions, propagations};
 use crate::failure::Failure;
+use spikelet::MemoryBudget;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
@@ -49,6 +50,11 @@ pub struct SettingsArgs {
     /// Mixed precision: short for --precision bf16
     #[arg(long, conflicts_with = "precision")]
     amp: bool,
+
+    /// The most memory that a training step may take: an amount (400MiB, 2GB), or a share of what
+    /// it takes without a limit (0.5)
+    #[arg(long, value_name = "MEMORY")]
+    memory_budget: Option<MemoryBudget>,
 
     /// Scale gradients so that their norm is at most this
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
@@ -135,6 +141,7 @@ impl SettingsArgs {
             None => settings.loss,
         };
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
+        settings.memory_budget = self.memory_budget.or(settings.memory_budget);
         settings.precision = match self.amp {
             true => Precision::Bf16,
             false => self.precision.unwrap_or(settings.precision),

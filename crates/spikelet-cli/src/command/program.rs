@@ -98,8 +98,10 @@ pub fn summary(plan: &Plan) -> String {
         .iter()
         .filter(|k| plan.graph.nodes[k.node].backward)
         .count();
+    let budget = plan.reports.iter().find(|r| r.pass == "memory budget");
+    let budget = budget.map_or(String::new(), |r| format!("\n{}: {}", r.pass, r.summary));
     format!(
-        "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak",
+        "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak{budget}",
         plan.kernels.len(),
         plan.flops() as f64 / 1e9,
         bytes(plan.peak_bytes() as u64),
@@ -122,7 +124,7 @@ pub fn plan_json(plan: &Plan) -> Value {
 }
 
 /// Images of which a fifth of the pixels is not black, as in drawings of digits.
-fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Batch {
+pub fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Batch {
     let mut state = 0_u64;
     let mut uniform = move || {
         // Weyl's sequence, mixed: no statistics depend on it.

@@ -11,6 +11,7 @@ mod map;
 mod matmul;
 mod moments;
 mod movement;
+mod pack;
 mod pool;
 mod reduce;
 mod rows;
@@ -166,6 +167,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
         Op::Moments(_) => Box::new(moments::MomentsKernel::<R>::new(types)),
+        Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
         Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),

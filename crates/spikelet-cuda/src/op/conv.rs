@@ -56,6 +56,12 @@ pub(crate) fn work(op: &Conv, shared: &Shared, site: &Site<'_>) -> Result<Vec<Wo
     }])
 }
 
+/// The device code of a convolution of few channels; none for others.
+#[cfg(test)]
+pub(crate) fn thin_pieces(op: &Conv, site: &Site<'_>) -> Vec<crate::piece::Piece> {
+    Thin::of(op, site).map_or(vec![], |thin| thin.pieces(op, site))
+}
+
 /// Scratch memory of a convolution, in bytes.
 pub(crate) fn workspace(op: &Conv, shared: &Shared, site: &Site<'_>) -> usize {
     match Thin::of(op, site) {

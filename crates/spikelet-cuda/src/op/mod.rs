@@ -14,6 +14,7 @@ mod log_softmax;
 mod map;
 mod matmul;
 mod moments;
+mod pack;
 mod permute;
 mod pool;
 mod reduce;
@@ -208,6 +209,7 @@ fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
         Op::Conv(_) | Op::MatMul(_) | Op::Reshape(_) => vec![],
         Op::Moments(_) => moments::pieces(site),
         Op::OneHot(op) => labels::one_hot(op, site),
+        Op::Pack(_) => pack::pieces(site),
         Op::Permute(op) => permute::pieces(op, site),
         Op::Pool(op) => pool::pieces(op, site),
         Op::PoolGrad(op) => pool::grad_pieces(op, site),

@@ -5,7 +5,8 @@ use crate::compiler;
 use crate::library::{self, Library};
 use crate::piece::{small_source, source, wide_source};
 use spikelet_expr::Expr;
-use spikelet_graph::op::Recurrence;
+use spikelet_graph::Precision;
+use spikelet_graph::op::{Conv, Pack, Pooling, Recurrence, Window};
 use spikelet_graph::{Plan, Target, Tracer, Var};
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ impl Target for NoGpu {
     }
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         reads_bits(&properties((9, 0)), graph, node, operand)
+    }
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        sums_channels(graph, node)
     }
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         scan_checkpoint(&properties((9, 0)), graph, node)
@@ -50,6 +54,7 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
         let site = Site::new(gpu, &plan.graph, node, wanted);
         let made = match &node.op {
             Op::MatMul(op) => matmul::spike_pieces(op, &site),
+            Op::Conv(op) => conv::thin_pieces(op, &site),
             _ => pieces("cuda:0", &site).expect("the operation has code"),
         };
         for piece in made {
@@ -169,6 +174,73 @@ fn products_with_spikes_compile() {
         let grads = tracer.gradients(&y.square().sum_all(), &[&w]);
         tracer.output("y", &y);
         tracer.output("grad", &grads[0]);
+    });
+}
+
+/// Normalisation before and pooling behind a neuron over images, with all gradients.
+fn image_step(tracer: &Tracer, time: usize, step: [usize; 4], pool: usize) {
+    let [n, h, w, c] = step;
+    let x = tracer.input("x", DType::F32, [time, n, h, w, c]);
+    let gamma = tracer.parameter("gamma", [c]);
+    let [mean, variance] = x.moments();
+    let scale = Var::map(&[&gamma, &variance], |v| &v[0] / (&v[1] + 1e-5).sqrt());
+    let y = Var::map(&[&x, &mean, &scale], |v| (&v[0] - &v[1]) * &v[2]);
+    let v = tracer.fill(DType::F32, [], 0.0);
+    let gain = tracer.parameter("w", [c]);
+    let spikes = Var::scan(&lif(), time, &[&y], &[&v], &[&gain]).swap_remove(0);
+    let pooled = spikes.pool(Pooling::Max, [Window::blocks(pool); 2]);
+    let grads = tracer.gradients(&pooled.sum_all(), &[&x, &gamma, &gain]);
+    tracer.output("pooled", &pooled);
+    for (name, grad) in ["x", "gamma", "w"].iter().zip(&grads) {
+        tracer.output(&format!("grad_{name}"), grad);
+    }
+}
+
+#[test]
+fn neurons_by_blocks_and_channels_compile() {
+    for precision in [Precision::F32, Precision::Bf16, Precision::F16] {
+        compile(|tracer| {
+            tracer.set_precision(precision);
+            image_step(tracer, 4, [8, 28, 28, 128], 2);
+        });
+    }
+    compile(|tracer| image_step(tracer, 1, [2, 6, 3, 5], 3));
+    compile(|tracer| image_step(tracer, 16, [2, 6, 4, 64], 1));
+}
+
+#[test]
+fn pooling_convolutions_of_few_channels_and_packed_spikes_compile() {
+    compile(|tracer| {
+        let x = tracer.input("x", DType::F32, [4, 14, 14, 1]);
+        let w = tracer.parameter("w", [32, 3, 3, 1]);
+        let y = x.conv(&w, Conv::new(2));
+        let overlapping = Window::Sliding {
+            kernel: 3,
+            stride: 2,
+            padding: 1,
+            dilation: 1,
+            ceil: true,
+        };
+        let windows = [overlapping, Window::Adaptive { outputs: 5 }];
+        let most = y.pool(Pooling::Max, windows);
+        let mean = y.pool(
+            Pooling::Average {
+                count_padding: false,
+            },
+            windows,
+        );
+        let blocks = y.pool(Pooling::Max, [Window::blocks(2); 2]);
+        let loss = most.sum_all() + mean.sum_all() + blocks.sum_all();
+        let grads = tracer.gradients(&loss, &[&w]);
+        tracer.output("grad", &grads[0]);
+        let turned = y.permute(&[0, 3, 1, 2]);
+        tracer.output("turned", &turned);
+        let bits = y.map1(|y| y.gt(0.0)).cast(DType::BF16);
+        let packed = tracer.apply1(Pack { to: DType::Bits }, &[&bits]);
+        tracer.output(
+            "unpacked",
+            &tracer.apply1(Pack { to: DType::F16 }, &[&packed]),
+        );
     });
 }
 

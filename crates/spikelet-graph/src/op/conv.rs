@@ -294,7 +294,8 @@ impl Operation for Conv {
             ConvPart::Weight => ((input, second, g), (forward, first, g)),
         };
         let mut grads = vec![None, None];
-        for (k, (op, left, right)) in [of_first, of_second].into_iter().enumerate() {
+        // The second operand's first: what it reads is then free for the first one's result.
+        for (k, (op, left, right)) in [of_first, of_second].into_iter().enumerate().rev() {
             if b.wanted[k] {
                 grads[k] = Some(b.push1(op, &[left, right])?);
             }

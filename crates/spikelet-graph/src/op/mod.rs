@@ -14,6 +14,7 @@ mod log_softmax;
 mod map;
 mod matmul;
 mod moments;
+mod pack;
 mod permute;
 mod pool;
 mod reduce;
@@ -33,6 +34,7 @@ pub use log_softmax::LogSoftmax;
 pub use map::Map;
 pub use matmul::{MatMul, Multiply};
 pub use moments::Moments;
+pub use pack::Pack;
 pub use permute::Permute;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
 pub use reduce::{Reduce, Reduction};
@@ -102,7 +104,7 @@ macro_rules! operations {
 
 operations! {
     ArgMax, Concat, Conv, Custom, Draw, Equal, Expand, Fill, LogSoftmax, Map, MatMul, Moments,
-    OneHot, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
+    OneHot, Pack, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
 }
 
 impl Operation for Op {

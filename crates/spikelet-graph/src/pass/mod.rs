@@ -8,16 +8,20 @@
 //! 6. [`checkpoint`]: neuron scans keep some states on their way, where the target wants it.
 //! 7. [`save`]: what the backward pass reads of the forward pass, and what it makes again.
 //! 8. [`narrow`]: binary values travel as bits where their readers can use them.
+//! 9. [`early_updates`]: large parameters are updated as soon as their gradients are there.
 //!
 //! Four passes run before gradients are taken, so that the backward pass is that of what they
 //! leave: [`hoist_time`]; [`layout`], which keeps images channels-last; [`precision`], which stores
 //! sequences in 16 bits where that was asked for; [`absorb`], which takes normalisation and pooling
-//! into the neurons. Liveness and the arena follow in [`crate::Plan`].
+//! into the neurons. Liveness and the arena follow in [`crate::Plan`], and before them, where memory
+//! is short, [`budget`].
 
 pub mod absorb;
+pub mod budget;
 pub mod channel_sums;
 pub mod checkpoint;
 pub mod dead_code;
+pub mod early_updates;
 pub mod fuse;
 pub mod hoist_time;
 pub mod layout;
@@ -61,5 +65,6 @@ pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     reports.push(save::run(graph));
     dead_code::run(graph);
     reports.push(narrow::run(graph, target));
+    reports.extend(Some(early_updates::run(graph)).filter(changed));
     reports
 }

@@ -33,12 +33,12 @@ pub(super) struct Layout {
 }
 
 pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
-    let roots = roots(graph);
+    let mut roots = roots(graph);
     let mut places = vec![Place::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
         places[input.value.index()] = Place::Input(k);
     }
-    let lives = lives(graph, &roots);
+    let mut lives = lives(graph, &roots);
     for (k, output) in graph.outputs.iter().enumerate() {
         let value = output.value.index();
         if roots[value] == value
@@ -51,6 +51,8 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
             };
         }
     }
+
+    take_over(graph, target, &mut roots, &mut lives, &places);
 
     let mut requests: Vec<Allocation> = vec![];
     for value in 0..graph.values() {
@@ -101,7 +103,7 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
 }
 
 /// The value whose memory each value is: itself, or what it is a view of.
-pub(super) fn roots(graph: &Graph) -> Vec<usize> {
+pub(crate) fn roots(graph: &Graph) -> Vec<usize> {
     let mut roots: Vec<usize> = (0..graph.values()).collect();
     for node in &graph.nodes {
         if node.op.is_view() {
@@ -141,6 +143,58 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         .zip(last)
         .map(|(from, to)| Some((from, to?)))
         .collect()
+}
+
+/// Lets maps, and backward scans where the target can, write over an operand of the same type that
+/// nobody reads after them.
+fn take_over(
+    graph: &Graph,
+    target: &dyn Target,
+    roots: &mut [usize],
+    lives: &mut [Option<(usize, usize)>],
+    places: &[Place],
+) {
+    for (k, node) in graph.nodes.iter().enumerate() {
+        let outputs = match &node.op {
+            Op::Map(_) => &node.outputs[..],
+            Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..1],
+            _ => continue,
+        };
+        let mut taken: Vec<usize> = vec![];
+        for output in outputs {
+            let own = output.index();
+            let Some((_, end)) =
+                lives[own].filter(|_| roots[own] == own && places[own] == Place::Unused)
+            else {
+                continue;
+            };
+            let elementwise = |root: usize| {
+                let read = node.inputs.iter().filter(|v| roots[v.index()] == root);
+                read.into_iter()
+                    .all(|v| graph.shape(*v) == graph.shape(*output))
+            };
+            let fits = |v: &&ValueId| {
+                let root = roots[v.index()];
+                graph.ty(**v) == graph.ty(*output)
+                    && places[root] == Place::Unused
+                    && lives[root].is_some_and(|(_, last)| last == k)
+                    && graph.ty(ValueId(root as u32)).bytes() == graph.ty(*output).bytes()
+                    && !taken.contains(&root)
+                    && elementwise(root)
+            };
+            let Some(root) = node.inputs.iter().find(fits).map(|v| roots[v.index()]) else {
+                continue;
+            };
+            taken.push(root);
+            if let Some((_, last)) = &mut lives[root] {
+                *last = end;
+            }
+            lives[own] = None;
+            for other in roots.iter_mut().filter(|r| **r == own) {
+                *other = root;
+            }
+        }
+    }
 }
 
 /// Whether output `k` can be made right in its buffer.

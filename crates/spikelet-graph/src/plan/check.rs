@@ -25,7 +25,7 @@ fn missing_output(graph: &Graph, k: usize) -> Error {
 impl Plan {
     /// Checks that no two allocations that live at the same time overlap, that every value fits
     /// its place, and that no kernel writes over anything else that it touches, but for a map
-    /// that takes the place of an operand of the same type. True for every plan that
+    /// or a backward scan that takes the place of an operand of the same type. True for every plan that
     /// [`Plan::new`] makes; executors rely on it.
     ///
     /// # Errors
@@ -192,8 +192,8 @@ impl Plan {
             let over = writes().find(|(write, _)| !nowhere && *write == read);
             let in_place = over.is_none_or(|(_, to)| {
                 let to = self.graph.ty(*to);
-                let map = matches!(node.op, Op::Map(_));
-                map && from.dtype == to.dtype && from.len() == to.len()
+                let elementwise = matches!(node.op, Op::Map(_) | Op::ScanGrad(_));
+                elementwise && from.dtype == to.dtype && from.len() == to.len()
             });
             if nowhere || !in_place {
                 let name = node.op.name();
@@ -224,7 +224,11 @@ impl Plan {
                 .workspace
                 .map(|(offset, bytes)| (offset, offset + bytes)),
         );
-        let read = pieces(&kernel.reads, &node.inputs);
+        // An operand whose place a result takes was looked at with the places.
+        let apart = kernel.reads.iter().zip(&node.inputs);
+        let apart = apart.filter(|(place, _)| !kernel.writes.contains(place));
+        let (places, values): (Vec<Place>, Vec<ValueId>) = apart.unzip();
+        let read = pieces(&places, &values);
         let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
         for (k, piece) in written.iter().enumerate() {
             let others = written[k + 1..].iter().chain(&read);

@@ -1,6 +1,7 @@
 //! `spikelet bench …`
 
 mod copy;
+mod infer;
 mod linear_lif;
 mod measure;
 mod neuron;
@@ -25,11 +26,13 @@ use std::process::ExitCode;
     "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another one, for machines",
     "spikelet bench linear-lif --features 512" => "a layer with its neurons",
     "spikelet bench train mnist-fc" => "a training step",
+    "spikelet bench infer csnn" => "images a second without training",
 ])]
 pub enum Command {
     Neuron(neuron::Neuron),
     LinearLif(linear_lif::LinearLif),
     Train(train::Train),
+    Infer(infer::Infer),
 }
 
 impl Command {
@@ -38,6 +41,7 @@ impl Command {
             Self::Neuron(command) => command.run(console),
             Self::LinearLif(command) => command.run(console),
             Self::Train(command) => command.run(console),
+            Self::Infer(command) => command.run(console),
         }
     }
 }

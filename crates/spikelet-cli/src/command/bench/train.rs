@@ -80,6 +80,8 @@ impl Train {
         let mut line = found.json();
         line["propagation"] = json!(settings.propagation);
         line["precision"] = json!(settings.precision);
+        line["time_steps"] = json!(settings.time_steps);
+        line["batch_size"] = json!(settings.batch_size);
         line["device_bytes"] = json!(device_bytes);
         line["plan_peak_bytes"] = json!(device_bytes);
         line["images_per_second"] = json!(speed);

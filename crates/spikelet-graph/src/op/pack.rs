@@ -1,0 +1,50 @@
+//! Binary values under another type.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Error, Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, TensorType};
+
+/// Values that are 0 or 1, from a floating-point type to bits or back. Made by the planner, which
+/// knows what is binary; whatever is not 0 becomes 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// The new type.
+    pub to: DType,
+}
+
+impl Operation for Pack {
+    fn name(&self) -> String {
+        match self.to {
+            DType::Bits => "pack".to_string(),
+            _ => "unpack".to_string(),
+        }
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        let x = &inputs[0];
+        let one_is_bits = (x.dtype == DType::Bits) != (self.to == DType::Bits);
+        let float = |dtype: DType| dtype == DType::Bits || dtype.is_float();
+        if !one_is_bits || !float(x.dtype) || !float(self.to) {
+            return Err(Refusal::new(
+                format!("from {} to {}", x.dtype, self.to),
+                "pack floating-point values to bits, or bits to floating-point values",
+            ));
+        }
+        Ok(vec![TensorType::new(self.to, x.shape.clone())])
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Err(Error::Gradient {
+            what: self.name(),
+            problem: "bits have no gradient; the planner packs after gradients are taken"
+                .to_string(),
+        })
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,411 @@
+//! Keeps the peak of a plan's memory under a limit: less is kept, more is made again.
+//!
+//! ```text
+//! %3 = scan[if](%2, …)       forward            %3 = scan[if](%2, …)        forward
+//! …                                             %9 = pack(%3)               a bit for each spike
+//! %7 = conv2d_weight(%3, …)  backward     →     …
+//!                                               %10 = unpack(%9)            backward
+//!                                               %7 = conv2d_weight(%10, …)
+//! ```
+//!
+//! At the moment at which most is alive, something that is not in use then is let go: spikes are
+//! kept as bits, or the operation that made a value is run again before it is next read, from what
+//! is alive by then or is made again itself. What frees most for the least predicted time comes
+//! first; this is repeated until the limit holds. Allowed because the same operations on the same
+//! operands give the same bits.
+
+use super::Report;
+use crate::backend::Target;
+use crate::graph::{Graph, InputKind, Node, ValueId};
+use crate::op::{Distribution, Op, Operation, Pack};
+use crate::plan::{arena_bytes, roots};
+use crate::types::{DType, TensorType};
+
+/// Floating-point operations in the time of one byte.
+const FLOPS_A_BYTE: u64 = 150;
+
+/// Operations that are run again for one value, one after the other.
+const MOST_AGAIN: usize = 6;
+
+/// Values smaller than this share of the peak are not worth the trouble.
+const LEAST_SHARE: usize = 500;
+
+/// What the pass came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// The arena before and after, in bytes.
+    pub bytes: (usize, usize),
+    /// Operations that are run again.
+    pub again: usize,
+    /// Tensors that are kept as bits.
+    pub packed: usize,
+    /// The predicted share of time that is added.
+    pub slower: f64,
+}
+
+impl Budget {
+    /// For people.
+    pub fn report(&self) -> Report {
+        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        Report {
+            pass: "memory budget",
+            changes: self.again + self.packed,
+            summary: format!(
+                "arena {:.1} → {:.1} MiB: {} operations run again, {} spike tensors kept as bits; predicted {:.1} % slower",
+                mib(self.bytes.0),
+                mib(self.bytes.1),
+                self.again,
+                self.packed,
+                100.0 * self.slower
+            ),
+        }
+    }
+}
+
+/// Brings the arena under `limit` bytes, or as low as it can.
+pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
+    let before = arena_bytes(graph, target);
+    let usual = time_of(graph, &graph.nodes);
+    let mut budget = Budget {
+        bytes: (before, before),
+        again: 0,
+        packed: 0,
+        slower: 0.0,
+    };
+    // What lives together bounds the arena from below; what lies between is lost to gaps.
+    let mut aim = limit;
+    for _ in 0..8 {
+        while let Some(now) = Memory::new(graph, target)
+            .peak()
+            .filter(|peak| peak.bytes > aim)
+        {
+            if !free_something(graph, target, now, &mut budget) {
+                break;
+            }
+        }
+        budget.bytes.1 = arena_bytes(graph, target);
+        if budget.bytes.1 <= limit
+            || Memory::new(graph, target)
+                .peak()
+                .is_none_or(|p| p.bytes > aim)
+        {
+            break;
+        }
+        aim = aim.saturating_sub(budget.bytes.1 - limit);
+    }
+    let now = time_of(graph, &graph.nodes);
+    budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
+    budget
+}
+
+/// The predicted time of operations, in bytes that could be moved meanwhile.
+fn time_of<'a>(graph: &Graph, nodes: impl IntoIterator<Item = &'a Node>) -> u64 {
+    let types = |values: &[ValueId]| -> Vec<TensorType> {
+        values.iter().map(|v| graph.ty(*v).clone()).collect()
+    };
+    let one = |node: &Node| {
+        if node.op.is_view() {
+            return 0;
+        }
+        let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
+        let moved: usize = inputs.iter().chain(&outputs).map(TensorType::bytes).sum();
+        (node.op.flops(&inputs, &outputs) / FLOPS_A_BYTE).max(moved as u64)
+    };
+    nodes.into_iter().map(one).sum()
+}
+
+/// When each piece of memory is touched.
+struct Memory {
+    /// The value whose memory each value is.
+    roots: Vec<usize>,
+    /// The nodes that make or read it, ascending; by root.
+    touched: Vec<Vec<usize>>,
+    bytes: Vec<usize>,
+    /// Scratch memory of each node.
+    scratch: Vec<usize>,
+    nodes: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Peak {
+    node: usize,
+    bytes: usize,
+}
+
+impl Memory {
+    fn new(graph: &Graph, target: &dyn Target) -> Self {
+        let roots = roots(graph);
+        let mut touched = vec![vec![]; graph.values()];
+        for (k, node) in graph.nodes.iter().enumerate() {
+            if node.op.is_view() {
+                continue;
+            }
+            for v in node.outputs.iter().chain(&node.inputs) {
+                let all: &mut Vec<usize> = &mut touched[roots[v.index()]];
+                if all.last() != Some(&k) {
+                    all.push(k);
+                }
+            }
+        }
+        for output in &graph.outputs {
+            touched[roots[output.value.index()]].push(graph.nodes.len());
+        }
+        let mut bytes: Vec<usize> = (0..graph.values())
+            .map(|v| graph.ty(ValueId(v as u32)).bytes())
+            .collect();
+        for input in &graph.inputs {
+            bytes[input.value.index()] = 0;
+        }
+        // What becomes an output lives in its buffer.
+        for output in &graph.outputs {
+            bytes[roots[output.value.index()]] = 0;
+        }
+        Self {
+            roots,
+            touched,
+            bytes,
+            scratch: graph
+                .nodes
+                .iter()
+                .map(|n| target.workspace(graph, n))
+                .collect(),
+            nodes: graph.nodes.len(),
+        }
+    }
+
+    fn peak(&self) -> Option<Peak> {
+        let mut change = vec![0_isize; self.nodes + 2];
+        for (touched, bytes) in self.touched.iter().zip(&self.bytes) {
+            if let [first, .., last] = touched[..] {
+                change[first] += *bytes as isize;
+                change[last + 1] -= *bytes as isize;
+            }
+        }
+        let mut now = 0;
+        let live = change.iter().enumerate().map(|(k, c)| {
+            now += c;
+            now + self.scratch.get(k).map_or(0, |bytes| *bytes as isize)
+        });
+        let (node, bytes) = live
+            .enumerate()
+            .max_by_key(|(k, b)| (*b, std::cmp::Reverse(*k)))?;
+        Some(Peak {
+            node,
+            bytes: bytes.max(0) as usize,
+        })
+    }
+
+    /// The last time before `node` and the first after at which the memory is touched, if it is
+    /// alive but not in use then.
+    fn gap(&self, root: usize, node: usize) -> Option<(usize, usize)> {
+        let touched = &self.touched[root];
+        let after = touched.partition_point(|k| *k <= node);
+        let (&before, &next) = (touched.get(after.checked_sub(1)?)?, touched.get(after)?);
+        (before < node && next < self.nodes).then_some((before, next))
+    }
+
+    /// Whether the value can be read at `node`: it is an input, or its memory is still in use.
+    fn is_there(&self, graph: &Graph, value: ValueId, node: usize) -> bool {
+        let root = self.roots[value.index()];
+        let given = graph.inputs.iter().find(|i| i.value.index() == root);
+        match given {
+            Some(input) => input.kind != InputKind::State,
+            None => self.touched[root].last().is_some_and(|last| *last >= node),
+        }
+    }
+}
+
+/// How a value can be let go at the peak.
+enum Way {
+    Pack,
+    /// Run these nodes again, in this order.
+    Again(Vec<usize>),
+}
+
+fn is_binary(graph: &Graph, value: ValueId) -> bool {
+    graph.nodes.iter().any(|node| {
+        let place = node.outputs.iter().position(|v| *v == value);
+        match (&node.op, place) {
+            (Op::Scan(op), Some(k)) => op.recurrence.outputs.get(k).is_some_and(|o| o.binary),
+            (Op::Draw(op), Some(_)) => op.distribution == Distribution::Bernoulli,
+            _ => false,
+        }
+    })
+}
+
+/// The nodes to run again so that `value` can be read at `node`, makers first.
+fn again(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<Vec<usize>> {
+    let mut list = vec![];
+    collect(graph, memory, value, node, &mut list)?;
+    Some(list)
+}
+
+fn collect(
+    graph: &Graph,
+    memory: &Memory,
+    value: ValueId,
+    node: usize,
+    list: &mut Vec<usize>,
+) -> Option<()> {
+    let maker = graph
+        .nodes
+        .iter()
+        .position(|n| n.outputs.contains(&value))?;
+    if list.contains(&maker) {
+        return Some(());
+    }
+    for &input in &graph.nodes[maker].inputs {
+        if !memory.is_there(graph, input, node) {
+            collect(graph, memory, input, node, list)?;
+        }
+    }
+    list.push(maker);
+    (list.len() <= MOST_AGAIN && maker < node).then_some(())
+}
+
+/// A value that can be let go, and what that frees for the time that it takes.
+struct Offer {
+    worth: f64,
+    value: ValueId,
+    /// The nodes around the gap in which nobody uses it.
+    gap: (usize, usize),
+    way: Way,
+}
+
+/// What could be let go at the peak, the most worth first.
+fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
+    let mut offers = vec![];
+    for root in 0..memory.bytes.len() {
+        let bytes = memory.bytes[root];
+        if bytes * LEAST_SHARE < peak.bytes || bytes == 0 {
+            continue;
+        }
+        let Some(gap) = memory.gap(root, peak.node) else {
+            continue;
+        };
+        let value = ValueId(root as u32);
+        let mut offer = |way: Way, freed: usize, cost: u64| {
+            offers.push(Offer {
+                worth: freed as f64 / cost.max(1) as f64,
+                value,
+                gap,
+                way,
+            });
+        };
+        if graph.ty(value).dtype.is_float() && is_binary(graph, value) {
+            let bits = TensorType::new(DType::Bits, graph.shape(value)).bytes();
+            let freed = bytes.saturating_sub(bits);
+            offer(Way::Pack, freed, 2 * (bytes + bits) as u64);
+        }
+        if let Some(list) = again(graph, memory, value, gap.1) {
+            let cost = time_of(graph, list.iter().map(|&k| &graph.nodes[k]));
+            offer(Way::Again(list), bytes, cost);
+        }
+    }
+    offers.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+    offers
+}
+
+/// Lets one value go; false if that would not help with any.
+fn free_something(graph: &mut Graph, target: &dyn Target, peak: Peak, budget: &mut Budget) -> bool {
+    let memory = Memory::new(graph, target);
+    for offer in offers(graph, &memory, peak) {
+        let (old, counted) = (graph.clone(), budget.clone());
+        let made = match offer.way {
+            Way::Pack => pack(graph, offer.value, offer.gap, budget),
+            Way::Again(list) => run_again(graph, offer.value, &list, offer.gap.1, budget),
+        };
+        let peak_now = Memory::new(graph, target).peak();
+        let smaller = peak_now.is_some_and(|now| {
+            now.bytes < peak.bytes || (now.bytes == peak.bytes && now.node > peak.node + 2)
+        });
+        if made.is_some() && smaller {
+            return true;
+        }
+        *graph = old;
+        *budget = counted;
+    }
+    false
+}
+
+/// Lets every node from `first` on read `new` where it read `old` or a view of it.
+fn redirect(graph: &mut Graph, old: ValueId, new: ValueId, first: usize) {
+    let roots = roots(graph);
+    let mut k = first;
+    while k < graph.nodes.len() {
+        for at in 0..graph.nodes[k].inputs.len() {
+            let read = graph.nodes[k].inputs[at];
+            if read == old {
+                graph.nodes[k].inputs[at] = new;
+            } else if roots.get(read.index()) == Some(&old.index()) && !graph.nodes[k].op.is_view()
+            {
+                // A view that was made before is made of the new value too.
+                let shape = graph.shape(read).to_vec();
+                let layer = graph.nodes[k].layer.clone();
+                let reshape = crate::op::Reshape { shape };
+                if let Ok(view) = graph.make_node(reshape.into(), &[new], &layer, true) {
+                    graph.nodes[k].inputs[at] = view.outputs[0];
+                    graph.nodes.insert(k, view);
+                    k += 1;
+                }
+            }
+        }
+        k += 1;
+    }
+}
+
+fn pack(
+    graph: &mut Graph,
+    value: ValueId,
+    (before, next): (usize, usize),
+    budget: &mut Budget,
+) -> Option<()> {
+    let dtype = graph.ty(value).dtype;
+    let layer = graph.nodes[before].layer.clone();
+    let packed = graph
+        .make_node(Pack { to: DType::Bits }.into(), &[value], &layer, false)
+        .ok()?;
+    let bits = packed.outputs[0];
+    let unpacked = graph
+        .make_node(Pack { to: dtype }.into(), &[bits], &layer, true)
+        .ok()?;
+    let again = unpacked.outputs[0];
+    graph.nodes.insert(next, unpacked);
+    graph.nodes.insert(before + 1, packed);
+    redirect(graph, value, again, next + 2);
+    budget.packed += 1;
+    Some(())
+}
+
+fn run_again(
+    graph: &mut Graph,
+    value: ValueId,
+    list: &[usize],
+    next: usize,
+    budget: &mut Budget,
+) -> Option<()> {
+    let mut copies: Vec<(ValueId, ValueId)> = vec![];
+    let mut nodes = vec![];
+    for &k in list {
+        let mut node = graph.nodes[k].clone();
+        for input in &mut node.inputs {
+            if let Some((_, copy)) = copies.iter().find(|(old, _)| old == input) {
+                *input = *copy;
+            }
+        }
+        for output in &mut node.outputs {
+            let ty = graph.ty(*output).clone();
+            let copy = graph.add_value(ty);
+            copies.push((*output, copy));
+            *output = copy;
+        }
+        node.backward = true;
+        nodes.push(node);
+    }
+    let copy = copies.iter().find(|(old, _)| *old == value)?.1;
+    let count = nodes.len();
+    graph.nodes.splice(next..next, nodes);
+    redirect(graph, value, copy, next + count);
+    budget.again += count;
+    Some(())
+}

@@ -1,0 +1,76 @@
+//! How much memory a program may take.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most that a compiled program may take at its peak, buffers included.
+///
+/// ```
+/// use spikelet::MemoryBudget;
+/// assert_eq!("400MiB".parse(), Ok(MemoryBudget::Bytes(400 << 20)));
+/// assert_eq!("1.5GB".parse(), Ok(MemoryBudget::Bytes(1_500_000_000)));
+/// assert_eq!("0.5".parse(), Ok(MemoryBudget::Share(0.5)));
+/// assert!("much".parse::<MemoryBudget>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryBudget {
+    /// In bytes.
+    Bytes(u64),
+    /// As a share of what it takes without a budget.
+    Share(f64),
+}
+
+impl MemoryBudget {
+    /// In bytes, for a program that takes so many by itself.
+    pub fn bytes(self, natural: usize) -> usize {
+        match self {
+            Self::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+            Self::Share(share) => (share * natural as f64) as usize,
+        }
+    }
+}
+
+/// Names of sizes, and their bytes.
+const UNITS: [(&str, u64); 7] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+];
+
+impl FromStr for MemoryBudget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no amount of memory; give 400MiB, 2GB, or a share such as 0.5");
+        let number = |text: &str| -> Result<f64, String> {
+            let number: f64 = text.trim().parse().map_err(|_| wrong())?;
+            let positive = number > 0.0 && number.is_finite();
+            if positive { Ok(number) } else { Err(wrong()) }
+        };
+        for (name, bytes) in UNITS {
+            if let Some(amount) = text.strip_suffix(name) {
+                return Ok(Self::Bytes((number(amount)? * bytes as f64) as u64));
+            }
+        }
+        match number(text)? {
+            share if share <= 1.0 => Ok(Self::Share(share)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for MemoryBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "{:.1}MiB", *bytes as f64 / f64::from(1 << 20)),
+            Self::Share(share) => write!(f, "{share}"),
+        }
+    }
+}
