@@ -1,0 +1,100 @@
+//! A memory budget changes what is kept, not what is computed.
+
+use spikelet::MemoryBudget;
+use spikelet::data::{Loader, synthetic};
+use spikelet::device;
+use spikelet::network::{Csnn, Network};
+use spikelet::prelude::*;
+use spikelet::train::{Shape, TrainStep};
+use std::sync::Arc;
+
+/// Layers between which much is kept: convolutions, pooling that is not taken into a neuron, and a
+/// neuron's spikes.
+fn network() -> Network {
+    Network::Csnn(Csnn {
+        channels: 12,
+        hidden: 20,
+        ..Csnn::default()
+    })
+}
+
+fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
+    Settings {
+        time_steps: 6,
+        batch_size: 32,
+        memory_budget: budget,
+        precision,
+        ..Csnn::settings()
+    }
+}
+
+/// The losses of some steps, all tensors after them, and the peak.
+fn train(backend: Arc<dyn Backend>, settings: &Settings) -> Result<(Vec<f64>, Vec<Tensor>, usize)> {
+    let mut store = Store::new(backend);
+    let shape = Shape {
+        batch: settings.batch_size,
+        image: [1, 28, 28],
+    };
+    let module = network().module()?;
+    let mut step = TrainStep::new(&*module, settings, shape, &mut store)?;
+    let digits = synthetic::digits_of(1, 96, 1).train;
+    let loader = Loader::new(digits, settings.training_batches())?;
+    let mut losses = vec![];
+    for (k, batch) in loader.epoch(0, 0).enumerate() {
+        losses.push(step.run(&batch, k as u64 + 1, 0.0)?.loss);
+    }
+    let names: Vec<String> = store.names().map(String::from).collect();
+    let tensors = names
+        .iter()
+        .map(|name| store.get(name))
+        .collect::<Result<_>>()?;
+    Ok((losses, tensors, step.program().plan().peak_bytes()))
+}
+
+fn check(backend: &Arc<dyn Backend>, precision: Precision, shares: &[f64]) -> Result<()> {
+    let natural = train(backend.clone(), &settings(None, precision))?;
+    for &share in shares {
+        let budget = MemoryBudget::Share(share);
+        let lean = train(backend.clone(), &settings(Some(budget), precision))?;
+        assert!(
+            lean.2 as f64 <= share * natural.2 as f64,
+            "{share}: {} of {}",
+            lean.2,
+            natural.2
+        );
+        assert_eq!(lean.0, natural.0, "losses at {share}");
+        assert!(lean.1 == natural.1, "tensors at {share}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_tighter_budget_gives_the_same_bits_on_the_cpu() -> Result<()> {
+    check(&device::cpu()?, Precision::F32, &[0.95, 0.88])
+}
+
+#[test]
+fn a_tighter_budget_gives_the_same_bits_on_a_gpu() -> Result<()> {
+    let gpu: Arc<dyn Backend> = match device::cuda(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    check(&gpu, Precision::F32, &[0.95, 0.88])?;
+    check(&gpu, Precision::Bf16, &[0.95])
+}
+
+#[test]
+fn a_budget_that_cannot_be_kept_says_what_could() -> Result<()> {
+    let budget = MemoryBudget::Bytes(1 << 20);
+    let refused = train(device::cpu()?, &settings(Some(budget), Precision::F32));
+    let text = refused
+        .map(|_| ())
+        .expect_err("it cannot be kept")
+        .to_string();
+    assert!(text.contains("1.0 MiB were allowed"), "{text}");
+    assert!(text.contains("are the least that was found"), "{text}");
+    Ok(())
+}
