@@ -1,11 +1,18 @@
 //! Derived gradients against central differences in f64, with the primitive as the forward pass:
-//! every neuron × reset × surrogate that has a primitive.
+//! every neuron × reset × surrogate that has a primitive. And operations that read a value twice.
 
+#[path = "layers/probe.rs"]
+mod probe;
+
+use probe::Probe;
 use spikelet::device;
 use spikelet::graph::Tensor;
+use spikelet::graph::op::{Conv, Recurrence};
 use spikelet::neuron::{self, Inputs, Neuron, run};
+use spikelet::prelude::{Context, Expr, Mode, Module, Result, Var};
 use spikelet::surrogate;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const STEPS: usize = 4;
 const NEURONS: usize = 3;
@@ -145,4 +152,54 @@ fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() {
         failures[..failures.len().min(30)].join("\n")
     );
     assert!(checked > 1000, "{checked} gradients were checked");
+}
+
+type Function = fn(&Var) -> Var;
+
+/// A function of one tensor.
+struct Of(Function);
+
+impl Module for Of {
+    fn forward(&self, _: &Context, x: Var) -> Result<Var> {
+        Ok((self.0)(&x))
+    }
+}
+
+/// v ← v·a + b of a sequence that it reads as a and as b.
+fn scanned(x: &Var) -> Var {
+    let [a, b, v] = ["a", "b", "v"].map(Expr::symbol);
+    let h = v * a + b;
+    let step = Recurrence::new("twice", ["a", "b"], ["v"]).output("y", h.tanh(), false);
+    let zero = x.tracer().fill(x.ty().dtype, [], 0.5);
+    let step = Arc::new(step.next(vec![h]));
+    Var::scan(&step, x.dim(0), &[x, x], &[&zero], &[]).swap_remove(0)
+}
+
+#[test]
+fn a_value_that_an_operation_reads_twice_has_both_gradients() -> Result<()> {
+    let reads: [(&str, Vec<usize>, Function); 7] = [
+        ("product", vec![3, 4], |x| x * x),
+        ("sum", vec![3, 4], |x| x + x),
+        ("map", vec![3, 4], |x| {
+            Var::map(&[x, x], |v| &v[0] * v[1].exp())
+        }),
+        ("join", vec![3, 4], |x| Var::concat(&[x, x, x], 1)),
+        ("matrices", vec![3, 3], |x| x.linear(x)),
+        ("convolution", vec![2, 3, 2], |x| {
+            x.conv(
+                x,
+                Conv {
+                    padding: vec![1],
+                    ..Conv::new(1)
+                },
+            )
+        }),
+        ("neuron", vec![4, 3], scanned),
+    ];
+    for (what, shape, of) in reads {
+        let mut probe = Probe::new(&Of(of), Mode::TRAIN, &shape)?;
+        probe.check_gradients(what)?;
+        assert!(probe.buffers.is_empty() && !probe.shape.is_empty());
+    }
+    Ok(())
 }

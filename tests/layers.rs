@@ -1,5 +1,11 @@
-//! Layers as a network uses them.
+//! Layers as a network uses them: against plain loops, and their gradients against differences.
 
+#[path = "layers/normalisation.rs"]
+mod normalisation;
+#[path = "layers/probe.rs"]
+mod probe;
+
+use probe::{Probe, assert_close};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
@@ -90,4 +96,181 @@ fn a_layer_that_does_not_fit_says_which_and_what_to_do() {
         .to_string();
     assert!(error.contains("linear `1`"), "{error}");
     assert!(error.contains("1024") && error.contains("help:"), "{error}");
+}
+
+#[test]
+fn dropout_of_channels_drops_them_whole_and_at_all_steps() -> Result<()> {
+    let shape = [3, 10, 40, 2, 3];
+    let (y, parameters) = run(&Dropout2d::new(0.25), Mode::TRAIN, &shape)?;
+    assert_eq!(parameters.len(), 0);
+    let y = y.to_f64();
+    let (first, rest) = y.split_at(2400);
+    assert!(rest.chunks(2400).all(|step| step == first));
+    let mut kept = 0;
+    for channel in first.chunks(6) {
+        assert!(channel.iter().all(|v| *v == channel[0]), "{channel:?}");
+        assert!(channel[0] == 0.0 || (channel[0] - 4.0 / 3.0).abs() < 1e-6);
+        kept += usize::from(channel[0] != 0.0);
+    }
+    assert!((260..340).contains(&kept), "{kept} of 400 are kept");
+    let (y, _) = run(&Dropout2d::new(0.25), Mode::EVAL, &shape)?;
+    assert!(y.to_f64().iter().all(|&v| v == 1.0));
+    let mut whole = Probe::new(&Dropout2d::new(0.5), Mode::TRAIN, &[3, 2, 4, 2, 2])?;
+    whole.check_gradients("dropout of channels")?;
+    let steps = Propagation::StepByStep;
+    let mut steps = Probe::propagated(&Dropout2d::new(0.5), Mode::TRAIN, &[3, 2, 4, 2, 2], steps)?;
+    assert_eq!(whole.run("y")?, steps.run("y")?);
+    Ok(())
+}
+
+#[test]
+fn a_residual_block_joins_its_path_with_its_input() -> Result<()> {
+    let shape = [2, 2, 3, 2, 3];
+    let main = || BatchNorm2d::new(3);
+    let path = Probe::new(&main(), Mode::EVAL, &shape)?.run("y")?;
+    type Of = fn(f64, f64) -> f64;
+    let joins: [(Join, Of); 3] = [
+        (Join::Add, |a, b| a + b),
+        (Join::And, |a, b| a * b),
+        (Join::IAnd, |a, b| (1.0 - a) * b),
+    ];
+    for (join, of) in joins {
+        let block = Residual::new(main()).join(join);
+        let mut probe = Probe::new(&block, Mode::EVAL, &shape)?;
+        assert_eq!(probe.parameters[0].0, "main.weight");
+        let pairs = path.iter().zip(&probe.x);
+        let expected: Vec<f64> = pairs.map(|(&a, &b)| of(a, b)).collect();
+        assert_close(&format!("{join:?}"), &probe.run("y")?, &expected, 1e-12);
+        probe.check_gradients(&format!("{join:?}"))?;
+    }
+    let mut sum = Probe::new(&Residual::new(main()), Mode::EVAL, &shape)?;
+    let mut add = Probe::new(&Residual::new(main()).join(Join::Add), Mode::EVAL, &shape)?;
+    assert_eq!(sum.run("y")?, add.run("y")?);
+    Ok(())
+}
+
+#[test]
+fn a_shortcut_brings_the_input_to_the_shape_of_the_path() -> Result<()> {
+    let main = || Conv2d::new(3, 5, 3).stride(2).padding(1);
+    let shortcut = || Conv2d::new(3, 5, 1).stride(2);
+    let block = Residual::new(main()).shortcut(shortcut()).join(Join::And);
+    let shape = [2, 2, 3, 4, 6];
+    let mut probe = Probe::new(&block, Mode::TRAIN, &shape)?;
+    let names: Vec<&str> = probe.parameters.iter().map(|(name, _)| &name[..]).collect();
+    assert_eq!(names, ["main.weight", "shortcut.weight"]);
+    assert_eq!(probe.shape, [2, 2, 5, 2, 3]);
+    probe.check_gradients("a block with a shortcut")?;
+    let net = Sequential::new().add(Residual::new(main()));
+    let text = Probe::new(&net, Mode::TRAIN, &shape)
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(text.contains("residual `0`"), "{text}");
+    assert!(
+        text.contains("[2, 2, 5, 2, 3]") && text.contains("[2, 2, 3, 4, 6]"),
+        "{text}"
+    );
+    assert!(text.contains("help:"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
+    let shape = [4, 3, 2, 4, 4];
+    let net = || {
+        Sequential::new()
+            .add(Conv2d::new(2, 3, 3).padding(1).bias(true))
+            .add(BatchNorm2d::new(3).momentum(0.5))
+    };
+    let orders = [Propagation::LayerByLayer, Propagation::StepByStep];
+    for propagation in orders {
+        let constant = ConstantInput(net());
+        let mut probe = Probe::propagated(&constant, Mode::TRAIN, &shape, propagation)?;
+        let mut first = Probe::new(&net(), Mode::TRAIN, &[1, 3, 2, 4, 4])?;
+        first.set_x(probe.x[..96].to_vec())?;
+        assert_eq!(probe.shape, [4, 3, 3, 4, 4]);
+        let once = first.run("y")?;
+        let what = propagation.name();
+        assert_close(what, &probe.run("y")?, &once.repeat(4), 1e-12);
+        for name in first.buffers.clone() {
+            assert_close(what, &probe.tensor(&name)?, &first.tensor(&name)?, 1e-12);
+        }
+        assert!(probe.run("grad x")?[96..].iter().all(|g| *g == 0.0));
+        probe.check_gradients(what)?;
+    }
+    let text = Probe::new(&ConstantInput(Conv2d::new(5, 3, 3)), Mode::EVAL, &shape).err();
+    let text = text.expect("refused").to_string();
+    assert!(text.contains("expects 5 channels"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_normalisation_that_does_not_fit_says_which_and_what_to_do() {
+    let error = |module: Box<dyn Fn(Sequential) -> Sequential>, shape: &[usize]| {
+        let net = module(Sequential::new().add(Dropout::new(0.1)));
+        let refused = Probe::new(&net, Mode::TRAIN, shape).err();
+        refused.expect("refused").to_string()
+    };
+    let images = [2, 2, 3, 4, 4];
+    let text = error(Box::new(|net| net.add(BatchNorm2d::new(8))), &images);
+    assert!(
+        text.starts_with("batch norm `1`: expects 8 channels"),
+        "{text}"
+    );
+    assert!(
+        text.contains("has 3") && text.contains("help: build it for 3"),
+        "{text}"
+    );
+    let text = error(Box::new(|net| net.add(BatchNorm1d::new(3))), &images);
+    assert!(
+        text.starts_with("batch norm `1`: expects a sequence [T, N, C, L]"),
+        "{text}"
+    );
+    let text = error(Box::new(|net| net.add(BatchNorm0d::new(3))), &images);
+    assert!(
+        text.starts_with("batch norm `1`: expects a sequence [T, N, C],"),
+        "{text}"
+    );
+    let text = error(Box::new(|net| net.add(LayerNorm::new([4, 5]))), &images);
+    assert!(
+        text.starts_with("layer norm `1`") && text.contains("[4, 5]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("help: use `LayerNorm::new([3, 4, 4])`"),
+        "{text}"
+    );
+    let text = error(Box::new(|net| net.add(LayerNorm::new([]))), &images);
+    assert!(
+        text.starts_with("layer norm `1`") && text.contains("help:"),
+        "{text}"
+    );
+    let text = error(
+        Box::new(|net| net.add(LayerNorm::new([2, 3, 4, 4]))),
+        &images,
+    );
+    assert!(
+        text.starts_with("layer norm `1`") && text.contains("help:"),
+        "{text}"
+    );
+    for (groups, channels) in [(2, 3), (0, 3), (1, 4)] {
+        let norm = GroupNorm::new(groups, channels);
+        let text = error(Box::new(move |net| net.add(norm)), &images);
+        assert!(
+            text.starts_with("group norm `1`") && text.contains("help:"),
+            "{text}"
+        );
+    }
+    let text = error(Box::new(|net| net.add(Dropout2d::new(0.5))), &[2, 2]);
+    assert!(
+        text.starts_with("dropout `1`") && text.contains("help:"),
+        "{text}"
+    );
+    for p in [1.0, -0.1, f64::NAN] {
+        let text = error(Box::new(move |net| net.add(Dropout2d::new(p))), &images);
+        assert!(
+            text.starts_with("dropout `1`") && text.contains("help:"),
+            "{text}"
+        );
+    }
 }

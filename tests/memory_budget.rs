@@ -21,7 +21,7 @@ fn network() -> Network {
 fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
     Settings {
         time_steps: 6,
-        batch_size: 32,
+        batch_size: 96,
         memory_budget: budget,
         precision,
         ..Csnn::settings()
@@ -37,7 +37,7 @@ fn train(backend: Arc<dyn Backend>, settings: &Settings) -> Result<(Vec<f64>, Ve
     };
     let module = network().module()?;
     let mut step = TrainStep::new(&*module, settings, shape, &mut store)?;
-    let digits = synthetic::digits_of(1, 96, 1).train;
+    let digits = synthetic::digits_of(1, 288, 1).train;
     let loader = Loader::new(digits, settings.training_batches())?;
     let mut losses = vec![];
     for (k, batch) in loader.epoch(0, 0).enumerate() {

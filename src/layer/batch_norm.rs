@@ -10,7 +10,7 @@
 //! et al., *Temporal effective batch normalization in spiking neural networks*, NeurIPS 2022.
 
 use super::images::{channels_last, channels_second, expect};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::module::{Context, Init, Module};
 use spikelet_graph::Var;
 
@@ -155,6 +155,16 @@ impl<const D: usize> Module for BatchNorm<D> {
             return Ok(y);
         };
         cx.expect_all_steps("temporal effective batch norm")?;
+        if y.dim(0) != time_steps {
+            return Err(Error::invalid(
+                format!("temporal effective batch norm `{}`", cx.tracer().path()),
+                format!(
+                    "has factors for {time_steps} time steps, the sequence is {}",
+                    y.ty()
+                ),
+                format!("build it for {} time steps", y.dim(0)),
+            ));
+        }
         let mut shape = vec![1; y.rank()];
         shape[0] = time_steps;
         Ok(y * cx.parameter("p", shape, Init::Constant(1.0)))

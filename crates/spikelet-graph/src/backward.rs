@@ -220,12 +220,17 @@ pub fn pull_back(
             graph: &mut *graph,
         };
         let parts = node.op.differentiate(&mut b, &node)?;
-        let left = std::mem::take(&mut b.so_far);
-        for ((&input, part), left) in node.inputs.iter().zip(parts).zip(left) {
+        // Who took a sum has added it.
+        for (&input, left) in node.inputs.iter().zip(std::mem::take(&mut b.so_far)) {
+            if left.is_none() {
+                grads[input.index()] = None;
+            }
+        }
+        for (&input, part) in node.inputs.iter().zip(parts) {
             let (Some(part), true) = (part, needed[input.index()]) else {
                 continue;
             };
-            let total = match grads[input.index()].filter(|_| left.is_some()) {
+            let total = match grads[input.index()] {
                 Some(sum) => {
                     let shape = b.graph.shape(input).to_vec();
                     let total = Map::new(vec![Map::operand(0) + Map::operand(1)], shape);

@@ -1,7 +1,7 @@
 //! Binary values to bits and back: a thread takes eight neighbours, a byte.
 
 use super::Site;
-use crate::piece::{Geometry, Leads, Piece};
+use crate::piece::{Geometry, Leads, Piece, element};
 use spikelet_graph::DType;
 
 pub(crate) fn pieces(site: &Site<'_>) -> Vec<Piece> {
@@ -15,27 +15,42 @@ pub(crate) fn pieces(site: &Site<'_>) -> Vec<Piece> {
     );
     piece.argument("x", x, Leads::Read(0));
     piece.argument("y", y, Leads::Write(0));
-    let inner = if packs {
-        "      if (c + j < COLUMNS) byte |= (spk_get(x[row * COLUMNS + c + j]) != 0.0f ? 1u : 0u) << j;"
-    } else {
-        "      if (c + j < COLUMNS) spk_set(y[row * COLUMNS + c + j], byte >> j & 1u ? 1.0f : 0.0f);"
-    };
-    let (first, last) = if packs {
-        (
-            "unsigned byte = 0;",
-            "    ((unsigned char*)y)[i] = (unsigned char)byte;",
-        )
-    } else {
-        ("const unsigned byte = ((const unsigned char*)x)[i];", "")
-    };
+    // Whole bytes of a row are read or written at once.
+    let whole = columns % 8 == 0;
     piece.line(format!(
-        "    const Index row = i / {bytes}u, c = i % {bytes}u * 8u;
-    {first}
-    #pragma unroll
-    for (int j = 0; j < 8; ++j)
-{}
-{last}",
-        inner.replace("COLUMNS", &format!("{columns}u"))
+        "    const Index row = i / {bytes}u, c = i % {bytes}u * 8u;"
     ));
+    match (packs, whole) {
+        (true, true) => piece.line(format!(
+            "    unsigned byte = 0;
+    if (c < {columns}u) {{
+      const auto e = spk_load<8>(x + row * {columns}u + c);
+      #pragma unroll
+      for (int j = 0; j < 8; ++j) byte |= (e[j] != 0.0f ? 1u : 0u) << j;
+    }}
+    ((unsigned char*)y)[i] = (unsigned char)byte;"
+        )),
+        (true, false) => piece.line(format!(
+            "    unsigned byte = 0;
+    for (int j = 0; j < 8; ++j)
+      if (c + j < {columns}u) byte |= (spk_get(x[row * {columns}u + c + j]) != 0.0f ? 1u : 0u) << j;
+    ((unsigned char*)y)[i] = (unsigned char)byte;"
+        )),
+        (false, true) => piece.line(format!(
+            "    const unsigned byte = ((const unsigned char*)x)[i];
+    if (c < {columns}u) {{
+      spk_pack<{}, 8> e;
+      #pragma unroll
+      for (int j = 0; j < 8; ++j) e.set(j, byte >> j & 1u ? 1.0f : 0.0f);
+      spk_store(y + row * {columns}u + c, e);
+    }}",
+            element(y.dtype)
+        )),
+        (false, false) => piece.line(format!(
+            "    const unsigned byte = ((const unsigned char*)x)[i];
+    for (int j = 0; j < 8; ++j)
+      if (c + j < {columns}u) spk_set(y[row * {columns}u + c + j], byte >> j & 1u ? 1.0f : 0.0f);"
+        )),
+    }
     vec![piece]
 }

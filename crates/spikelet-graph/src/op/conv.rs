@@ -92,6 +92,9 @@ impl Conv {
 
     /// The positions of a window along one axis; 0 where it does not fit.
     fn positions(&self, axis: usize, size: usize, kernel: usize) -> usize {
+        if kernel == 0 {
+            return 0;
+        }
         let reach = self.dilation[axis] * kernel.saturating_sub(1) + 1;
         match (size + 2 * self.padding[axis]).checked_sub(reach) {
             Some(room) => room / self.stride[axis] + 1,

@@ -208,9 +208,14 @@ fn with_map(graph: &Graph, k: usize, taken: &HashSet<ValueId>) -> Option<(Node, 
         {
             return None;
         }
-        let first = r.params.len();
-        let fresh: Vec<String> = (first..first + held.len())
+        let taken_names: Vec<&String> = [&r.inputs, &r.states, &r.params]
+            .into_iter()
+            .flatten()
+            .collect();
+        let fresh: Vec<String> = (0..)
             .map(|j| format!("{}_in{j}", r.inputs[at]))
+            .filter(|name| !taken_names.contains(&name))
+            .take(held.len())
             .collect();
         let inside = map.expressions[0].substitute(&|name: &str| {
             let j = (0..map_node.inputs.len()).find(|j| Map::operand_name(*j) == name)?;

@@ -215,11 +215,14 @@ impl Memory {
     }
 }
 
+/// An operation to run again, and the value that its result stands for if that is not its own.
+type Again = (usize, Option<ValueId>);
+
 /// How a value can be let go at the peak.
 enum Way {
     Pack,
     /// Run these nodes again, in this order.
-    Again(Vec<usize>),
+    Again(Vec<Again>),
 }
 
 fn is_binary(graph: &Graph, value: ValueId) -> bool {
@@ -234,7 +237,7 @@ fn is_binary(graph: &Graph, value: ValueId) -> bool {
 }
 
 /// The nodes to run again so that `value` can be read at `node`, makers first.
-fn again(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<Vec<usize>> {
+fn again(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<Vec<Again>> {
     let mut list = vec![];
     collect(graph, memory, value, node, &mut list)?;
     Some(list)
@@ -245,13 +248,23 @@ fn collect(
     memory: &Memory,
     value: ValueId,
     node: usize,
-    list: &mut Vec<usize>,
+    list: &mut Vec<Again>,
 ) -> Option<()> {
+    if list
+        .iter()
+        .any(|(_, stands_for)| *stands_for == Some(value))
+    {
+        return Some(());
+    }
+    if let Some(unpack) = unpacks(graph, memory, value, node) {
+        list.push((unpack, Some(value)));
+        return Some(());
+    }
     let maker = graph
         .nodes
         .iter()
         .position(|n| n.outputs.contains(&value))?;
-    if list.contains(&maker) {
+    if list.iter().any(|(k, _)| *k == maker) {
         return Some(());
     }
     for &input in &graph.nodes[maker].inputs {
@@ -259,8 +272,23 @@ fn collect(
             collect(graph, memory, input, node, list)?;
         }
     }
-    list.push(maker);
+    list.push((maker, None));
     (list.len() <= MOST_AGAIN && maker < node).then_some(())
+}
+
+/// The node that makes a value of bits that are kept anyway, if it was packed before.
+fn unpacks(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<usize> {
+    let is_pack = |n: &&Node| matches!(&n.op, Op::Pack(op) if op.to == DType::Bits);
+    let pack = graph
+        .nodes
+        .iter()
+        .filter(is_pack)
+        .find(|n| n.inputs[0] == value)?;
+    let bits = pack.outputs[0];
+    let unpack = |n: &Node| matches!(n.op, Op::Pack(_)) && n.inputs[0] == bits;
+    memory
+        .is_there(graph, bits, node)
+        .then(|| graph.nodes.iter().position(unpack))?
 }
 
 /// A value that can be let go, and what that frees for the time that it takes.
@@ -298,7 +326,7 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
             offer(Way::Pack, freed, 2 * (bytes + bits) as u64);
         }
         if let Some(list) = again(graph, memory, value, gap.1) {
-            let cost = time_of(graph, list.iter().map(|&k| &graph.nodes[k]));
+            let cost = time_of(graph, list.iter().map(|(k, _)| &graph.nodes[*k]));
             offer(Way::Again(list), bytes, cost);
         }
     }
@@ -380,13 +408,13 @@ fn pack(
 fn run_again(
     graph: &mut Graph,
     value: ValueId,
-    list: &[usize],
+    list: &[Again],
     next: usize,
     budget: &mut Budget,
 ) -> Option<()> {
     let mut copies: Vec<(ValueId, ValueId)> = vec![];
     let mut nodes = vec![];
-    for &k in list {
+    for &(k, stands_for) in list {
         let mut node = graph.nodes[k].clone();
         for input in &mut node.inputs {
             if let Some((_, copy)) = copies.iter().find(|(old, _)| old == input) {
@@ -396,7 +424,7 @@ fn run_again(
         for output in &mut node.outputs {
             let ty = graph.ty(*output).clone();
             let copy = graph.add_value(ty);
-            copies.push((*output, copy));
+            copies.push((stands_for.unwrap_or(*output), copy));
             *output = copy;
         }
         node.backward = true;

@@ -17,10 +17,11 @@ fn neuron() -> Arc<Recurrence> {
     )
 }
 
-/// A scan over a current that is cheap to make again, and its gradient.
+/// A scan over a current that is cheap to make again, and its gradient. Both of its factors vary
+/// over time: the scan does not take it in.
 fn traced() -> Graph {
     let t = Tracer::new(DType::F32);
-    let (x, w) = (t.input("x", DType::F32, [11, 8]), t.parameter("w", [8]));
+    let (x, w) = (t.input("x", DType::F32, [11, 8]), t.parameter("w", [11, 8]));
     let v = t.state("v", [8]);
     let current = Var::map(&[&x, &w], |x| &x[0] * &x[1]);
     let made = Var::scan(&neuron(), 11, &[&current], &[&v], &[]);
@@ -36,26 +37,30 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     pass::fuse::run(&mut graph);
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[11, 8]
-    %1 = Parameter `w`  f32[8]
+    %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
-    %4, %5, %6 = scan[li, T=11](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6 = scan[li, T=11](%3, %2)  f32[11, 8], f32[8], f32[11, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14, %15 = scan_grad[li, T=11](%0, %2, %1, %12)  f32[11, 8], f32[8], f32[8]
+    %13, %14 = scan_grad[li, T=11](%3, %2, %12)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
     `dw` = %15
     `v`: %2 becomes %5
     ");
     let report = pass::checkpoint::run(&mut graph, &Keeps(5));
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[11, 8]
-    %1 = Parameter `w`  f32[8]
+    %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
-    %4, %5, %6, %16 = scan[li, T=11, kept every 5](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6, %16 = scan[li, T=11, kept every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14, %15 = scan_grad[li, T=11, kept every 5](%0, %2, %1, %12, %16)  f32[11, 8], f32[8], f32[8]
+    %13, %14 = scan_grad[li, T=11, kept every 5](%3, %2, %12, %16)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
     `dw` = %15
     `v`: %2 becomes %5
     ");
@@ -70,13 +75,16 @@ fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
     let plan = Plan::new(traced(), &Keeps(4));
     assert_snapshot!(plan.graph, @"
     %0 = Data `x`  f32[11, 8]
-    %1 = Parameter `w`  f32[8]
+    %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
-    %4, %5, %6, %16 = scan[li, T=11, kept every 4](%0, %2, %1)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %3 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %4, %5, %6, %16 = scan[li, T=11, kept every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14, %15 = scan_grad[li, T=11, kept every 4](%0, %2, %1, %12, %16)  f32[11, 8], f32[8], f32[8]
+    %17 = map[x0 · x1](%0, %1)  f32[11, 8]
+    %13, %14 = scan_grad[li, T=11, kept every 4](%17, %2, %12, %16)  f32[11, 8], f32[8]
+    %15 = map[x1 · x0](%0, %13)  f32[11, 8]
     `dw` = %15
     `v`: %2 becomes %5
     ");

@@ -1,8 +1,13 @@
 //! What the graph promises without any device: passes, plans, errors.
 
+mod absorb;
+mod channel_sums;
 mod checkpoint;
 mod errors;
+mod graphs;
 mod half;
+mod image_errors;
+mod layout;
 mod passes;
 mod plans;
 mod precision;

@@ -1,29 +1,10 @@
 //! Every pass on a small graph, before and after.
 
+use crate::graphs::{F, channels_last, channels_second, live, neuron, traced};
 use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
-use spikelet_expr::Expr;
-use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Graph, Tracer, Var, pass};
-use std::sync::Arc;
-
-const F: DType = DType::F32;
-
-fn traced(build: impl FnOnce(&Tracer)) -> Graph {
-    let tracer = Tracer::new(F);
-    build(&tracer);
-    tracer.finish().unwrap()
-}
-
-fn neuron() -> Arc<Recurrence> {
-    let [x, v] = ["x", "v"].map(Expr::symbol);
-    let h = &v + x;
-    Arc::new(
-        Recurrence::new("if", ["x"], ["v"])
-            .output("s", h.ge(1.0), true)
-            .next(vec![h]),
-    )
-}
+use spikelet_graph::op::{Conv, Pooling, Window};
+use spikelet_graph::{DType, Graph, Var, pass};
 
 #[test]
 fn dead_code_is_dropped() {
@@ -65,13 +46,10 @@ fn what_is_constant_over_time_is_computed_once() {
     %6 = State `v`  f32[8, 4]
     %2 = reshape[1, 8, 6](%0)  f32[1, 8, 6]  fc
     %3 = expand[10, 8, 6](%2)  f32[10, 8, 6]  fc
-    %11 = matmul[a·bᵀ](%2, %1)  f32[1, 8, 4]  fc
-    %4 = expand[10, 8, 4](%11)  f32[10, 8, 4]  fc
-    %12 = map[x0 · 0.5](%11)  f32[1, 8, 4]  fc
-    %5 = expand[10, 8, 4](%12)  f32[10, 8, 4]  fc
-    %7, %8, %9 = scan[if, T=10](%12, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
-    %13 = sum[0](%12)  f32[8, 4]
-    %10 = map[x0 · 10](%13)  f32[8, 4]
+    %4 = matmul[a·bᵀ](%3, %1)  f32[10, 8, 4]  fc
+    %5 = map[x0 · 0.5](%4)  f32[10, 8, 4]  fc
+    %7, %8, %9 = scan[if, T=10](%5, %6)  f32[10, 8, 4], f32[8, 4], f32[10, 8, 4]  if
+    %10 = sum[0](%5)  f32[8, 4]
     `s` = %7
     `total` = %10
     ");
@@ -92,7 +70,7 @@ fn what_is_constant_over_time_is_computed_once() {
     `s` = %7
     `total` = %10
     ");
-    assert_snapshot!(report.summary, @"0 operations run once instead of at every step");
+    assert_snapshot!(report.summary, @"4 operations run once instead of at every step");
     pass::dead_code::run(&mut graph);
     assert_snapshot!(graph, @"
     %0 = Data `image`  f32[8, 6]
@@ -107,6 +85,91 @@ fn what_is_constant_over_time_is_computed_once() {
     `s` = %7
     `total` = %10
     ");
+}
+
+#[test]
+fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
+    let mut graph = traced(|t| {
+        let (image, w) = (
+            t.input("image", F, [8, 3, 6, 4]),
+            t.parameter("w", [5, 3, 3, 3]),
+        );
+        let conv = Conv {
+            padding: vec![1, 1],
+            ..Conv::new(2)
+        };
+        let y = channels_last(&image.repeat_over_time(10)).conv(&w, conv);
+        let [mean, variance] = y.moments();
+        let y = Var::map(&[&y, &mean, &variance], |v| (&v[0] - &v[1]) / v[2].sqrt());
+        let y = channels_second(&y.pool(Pooling::Max, [Window::blocks(2); 2]));
+        let v = t.state("v", [8, 5, 3, 2]);
+        let made = Var::scan(&neuron(), 10, &[&y], &[&v], &[]);
+        t.output("s", &made[0]);
+        t.output("second", &y.slice(0, 1..2));
+        t.output("some", &y.slice(0, 2..5).sum(&[0]));
+    });
+    assert_snapshot!(graph, @"
+    %0 = Data `image`  f32[8, 3, 6, 4]
+    %1 = Parameter `w`  f32[5, 3, 3, 3]
+    %11 = State `v`  f32[8, 5, 3, 2]
+    %2 = reshape[1, 8, 3, 6, 4](%0)  f32[1, 8, 3, 6, 4]
+    %3 = expand[10, 8, 3, 6, 4](%2)  f32[10, 8, 3, 6, 4]
+    %4 = permute[0, 1, 3, 4, 2](%3)  f32[10, 8, 6, 4, 3]
+    %5 = conv2d[stride [1, 1], padding [1, 1]](%4, %1)  f32[10, 8, 6, 4, 5]
+    %6, %7 = moments(%5)  f32[5], f32[5]
+    %8 = map[(x0 - x1) / sqrt(x2)](%5, %6, %7)  f32[10, 8, 6, 4, 5]
+    %9 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%8)  f32[10, 8, 3, 2, 5]
+    %10 = permute[0, 1, 4, 2, 3](%9)  f32[10, 8, 5, 3, 2]
+    %12, %13, %14 = scan[if, T=10](%10, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+    %15 = slice[0: 1..2](%10)  f32[1, 8, 5, 3, 2]
+    %16 = slice[0: 2..5](%10)  f32[3, 8, 5, 3, 2]
+    %17 = sum[0](%16)  f32[8, 5, 3, 2]
+    `s` = %12
+    `second` = %15
+    `some` = %17
+    ");
+    let report = pass::hoist_time::run(&mut graph);
+    assert_snapshot!(live(graph), @"
+    %0 = Data `image`  f32[8, 3, 6, 4]
+    %1 = Parameter `w`  f32[5, 3, 3, 3]
+    %11 = State `v`  f32[8, 5, 3, 2]
+    %2 = reshape[1, 8, 3, 6, 4](%0)  f32[1, 8, 3, 6, 4]
+    %18 = permute[0, 1, 3, 4, 2](%2)  f32[1, 8, 6, 4, 3]
+    %19 = conv2d[stride [1, 1], padding [1, 1]](%18, %1)  f32[1, 8, 6, 4, 5]
+    %6, %7 = moments(%19)  f32[5], f32[5]
+    %20 = map[(x0 - x1) / sqrt(x2)](%19, %6, %7)  f32[1, 8, 6, 4, 5]
+    %21 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%20)  f32[1, 8, 3, 2, 5]
+    %22 = permute[0, 1, 4, 2, 3](%21)  f32[1, 8, 5, 3, 2]
+    %12, %13, %14 = scan[if, T=10](%22, %11)  f32[10, 8, 5, 3, 2], f32[8, 5, 3, 2], f32[10, 8, 5, 3, 2]
+    %15 = reshape[1, 8, 5, 3, 2](%22)  f32[1, 8, 5, 3, 2]
+    %23 = sum[0](%22)  f32[8, 5, 3, 2]
+    %17 = map[x0 · 3](%23)  f32[8, 5, 3, 2]
+    `s` = %12
+    `second` = %15
+    `some` = %17
+    ");
+    assert_snapshot!(report.summary, @"10 operations run once instead of at every step");
+}
+
+#[test]
+fn steps_that_an_operation_mixes_are_not_computed_once() {
+    let unchanged = |build: fn(&Var, &Var) -> Var| {
+        let mut graph = traced(|t| {
+            let (image, w) = (
+                t.input("image", F, [6, 4, 3]),
+                t.parameter("w", [5, 3, 3, 3]),
+            );
+            t.output("y", &build(&image.repeat_over_time(10), &w));
+        });
+        let before = graph.to_string();
+        pass::hoist_time::run(&mut graph);
+        assert_eq!(graph.to_string(), before);
+    };
+    // Axis 0 is the batch of a plain convolution: each of its images is computed, as before.
+    unchanged(|x, w| x.conv(w, Conv::new(2)));
+    unchanged(|x, _| x.pool(Pooling::Max, [Window::blocks(2); 2]));
+    unchanged(|x, _| x.permute(&[1, 0, 2, 3]));
+    unchanged(|x, _| x.slice(1, 0..3));
 }
 
 #[test]
@@ -149,7 +212,7 @@ fn elementwise_operations_are_joined() {
     %5 = expand[4, 3](%4)  f32[4, 3]
     %6 = map[exp(x0)](%2)  f32[4, 3]
     %7 = map[x0 · x1](%6, %3)  f32[4, 3]
-    %8 = map[x0 - x1](%7, %4)  f32[4, 3]
+    %8 = map[x0 - x1](%7, %5)  f32[4, 3]
     `y` = %8
     ");
     let report = pass::fuse::run(&mut graph);
@@ -160,7 +223,7 @@ fn elementwise_operations_are_joined() {
     %8 = map[exp(x0 + x1) · 0.25 - x2](%0, %1, %4)  f32[4, 3]
     `y` = %8
     ");
-    assert_snapshot!(report.summary, @"4 elementwise operations joined with their readers");
+    assert_snapshot!(report.summary, @"5 elementwise operations joined with their readers");
 }
 
 #[test]
@@ -363,7 +426,7 @@ fn all_passes_run_in_order_and_say_what_they_did() {
         .map(|r| format!("{}: {}", r.pass, r.summary))
         .collect();
     assert_snapshot!(text.join("\n"), @"
-    constant over time: 0 operations run once instead of at every step
+    constant over time: 1 operations run once instead of at every step
     dead code: 1 of 8 nodes dropped
     elementwise fusion: 1 elementwise operations joined with their readers
     saved for the backward pass: 0 tensors (0 bytes) kept, 0 made again

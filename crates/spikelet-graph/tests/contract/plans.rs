@@ -3,7 +3,8 @@
 use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use spikelet_graph::{Allocation, DType, Graph, Place, Plan, Tracer};
+use spikelet_graph::op::Operation;
+use spikelet_graph::{Allocation, DType, Graph, Kernel, Place, Plan, Tracer, Var};
 
 const F: DType = DType::F32;
 
@@ -31,13 +32,13 @@ fn a_plan_prints_its_kernels_with_work_and_memory() {
       spikes as bits: 0 spike tensors stored as bits, 0 reshapes moved before a draw
       #  kernel                 layer                  work      moved  results ← operands
       1  matmul                 loss.fc            768 FLOP      736 B  @1024 f32[16, 4] ← x, w
-      2  map                    loss                64 FLOP      768 B  @0 f32[16, 4] ← @1024, y
-      3  map                    loss                64 FLOP      512 B  @256 f32[16, 4] ← @0
-      4  sum                    loss                64 FLOP      260 B  @512 f32[] ← @256
-      5  map                    loss                 1 FLOP        8 B  loss f32[] ← @512
-      6  ∂ fill                 loss                 0 FLOP        4 B  @256 f32[] ← 
-      7  ∂ map                  loss                 1 FLOP        8 B  @512 f32[] ← @256
-      8  ∂ map                  loss               128 FLOP      516 B  @1024 f32[16, 4] ← @0, @512
+      2  map                    loss                64 FLOP      768 B  @1024 f32[16, 4] ← @1024, y
+      3  map                    loss                64 FLOP      512 B  @0 f32[16, 4] ← @1024
+      4  sum                    loss                64 FLOP      260 B  @256 f32[] ← @0
+      5  map                    loss                 1 FLOP        8 B  loss f32[] ← @256
+      6  ∂ fill                 loss                 0 FLOP        4 B  @0 f32[] ← 
+      7  ∂ map                  loss                 1 FLOP        8 B  @0 f32[] ← @0
+      8  ∂ map                  loss               128 FLOP      516 B  @1024 f32[16, 4] ← @1024, @0
       9  ∂ matmul               loss.fc            768 FLOP      736 B  @1280 f32[4, 6] ← @1024, x
      10  map                    sgd                 48 FLOP      288 B  w f32[4, 6] ← w, @1280
     ");
@@ -50,6 +51,57 @@ fn a_parameter_is_updated_in_its_own_buffer() {
     assert_eq!(plan.place(update.value), Place::Input(2));
     assert!(plan.copies.is_empty() && plan.is_sound());
     assert_eq!(plan.peak_bytes(), plan.arena_bytes + plan.buffer_bytes());
+}
+
+/// Where the last map of a graph reads and writes.
+fn last_map(build: impl FnOnce(&Tracer, &Var, &Var)) -> (Vec<Place>, Vec<Place>) {
+    let t = Tracer::new(F);
+    t.keep_apart(true);
+    let (x, w) = (t.input("x", F, [16, 4]), t.parameter("w", [4, 4]));
+    build(&t, &x.linear(&w), &x);
+    let plan = Plan::new(t.finish().unwrap(), &Plain);
+    assert!(plan.is_sound());
+    let named = |k: &&Kernel| plan.graph.nodes[k.node].op.name() == "map";
+    let map = plan.kernels.iter().rfind(named).unwrap();
+    (map.reads.clone(), map.writes.clone())
+}
+
+#[test]
+fn a_map_writes_over_an_operand_that_nobody_reads_after_it() {
+    let (reads, writes) = last_map(|t, y, x| t.output("s", &(y + x).sum_all()));
+    assert_eq!(writes[0], reads[0]);
+    // Twice the same operand; several results, of which one takes the place.
+    let (reads, writes) = last_map(|t, y, _| t.output("s", &(y * y).sum_all()));
+    assert_eq!((writes[0], writes[0]), (reads[0], reads[reads.len() - 1]));
+    let (reads, writes) = last_map(|t, y, _| {
+        let both = Var::map_many(&[y], |v| vec![v[0].exp(), &v[0] * 2.0]);
+        t.output("a", &both[0].sum_all());
+        t.output("b", &both[1].sum_all());
+    });
+    assert!(writes[0] == reads[0] && writes[1] != reads[0]);
+}
+
+#[test]
+fn a_map_leaves_alone_what_others_read_what_it_broadcasts_and_what_is_not_the_arenas() {
+    let apart = |build: fn(&Tracer, &Var, &Var)| {
+        let (reads, writes) = last_map(build);
+        assert!(
+            writes.iter().all(|w| !reads.contains(w)),
+            "{reads:?} {writes:?}"
+        );
+    };
+    apart(|t, y, _| {
+        t.output("a", &y.exp().sum_all());
+        t.output("b", &y.sum(&[0]));
+    });
+    apart(|t, y, _| {
+        t.output("y", y);
+        t.output("a", &y.exp().sum_all());
+    });
+    // A larger result; another type; the caller's input.
+    apart(|t, y, x| t.output("a", &(x + y.sum(&[0])).sum_all()));
+    apart(|t, y, _| t.output("a", &y.cast(DType::BF16).reshape([8, 8])));
+    apart(|t, _, x| t.output("a", &x.exp().sum_all()));
 }
 
 #[test]
@@ -99,7 +151,9 @@ fn a_kernel_that_writes_over_what_it_uses_is_not_sound() {
         change(&mut plan);
         plan.check().unwrap_err().to_string()
     };
-    assert_snapshot!(problem(&|p| p.kernels[1].writes[0] = p.kernels[1].reads[0]), @"the plan cannot be loaded: map writes over what it uses; it was not made by Plan::new");
+    assert_snapshot!(problem(&|p| p.kernels[8].writes[0] = p.kernels[8].reads[0]), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| p.kernels[3].writes[0] = p.kernels[3].reads[0]), @"the plan cannot be loaded: sum reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| p.kernels[8].workspace = Some((1024, 256))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
     assert_snapshot!(problem(&|p| p.kernels[0].workspace = Some((p.arena_bytes - 256, 512))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
     assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Arena(1528)");
     assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Input(0)), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");

@@ -55,3 +55,22 @@ impl Target for Keeps {
         Some(self.0)
     }
 }
+
+/// Sums gradients by channel wherever it is asked.
+pub struct Sums;
+
+impl Target for Sums {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+    fn sums_channels(&self, _: &Graph, node: &Node) -> bool {
+        assert!(matches!(node.op, Op::ScanGrad(_)));
+        true
+    }
+}
