@@ -130,7 +130,7 @@ fn train_steps(
     for (k, batch) in loader.epoch(0, 0).enumerate() {
         losses.push(step.run(&batch, k as u64 + 1, 0.0)?.loss);
     }
-    let names: Vec<String> = step.parameters().map(String::from).collect();
+    let names: Vec<String> = step.model().map(String::from).collect();
     let weights: Result<Vec<Tensor>> = names.iter().map(|name| store.get(name)).collect();
     Ok((losses, weights?))
 }
