@@ -157,7 +157,8 @@ impl Target for Cuda {
     }
 
     fn overwrites_sequences(&self) -> bool {
-        // A thread loads its neurons' elements of some steps before it stores anything there.
+        // A thread loads its neurons' elements of some steps, or its block, before it stores
+        // anything there.
         true
     }
 

@@ -26,8 +26,8 @@ pub trait Target {
         false
     }
 
-    /// Whether backward scans read each element of their sequences before they write the gradient
-    /// in its place.
+    /// Whether backward scans, and gradients of blocks' maxima, read each element of their operands
+    /// before they write the gradient in its place.
     fn overwrites_sequences(&self) -> bool {
         false
     }

@@ -6,7 +6,7 @@ mod old_values;
 mod print;
 
 pub use arena::Allocation;
-pub(crate) use arena::roots;
+pub(crate) use arena::{requests, roots};
 
 use crate::backend::Target;
 use crate::error::{Error, Result};

@@ -111,7 +111,7 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     ];
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert_eq!(plan["network"]["bias"], false);
-    assert_eq!(plan["settings"]["loss"], "cross_entropy");
+    assert_eq!(plan["settings"]["loss"], "one_hot_error");
     let tutorial = [
         "--tutorial",
         "--tau",

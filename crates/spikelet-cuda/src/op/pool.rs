@@ -169,12 +169,7 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
     let (g, dx) = (&site.inputs[0], &site.outputs[0]);
     let (_, sizes, channels) = pool.split(&dx.shape);
     let (_, outputs, _) = pool.split(&g.shape);
-    let blocks = pool
-        .windows
-        .iter()
-        .zip(sizes)
-        .all(|(w, n)| w.as_blocks(*n).is_some());
-    if pool.pooling == Pooling::Max && blocks {
+    if op.by_blocks() {
         return vec![blocks_grad(pool, site, sizes, channels)];
     }
     let n = pack(site, channels, dx.len());

@@ -239,6 +239,14 @@ pub struct PoolGrad {
     pub size: Vec<usize>,
 }
 
+impl PoolGrad {
+    /// Whether it is that of maxima of blocks, each element in just one.
+    pub fn by_blocks(&self) -> bool {
+        let covers = |(w, n): (&Window, &usize)| w.as_blocks(*n).is_some();
+        self.pool.pooling == Pooling::Max && self.pool.windows.iter().zip(&self.size).all(covers)
+    }
+}
+
 impl Operation for PoolGrad {
     fn name(&self) -> String {
         format!("{}_grad", self.pool.name())

@@ -18,7 +18,7 @@ use super::Report;
 use crate::backend::Target;
 use crate::graph::{Graph, InputKind, Node, ValueId};
 use crate::op::{Distribution, Op, Operation, Pack};
-use crate::plan::{arena_bytes, roots};
+use crate::plan::{arena_bytes, requests, roots};
 use crate::types::{DType, TensorType};
 
 /// Floating-point operations in the time of one byte.
@@ -75,20 +75,13 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     // What lives together bounds the arena from below; what lies between is lost to gaps.
     let mut aim = limit;
     for _ in 0..8 {
-        while let Some(now) = Memory::new(graph, target)
-            .peak()
-            .filter(|peak| peak.bytes > aim)
-        {
+        while let Some(now) = peak(graph, target).filter(|now| now.bytes > aim) {
             if !free_something(graph, target, now, &mut budget) {
                 break;
             }
         }
         budget.bytes.1 = arena_bytes(graph, target);
-        if budget.bytes.1 <= limit
-            || Memory::new(graph, target)
-                .peak()
-                .is_none_or(|p| p.bytes > aim)
-        {
+        if budget.bytes.1 <= limit || peak(graph, target).is_none_or(|p| p.bytes > aim) {
             break;
         }
         aim = aim.saturating_sub(budget.bytes.1 - limit);
@@ -121,8 +114,6 @@ struct Memory {
     /// The nodes that make or read it, ascending; by root.
     touched: Vec<Vec<usize>>,
     bytes: Vec<usize>,
-    /// Scratch memory of each node.
-    scratch: Vec<usize>,
     nodes: usize,
 }
 
@@ -133,7 +124,7 @@ struct Peak {
 }
 
 impl Memory {
-    fn new(graph: &Graph, target: &dyn Target) -> Self {
+    fn new(graph: &Graph) -> Self {
         let roots = roots(graph);
         let mut touched = vec![vec![]; graph.values()];
         for (k, node) in graph.nodes.iter().enumerate() {
@@ -164,35 +155,8 @@ impl Memory {
             roots,
             touched,
             bytes,
-            scratch: graph
-                .nodes
-                .iter()
-                .map(|n| target.workspace(graph, n))
-                .collect(),
             nodes: graph.nodes.len(),
         }
-    }
-
-    fn peak(&self) -> Option<Peak> {
-        let mut change = vec![0_isize; self.nodes + 2];
-        for (touched, bytes) in self.touched.iter().zip(&self.bytes) {
-            if let [first, .., last] = touched[..] {
-                change[first] += *bytes as isize;
-                change[last + 1] -= *bytes as isize;
-            }
-        }
-        let mut now = 0;
-        let live = change.iter().enumerate().map(|(k, c)| {
-            now += c;
-            now + self.scratch.get(k).map_or(0, |bytes| *bytes as isize)
-        });
-        let (node, bytes) = live
-            .enumerate()
-            .max_by_key(|(k, b)| (*b, std::cmp::Reverse(*k)))?;
-        Some(Peak {
-            node,
-            bytes: bytes.max(0) as usize,
-        })
     }
 
     /// The last time before `node` and the first after at which the memory is touched, if it is
@@ -217,6 +181,28 @@ impl Memory {
 
 /// An operation to run again, and the value that its result stands for if that is not its own.
 type Again = (usize, Option<ValueId>);
+
+/// When most is alive.
+fn peak(graph: &Graph, target: &dyn Target) -> Option<Peak> {
+    let mut change = vec![0_isize; graph.nodes.len() + 2];
+    for request in requests(graph, target) {
+        let (first, last) = request.alive;
+        change[first] += request.bytes as isize;
+        change[last + 1] -= request.bytes as isize;
+    }
+    let mut now = 0;
+    let live = change.iter().map(|c| {
+        now += c;
+        now
+    });
+    let (node, bytes) = live
+        .enumerate()
+        .max_by_key(|(k, b)| (*b, std::cmp::Reverse(*k)))?;
+    Some(Peak {
+        node,
+        bytes: bytes.max(0) as usize,
+    })
+}
 
 /// How a value can be let go at the peak.
 enum Way {
@@ -335,17 +321,17 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
 }
 
 /// Lets one value go; false if that would not help with any.
-fn free_something(graph: &mut Graph, target: &dyn Target, peak: Peak, budget: &mut Budget) -> bool {
-    let memory = Memory::new(graph, target);
-    for offer in offers(graph, &memory, peak) {
+fn free_something(graph: &mut Graph, target: &dyn Target, most: Peak, budget: &mut Budget) -> bool {
+    let memory = Memory::new(graph);
+    for offer in offers(graph, &memory, most) {
         let (old, counted) = (graph.clone(), budget.clone());
         let made = match offer.way {
             Way::Pack => pack(graph, offer.value, offer.gap, budget),
             Way::Again(list) => run_again(graph, offer.value, &list, offer.gap.1, budget),
         };
-        let peak_now = Memory::new(graph, target).peak();
+        let peak_now = peak(graph, target);
         let smaller = peak_now.is_some_and(|now| {
-            now.bytes < peak.bytes || (now.bytes == peak.bytes && now.node > peak.node + 2)
+            now.bytes < most.bytes || (now.bytes == most.bytes && now.node > most.node + 2)
         });
         if made.is_some() && smaller {
             return true;

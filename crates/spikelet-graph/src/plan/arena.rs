@@ -32,7 +32,17 @@ pub(super) struct Layout {
     pub(super) bytes: usize,
 }
 
-pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
+/// What needs a piece of the arena, before the pieces have a place.
+struct Needs {
+    roots: Vec<usize>,
+    /// Where values live that are not in the arena.
+    places: Vec<Place>,
+    requests: Vec<Allocation>,
+    /// The request for each node's workspace.
+    workspace_of: Vec<Option<usize>>,
+}
+
+fn needs(graph: &Graph, target: &dyn Target) -> Needs {
     let mut roots = roots(graph);
     let mut places = vec![Place::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
@@ -82,6 +92,26 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
             });
         }
     }
+    Needs {
+        roots,
+        places,
+        requests,
+        workspace_of,
+    }
+}
+
+/// What needs a piece of the arena, and when.
+pub(crate) fn requests(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
+    needs(graph, target).requests
+}
+
+pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
+    let Needs {
+        roots,
+        mut places,
+        mut requests,
+        workspace_of,
+    } = needs(graph, target);
     let bytes = assign(&mut requests);
     for request in &requests {
         if let Some(value) = request.value {
@@ -145,7 +175,7 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         .collect()
 }
 
-/// Lets maps, and backward scans where the target can, write over an operand of the same type that
+/// Lets maps, and where the target can, backward scans and gradients of blocks' maxima, write over an operand of the same type that
 /// nobody reads after them.
 fn take_over(
     graph: &Graph,
@@ -158,6 +188,9 @@ fn take_over(
         let outputs = match &node.op {
             Op::Map(_) => &node.outputs[..],
             Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..1],
+            Op::PoolGrad(op) if op.by_blocks() && target.overwrites_sequences() => {
+                &node.outputs[..]
+            }
             _ => continue,
         };
         let mut taken: Vec<usize> = vec![];

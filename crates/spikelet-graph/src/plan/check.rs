@@ -24,8 +24,8 @@ fn missing_output(graph: &Graph, k: usize) -> Error {
 
 impl Plan {
     /// Checks that no two allocations that live at the same time overlap, that every value fits
-    /// its place, and that no kernel writes over anything else that it touches, but for a map
-    /// or a backward scan that takes the place of an operand of the same type. True for every plan that
+    /// its place, and that no kernel writes over anything else that it touches, but for a map,
+    /// a backward scan or a gradient of pooling that takes the place of an operand of the same type. True for every plan that
     /// [`Plan::new`] makes; executors rely on it.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl Plan {
             let over = writes().find(|(write, _)| !nowhere && *write == read);
             let in_place = over.is_none_or(|(_, to)| {
                 let to = self.graph.ty(*to);
-                let elementwise = matches!(node.op, Op::Map(_) | Op::ScanGrad(_));
+                let elementwise = matches!(node.op, Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_));
                 elementwise && from.dtype == to.dtype && from.len() == to.len()
             });
             if nowhere || !in_place {
