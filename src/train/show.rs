@@ -1,13 +1,12 @@
 //! What a trained network does with a few images.
 
-use super::step::{Scored, context, trace};
+use super::step::{EVALUATION, Scored, context, feed, trace};
 use super::{EvalStep, Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
-use crate::module::{GENERATOR, Mode, Module};
+use crate::module::{Mode, Module};
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_data::{Batch, Dataset, Loader};
-use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, Tensor};
 use std::sync::Arc;
 
@@ -115,9 +114,6 @@ pub fn show_examples(
 /// What neurons record of themselves.
 const SPIKES: &str = ".spike_seq";
 
-/// The step whose draws the first batch of an evaluation takes, so that both pictures agree.
-const FIRST_BATCH: i64 = 1 << 31;
-
 impl Activity {
     /// Runs the network on the images `indices` and keeps the spikes of every layer.
     ///
@@ -164,11 +160,8 @@ impl Activity {
             .collect();
         store.initialise(&traced, DType::F32, settings.seed)?;
         let mut program = Compiled::new(tracer.finish()?, store)?;
-        program.set("images", HostTensor::F32(&batch.images))?;
-        if program.has_input(GENERATOR) {
-            let start = [settings.seed as i64, FIRST_BATCH, 0];
-            program.set(GENERATOR, HostTensor::I64(&start))?;
-        }
+        // The draws of an evaluation's first batch, so that both pictures agree.
+        feed(&program, &batch, settings.seed, EVALUATION)?;
         program.run()?;
         let layers = (spiking.iter())
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));

@@ -88,7 +88,7 @@ pub(super) fn trace(
     })
 }
 
-fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> Result<()> {
+pub(super) fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> Result<()> {
     program.set("images", HostTensor::F32(&batch.images))?;
     program.set("labels", HostTensor::I64(&batch.labels))?;
     if program.has_input(GENERATOR) {
@@ -266,7 +266,7 @@ fn update(
 }
 
 /// Draws of an evaluation are apart from those of training, whose steps count from 1.
-const EVALUATION: u64 = 1 << 31;
+pub(super) const EVALUATION: u64 = 1 << 31;
 
 /// Forward only.
 pub struct EvalStep {

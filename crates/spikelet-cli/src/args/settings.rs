@@ -260,10 +260,17 @@ mod tests {
             AnyOptimizer::Sgd(sgd) => sgd,
             AnyOptimizer::Adam(_) => panic!("adam"),
         };
-        let cifar = || Network::find("cifar10-net").expect("known").settings();
-        let kept = sgd(&["--optimizer", "sgd"], cifar());
-        assert_eq!((kept.momentum, kept.weight_decay), (0.9, 5e-4));
-        let given = sgd(&["--weight-decay", "0", "--nesterov"], cifar());
+        let own = || Settings {
+            optimizer: AnyOptimizer::Sgd(Sgd {
+                momentum: 0.8,
+                weight_decay: 5e-4,
+                ..Sgd::default()
+            }),
+            ..Settings::default()
+        };
+        let kept = sgd(&["--optimizer", "sgd"], own());
+        assert_eq!((kept.momentum, kept.weight_decay), (0.8, 5e-4));
+        let given = sgd(&["--weight-decay", "0", "--nesterov"], own());
         assert_eq!((given.weight_decay, given.nesterov), (0.0, true));
         let other = sgd(&["--optimizer", "sgd"], Settings::default());
         assert_eq!((other.momentum, other.weight_decay), (0.9, 0.0));
