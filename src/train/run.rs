@@ -147,6 +147,8 @@ impl<'a> Run<'a> {
         if theirs.schedule == crate::optim::Schedule::Constant {
             theirs.epochs = self.trainer.settings.epochs;
         }
+        // How much memory a step takes decides nothing.
+        theirs.memory_budget = self.trainer.settings.memory_budget;
         let what = if theirs != self.trainer.settings {
             "other settings"
         } else if checkpoint.network != self.trainer.network {
