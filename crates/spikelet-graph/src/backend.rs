@@ -32,6 +32,12 @@ pub trait Target {
         false
     }
 
+    /// The most elements of a part, where a long sequence goes through its time steps in parts:
+    /// enough of them to keep the device busy.
+    fn part_elements(&self) -> usize {
+        1 << 26
+    }
+
     /// After how many steps a neuron scan should keep its states for its backward pass `node`;
     /// `None`, or as many steps as there are: keep none, the backward pass computes all states
     /// again from the initial ones.

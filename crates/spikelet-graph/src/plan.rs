@@ -96,7 +96,9 @@ impl Plan {
         })
     }
 
-    fn of(mut graph: Graph, target: &dyn Target, reports: Vec<Report>) -> Plan {
+    fn of(mut graph: Graph, target: &dyn Target, mut reports: Vec<Report>) -> Plan {
+        let parts = pass::parts::run(&mut graph, target);
+        reports.extend(Some(parts).filter(|report| report.changes > 0));
         old_values::copy(&mut graph);
         let layout = arena::lay_out(&graph, target);
         let places = layout.places;

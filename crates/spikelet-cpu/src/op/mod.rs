@@ -152,6 +152,8 @@ fn moves(op: &Op) -> bool {
             | Op::Slice(_)
             | Op::Concat(_)
             | Op::Reshape(_)
+            | Op::Part(_)
+            | Op::Join(_)
             | Op::Fill(_)
             | Op::Custom(_)
     )
@@ -177,9 +179,13 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
         Op::Fill(op) => Box::new(movement::FillKernel { value: op.stored() }),
-        Op::Expand(_) | Op::Permute(_) | Op::Slice(_) | Op::Concat(_) | Op::Reshape(_) => {
-            Box::new(movement::MoveKernel::new(&node.op, types))
-        }
+        Op::Expand(_)
+        | Op::Permute(_)
+        | Op::Slice(_)
+        | Op::Concat(_)
+        | Op::Join(_)
+        | Op::Part(_)
+        | Op::Reshape(_) => Box::new(movement::MoveKernel::new(&node.op, types)),
         Op::Custom(op) => Box::new(custom::CustomKernel(op.0.clone())),
     })
 }

@@ -206,7 +206,7 @@ fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
         Op::Map(op) => map::pieces(op, site).map_err(expression)?,
-        Op::Conv(_) | Op::MatMul(_) | Op::Reshape(_) => vec![],
+        Op::Conv(_) | Op::Join(_) | Op::MatMul(_) | Op::Part(_) | Op::Reshape(_) => vec![],
         Op::Moments(_) => moments::pieces(site),
         Op::OneHot(op) => labels::one_hot(op, site),
         Op::Pack(_) => pack::pieces(site),

@@ -115,13 +115,26 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         room(out_params.len())
     ));
 
+    for (at, &k) in out_params.iter().enumerate() {
+        if let Some(operand) = op.added_operand(k) {
+            piece.argument(
+                format!("more{k}"),
+                &site.inputs[operand],
+                Leads::Read(operand),
+            );
+            piece.line(format!(
+                "  for (int j = 0; j < {pack}; ++j) sum_p[j][{at}] = more{k}[n + j];"
+            ));
+        }
+    }
+
     // States at the starts of the segments.
     let own = op.checkpoint.is_none() && segments > 1;
     if segments > 1 {
         let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
             let leads = match op.checkpoint {
-                Some(_) => Leads::Read(site.inputs.len() - states + k),
+                Some(_) => Leads::Read(op.kept_operand().expect("states were kept") + k),
                 None => Leads::Workspace(k * ty.bytes()),
             };
             piece.argument(format!("start{k}"), &ty, leads);

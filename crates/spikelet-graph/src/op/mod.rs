@@ -15,6 +15,7 @@ mod map;
 mod matmul;
 mod moments;
 mod pack;
+mod part;
 mod permute;
 mod pool;
 mod reduce;
@@ -35,6 +36,8 @@ pub use map::Map;
 pub use matmul::{MatMul, Multiply};
 pub use moments::Moments;
 pub use pack::Pack;
+pub(crate) use part::part_type;
+pub use part::{Join, Part};
 pub use permute::Permute;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
 pub use reduce::{Reduce, Reduction};
@@ -73,7 +76,7 @@ pub trait Operation {
     /// Floating-point operations.
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
 
-    /// Whether the output is the input's memory under another shape.
+    /// Whether the output is the inputs' memory under another shape.
     fn is_view(&self) -> bool {
         false
     }
@@ -103,8 +106,8 @@ macro_rules! operations {
 }
 
 operations! {
-    ArgMax, Concat, Conv, Custom, Draw, Equal, Expand, Fill, LogSoftmax, Map, MatMul, Moments,
-    OneHot, Pack, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
+    ArgMax, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Join, LogSoftmax, Map, MatMul,
+    Moments, OneHot, Pack, Part, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
 }
 
 impl Operation for Op {

@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// With a `pool` the gradients of the outputs are those of the pooled sequences; of equal maxima
 /// of a block the first in row-major order takes the gradient.
 ///
+/// With `adds` the last operands are what the gradients of these parameters start from, one each:
+/// those of later steps, where a sequence goes through in parts.
+///
 /// With `channel_sums` the gradients of the parameters are sums over all axes but the last: a
 /// device that can do that on the way spares passes over memory.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct ScanGrad {
     pub pool: Option<[usize; 2]>,
     /// Whether the gradients of the parameters are `[C]`, the length of the last axis.
     pub channel_sums: bool,
+    /// Which parameters' gradients start from an operand; empty: none.
+    pub adds: Vec<bool>,
 }
 
 impl ScanGrad {
@@ -49,6 +54,7 @@ impl ScanGrad {
             checkpoint: None,
             pool: None,
             channel_sums: false,
+            adds: vec![],
         }
     }
 
@@ -62,6 +68,29 @@ impl ScanGrad {
     /// The first operand that holds kept states, one a state, if any were kept.
     pub fn kept_operand(&self) -> Option<usize> {
         self.checkpoint.map(|_| self.own_operands())
+    }
+
+    /// The operands before what gradients start from.
+    fn operands_before_adds(&self) -> usize {
+        self.own_operands() + self.checkpoint.map_or(0, |_| self.recurrence.states.len())
+    }
+
+    /// The operand that the gradient of parameter `k` starts from, if there is one.
+    pub fn added_operand(&self, k: usize) -> Option<usize> {
+        let here = self.adds.get(k).copied().unwrap_or(false);
+        let before = || self.adds[..k].iter().filter(|a| **a).count();
+        here.then(|| self.operands_before_adds() + before())
+    }
+
+    /// The operand that result `k` is the continuation of: the gradient of a state at the end for
+    /// that at the start, what was summed for a parameter over later steps for its sum.
+    pub fn goes_on_from(&self, k: usize) -> Option<usize> {
+        let r = &self.recurrence;
+        let k = k.checked_sub(r.inputs.len())?;
+        match k.checked_sub(r.states.len()) {
+            Some(param) => self.added_operand(param),
+            None => self.grad_operand(r.outputs.len() + k),
+        }
     }
 
     /// The operand that holds the gradient of the scan's result `k`, if it is present.
@@ -85,19 +114,27 @@ impl Operation for ScanGrad {
         } else {
             ""
         };
-        format!("scan_grad[{name}, T={}{pool}{kept}{sums}]", self.time_steps)
+        let adds = if self.adds.contains(&true) {
+            ", adds"
+        } else {
+            ""
+        };
+        format!(
+            "scan_grad[{name}, T={}{pool}{kept}{sums}{adds}]",
+            self.time_steps
+        )
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         let own = r.inputs.len() + r.states.len() + r.params.len();
         let before = self.own_operands();
-        let kept = self.checkpoint.map_or(0, |_| r.states.len());
-        super::arity(inputs, before + kept)?;
+        let all = self.operands_before_adds();
+        super::arity(inputs, all + self.adds.iter().filter(|a| **a).count())?;
         if let Some(every) = self.checkpoint {
             check_kept(self.time_steps, every)?;
             let expected = kept_type(inputs, self.time_steps, every);
-            if let Some(other) = inputs[before..].iter().find(|t| **t != expected) {
+            if let Some(other) = inputs[before..all].iter().find(|t| **t != expected) {
                 return Err(Refusal::new(
                     format!("kept states are {other}, not {expected}"),
                     "pass the states that the scan over the same operands kept",
@@ -124,6 +161,18 @@ impl Operation for ScanGrad {
         } else {
             full.clone()
         };
+        if self.channel_sums && all < inputs.len() {
+            return Err(Refusal::new(
+                "sums over channels cannot start from those of later steps",
+                "sum them over channels afterwards",
+            ));
+        }
+        if let Some(other) = inputs[all..].iter().find(|t| **t != param) {
+            return Err(Refusal::new(
+                format!("gradients start from {other}, not {param}"),
+                "pass what the backward scan over later steps gave",
+            ));
+        }
         let mut made = inputs[..r.inputs.len()].to_vec();
         made.extend(vec![full; r.states.len()]);
         made.extend(vec![param; own - r.inputs.len() - r.states.len()]);

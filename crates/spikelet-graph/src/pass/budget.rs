@@ -14,10 +14,10 @@
 //! first; this is repeated until the limit holds. Allowed because the same operations on the same
 //! operands give the same bits.
 
-use super::Report;
+use super::{Report, parts};
 use crate::backend::Target;
 use crate::graph::{Graph, InputKind, Node, ValueId};
-use crate::op::{Distribution, Op, Operation, Pack};
+use crate::op::{Distribution, Op, Operation, Pack, Reshape};
 use crate::plan::{arena_bytes, requests, roots};
 use crate::types::{DType, TensorType};
 
@@ -39,6 +39,8 @@ pub struct Budget {
     pub again: usize,
     /// Tensors that are kept as bits.
     pub packed: usize,
+    /// The most parts that a sequence goes through in, if sequences are cut for it.
+    pub parts: Option<usize>,
     /// The predicted share of time that is added.
     pub slower: f64,
 }
@@ -47,11 +49,14 @@ impl Budget {
     /// For people.
     pub fn report(&self) -> Report {
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        let parts = self.parts.map_or(String::new(), |count| {
+            format!("sequences in up to {count} parts, ")
+        });
         Report {
             pass: "memory budget",
-            changes: self.again + self.packed,
+            changes: self.again + self.packed + self.parts.unwrap_or(0),
             summary: format!(
-                "arena {:.1} → {:.1} MiB: {} operations run again, {} spike tensors kept as bits; predicted {:.1} % slower",
+                "arena {:.1} → {:.1} MiB: {parts}{} operations run again, {} spike tensors kept as bits; predicted {:.1} % slower",
                 mib(self.bytes.0),
                 mib(self.bytes.1),
                 self.again,
@@ -62,33 +67,61 @@ impl Budget {
     }
 }
 
-/// Brings the arena under `limit` bytes, or as low as it can.
+/// Brings the arena under `limit` bytes, or as low as it can: first with whole sequences, and if
+/// that does not do, with sequences in parts.
 pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
-    let before = arena_bytes(graph, target);
+    let before = cut_bytes(graph, target);
     let usual = time_of(graph, &graph.nodes);
-    let mut budget = Budget {
+    let start = Budget {
         bytes: (before, before),
         again: 0,
         packed: 0,
+        parts: None,
         slower: 0.0,
     };
+    let mut whole = (graph.clone(), start.clone());
+    lower(&mut whole.0, target, limit, &mut whole.1);
+    let mut found = whole;
+    if found.1.bytes.1 > limit {
+        let mut cut = (graph.clone(), start);
+        cut.1.parts = parts::in_parts(&mut cut.0, target);
+        if cut.1.parts.is_some() {
+            lower(&mut cut.0, target, limit, &mut cut.1);
+            if cut.1.bytes.1 < found.1.bytes.1 {
+                found = cut;
+            }
+        }
+    }
+    let (after, mut budget) = found;
+    *graph = after;
+    let now = time_of(graph, &graph.nodes);
+    budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
+    budget
+}
+
+/// The arena that a graph will have.
+fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
+    let mut graph = graph.clone();
+    parts::run(&mut graph, target);
+    arena_bytes(&graph, target)
+}
+
+/// Lets go of what can be made again until the arena is under `limit`, or nothing helps.
+fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budget) {
     // What lives together bounds the arena from below; what lies between is lost to gaps.
     let mut aim = limit;
     for _ in 0..8 {
         while let Some(now) = peak(graph, target).filter(|now| now.bytes > aim) {
-            if !free_something(graph, target, now, &mut budget) {
+            if !free_something(graph, target, now, budget) {
                 break;
             }
         }
-        budget.bytes.1 = arena_bytes(graph, target);
+        budget.bytes.1 = cut_bytes(graph, target);
         if budget.bytes.1 <= limit || peak(graph, target).is_none_or(|p| p.bytes > aim) {
             break;
         }
         aim = aim.saturating_sub(budget.bytes.1 - limit);
     }
-    let now = time_of(graph, &graph.nodes);
-    budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
-    budget
 }
 
 /// The predicted time of operations, in bytes that could be moved meanwhile.
@@ -217,6 +250,7 @@ fn is_binary(graph: &Graph, value: ValueId) -> bool {
         match (&node.op, place) {
             (Op::Scan(op), Some(k)) => op.recurrence.outputs.get(k).is_some_and(|o| o.binary),
             (Op::Draw(op), Some(_)) => op.distribution == Distribution::Bernoulli,
+            (Op::Join(_), Some(_)) => node.inputs.iter().all(|part| is_binary(graph, *part)),
             _ => false,
         }
     })
@@ -250,6 +284,10 @@ fn collect(
         .nodes
         .iter()
         .position(|n| n.outputs.contains(&value))?;
+    // Parts that lie in a whole cannot lie in another one too.
+    if matches!(graph.nodes[maker].op, Op::Join(_)) {
+        return None;
+    }
     if list.iter().any(|(k, _)| *k == maker) {
         return Some(());
     }
@@ -342,6 +380,22 @@ fn free_something(graph: &mut Graph, target: &dyn Target, most: Peak, budget: &m
     false
 }
 
+/// The operation that made `read` of `old`, whose memory it is; `None` if it took several.
+fn view_of(graph: &Graph, old: ValueId, read: ValueId) -> Option<Op> {
+    let maker = |v: ValueId| graph.nodes.iter().find(|n| n.outputs.contains(&v));
+    let direct = maker(read)?;
+    if direct.op.is_view() && direct.inputs == [old] {
+        return Some(direct.op.clone());
+    }
+    let mut value = read;
+    while value != old {
+        let node = maker(value).filter(|n| matches!(n.op, Op::Reshape(_)))?;
+        value = node.inputs[0];
+    }
+    let shape = graph.shape(read).to_vec();
+    Some(Reshape { shape }.into())
+}
+
 /// Lets every node from `first` on read `new` where it read `old` or a view of it.
 fn redirect(graph: &mut Graph, old: ValueId, new: ValueId, first: usize) {
     let roots = roots(graph);
@@ -351,13 +405,13 @@ fn redirect(graph: &mut Graph, old: ValueId, new: ValueId, first: usize) {
             let read = graph.nodes[k].inputs[at];
             if read == old {
                 graph.nodes[k].inputs[at] = new;
-            } else if roots.get(read.index()) == Some(&old.index()) && !graph.nodes[k].op.is_view()
+            } else if roots.get(read.index()) == Some(&old.index())
+                && !graph.nodes[k].op.is_view()
+                && let Some(view) = view_of(graph, old, read)
             {
                 // A view that was made before is made of the new value too.
-                let shape = graph.shape(read).to_vec();
                 let layer = graph.nodes[k].layer.clone();
-                let reshape = crate::op::Reshape { shape };
-                if let Ok(view) = graph.make_node(reshape.into(), &[new], &layer, true) {
+                if let Ok(view) = graph.make_node(view, &[new], &layer, true) {
                     graph.nodes[k].inputs[at] = view.outputs[0];
                     graph.nodes.insert(k, view);
                     k += 1;

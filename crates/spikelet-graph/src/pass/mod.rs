@@ -13,8 +13,8 @@
 //! Four passes run before gradients are taken, so that the backward pass is that of what they
 //! leave: [`hoist_time`]; [`layout`], which keeps images channels-last; [`precision`], which stores
 //! sequences in 16 bits where that was asked for; [`absorb`], which takes normalisation and pooling
-//! into the neurons. Liveness and the arena follow in [`crate::Plan`], and before them, where memory
-//! is short, [`budget`].
+//! into the neurons. In [`crate::Plan`] follow, where memory is short, [`budget`], then [`parts`],
+//! which cuts what is large, then liveness and the arena.
 
 pub mod absorb;
 pub mod budget;
@@ -26,6 +26,7 @@ pub mod fuse;
 pub mod hoist_time;
 pub mod layout;
 pub mod narrow;
+pub mod parts;
 pub mod precision;
 pub mod save;
 pub mod widen;

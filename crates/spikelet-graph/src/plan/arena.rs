@@ -1,16 +1,21 @@
 //! Liveness and the arena.
 //!
 //! Every value that is not in a caller's buffer gets a piece of one arena for as long as
-//! somebody may still read it. Pieces are placed largest first, each at the lowest offset where
-//! it overlaps no other that is alive at the same time.
+//! somebody may still read it. Pieces are placed one by one, each in the tightest gap between those
+//! that are alive at the same time; of several orders the best is taken.
 
 use super::Place;
 use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
+use crate::pass;
+use std::cmp::Reverse;
 
 /// Offsets are multiples of this: a cache line, and what GPUs want.
 pub(super) const ALIGNMENT: usize = 256;
+
+/// Smaller pieces fit anywhere.
+const LARGE: usize = 1 << 20;
 
 /// A piece of the arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub(super) struct Layout {
 /// What needs a piece of the arena, before the pieces have a place.
 struct Needs {
     roots: Vec<usize>,
+    /// Where each value starts in the memory of its root.
+    offsets: Vec<usize>,
     /// Where values live that are not in the arena.
     places: Vec<Place>,
     requests: Vec<Allocation>,
@@ -43,7 +50,7 @@ struct Needs {
 }
 
 fn needs(graph: &Graph, target: &dyn Target) -> Needs {
-    let mut roots = roots(graph);
+    let (mut roots, offsets) = roots_and_offsets(graph);
     let mut places = vec![Place::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
         places[input.value.index()] = Place::Input(k);
@@ -80,8 +87,17 @@ fn needs(graph: &Graph, target: &dyn Target) -> Needs {
         }
     }
     let mut workspace_of = vec![None; graph.nodes.len()];
+    let cut = pass::parts::Rule::of(graph, target);
     for (k, node) in graph.nodes.iter().enumerate() {
-        let bytes = target.workspace(graph, node);
+        // What is cut before it is laid out needs no memory as a whole.
+        let cut = cut
+            .as_ref()
+            .is_some_and(|rule| rule.cuts_always(graph, node));
+        let bytes = if cut {
+            0
+        } else {
+            target.workspace(graph, node)
+        };
         if bytes > 0 {
             workspace_of[k] = Some(requests.len());
             requests.push(Allocation {
@@ -94,6 +110,7 @@ fn needs(graph: &Graph, target: &dyn Target) -> Needs {
     }
     Needs {
         roots,
+        offsets,
         places,
         requests,
         workspace_of,
@@ -108,6 +125,7 @@ pub(crate) fn requests(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
 pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     let Needs {
         roots,
+        offsets,
         mut places,
         mut requests,
         workspace_of,
@@ -119,7 +137,10 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
         }
     }
     for value in 0..graph.values() {
-        places[value] = places[roots[value]];
+        places[value] = match places[roots[value]] {
+            Place::Arena(start) => Place::Arena(start + offsets[value]),
+            other => other,
+        };
     }
     Layout {
         places,
@@ -132,15 +153,37 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     }
 }
 
-/// The value whose memory each value is: itself, or what it is a view of.
+/// The value whose memory each value is: itself, what it is a view of, or what it is joined to.
 pub(crate) fn roots(graph: &Graph) -> Vec<usize> {
-    let mut roots: Vec<usize> = (0..graph.values()).collect();
-    for node in &graph.nodes {
-        if node.op.is_view() {
-            roots[node.outputs[0].index()] = roots[node.inputs[0].index()];
+    roots_and_offsets(graph).0
+}
+
+fn roots_and_offsets(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
+    let mut inside: Vec<Option<(usize, usize)>> = vec![None; graph.values()];
+    for node in graph.nodes.iter().filter(|n| n.op.is_view()) {
+        let made = node.outputs[0];
+        match &node.op {
+            Op::Join(_) => {
+                for (k, part) in node.inputs.iter().enumerate() {
+                    let start = k * graph.ty(*part).bytes();
+                    inside[part.index()] = Some((made.index(), start));
+                }
+            }
+            Op::Part(op) => {
+                let start = op.index * graph.ty(made).bytes();
+                inside[made.index()] = Some((node.inputs[0].index(), start));
+            }
+            _ => inside[made.index()] = Some((node.inputs[0].index(), 0)),
         }
     }
-    roots
+    let find = |value: usize| {
+        let (mut root, mut offset) = (value, 0);
+        while let Some((other, start)) = inside[root] {
+            (root, offset) = (other, offset + start);
+        }
+        (root, offset)
+    };
+    (0..graph.values()).map(find).unzip()
 }
 
 /// From the node that makes a value to the last that reads it or a view of it; `None` if nobody
@@ -148,11 +191,13 @@ pub(crate) fn roots(graph: &Graph) -> Vec<usize> {
 fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
     let mut made = vec![0; graph.values()];
     let mut last: Vec<Option<usize>> = vec![None; graph.values()];
+    for (k, node) in graph.nodes.iter().enumerate().rev() {
+        for output in node.outputs.iter().filter(|_| !node.op.is_view()) {
+            made[roots[output.index()]] = k;
+        }
+    }
     for (k, node) in graph.nodes.iter().enumerate() {
         if !node.op.is_view() {
-            for output in &node.outputs {
-                made[output.index()] = k;
-            }
             for input in &node.inputs {
                 last[roots[input.index()]] = Some(k);
             }
@@ -161,7 +206,7 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
     for (k, node) in graph.nodes.iter().enumerate() {
         if node.op.writes_all() {
             for output in &node.outputs {
-                let last = &mut last[output.index()];
+                let last = &mut last[roots[output.index()]];
                 *last = Some(last.unwrap_or(k));
             }
         }
@@ -175,8 +220,8 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         .collect()
 }
 
-/// Lets maps, and where the target can, backward scans and gradients of blocks' maxima, write over an operand of the same type that
-/// nobody reads after them.
+/// Lets maps, and where the target can, backward scans and gradients of blocks' maxima, write over
+/// an operand of the same type that nobody reads after them.
 fn take_over(
     graph: &Graph,
     target: &dyn Target,
@@ -187,14 +232,21 @@ fn take_over(
     for (k, node) in graph.nodes.iter().enumerate() {
         let outputs = match &node.op {
             Op::Map(_) => &node.outputs[..],
-            Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..1],
+            Op::ScanGrad(_) if target.overwrites_sequences() => &node.outputs[..],
             Op::PoolGrad(op) if op.by_blocks() && target.overwrites_sequences() => {
                 &node.outputs[..]
             }
             _ => continue,
         };
         let mut taken: Vec<usize> = vec![];
-        for output in outputs {
+        for (at, output) in outputs.iter().enumerate() {
+            let only = match &node.op {
+                Op::ScanGrad(op) if at > 0 => match op.goes_on_from(at) {
+                    Some(operand) => Some(node.inputs[operand]),
+                    None => continue,
+                },
+                _ => None,
+            };
             let own = output.index();
             let Some((_, end)) =
                 lives[own].filter(|_| roots[own] == own && places[own] == Place::Unused)
@@ -202,20 +254,29 @@ fn take_over(
                 continue;
             };
             let elementwise = |root: usize| {
-                let read = node.inputs.iter().filter(|v| roots[v.index()] == root);
+                let read = node
+                    .inputs
+                    .iter()
+                    .filter(|v| find(roots, v.index()) == root);
                 read.into_iter()
                     .all(|v| graph.shape(*v) == graph.shape(*output))
             };
             let fits = |v: &&ValueId| {
-                let root = roots[v.index()];
-                graph.ty(**v) == graph.ty(*output)
+                let root = find(roots, v.index());
+                only.is_none_or(|only| only == **v)
+                    && graph.ty(**v) == graph.ty(*output)
                     && places[root] == Place::Unused
                     && lives[root].is_some_and(|(_, last)| last == k)
                     && graph.ty(ValueId(root as u32)).bytes() == graph.ty(*output).bytes()
                     && !taken.contains(&root)
                     && elementwise(root)
             };
-            let Some(root) = node.inputs.iter().find(fits).map(|v| roots[v.index()]) else {
+            let Some(root) = node
+                .inputs
+                .iter()
+                .find(fits)
+                .map(|v| find(roots, v.index()))
+            else {
                 continue;
             };
             taken.push(root);
@@ -223,11 +284,21 @@ fn take_over(
                 *last = end;
             }
             lives[own] = None;
-            for other in roots.iter_mut().filter(|r| **r == own) {
-                *other = root;
-            }
+            roots[own] = root;
         }
     }
+    for value in 0..roots.len() {
+        roots[value] = find(roots, value);
+    }
+}
+
+/// The root of a value, where those that roots were given to have not been told yet.
+fn find(roots: &[usize], value: usize) -> usize {
+    let mut root = roots[value];
+    while roots[root] != root {
+        root = roots[root];
+    }
+    root
 }
 
 /// Whether output `k` can be made right in its buffer.
@@ -271,24 +342,58 @@ fn made_in_place(
     true
 }
 
+/// Gives every piece its place, in the order that makes the arena smallest: the largest first, those
+/// that take most for longest, or those that live to the end.
 fn assign(requests: &mut [Allocation]) -> usize {
-    let mut order: Vec<usize> = (0..requests.len()).collect();
-    order.sort_by_key(|&i| (std::cmp::Reverse(requests[i].bytes), requests[i].alive, i));
+    let all = || (0..requests.len()).collect::<Vec<usize>>();
+    let (mut by_size, mut by_area, mut by_end) = (all(), all(), all());
+    by_size.sort_by_key(|&i| (Reverse(requests[i].bytes), requests[i].alive, i));
+    by_area.sort_by_key(|&i| {
+        let Allocation { bytes, alive, .. } = requests[i];
+        (Reverse(bytes * (1 + alive.1 - alive.0)), alive, i)
+    });
+    by_end.sort_by_key(|&i| {
+        let Allocation { bytes, alive, .. } = requests[i];
+        (bytes < LARGE, Reverse(alive.1), alive.0, Reverse(bytes), i)
+    });
+    let mut smallest: Option<(usize, Vec<usize>)> = None;
+    for order in [by_size, by_area, by_end] {
+        let bytes = place(requests, &order);
+        if smallest.as_ref().is_none_or(|(least, _)| bytes < *least) {
+            smallest = Some((bytes, requests.iter().map(|r| r.offset).collect()));
+        }
+    }
+    let (bytes, offsets) = smallest.unwrap_or_default();
+    for (request, offset) in requests.iter_mut().zip(offsets) {
+        request.offset = offset;
+    }
+    bytes
+}
+
+/// Places pieces one by one, each in the tightest gap between those that are alive at the same
+/// time, or behind them. Returns where the last ends.
+fn place(requests: &mut [Allocation], order: &[usize]) -> usize {
     let mut placed: Vec<usize> = vec![];
     let mut total = 0;
-    for i in order {
-        let mut offset = 0;
+    for &i in order {
+        let Allocation { bytes, alive, .. } = requests[i];
+        let mut end = 0;
+        let mut tightest: Option<(usize, usize)> = None;
         for &p in &placed {
             let other = &requests[p];
-            if overlap(other.alive, requests[i].alive)
-                && offset < other.offset + other.bytes
-                && other.offset < offset + requests[i].bytes
-            {
-                offset = (other.offset + other.bytes).next_multiple_of(ALIGNMENT);
+            if !overlap(other.alive, alive) {
+                continue;
             }
+            if let Some(room) = other.offset.checked_sub(end).filter(|room| *room >= bytes)
+                && tightest.is_none_or(|(least, _)| room < least)
+            {
+                tightest = Some((room, end));
+            }
+            end = end.max((other.offset + other.bytes).next_multiple_of(ALIGNMENT));
         }
+        let offset = tightest.map_or(end, |(_, start)| start);
         requests[i].offset = offset;
-        total = total.max(offset + requests[i].bytes);
+        total = total.max(offset + bytes);
         let at = placed.partition_point(|&p| requests[p].offset <= offset);
         placed.insert(at, i);
     }

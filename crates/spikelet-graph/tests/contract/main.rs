@@ -8,6 +8,7 @@ mod graphs;
 mod half;
 mod image_errors;
 mod layout;
+mod parts;
 mod passes;
 mod plans;
 mod precision;

@@ -74,3 +74,21 @@ impl Target for Sums {
         true
     }
 }
+
+/// Goes through long sequences in parts of at most so many elements.
+pub struct Parts(pub usize);
+
+impl Target for Parts {
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+    fn part_elements(&self) -> usize {
+        self.0
+    }
+}

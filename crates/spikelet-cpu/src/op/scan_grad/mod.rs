@@ -28,6 +28,8 @@ pub(super) struct ScanGradKernel<R> {
     /// The operand with the gradient of each output, last state and state sequence.
     grads: Vec<Option<usize>>,
     outputs: usize,
+    /// The operand that the gradient of each parameter starts from.
+    adds: Vec<Option<usize>>,
     /// Which sequences and parameters need a gradient.
     wanted_inputs: Vec<bool>,
     wanted_params: Vec<bool>,
@@ -130,6 +132,7 @@ impl<R: Float> ScanGradKernel<R> {
                 step: filled(sequences + params, tile),
                 sums: filled(sequences + params, tile),
             }),
+            adds: (0..params).map(|k| op.added_operand(k)).collect(),
             grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
             tile,
             bands,
@@ -257,6 +260,11 @@ impl<R: Float> ScanGradKernel<R> {
         );
         for block in after.iter_mut().chain(sums.iter_mut()) {
             block[..length].fill(R::ZERO);
+        }
+        for (sum, operand) in sums[o.sequences..].iter_mut().zip(&self.adds) {
+            if let Some(operand) = operand {
+                sum[..length].copy_from_slice(&reads[*operand][start..start + length]);
+            }
         }
         for t in (0..o.time_steps).rev() {
             self.add_state_grads(reads, after, t, (start, length));

@@ -1,0 +1,108 @@
+//! Equal parts of a tensor along its first axis, where they lie.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{Error, Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// Part `index` of `count` equal parts along the first axis: a view of the operand's memory. Made
+/// by the planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which part, from 0.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// Parts that were made one by one, as the whole that they are: their memory lies side by side.
+/// Made by the planner, of operands that no other `Join` and no view has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join;
+
+/// The type of one of `count` equal parts; `None` where the first axis or the memory cannot be cut
+/// that way.
+pub(crate) fn part_type(whole: &TensorType, count: usize) -> Option<TensorType> {
+    let length = *whole.shape.first()?;
+    if count == 0 || !length.is_multiple_of(count) {
+        return None;
+    }
+    let mut shape = whole.shape.clone();
+    shape[0] = length / count;
+    let part = TensorType::new(whole.dtype, shape);
+    (part.bytes() * count == whole.bytes()).then_some(part)
+}
+
+fn no_gradient(what: String) -> Error {
+    Error::Gradient {
+        what,
+        problem: "the planner cuts tensors after gradients are taken".to_string(),
+    }
+}
+
+impl Operation for Part {
+    fn name(&self) -> String {
+        "part".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("part[{} of {}]", self.index + 1, self.count)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        arity(inputs, 1)?;
+        match part_type(&inputs[0], self.count) {
+            Some(part) if self.index < self.count => Ok(vec![part]),
+            _ => Err(Refusal::new(
+                format!("part {} of {}", self.index, self.count),
+                "the number of parts must divide the first axis",
+            )),
+        }
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Err(no_gradient(self.name()))
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+
+    fn is_view(&self) -> bool {
+        true
+    }
+}
+
+impl Operation for Join {
+    fn name(&self) -> String {
+        "join".to_string()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        let Some(first) = inputs.first().filter(|t| !t.shape.is_empty()) else {
+            return Err(Refusal::new("nothing to join", "give at least one tensor"));
+        };
+        if inputs.iter().any(|t| t != first) {
+            return Err(Refusal::new(
+                "the parts differ",
+                "join equal parts of one tensor",
+            ));
+        }
+        let mut whole = first.clone();
+        whole.shape[0] *= inputs.len();
+        Ok(vec![whole])
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Err(no_gradient(self.name()))
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+
+    fn is_view(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,196 @@
+//! Large sequences go through their time steps in parts, and nobody can tell from the results.
+
+use spikelet::data::Batch;
+use spikelet::graph::op::{HostTensor, HostTensorMut};
+use spikelet::graph::{Buffer, Executor, Graph, Node, Plan, Target, TensorType, ValueId};
+use spikelet::network::{Cifar10Net, Network};
+use spikelet::prelude::*;
+use spikelet::train::{Shape, TrainStep};
+use spikelet::{MemoryBudget, device, graph};
+use std::sync::Arc;
+
+/// A device on which sequences of more than so many elements go through in parts.
+struct Cutting {
+    backend: Arc<dyn Backend>,
+    elements: usize,
+}
+
+impl Target for Cutting {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        self.backend.workspace(graph, node)
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        self.backend.reads_bits(graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        self.backend.writes_bits(graph, node, value)
+    }
+
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        self.backend.sums_channels(graph, node)
+    }
+
+    fn overwrites_sequences(&self) -> bool {
+        self.backend.overwrites_sequences()
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        self.backend.scan_checkpoint(graph, node)
+    }
+
+    fn part_elements(&self) -> usize {
+        self.elements
+    }
+}
+
+impl Backend for Cutting {
+    fn name(&self) -> String {
+        self.backend.name()
+    }
+
+    fn allocate(&self, ty: &TensorType) -> graph::Result<Buffer> {
+        self.backend.allocate(ty)
+    }
+
+    fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> graph::Result<()> {
+        self.backend.upload(to, values)
+    }
+
+    fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> graph::Result<()> {
+        self.backend.download(from, values)
+    }
+
+    fn load(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+    ) -> graph::Result<Box<dyn Executor>> {
+        self.backend.load(plan, inputs, outputs)
+    }
+}
+
+/// What training steps came to.
+struct Trained {
+    losses: Vec<f64>,
+    tensors: Vec<Tensor>,
+    peak: usize,
+    reports: Vec<String>,
+}
+
+const STEPS: usize = 24;
+const BATCH: usize = 4;
+
+fn train(
+    backend: &Arc<dyn Backend>,
+    elements: usize,
+    precision: Precision,
+    encoder: &str,
+    memory_budget: Option<MemoryBudget>,
+) -> Result<Trained> {
+    let network = Network::Cifar10Net(Cifar10Net {
+        inputs: 1,
+        size: 24,
+        channels: 16,
+        ..Cifar10Net::default()
+    });
+    let settings = Settings {
+        time_steps: STEPS,
+        batch_size: BATCH,
+        precision,
+        memory_budget,
+        encoder: encoder.to_string(),
+        ..Cifar10Net::settings()
+    };
+    let mut store = Store::new(Arc::new(Cutting {
+        backend: backend.clone(),
+        elements,
+    }));
+    let shape = Shape {
+        batch: BATCH,
+        image: [1, 24, 24],
+    };
+    let module = network.module()?;
+    let mut step = TrainStep::new(&*module, &settings, shape, &mut store)?;
+    let mut losses = vec![];
+    for k in 0..3_u32 {
+        let pixel = |i: u32| ((i + k) * 37 % 101) as f32 / 101.0;
+        let batch = Batch {
+            images: (0..(BATCH * 24 * 24) as u32).map(pixel).collect(),
+            labels: (0..BATCH as i64).map(|i| (i + i64::from(k)) % 10).collect(),
+            indices: (0..BATCH as u32).collect(),
+            index_in_epoch: k as usize,
+        };
+        losses.push(step.run(&batch, u64::from(k) + 1, 0.01)?.loss);
+    }
+    let plan = step.program().plan();
+    assert!(plan.is_sound());
+    let names: Vec<String> = store.names().map(String::from).collect();
+    Ok(Trained {
+        losses,
+        peak: plan.peak_bytes(),
+        reports: plan.reports.iter().map(|r| r.summary.clone()).collect(),
+        tensors: names.iter().map(|n| store.get(n)).collect::<Result<_>>()?,
+    })
+}
+
+/// Compares whole sequences, parts, and parts under budgets.
+///
+/// How many of the budgets needed parts.
+fn check(backend: &Arc<dyn Backend>, precision: Precision, encoder: &str) -> Result<usize> {
+    let elements = 1 << 17;
+    let cut = train(backend, elements, precision, encoder, None)?;
+    let told = |t: &Trained, text: &str| t.reports.iter().any(|r| r.contains(text));
+    assert!(
+        told(&cut, "go through their steps in parts"),
+        "{:?}",
+        cut.reports
+    );
+    let whole = train(backend, usize::MAX, precision, encoder, None)?;
+    // Sums over all steps are taken in another order, so only the first loss is the same.
+    assert!((cut.losses[0] - whole.losses[0]).abs() < 1e-5 * whole.losses[0].abs());
+    let mut in_parts = 0;
+    for share in [0.7, 0.6, 0.5, 0.4, 0.3] {
+        let budget = Some(MemoryBudget::Share(share));
+        let Ok(lean) = train(backend, elements, precision, encoder, budget) else {
+            continue;
+        };
+        assert!(lean.peak as f64 <= share * cut.peak as f64);
+        assert_eq!(
+            lean.losses, cut.losses,
+            "losses at {share}: {:?}",
+            lean.reports
+        );
+        assert!(lean.tensors == cut.tensors, "tensors at {share}");
+        in_parts += usize::from(told(&lean, "sequences in up to"));
+        println!("{share}: {}", lean.reports.concat());
+    }
+    Ok(in_parts)
+}
+
+#[test]
+fn parts_give_the_same_bits_on_the_cpu() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    assert!(check(&cpu, Precision::F32, "poisson")? > 0);
+    assert!(check(&cpu, Precision::F32, "direct")? > 0);
+    assert!(check(&cpu, Precision::Bf16, "poisson")? > 0);
+    Ok(())
+}
+
+#[test]
+fn parts_give_the_same_bits_on_a_gpu() -> Result<()> {
+    let gpu: Arc<dyn Backend> = match device::cuda(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    let mut in_parts = check(&gpu, Precision::F32, "poisson")?;
+    in_parts += check(&gpu, Precision::Bf16, "direct")?;
+    in_parts += check(&gpu, Precision::Bf16, "poisson")?;
+    assert!(in_parts > 0);
+    Ok(())
+}
