@@ -1,11 +1,33 @@
 //! A user's own operation.
 
-use super::Kernel;
+use super::{Kernel, Types};
 use crate::memory::{View, ViewMut};
+use spikelet_graph::DType;
 use spikelet_graph::op::{CustomOp, HostTensor, HostTensorMut};
 use std::sync::Arc;
 
-pub(super) struct CustomKernel(pub(super) Arc<dyn CustomOp>);
+pub(super) struct CustomKernel {
+    op: Arc<dyn CustomOp>,
+    outputs: Vec<DType>,
+}
+
+impl CustomKernel {
+    pub(super) fn new(op: Arc<dyn CustomOp>, types: &Types) -> Self {
+        let outputs = types.outputs.iter().map(|t| t.dtype).collect();
+        Self { op, outputs }
+    }
+}
+
+/// A tensor without elements, for a result that is left out.
+fn nothing(dtype: DType) -> HostTensorMut<'static> {
+    match dtype {
+        DType::F32 | DType::Bits => HostTensorMut::F32(&mut []),
+        DType::F64 => HostTensorMut::F64(&mut []),
+        DType::F16 => HostTensorMut::F16(&mut []),
+        DType::BF16 => HostTensorMut::BF16(&mut []),
+        DType::I64 => HostTensorMut::I64(&mut []),
+    }
+}
 
 impl Kernel for CustomKernel {
     fn run(
@@ -28,19 +50,20 @@ impl Kernel for CustomKernel {
             });
         }
         let mut outputs = vec![];
-        for write in writes {
+        for (write, dtype) in writes.iter_mut().zip(&self.outputs) {
             outputs.push(match write {
                 ViewMut::F32(y) => HostTensorMut::F32(y),
                 ViewMut::F64(y) => HostTensorMut::F64(y),
                 ViewMut::F16(y) => HostTensorMut::F16(y),
                 ViewMut::BF16(y) => HostTensorMut::BF16(y),
                 ViewMut::I64(y) => HostTensorMut::I64(y),
-                ViewMut::Bits(_) | ViewMut::Unused => {
-                    return Err("a custom operation writes whole numbers, all of them".to_string());
+                ViewMut::Unused => nothing(*dtype),
+                ViewMut::Bits(_) => {
+                    return Err("a custom operation writes whole numbers, not bits".to_string());
                 }
             });
         }
-        self.0.run(&inputs, &mut outputs);
-        Ok(())
+        let done = self.op.run(&inputs, &mut outputs);
+        done.map_err(|refusal| refusal.to_string())
     }
 }

@@ -180,7 +180,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Expand(_) | Op::Permute(_) | Op::Slice(_) | Op::Concat(_) | Op::Reshape(_) => {
             Box::new(movement::MoveKernel::new(&node.op, types))
         }
-        Op::Custom(op) => Box::new(custom::CustomKernel(op.0.clone())),
+        Op::Custom(op) => Box::new(custom::CustomKernel::new(op.0.clone(), types)),
     })
 }
 

@@ -172,12 +172,10 @@ impl CustomOp for Reverse {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(vec![inputs[0].clone()])
     }
-    fn run(&self, inputs: &[HostTensor<'_>], outputs: &mut [HostTensorMut<'_>]) {
-        if let (HostTensor::F32(x), HostTensorMut::F32(y)) = (&inputs[0], &mut outputs[0]) {
-            for (y, x) in y.iter_mut().zip(x.iter().rev()) {
-                *y = *x;
-            }
-        }
+    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
+        let y = y[0].f32()?.iter_mut();
+        y.zip(x[0].f32()?.iter().rev()).for_each(|(y, x)| *y = *x);
+        Ok(())
     }
 }
 
