@@ -4,6 +4,8 @@
 mod harness;
 
 mod copies;
+mod custom;
+mod custom_errors;
 mod draw;
 mod errors;
 mod half;
