@@ -2,19 +2,23 @@
 
 use super::{Kernel, Types};
 use crate::memory::{View, ViewMut};
-use spikelet_graph::DType;
-use spikelet_graph::op::{CustomOp, HostTensor, HostTensorMut};
+use spikelet_graph::op::{CustomOp, HostCall, HostTensor, HostTensorMut};
+use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
 
 pub(super) struct CustomKernel {
     op: Arc<dyn CustomOp>,
-    outputs: Vec<DType>,
+    inputs: Vec<TensorType>,
+    outputs: Vec<TensorType>,
 }
 
 impl CustomKernel {
     pub(super) fn new(op: Arc<dyn CustomOp>, types: &Types) -> Self {
-        let outputs = types.outputs.iter().map(|t| t.dtype).collect();
-        Self { op, outputs }
+        Self {
+            op,
+            inputs: types.inputs.clone(),
+            outputs: types.outputs.clone(),
+        }
     }
 }
 
@@ -50,20 +54,26 @@ impl Kernel for CustomKernel {
             });
         }
         let mut outputs = vec![];
-        for (write, dtype) in writes.iter_mut().zip(&self.outputs) {
+        for (write, ty) in writes.iter_mut().zip(&self.outputs) {
             outputs.push(match write {
                 ViewMut::F32(y) => HostTensorMut::F32(y),
                 ViewMut::F64(y) => HostTensorMut::F64(y),
                 ViewMut::F16(y) => HostTensorMut::F16(y),
                 ViewMut::BF16(y) => HostTensorMut::BF16(y),
                 ViewMut::I64(y) => HostTensorMut::I64(y),
-                ViewMut::Unused => nothing(*dtype),
+                ViewMut::Unused => nothing(ty.dtype),
                 ViewMut::Bits(_) => {
                     return Err("a custom operation writes whole numbers, not bits".to_string());
                 }
             });
         }
-        let done = self.op.run(&inputs, &mut outputs);
+        let mut call = HostCall {
+            input_types: &self.inputs,
+            output_types: &self.outputs,
+            inputs,
+            outputs,
+        };
+        let done = self.op.run(&mut call);
         done.map_err(|refusal| refusal.to_string())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, check_forward, check_gradients, compute, tensor};
 use insta::assert_snapshot;
-use spikelet_graph::op::{BackwardOperand, Custom, CustomOp, HostTensor, HostTensorMut};
+use spikelet_graph::op::{BackwardOperand, Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{DType, Place, Refusal, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
@@ -14,8 +14,9 @@ struct ProductAndSum;
 struct Backward;
 
 fn each<const N: usize, const M: usize>(
-    inputs: &[HostTensor<'_>],
-    outputs: &mut [HostTensorMut<'_>],
+    HostCall {
+        inputs, outputs, ..
+    }: &mut HostCall<'_>,
     f: impl Fn([f64; N]) -> [f64; M],
 ) {
     let read = |k: usize, i: usize| match &inputs[k] {
@@ -60,8 +61,8 @@ impl CustomOp for ProductAndSum {
         }
         Ok(inputs.to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        each(x, y, |[x, y]| [x * y, x + y]);
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        each(call, |[x, y]| [x * y, x + y]);
         Ok(())
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
@@ -76,8 +77,8 @@ impl CustomOp for Backward {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(inputs[..2].to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        each(x, y, |[x, y, g, h]| [g * y + h, g * x + h]);
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        each(call, |[x, y, g, h]| [g * y + h, g * x + h]);
         Ok(())
     }
 }
@@ -161,8 +162,9 @@ impl CustomOp for Cube {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(vec![inputs[0].clone(); 2])
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        let (HostTensor::F64(x), [HostTensorMut::F64(y), HostTensorMut::F64(slope)]) = (&x[0], y)
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let (HostTensor::F64(x), [HostTensorMut::F64(y), HostTensorMut::F64(slope)]) =
+            (&call.inputs[0], &mut call.outputs[..])
         else {
             return Err(Refusal::new("f64 is needed", "trace in f64"));
         };
@@ -189,8 +191,8 @@ impl CustomOp for CubeGrad {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(inputs[..1].to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        each(x, y, |[g, slope]| [g * slope]);
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        each(call, |[g, slope]| [g * slope]);
         Ok(())
     }
 }
@@ -224,10 +226,10 @@ impl CustomOp for Negate {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
         macro_rules! negate {
             ($($type:ident),*) => {
-                match (&x[0], &mut y[0]) {
+                match (&call.inputs[0], &mut call.outputs[0]) {
                     $((HostTensor::$type(x), HostTensorMut::$type(y)) => {
                         y.iter_mut().zip(*x).for_each(|(y, x)| *y = -*x);
                         Ok(())

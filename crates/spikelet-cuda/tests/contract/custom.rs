@@ -1,24 +1,24 @@
 //! Custom operations with code of their own: as on the CPU, inside plans that are replayed.
 
-use crate::harness::{Loaded, Near, SUMS, apart, data, gpu, same, same_by, scaled, tensor, traced};
+use crate::harness::{Loaded, Near, apart, data, gpu, same, scaled, tensor, traced};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::{
-    BackwardOperand, CustomOp, DeviceCall, DeviceCode, DeviceKernel, HostTensor, HostTensorMut,
+    CustomOp, DeviceCall, DeviceCode, DeviceKernel, HostCall, HostTensor, HostTensorMut,
 };
-use spikelet_graph::{Backend, DType, Place, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, DType, Refusal, Tensor, TensorType, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SOURCE: &str = include_str!("custom.cu");
 
-type Types = Result<Vec<TensorType>, Refusal>;
-type Code = Result<Option<DeviceCode>, Refusal>;
+pub type Types = Result<Vec<TensorType>, Refusal>;
+pub type Code = Result<Option<DeviceCode>, Refusal>;
 
-fn kernel(name: &str) -> DeviceKernel {
+pub fn kernel(name: &str) -> DeviceKernel {
     DeviceKernel::new(name, SOURCE)
 }
 
-fn custom(op: impl CustomOp + 'static, operands: &[&Var]) -> Vec<Var> {
+pub fn custom(op: impl CustomOp + 'static, operands: &[&Var]) -> Vec<Var> {
     Var::custom(Arc::new(op), operands)
 }
 
@@ -38,10 +38,10 @@ impl CustomOp for Shrink {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
         let one = |x: &f32| (x.abs() - self.limit).max(0.0).copysign(*x);
-        let y = y[0].f32()?.iter_mut();
-        y.zip(x[0].f32()?).for_each(|(y, x)| *y = one(x));
+        let y = call.outputs[0].f32()?.iter_mut();
+        y.zip(call.inputs[0].f32()?).for_each(|(y, x)| *y = one(x));
         Ok(())
     }
     fn device_code(&self, call: &DeviceCall<'_>) -> Code {
@@ -61,9 +61,9 @@ impl CustomOp for ShrinkGrad {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs[..1].to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        let given = x[0].f32()?.iter().zip(x[1].f32()?);
-        for (d, (x, g)) in y[0].f32()?.iter_mut().zip(given) {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let given = call.inputs[0].f32()?.iter().zip(call.inputs[1].f32()?);
+        for (d, (x, g)) in call.outputs[0].f32()?.iter_mut().zip(given) {
             *d = if x.abs() > self.0.limit { *g } else { 0.0 };
         }
         Ok(())
@@ -109,7 +109,7 @@ fn three_runs(
 }
 
 /// Three runs on the GPU, of which the last two replay a recording, and on the CPU.
-fn same_three_times(
+pub fn same_three_times(
     inputs: &[(&str, Tensor)],
     near: impl Fn(&str) -> Near,
     trace: impl Fn(&Tracer),
@@ -163,8 +163,8 @@ impl CustomOp for SumOfSquares {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(vec![TensorType::new(inputs[0].dtype, [])])
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        y[0].f32()?[0] = x[0].f32()?.iter().map(|x| x * x).sum();
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        call.outputs[0].f32()?[0] = call.inputs[0].f32()?.iter().map(|x| x * x).sum();
         Ok(())
     }
     fn device_code(&self, call: &DeviceCall<'_>) -> Code {
@@ -212,10 +212,10 @@ impl CustomOp for Numbers {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
         let table = [1.0, 2.0, 4.0];
-        let given = x[0].f32()?.iter().zip(table.iter().cycle());
-        for (y, (x, entry)) in y[0].f32()?.iter_mut().zip(given) {
+        let given = call.inputs[0].f32()?.iter().zip(table.iter().cycle());
+        for (y, (x, entry)) in call.outputs[0].f32()?.iter_mut().zip(given) {
             *y = x * 0.5 + entry + 0.25 - 3.0 - 7.0 + 16.0 + 128.0;
         }
         Ok(())
@@ -260,10 +260,10 @@ impl CustomOp for Negate {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
         macro_rules! negate {
             ($($type:ident),*) => {
-                match (&x[0], &mut y[0]) {
+                match (&call.inputs[0], &mut call.outputs[0]) {
                     $((HostTensor::$type(x), HostTensorMut::$type(y)) => {
                         y.iter_mut().zip(*x).for_each(|(y, x)| *y = -*x);
                         Ok(())
@@ -302,186 +302,6 @@ fn operands_of_16_bits_and_integers_come_as_they_are() {
         let y = custom(Negate, &[&half]).swap_remove(0);
         tracer.output("y", &(y.cast(DType::F32) + 1.0));
     });
-}
-
-/// `x_seq [T, N], v_init [N] → spike_seq, v_seq, h_seq`; the last is for the backward pass.
-#[derive(Debug)]
-struct IfForward;
-
-/// `grad_spike_seq, grad_v_seq, h_seq → grad_x_seq, grad_v_init`
-#[derive(Debug)]
-struct IfBackward;
-
-const V_TH: f32 = 1.0;
-
-impl CustomOp for IfForward {
-    fn name(&self) -> String {
-        "if_forward".to_string()
-    }
-    fn infer(&self, inputs: &[TensorType]) -> Types {
-        Ok(vec![inputs[0].clone(); 3])
-    }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        let (x_seq, v_init) = (x[0].f32()?, x[1].f32()?);
-        let n = v_init.len();
-        let mut v = v_init.to_vec();
-        for (t, x) in x_seq.iter().enumerate() {
-            let h = v[t % n] + x;
-            let spike = if h - V_TH >= 0.0 { 1.0 } else { 0.0 };
-            v[t % n] = h * (1.0 - spike);
-            y[0].f32()?[t] = spike;
-            y[1].f32()?[t] = v[t % n];
-            if let Some(h_seq) = y[2].f32()?.get_mut(t) {
-                *h_seq = h;
-            }
-        }
-        Ok(())
-    }
-    fn device_code(&self, call: &DeviceCall<'_>) -> Code {
-        let (numel, n) = (call.inputs[0].len(), call.inputs[1].len());
-        let kernel = kernel("if_forward")
-            .threads(n)
-            .constant(numel as i32)
-            .constant(n as i32)
-            .input(0)
-            .input(1)
-            .output(1);
-        // The kernel wants room for h in any case.
-        let (kernel, scratch) = match call.wanted[2] {
-            true => (kernel.output(2), 0),
-            false => (kernel.scratch(0), call.outputs[2].bytes()),
-        };
-        let kernel = kernel.output(0).constant(V_TH);
-        Ok(Some(DeviceCode::from(kernel).scratch(scratch)))
-    }
-    fn backward(&self) -> Option<Arc<dyn CustomOp>> {
-        Some(Arc::new(IfBackward))
-    }
-    fn backward_operands(&self, _: usize, _: usize) -> Vec<BackwardOperand> {
-        use BackwardOperand::{Gradient, Output};
-        vec![Gradient(0), Gradient(1), Output(2)]
-    }
-    fn may_skip(&self, output: usize) -> bool {
-        output == 2
-    }
-}
-
-impl CustomOp for IfBackward {
-    fn name(&self) -> String {
-        "if_backward".to_string()
-    }
-    fn infer(&self, inputs: &[TensorType]) -> Types {
-        let x_seq = inputs[0].clone();
-        let v_init = TensorType::new(x_seq.dtype, &x_seq.shape[1..]);
-        Ok(vec![x_seq, v_init])
-    }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        let (grad_s, grad_v, h) = (x[0].f32()?, x[1].f32()?, x[2].f32()?);
-        let (x_seq, v_init) = y.split_at_mut(1);
-        let (grad_x, grad_init) = (x_seq[0].f32()?, v_init[0].f32()?);
-        let n = N;
-        let mut grad = vec![0.0_f32; n];
-        for t in (0..h.len()).rev() {
-            let u = h[t] - V_TH;
-            let slope = 1.0 / (1.0 + u * u);
-            let spike = if u >= 0.0 { 1.0 } else { 0.0 };
-            let through = (1.0 - spike) - h[t] * slope;
-            let g = (grad[t % n] + grad_v[t]) * through + grad_s[t] * slope;
-            (grad[t % n], grad_x[t]) = (g, g);
-        }
-        grad_init.iter_mut().zip(&grad).for_each(|(to, g)| *to = *g);
-        Ok(())
-    }
-    fn device_code(&self, call: &DeviceCall<'_>) -> Code {
-        let (numel, n) = (call.outputs[0].len(), call.outputs[1].len());
-        let kernel = kernel("if_backward")
-            .threads(n)
-            .block(128)
-            .grid([n.div_ceil(128) as u32, 1, 1])
-            .constant(numel as i32)
-            .constant(n as i32)
-            .input(0)
-            .input(1)
-            .input(2)
-            .output(0)
-            .output(1)
-            .constant(V_TH);
-        Ok(Some(kernel.into()))
-    }
-    fn may_skip(&self, output: usize) -> bool {
-        output == 1
-    }
-}
-
-const TIME: usize = 6;
-const N: usize = 8 * 48;
-
-/// Multiples of 1/64, whose sums are exact in any order.
-fn exact(shape: &[usize], seed: u64) -> Tensor {
-    let values = tensor(shape, seed).to_f64();
-    let values: Vec<f32> = values
-        .iter()
-        .map(|x| (64.0 * x).round() as f32 / 64.0)
-        .collect();
-    Tensor::f32(shape, values)
-}
-
-fn neurons(x_seq: &Var, v: &Var) -> Vec<Var> {
-    custom(IfForward, &[&x_seq.reshape([TIME, N]), v])
-}
-
-#[test]
-fn a_neurons_own_kernels_carry_its_state_and_train_what_feeds_it() {
-    let inputs = [
-        ("x", exact(&[TIME, 8, 20], 1)),
-        ("w", exact(&[48, 20], 2)),
-        ("v", exact(&[N], 3)),
-    ];
-    let near = |name: &str| match name {
-        "spikes" | "v" | "fired" => Near::Bits,
-        _ => SUMS,
-    };
-    same_three_times(&inputs, near, |tracer| {
-        let x = data(tracer, "x", &inputs[0].1);
-        let w = tracer.parameter("w", [48, 20]);
-        let v = tracer.state("v", [N]);
-        let made = neurons(&x.linear(&w), &v);
-        let loss = (made[0].square() + made[1].square() * 0.1).mean_all();
-        let grads = tracer.gradients(&loss, &[&w, &v]);
-        tracer.output("spikes", &made[0]);
-        tracer.output("fired", &made[0].sum_all());
-        tracer.output("grad_w", &grads[0]);
-        tracer.output("grad_v", &grads[1]);
-        tracer.update(&v, &made[1].slice(0, TIME - 1..TIME).reshape([N]));
-    });
-}
-
-#[test]
-fn what_only_the_backward_pass_reads_is_scratch_memory_without_one() {
-    let inputs = [("x", exact(&[TIME, N], 1)), ("v", exact(&[N], 3))];
-    let trace = |tracer: &Tracer| {
-        let x = data(tracer, "x", &inputs[0].1);
-        let made = neurons(&x, &tracer.state("v", [N]));
-        tracer.output("spikes", &made[0]);
-        tracer.output("v_seq", &made[1]);
-    };
-    same(&inputs, Near::Bits, trace);
-    // A gradient that nobody asked for has no memory, and the kernel sees that.
-    same_by(
-        &inputs,
-        |_| SUMS,
-        |tracer| {
-            let x = data(tracer, "x", &inputs[0].1);
-            let made = neurons(&x, &tracer.state("v", [N]));
-            let grads = tracer.gradients(&made[0].sum_all(), &[&x]);
-            tracer.output("grad", &grads[0]);
-        },
-    );
-    let Some(gpu) = gpu() else { return };
-    let loaded = Loaded::new(traced(trace), &gpu);
-    let kernel = &loaded.plan.kernels[0];
-    assert_eq!(kernel.writes[2], Place::Unused);
-    assert_eq!(kernel.workspace, Some((0, 4 * TIME * N)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
-use spikelet_graph::op::{Custom, CustomOp, HostTensor, HostTensorMut};
+use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, Refusal, TensorType, Tracer};
 use std::sync::Arc;
 
@@ -172,9 +172,10 @@ impl CustomOp for Reverse {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(vec![inputs[0].clone()])
     }
-    fn run(&self, x: &[HostTensor<'_>], y: &mut [HostTensorMut<'_>]) -> Result<(), Refusal> {
-        let y = y[0].f32()?.iter_mut();
-        y.zip(x[0].f32()?.iter().rev()).for_each(|(y, x)| *y = *x);
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let x = call.inputs[0].f32()?.iter().rev();
+        let y = call.outputs[0].f32()?.iter_mut();
+        y.zip(x).for_each(|(y, x)| *y = *x);
         Ok(())
     }
 }

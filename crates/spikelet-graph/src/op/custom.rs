@@ -26,16 +26,11 @@ pub trait CustomOp: Debug + Send + Sync {
     /// When the operands do not fit.
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
 
-    /// Computes the outputs on the CPU. Every element of every output must be written; an output
-    /// that is left out, see [`CustomOp::may_skip`], has no elements.
+    /// Computes the outputs on the CPU. Every element of every output must be written.
     ///
     /// # Errors
     /// When it cannot; by default always, for an operation without code for the CPU.
-    fn run(
-        &self,
-        _inputs: &[HostTensor<'_>],
-        _outputs: &mut [HostTensorMut<'_>],
-    ) -> std::result::Result<(), Refusal> {
+    fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), Refusal> {
         Err(Refusal::new(
             "it has no code for the CPU",
             "run this network with --device cuda, or implement `run`",
@@ -80,6 +75,19 @@ pub trait CustomOp: Debug + Send + Sync {
     fn flops(&self, _inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
         elements(outputs)
     }
+}
+
+/// What a custom operation reads and writes on the CPU.
+pub struct HostCall<'a> {
+    /// The types of the operands.
+    pub input_types: &'a [TensorType],
+    /// The types of the results.
+    pub output_types: &'a [TensorType],
+    /// The operands, row-major.
+    pub inputs: Vec<HostTensor<'a>>,
+    /// The results, row-major, with any content. One that [`CustomOp::may_skip`] leaves out has no
+    /// elements.
+    pub outputs: Vec<HostTensorMut<'a>>,
 }
 
 /// An operand of a backward operation.

@@ -27,7 +27,7 @@ mod slice;
 
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
-pub use custom::{BackwardOperand, Custom, CustomOp};
+pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
 pub use device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
 pub use draw::{Distribution, Draw};
 pub use expand::Expand;
