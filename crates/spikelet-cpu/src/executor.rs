@@ -4,7 +4,7 @@ use crate::backend::{Shared, failure, memory, memory_of};
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op::{self, Kernel};
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Buffer, Executor, Place, Plan, Result, TensorType};
+use spikelet_graph::{Buffer, Executor, Node, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,6 +37,15 @@ pub(crate) struct CpuExecutor {
     _buffers: Vec<Buffer>,
     reads: Vec<View<'static>>,
     writes: Vec<ViewMut<'static>>,
+}
+
+/// The operation and its layer, for errors.
+fn name_of(node: &Node) -> String {
+    let name = node.op.name();
+    match &*node.layer {
+        "" => name,
+        layer => format!("{name} in `{layer}`"),
+    }
 }
 
 impl CpuExecutor {
@@ -96,7 +105,7 @@ impl CpuExecutor {
             };
             steps.push(Step {
                 kernel: op::prepare(&plan.graph, node, threads)?,
-                name: node.op.name(),
+                name: name_of(node),
                 reads,
                 writes,
                 workspace,

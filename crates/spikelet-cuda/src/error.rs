@@ -12,6 +12,14 @@ pub(crate) fn failure(device: &str, problem: impl Into<String>) -> Error {
     }
 }
 
+/// A device's error with what it belongs to.
+pub(crate) fn of(what: &str, error: Error) -> Error {
+    match error {
+        Error::Backend { backend, problem } => failure(&backend, format!("{what}: {problem}")),
+        other => other,
+    }
+}
+
 /// Whether the device's context is lost after this error.
 pub(crate) fn is_sticky(error: &DriverError) -> bool {
     matches!(

@@ -1,58 +1,25 @@
 //! A loaded plan: its arena, its launches, and the graph that replays them all at once.
 
-use crate::backend::{Shared, memory_of};
-use crate::dnn::ConvCall;
+mod action;
+mod own;
+mod planning;
+
+use crate::backend::Shared;
 use crate::error::{Doing, describe, failure};
-use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
-use crate::join::{Draft, Group, join};
-use crate::launch::Launch;
-use crate::memory::{DeviceMemory, size};
-use crate::op::{self, Site, Work};
-use crate::piece::{self, Launched, Leads, Piece};
+use crate::memory::DeviceMemory;
+use action::{Step, start};
+use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
-use cudarc::driver::{CudaGraph, result};
-use rayon::prelude::*;
-use spikelet_graph::{Buffer, Executor, Place, Plan, Result};
+use planning::Planned;
+use spikelet_graph::{Buffer, Executor, Plan, Result};
 use std::sync::Arc;
-
-/// Something that the stream runs.
-enum Action {
-    Launch(Launch),
-    Gemm {
-        call: GemmCall,
-        a: u64,
-        b: u64,
-        y: u64,
-        workspace: u64,
-    },
-    Conv {
-        call: ConvCall,
-        a: u64,
-        b: u64,
-        y: u64,
-        workspace: u64,
-    },
-    Clear {
-        to: u64,
-        bytes: usize,
-    },
-    Copy {
-        from: u64,
-        to: u64,
-        bytes: usize,
-    },
-}
-
-/// An action and the plan's kernel that it belongs to.
-struct Step {
-    action: Action,
-    kernel: usize,
-}
 
 pub(crate) struct CudaExecutor {
     shared: Arc<Shared>,
     arena: DeviceMemory,
+    /// Keeps what custom operations' kernels take by address alive.
+    _constants: Option<DeviceMemory>,
     steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     names: Vec<String>,
@@ -72,118 +39,17 @@ impl CudaExecutor {
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Self> {
-        let gpu = shared.gpu.clone();
         plan.check()?;
         plan.check_buffers(inputs, outputs)?;
-        let arena = arena(&gpu, plan)?;
-        let address = |place: Place| -> Result<u64> {
-            Ok(match place {
-                Place::Arena(offset) => arena.pointer + offset as u64,
-                Place::Input(k) => memory_of(&gpu, &inputs[k])?.pointer,
-                Place::Output(k) => match &outputs[k] {
-                    Some(buffer) => memory_of(&gpu, buffer)?.pointer,
-                    None => 0,
-                },
-                Place::Unused => 0,
-            })
-        };
-        let addresses = |places: &[Place]| -> Result<Vec<u64>> {
-            places.iter().map(|place| address(*place)).collect()
-        };
-        let fills = op::fills(&plan.graph);
-        let mut planned = vec![];
-        let mut names = vec![];
-        for (number, kernel) in plan.kernels.iter().enumerate() {
-            let node = &plan.graph.nodes[kernel.node];
-            let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
-            let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
-            site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-            let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
-            let (offset, room) = kernel.workspace.unwrap_or((0, 0));
-            let workspace = arena.pointer + offset as u64;
-            names.push(site.name());
-            if node
-                .outputs
-                .iter()
-                .all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v))
-            {
-                continue;
-            }
-            let lead = |leads: Leads| match leads {
-                Leads::Read(k) => reads[k],
-                Leads::Write(k) => writes[k],
-                Leads::Workspace(at) => workspace + at as u64,
-            };
-            for work in op::prepare(&shared, &site)? {
-                let step = |action| {
-                    Err(Step {
-                        action,
-                        kernel: number,
-                    })
-                };
-                planned.push(match work {
-                    Work::Kernel(piece) => {
-                        let leads = piece.arguments.iter().map(|a| a.leads);
-                        let bytes = leads.clone().map(|leads| match leads {
-                            Leads::Read(k) => site.inputs[k].bytes(),
-                            Leads::Write(k) => site.outputs[k].bytes(),
-                            Leads::Workspace(at) => room.saturating_sub(at),
-                        });
-                        Ok(Draft {
-                            words: leads.map(lead).collect(),
-                            bytes: bytes.collect(),
-                            piece,
-                            kernel: number,
-                        })
-                    }
-                    Work::Gemm {
-                        call,
-                        a,
-                        b,
-                        workspace: at,
-                    } => step(Action::Gemm {
-                        call,
-                        a: lead(a),
-                        b: lead(b),
-                        y: writes[0],
-                        workspace: workspace + at as u64,
-                    }),
-                    Work::Conv {
-                        call,
-                        a,
-                        b,
-                        workspace: at,
-                    } => step(Action::Conv {
-                        call,
-                        a: lead(a),
-                        b: lead(b),
-                        y: writes[0],
-                        workspace: workspace + at as u64,
-                    }),
-                    Work::Clear(k) => step(Action::Clear {
-                        to: writes[k],
-                        bytes: site.outputs[k].bytes(),
-                    }),
-                });
-            }
-        }
-        let mut steps = compile(&gpu, join(planned))?;
-        let last = plan.kernels.len();
-        for (from, to, ty) in &plan.copies {
-            if ty.bytes() > 0 {
-                let action = Action::Copy {
-                    from: address(*from)?,
-                    to: address(*to)?,
-                    bytes: ty.bytes(),
-                };
-                steps.push(Step {
-                    action,
-                    kernel: last,
-                });
-            }
-        }
+        let Planned {
+            arena,
+            constants,
+            steps,
+            names,
+        } = planning::plan(&shared, plan, inputs, outputs)?;
         Ok(Self {
             arena,
+            _constants: constants,
             steps,
             names,
             graph: None,
@@ -208,8 +74,10 @@ impl CudaExecutor {
     fn start_all(&self, wait: bool) -> Result<()> {
         let gpu = self.gpu();
         for step in &self.steps {
-            // SAFETY: the addresses lead into the arena and the buffers that self keeps alive;
-            // the plan is sound, and its kernels were written for these types.
+            // SAFETY: the addresses lead into the arena, the constants and the buffers that self
+            // keeps alive; the plan is sound, and its kernels were written for these types. Of a
+            // custom operation's kernels the arguments were compared with the parameters; that
+            // they stay within their tensors is what their author says.
             unsafe { start(gpu, &step.action) }?;
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
@@ -238,110 +106,6 @@ impl CudaExecutor {
             .doing(&gpu.name, "recording the plan");
         started?;
         graph
-    }
-}
-
-/// The arena, or an error that says what the plan needs and what would lower it.
-fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
-    let what = format!(
-        "the plan's arena (its peak with all buffers is {})",
-        size(plan.peak_bytes())
-    );
-    DeviceMemory::or_advise(gpu, plan.arena_bytes, &what, || {
-        let mut largest: Vec<_> = plan.allocations.iter().collect();
-        largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
-        let named: Vec<String> = largest
-            .iter()
-            .take(3)
-            .filter_map(|a| {
-                a.value
-                    .map(|v| format!("{} ({})", plan.graph.ty(v), size(a.bytes)))
-            })
-            .collect();
-        format!(
-            "; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
-            named.join(", ")
-        )
-    })
-}
-
-/// Compiles what is not compiled yet, several kernels at a time.
-fn compile(gpu: &Gpu, groups: Vec<Group<Step>>) -> Result<Vec<Step>> {
-    let launch = |drafts: Vec<Draft>, name: String, source: String, at: Launched| {
-        let function = gpu.function(&source, &name)?;
-        let (grid, block, shared) = at;
-        gpu.allow_shared(&function, shared)?;
-        let mut launch = Launch::new(&name, function, grid, block);
-        let kernel = drafts[0].kernel;
-        launch.shared = shared;
-        launch.words = drafts.into_iter().flat_map(|d| d.words).collect();
-        Ok(Step {
-            action: Action::Launch(launch),
-            kernel,
-        })
-    };
-    let pieces =
-        |drafts: &[Draft]| -> Vec<Piece> { drafts.iter().map(|d| d.piece.clone()).collect() };
-    groups
-        .into_par_iter()
-        .map(|group| match group {
-            Group::Other(step) => Ok(step),
-            Group::Single(draft) => {
-                let (source, at) = (piece::source(&draft.piece), draft.piece.launch());
-                let name = draft.piece.name.clone();
-                launch(vec![draft], name, source, at)
-            }
-            Group::InTurn(drafts) => {
-                let name = "spk_small".to_string();
-                let source = piece::small_source(&pieces(&drafts), &name);
-                launch(
-                    drafts,
-                    name,
-                    source,
-                    ([1, 1, 1], piece::SMALL_BLOCK as u32, 0),
-                )
-            }
-            Group::SideBySide(drafts) => {
-                let name = "spk_side_by_side".to_string();
-                let (source, at) = piece::wide_source(&pieces(&drafts), &name);
-                launch(drafts, name, source, at)
-            }
-        })
-        .collect()
-}
-
-/// Starts one action.
-///
-/// # Safety
-/// Its addresses must lead to memory of the sizes that it was planned for.
-unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
-    let stream = gpu.stream.cu_stream();
-    // SAFETY: the caller's promise.
-    unsafe {
-        match action {
-            Action::Launch(launch) => launch.run(gpu),
-            Action::Gemm {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => call.run(gpu, *a, *b, *y, *workspace),
-            Action::Conv {
-                call,
-                a,
-                b,
-                y,
-                workspace,
-            } => call.run(gpu, *a, *b, *y, *workspace),
-            Action::Clear { to, bytes } => {
-                result::memset_d8_async(*to, 0, *bytes, stream).doing(&gpu.name, "clearing memory")
-            }
-            Action::Copy { from, to, bytes } => {
-                result::memcpy_dtod_async(*to, *from, *bytes, stream)
-                    .doing(&gpu.name, "copying a result")
-            }
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! One GPU: its context, its streams, its properties, and the kernels loaded on it.
 
 use crate::cache;
-use crate::error::{Doing, failure};
+use crate::error::{Doing, describe, failure};
 use crate::library::{self, Library};
-use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
+use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
 use spikelet_graph::Result;
@@ -39,6 +39,7 @@ pub(crate) struct Gpu {
     pub(crate) stream: Arc<CudaStream>,
     /// Batches come up here, beside the kernels.
     pub(crate) copy_stream: Arc<CudaStream>,
+    /// By name and source.
     functions: Mutex<HashMap<String, CudaFunction>>,
 }
 
@@ -99,7 +100,9 @@ impl Gpu {
 
     /// The function `name` of a source, compiled or from the caches.
     pub(crate) fn function(&self, source: &str, name: &str) -> Result<CudaFunction> {
-        if let Some(known) = self.functions().get(source) {
+        // One source may have several functions.
+        let key = format!("{name}\n{source}");
+        if let Some(known) = self.functions().get(&key) {
             return Ok(known.clone());
         }
         let code = cache::get_or_compile(source, name, self.properties.capability)
@@ -108,11 +111,20 @@ impl Gpu {
             .context
             .load_module(Ptx::from_binary(code.to_vec()))
             .doing(&self.name, &format!("loading kernel `{name}`"))?;
-        let function = module
-            .load_function(name)
-            .doing(&self.name, &format!("loading kernel `{name}`"))?;
-        self.functions()
-            .insert(source.to_string(), function.clone());
+        let function = module.load_function(name).map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => failure(
+                &self.name,
+                format!(
+                    "the source of kernel `{name}` defines no function of this name; write \
+                     `extern \"C\" __global__ void {name}(…)`"
+                ),
+            ),
+            _ => failure(
+                &self.name,
+                format!("loading kernel `{name}`: {}", describe(&error)),
+            ),
+        })?;
+        self.functions().insert(key, function.clone());
         Ok(function)
     }
 
@@ -121,12 +133,16 @@ impl Gpu {
         if bytes <= 48 * 1024 {
             return Ok(());
         }
-        function
-            .set_attribute(
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                bytes as i32,
-            )
-            .doing(&self.name, "asking for shared memory")
+        use CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST;
+        let what = format!("asking for {bytes} bytes of shared memory");
+        // Another launch of the same function may have asked for more.
+        let _alone = self.functions();
+        let allowed = function.get_attribute(MOST).doing(&self.name, &what)?;
+        if i64::from(allowed) >= i64::from(bytes) {
+            return Ok(());
+        }
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        function.set_attribute(MOST, bytes).doing(&self.name, &what)
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {

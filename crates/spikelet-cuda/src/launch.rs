@@ -1,12 +1,13 @@
 //! A kernel with its arguments, ready to be launched.
 
-use crate::error::Doing;
+use crate::error::{Doing, failure};
 use crate::gpu::Gpu;
+use cudarc::driver::sys::{self, CUfunction};
 use cudarc::driver::{CudaFunction, result};
 use spikelet_graph::Result;
 use std::ffi::c_void;
 
-/// One launch. All arguments are 64-bit words: addresses and sizes.
+/// One launch.
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) name: String,
@@ -14,8 +15,23 @@ pub(crate) struct Launch {
     pub(crate) grid: [u32; 3],
     pub(crate) block: u32,
     pub(crate) shared: u32,
-    pub(crate) words: Vec<u64>,
+    /// The bytes of the arguments, each in words of its own.
+    words: Vec<u64>,
+    arguments: Vec<Argument>,
 }
+
+/// Where an argument begins among the words, and how many bytes it has.
+#[derive(Clone, Copy)]
+struct Argument {
+    first: usize,
+    bytes: usize,
+}
+
+/// More than a kernel can have: together they have at most 32 KiB.
+const MOST_PARAMETERS: usize = 1 << 15;
+
+/// `cuFuncGetParamInfo` of `cuda.h`; any number may come back as its result.
+type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 
 impl Launch {
     pub(crate) fn new(name: &str, function: CudaFunction, grid: [u32; 3], block: u32) -> Self {
@@ -26,19 +42,52 @@ impl Launch {
             block,
             shared: 0,
             words: vec![],
+            arguments: vec![],
+        }
+    }
+
+    /// Adds an address or a size.
+    pub(crate) fn word(&mut self, word: u64) {
+        self.arguments.push(Argument {
+            first: self.words.len(),
+            bytes: 8,
+        });
+        self.words.push(word);
+    }
+
+    /// Adds an argument of any size.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.arguments.push(Argument {
+            first: self.words.len(),
+            bytes: bytes.len(),
+        });
+        self.words.extend(bytes.chunks(8).map(word_of));
+    }
+
+    /// Checks that the kernel has parameters of the arguments' sizes: the driver reads as many
+    /// bytes of each argument as its parameter has.
+    pub(crate) fn check_arguments(&self, gpu: &Gpu) -> Result<()> {
+        let parameters = parameters(gpu, &self.function)?;
+        let given: Vec<usize> = self.arguments.iter().map(|a| a.bytes).collect();
+        match mismatch(&given, &parameters) {
+            Some(problem) => Err(failure(
+                &gpu.name,
+                format!("kernel `{}` {problem}", self.name),
+            )),
+            None => Ok(()),
         }
     }
 
     /// Starts the kernel on the GPU's stream.
     ///
     /// # Safety
-    /// The words must be the arguments that the kernel expects, and lead to memory that is large
+    /// The arguments must be those that the kernel expects, and lead to memory that is large
     /// enough and alive until the kernel has run.
     pub(crate) unsafe fn run(&self, gpu: &Gpu) -> Result<()> {
         let mut arguments: Vec<*mut c_void> = self
-            .words
+            .arguments
             .iter()
-            .map(|word| std::ptr::from_ref(word).cast_mut().cast())
+            .map(|a| self.words[a.first..].as_ptr().cast_mut().cast())
             .collect();
         let (x, y, z) = (self.grid[0], self.grid[1], self.grid[2]);
         // SAFETY: the caller's promise; the driver copies the arguments before it returns.
@@ -53,5 +102,85 @@ impl Launch {
             )
         }
         .doing(&gpu.name, &format!("starting kernel `{}`", self.name))
+    }
+}
+
+/// Up to eight bytes in the order in which they lie in memory, and zeros.
+fn word_of(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(word)
+}
+
+/// The bytes of each of a kernel's parameters.
+fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
+    // SAFETY: the driver is loaded, and the type is that of the function in `cuda.h`.
+    let ask = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo") };
+    let ask = ask.map_err(|_| {
+        failure(
+            &gpu.name,
+            "the driver cannot tell the parameters of a kernel, which has to be known before one \
+             of a custom operation is run; it needs a driver of CUDA 12.4 or later, \
+             nvidia.com/drivers has it",
+        )
+    })?;
+    let mut found = vec![];
+    for k in 0..MOST_PARAMETERS {
+        let (mut offset, mut bytes) = (0, 0);
+        // SAFETY: the function is loaded; two numbers are written.
+        let code = unsafe { ask(function.cu_function(), k, &mut offset, &mut bytes) };
+        if code == sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32 {
+            // There are no more.
+            break;
+        }
+        if code != sys::CUresult::CUDA_SUCCESS as u32 {
+            let problem = format!("asking for a kernel's parameters: the driver's error {code}");
+            return Err(failure(&gpu.name, problem));
+        }
+        found.push(bytes);
+    }
+    Ok(found)
+}
+
+/// In what the given arguments differ from the parameters, if they do.
+fn mismatch(given: &[usize], parameters: &[usize]) -> Option<String> {
+    if given.len() != parameters.len() {
+        return Some(format!(
+            "has {} parameters, it is given {} arguments; give it one for each",
+            parameters.len(),
+            given.len()
+        ));
+    }
+    let k = (0..given.len()).find(|&k| given[k] != parameters[k])?;
+    Some(format!(
+        "has {} bytes as its parameter {k} (counted from 0), it is given {}; a pointer or a \
+         reference is 8 bytes, a number by value has the size of its type",
+        parameters[k], given[k]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_of_any_size_lies_in_words_of_its_own() {
+        assert_eq!(
+            word_of(&1.0_f32.to_ne_bytes()).to_ne_bytes()[..4],
+            1.0_f32.to_ne_bytes()
+        );
+        assert_eq!(word_of(&[]), 0);
+        let bytes: Vec<u8> = (1..=12).collect();
+        let words: Vec<u64> = bytes.chunks(8).map(word_of).collect();
+        let back: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        assert_eq!(back, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn arguments_that_are_not_the_parameters_are_told_apart() {
+        assert_eq!(mismatch(&[8, 4], &[8, 4]), None);
+        let text = |given: &[usize], parameters: &[usize]| mismatch(given, parameters).unwrap();
+        assert!(text(&[8], &[8, 4]).starts_with("has 2 parameters, it is given 1 arguments"));
+        assert!(text(&[8, 8], &[8, 4]).starts_with("has 4 bytes as its parameter 1"));
     }
 }

@@ -144,12 +144,12 @@ impl Uploads {
                 [blocks, pieces.len() as u32, 1],
                 256,
             );
-            launch.words.push(slab.device.pointer);
+            launch.word(slab.device.pointer);
             for k in 0..PIECES {
                 let piece = pieces.get(k);
-                launch.words.push(piece.map_or(0, |p| p.to));
-                launch.words.push(piece.map_or(0, |p| p.offset as u64));
-                launch.words.push(piece.map_or(0, |p| p.bytes as u64));
+                launch.word(piece.map_or(0, |p| p.to));
+                launch.word(piece.map_or(0, |p| p.offset as u64));
+                launch.word(piece.map_or(0, |p| p.bytes as u64));
             }
             // SAFETY: every piece lies inside the slab and fits its destination, as checked when
             // it was pushed.

@@ -86,7 +86,8 @@ fn place(layer: &str) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why an operation refuses its operands; the layer and the shapes are added by the graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{problem}; {help}")]
 pub struct Refusal {
     pub(crate) problem: String,
     pub(crate) help: String,

@@ -186,7 +186,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         | Op::Join(_)
         | Op::Part(_)
         | Op::Reshape(_) => Box::new(movement::MoveKernel::new(&node.op, types)),
-        Op::Custom(op) => Box::new(custom::CustomKernel(op.0.clone())),
+        Op::Custom(op) => Box::new(custom::CustomKernel::new(op.0.clone(), types)),
     })
 }
 

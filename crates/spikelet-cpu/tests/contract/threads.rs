@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, numbers};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Custom, CustomOp, HostTensor, HostTensorMut, Recurrence};
+use spikelet_graph::op::{Custom, CustomOp, HostCall, Recurrence};
 use spikelet_graph::{DType, Graph, Refusal, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ impl CustomOp for Halve {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, inputs: &[HostTensor<'_>], outputs: &mut [HostTensorMut<'_>]) {
-        if let (HostTensor::F32(x), HostTensorMut::F32(y)) = (&inputs[0], &mut outputs[0]) {
-            y.iter_mut().zip(*x).for_each(|(y, x)| *y = 0.5 * x);
-        }
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let y = call.outputs[0].f32()?.iter_mut();
+        y.zip(call.inputs[0].f32()?).for_each(|(y, x)| *y = 0.5 * x);
+        Ok(())
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         None

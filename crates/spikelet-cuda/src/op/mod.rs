@@ -5,6 +5,7 @@ mod block_grad;
 mod channels;
 mod concat;
 mod conv;
+mod custom;
 mod draw;
 mod expand;
 mod fill;
@@ -30,7 +31,7 @@ use crate::error::failure;
 use crate::gemm::GemmCall;
 use crate::gpu::Properties;
 use crate::piece::{Leads, Piece};
-use spikelet_graph::op::{Op, Operation, Scan, ScanGrad};
+use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 
@@ -54,6 +55,8 @@ pub(crate) enum Work {
         /// Where its own scratch memory starts in the kernel's workspace.
         workspace: usize,
     },
+    /// A kernel of a custom operation.
+    Own(DeviceKernel),
     /// Zeros in result k.
     Clear(usize),
 }
@@ -68,6 +71,8 @@ pub(crate) struct Site<'a> {
     pub(crate) wanted: Vec<bool>,
     /// Operands that are one known number; a scan has it in its code and does not read it.
     pub(crate) constants: Vec<Option<f32>>,
+    /// Bytes of the workspace that the plan has for it.
+    pub(crate) room: usize,
 }
 
 fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
@@ -88,6 +93,7 @@ impl<'a> Site<'a> {
             outputs: types(graph, &node.outputs),
             wanted,
             constants: vec![None; node.inputs.len()],
+            room: 0,
         }
     }
 
@@ -144,10 +150,8 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
     match &site.node.op {
         Op::MatMul(op) => matmul::work(op, shared, site),
         Op::Conv(op) => conv::work(op, shared, site),
-        _ => Ok(pieces(&shared.gpu.name, site)?
-            .into_iter()
-            .map(Work::Kernel)
-            .collect()),
+        Op::Custom(op) => custom::work(op, &shared.gpu.name, site),
+        _ => Ok(pieces(site)?.into_iter().map(Work::Kernel).collect()),
     }
 }
 
@@ -183,8 +187,8 @@ fn check(device: &str, site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The device code of a node that is no matrix product.
-fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
+/// The device code of a node that is no matrix product, convolution or custom operation.
+fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
     let expression = |source| Error::Expression {
         layer: site.node.layer.to_string(),
         operation: site.node.op.name(),
@@ -193,20 +197,18 @@ fn pieces(device: &str, site: &Site<'_>) -> Result<Vec<Piece>> {
     Ok(match &site.node.op {
         Op::ArgMax(_) => labels::arg_max(site),
         Op::Concat(op) => concat::pieces(op, site),
-        Op::Custom(op) => {
-            let problem = format!(
-                "the custom operation `{}` has code for the CPU only; run this network with --device cpu",
-                op.name()
-            );
-            return Err(site.refuse(device, &problem));
-        }
         Op::Draw(op) => draw::pieces(op, site),
         Op::Equal(_) => labels::equal(site),
         Op::Expand(op) => expand::pieces(op, site),
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
         Op::Map(op) => map::pieces(op, site).map_err(expression)?,
-        Op::Conv(_) | Op::Join(_) | Op::MatMul(_) | Op::Part(_) | Op::Reshape(_) => vec![],
+        Op::Conv(_)
+        | Op::Custom(_)
+        | Op::Join(_)
+        | Op::MatMul(_)
+        | Op::Part(_)
+        | Op::Reshape(_) => vec![],
         Op::Moments(_) => moments::pieces(site),
         Op::OneHot(op) => labels::one_hot(op, site),
         Op::Pack(_) => pack::pieces(site),
@@ -250,6 +252,7 @@ pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &site),
         Op::Conv(op) => conv::workspace(op, shared, &site),
+        Op::Custom(op) => custom::workspace(op, graph, node, &site),
         Op::MatMul(op) => matmul::workspace(op, shared, &site),
         Op::Moments(_) => moments::workspace(&site),
         Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, &site),

@@ -55,7 +55,7 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
         let made = match &node.op {
             Op::MatMul(op) => matmul::spike_pieces(op, &site),
             Op::Conv(op) => conv::thin_pieces(op, &site),
-            _ => pieces("cuda:0", &site).expect("the operation has code"),
+            _ => pieces(&site).expect("the operation has code"),
         };
         for piece in made {
             sources.push((piece.name.clone(), source(&piece)));
@@ -247,4 +247,20 @@ fn pooling_convolutions_of_few_channels_and_packed_spikes_compile() {
 fn cross_entropy(scores: &Var, labels: &Var) -> Var {
     let hot = labels.one_hot(scores.dim(1));
     -(scores.log_softmax() * hot).sum_all()
+}
+
+/// The source of the contract's custom operations, whose kernels are taken one by one.
+const CUSTOM: &str = include_str!("../../tests/contract/custom.cu");
+
+#[test]
+fn the_kernels_of_the_contracts_custom_operations_compile() {
+    if let Err(missing) = library::find(Library::Nvrtc) {
+        eprintln!("skipped: {missing}");
+        return;
+    }
+    for capability in [(8, 0), (9, 0)] {
+        if let Err(error) = compiler::compile(CUSTOM, "custom", capability) {
+            panic!("{error}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
-use spikelet_graph::op::{Custom, CustomOp, HostTensor, HostTensorMut};
+use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, Refusal, TensorType, Tracer};
 use std::sync::Arc;
 
@@ -172,12 +172,11 @@ impl CustomOp for Reverse {
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(vec![inputs[0].clone()])
     }
-    fn run(&self, inputs: &[HostTensor<'_>], outputs: &mut [HostTensorMut<'_>]) {
-        if let (HostTensor::F32(x), HostTensorMut::F32(y)) = (&inputs[0], &mut outputs[0]) {
-            for (y, x) in y.iter_mut().zip(x.iter().rev()) {
-                *y = *x;
-            }
-        }
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let x = call.inputs[0].f32()?.iter().rev();
+        let y = call.outputs[0].f32()?.iter_mut();
+        y.zip(x).for_each(|(y, x)| *y = *x);
+        Ok(())
     }
 }
 

@@ -4,6 +4,9 @@
 mod harness;
 
 mod copies;
+mod custom;
+mod custom_errors;
+mod custom_neuron;
 mod draw;
 mod errors;
 mod half;

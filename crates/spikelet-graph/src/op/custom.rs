@@ -1,68 +1,21 @@
 //! A user's own operation, with its own backward pass.
 
+use super::device_code::{DeviceCall, DeviceCode};
+use super::host_tensor::{HostTensor, HostTensorMut};
 use super::{Operation, elements};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result};
-use crate::graph::{Node, ValueId};
-use crate::tensor::{Data, Tensor};
+use crate::graph::{Graph, Node, ValueId};
 use crate::types::TensorType;
-use half::{bf16, f16};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A tensor in host memory that a custom operation reads.
-pub enum HostTensor<'a> {
-    /// 32-bit floating point.
-    F32(&'a [f32]),
-    /// 64-bit floating point.
-    F64(&'a [f64]),
-    /// 16-bit floating point, IEEE 754.
-    F16(&'a [f16]),
-    /// 16-bit floating point with the exponent of f32.
-    BF16(&'a [bf16]),
-    /// 64-bit integers.
-    I64(&'a [i64]),
-}
-
-/// A tensor in host memory that a custom operation writes.
-pub enum HostTensorMut<'a> {
-    /// 32-bit floating point.
-    F32(&'a mut [f32]),
-    /// 64-bit floating point.
-    F64(&'a mut [f64]),
-    /// 16-bit floating point, IEEE 754.
-    F16(&'a mut [f16]),
-    /// 16-bit floating point with the exponent of f32.
-    BF16(&'a mut [bf16]),
-    /// 64-bit integers.
-    I64(&'a mut [i64]),
-}
-
-impl<'a> From<&'a Tensor> for HostTensor<'a> {
-    fn from(tensor: &'a Tensor) -> Self {
-        match &tensor.data {
-            Data::F32(v) => Self::F32(v),
-            Data::F64(v) => Self::F64(v),
-            Data::F16(v) => Self::F16(v),
-            Data::BF16(v) => Self::BF16(v),
-            Data::I64(v) => Self::I64(v),
-        }
-    }
-}
-
-impl<'a> From<&'a mut Tensor> for HostTensorMut<'a> {
-    fn from(tensor: &'a mut Tensor) -> Self {
-        match &mut tensor.data {
-            Data::F32(v) => Self::F32(v),
-            Data::F64(v) => Self::F64(v),
-            Data::F16(v) => Self::F16(v),
-            Data::BF16(v) => Self::BF16(v),
-            Data::I64(v) => Self::I64(v),
-        }
-    }
-}
-
 /// An operation that the graph does not know: shape rule, computation and backward pass.
+///
+/// It runs where it has code: on the CPU by [`CustomOp::run`], on a GPU by
+/// [`CustomOp::device_code`]. Its operands and results have the types that they were traced with,
+/// whatever precision the network around it has. The same operands must give the same results:
+/// under a memory budget it may run a second time instead of keeping them.
 pub trait CustomOp: Debug + Send + Sync {
     /// Its name in errors and printed plans.
     fn name(&self) -> String;
@@ -74,12 +27,48 @@ pub trait CustomOp: Debug + Send + Sync {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
 
     /// Computes the outputs on the CPU. Every element of every output must be written.
-    fn run(&self, inputs: &[HostTensor<'_>], outputs: &mut [HostTensorMut<'_>]);
+    ///
+    /// # Errors
+    /// When it cannot; by default always, for an operation without code for the CPU.
+    fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), Refusal> {
+        Err(Refusal::new(
+            "it has no code for the CPU",
+            "run this network with --device cuda, or implement `run`",
+        ))
+    }
 
-    /// The operation whose inputs are those of this one followed by the gradients of its
-    /// outputs, and whose outputs are the gradients of its inputs. `None`: no gradient.
+    /// Its code for a GPU; `None`: it has code for the CPU only. Asked for when a plan is made
+    /// and when it is loaded; the same call must get the same code.
+    ///
+    /// # Errors
+    /// When there is no code for these operands.
+    fn device_code(
+        &self,
+        _call: &DeviceCall<'_>,
+    ) -> std::result::Result<Option<DeviceCode>, Refusal> {
+        Ok(None)
+    }
+
+    /// The operation whose inputs are those that [`CustomOp::backward_operands`] lists, and whose
+    /// outputs are the gradients of this one's inputs, one each. `None`: no gradient.
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         None
+    }
+
+    /// What the backward operation reads, in order; by default all inputs of this one, then the
+    /// gradients of all its outputs. What is not listed need not be kept for the backward pass. A
+    /// gradient that nothing depends on is passed as zeros.
+    fn backward_operands(&self, inputs: usize, outputs: usize) -> Vec<BackwardOperand> {
+        let inputs = (0..inputs).map(BackwardOperand::Input);
+        let gradients = (0..outputs).map(BackwardOperand::Gradient);
+        inputs.chain(gradients).collect()
+    }
+
+    /// Whether an output is left out, without memory, when nobody reads it: one that only the
+    /// backward operation wants, or a gradient that nobody asked for. By default all outputs are
+    /// written.
+    fn may_skip(&self, _output: usize) -> bool {
+        false
     }
 
     /// Floating-point operations; one an element of the outputs unless said otherwise.
@@ -88,9 +77,85 @@ pub trait CustomOp: Debug + Send + Sync {
     }
 }
 
+/// What a custom operation reads and writes on the CPU.
+pub struct HostCall<'a> {
+    /// The types of the operands.
+    pub input_types: &'a [TensorType],
+    /// The types of the results.
+    pub output_types: &'a [TensorType],
+    /// The operands, row-major.
+    pub inputs: Vec<HostTensor<'a>>,
+    /// The results, row-major, with any content. One that [`CustomOp::may_skip`] leaves out has no
+    /// elements.
+    pub outputs: Vec<HostTensorMut<'a>>,
+}
+
+/// An operand of a backward operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackwardOperand {
+    /// Input k of the forward operation.
+    Input(usize),
+    /// Output k of the forward operation, which is kept for this.
+    Output(usize),
+    /// The gradient of output k of the forward operation.
+    Gradient(usize),
+}
+
 /// A [`CustomOp`] in a graph.
 #[derive(Clone, Debug)]
 pub struct Custom(pub Arc<dyn CustomOp>);
+
+impl Custom {
+    /// Which outputs of `node`, which holds this operation, have memory.
+    pub fn wanted(&self, graph: &Graph, node: &Node) -> Vec<bool> {
+        let uses = graph.uses();
+        let outputs = node.outputs.iter().enumerate();
+        outputs
+            .map(|(k, v)| !self.0.may_skip(k) || uses[v.index()] > 0)
+            .collect()
+    }
+
+    fn refuse(&self, problem: String) -> Error {
+        Error::Gradient {
+            what: self.name(),
+            problem,
+        }
+    }
+
+    /// The operands of the backward operation.
+    fn operands_of_backward(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<ValueId>> {
+        let list = (self.0).backward_operands(node.inputs.len(), node.outputs.len());
+        let left = |k: usize| !list.contains(&BackwardOperand::Gradient(k));
+        if let Some(k) = (0..node.outputs.len()).find(|&k| b.grads[k].is_some() && left(k)) {
+            return Err(self.refuse(format!(
+                "the loss depends on its output {k}, whose gradient its backward does not read; \
+                 detach that output, or list its gradient in `backward_operands`"
+            )));
+        }
+        let mut operands = vec![];
+        for operand in list {
+            let (values, k, what) = match operand {
+                BackwardOperand::Input(k) => (&node.inputs, k, "input"),
+                BackwardOperand::Output(k) => (&node.outputs, k, "output"),
+                BackwardOperand::Gradient(k) => (&node.outputs, k, "output"),
+            };
+            let Some(&value) = values.get(k) else {
+                return Err(self.refuse(format!(
+                    "its backward reads {operand:?}, but it has {} {what}s; list 0 to {} in \
+                     `backward_operands`",
+                    values.len(),
+                    values.len().saturating_sub(1)
+                )));
+            };
+            operands.push(match (operand, b.grads.get(k).copied().flatten()) {
+                (BackwardOperand::Gradient(_), Some(gradient)) => gradient,
+                (BackwardOperand::Gradient(_), None) => b.zeros_like(value)?,
+                _ => value,
+            });
+        }
+        Ok(operands)
+    }
+}
 
 impl Operation for Custom {
     fn name(&self) -> String {
@@ -103,47 +168,29 @@ impl Operation for Custom {
 
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let Some(backward) = self.0.backward() else {
-            return Err(Error::Gradient {
-                what: self.name(),
-                problem: "the operation defines no `backward`; give it one or detach its result"
-                    .to_string(),
-            });
+            return Err(self.refuse(
+                "the operation defines no `backward`; give it one or detach its result".to_string(),
+            ));
         };
-        let mut operands = node.inputs.clone();
-        for (k, &output) in node.outputs.iter().enumerate() {
-            operands.push(match b.grads[k] {
-                Some(g) => g,
-                None => b.zeros_like(output)?,
-            });
-        }
+        let operands = self.operands_of_backward(b, node)?;
         let made = b.push(Custom(backward), &operands)?;
         if made.len() != node.inputs.len() {
-            return Err(Error::Gradient {
-                what: self.name(),
-                problem: format!(
-                    "its backward makes {} tensors for {} inputs; make one each",
-                    made.len(),
-                    node.inputs.len()
-                ),
-            });
+            return Err(self.refuse(format!(
+                "its backward makes {} tensors for {} inputs; make one each",
+                made.len(),
+                node.inputs.len()
+            )));
         }
         for (&grad, &input) in made.iter().zip(&node.inputs) {
             if b.graph.ty(input).dtype.is_float() && b.graph.ty(grad) != b.graph.ty(input) {
-                return Err(Error::Gradient {
-                    what: self.name(),
-                    problem: format!(
-                        "its backward makes {} for an input of {}; make them alike",
-                        b.graph.ty(grad),
-                        b.graph.ty(input)
-                    ),
-                });
+                return Err(self.refuse(format!(
+                    "its backward makes {} for an input of {}; make them alike",
+                    b.graph.ty(grad),
+                    b.graph.ty(input)
+                )));
             }
         }
         Ok(made.into_iter().map(Some).collect())
-    }
-
-    fn writes_all(&self) -> bool {
-        true
     }
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {

@@ -6,9 +6,11 @@
 mod concat;
 mod conv;
 mod custom;
+mod device_code;
 mod draw;
 mod expand;
 mod fill;
+mod host_tensor;
 mod labels;
 mod log_softmax;
 mod map;
@@ -26,10 +28,12 @@ mod slice;
 
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
-pub use custom::{Custom, CustomOp, HostTensor, HostTensorMut};
+pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
+pub use device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
 pub use draw::{Distribution, Draw};
 pub use expand::Expand;
 pub use fill::Fill;
+pub use host_tensor::{HostTensor, HostTensorMut};
 pub use labels::{ArgMax, Equal, OneHot};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
@@ -81,7 +85,8 @@ pub trait Operation {
         false
     }
 
-    /// Whether all outputs are written, even those that nobody reads.
+    /// Whether all outputs are written, even those that nobody reads. (A custom operation says for
+    /// each of its outputs whether it is.)
     fn writes_all(&self) -> bool {
         false
     }

@@ -204,11 +204,13 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         }
     }
     for (k, node) in graph.nodes.iter().enumerate() {
-        if node.op.writes_all() {
-            for output in &node.outputs {
-                let last = &mut last[roots[output.index()]];
-                *last = Some(last.unwrap_or(k));
-            }
+        let written = match &node.op {
+            Op::Custom(op) => op.wanted(graph, node),
+            op => vec![op.writes_all(); node.outputs.len()],
+        };
+        for (output, _) in node.outputs.iter().zip(written).filter(|(_, w)| *w) {
+            let last = &mut last[roots[output.index()]];
+            *last = Some(last.unwrap_or(k));
         }
     }
     for output in &graph.outputs {

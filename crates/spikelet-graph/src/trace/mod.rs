@@ -416,6 +416,7 @@ fn results(op: &Op) -> usize {
     match op {
         Op::Map(map) => map.expressions.len().max(1),
         Op::Scan(scan) => scan.first_kept() + scan.recurrence.states.len(),
+        Op::Custom(_) => 32,
         _ => 8,
     }
 }

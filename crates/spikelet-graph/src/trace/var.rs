@@ -3,8 +3,9 @@
 use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
-    ArgMax, Concat, Conv, Distribution, Draw, Equal, Expand, LogSoftmax, Map, MatMul, Moments,
-    OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
+    ArgMax, Concat, Conv, Custom, CustomOp, Distribution, Draw, Equal, Expand, LogSoftmax, Map,
+    MatMul, Moments, OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice,
+    Window,
 };
 use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -319,6 +320,18 @@ impl Var {
             dtype: self.tracer.float(),
         };
         self.tracer.apply1(op, &[self])
+    }
+
+    /// What an operation of your own makes of the operands, one result for each type that its
+    /// [`CustomOp::infer`] names.
+    ///
+    /// # Panics
+    /// When no operand is given.
+    pub fn custom(op: Arc<dyn CustomOp>, operands: &[&Var]) -> Vec<Var> {
+        let first = operands
+            .first()
+            .expect("a custom operation has at least one operand");
+        first.tracer.apply(Custom(op), operands)
     }
 
     /// Runs a recurrence over the sequences: output sequences, last states, state sequences.

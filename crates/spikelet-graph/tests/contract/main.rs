@@ -3,6 +3,7 @@
 mod absorb;
 mod channel_sums;
 mod checkpoint;
+mod custom;
 mod errors;
 mod graphs;
 mod half;

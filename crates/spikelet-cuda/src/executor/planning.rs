@@ -1,0 +1,245 @@
+//! From a plan to what the stream runs: addresses, source text, compiled kernels.
+
+use super::action::{Action, Step};
+use super::own::{Constants, Own};
+use crate::backend::{Shared, memory_of};
+use crate::error;
+use crate::gpu::Gpu;
+use crate::join::{Draft, Group, join};
+use crate::launch::Launch;
+use crate::memory::{DeviceMemory, size};
+use crate::op::{self, Site, Work};
+use crate::piece::{self, Launched, Leads, Piece};
+use rayon::prelude::*;
+use spikelet_graph::{Buffer, Place, Plan, Result};
+use std::sync::Arc;
+
+/// A plan on the GPU.
+pub(super) struct Planned {
+    pub(super) arena: DeviceMemory,
+    /// What kernels of custom operations take by address, if they do.
+    pub(super) constants: Option<DeviceMemory>,
+    pub(super) steps: Vec<Step>,
+    /// Names of the plan's kernels, for errors.
+    pub(super) names: Vec<String>,
+}
+
+/// What is no piece of device code.
+enum Other {
+    Step(Step),
+    Own(Box<Own>),
+}
+
+pub(super) fn plan(
+    shared: &Shared,
+    plan: &Plan,
+    inputs: &[Buffer],
+    outputs: &[Option<Buffer>],
+) -> Result<Planned> {
+    let gpu = &shared.gpu;
+    let arena = arena(gpu, plan)?;
+    let address = |place: Place| -> Result<u64> {
+        Ok(match place {
+            Place::Arena(offset) => arena.pointer + offset as u64,
+            Place::Input(k) => memory_of(gpu, &inputs[k])?.pointer,
+            Place::Output(k) => match &outputs[k] {
+                Some(buffer) => memory_of(gpu, buffer)?.pointer,
+                None => 0,
+            },
+            Place::Unused => 0,
+        })
+    };
+    let addresses = |places: &[Place]| -> Result<Vec<u64>> {
+        places.iter().map(|place| address(*place)).collect()
+    };
+    let fills = op::fills(&plan.graph);
+    let mut planned = vec![];
+    let mut names = vec![];
+    let mut constants = Constants::default();
+    for (number, kernel) in plan.kernels.iter().enumerate() {
+        let node = &plan.graph.nodes[kernel.node];
+        let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
+        let (offset, room) = kernel.workspace.unwrap_or((0, 0));
+        let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
+        site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+        site.room = room;
+        let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
+        let workspace = arena.pointer + offset as u64;
+        names.push(site.name());
+        if node
+            .outputs
+            .iter()
+            .all(|v| fills.contains_key(v) && op::is_inlined(&plan.graph, *v))
+        {
+            continue;
+        }
+        let lead = |leads: Leads| match leads {
+            Leads::Read(k) => reads[k],
+            Leads::Write(k) => writes[k],
+            Leads::Workspace(at) => workspace + at as u64,
+        };
+        for work in op::prepare(shared, &site)? {
+            let step = |action| {
+                Err(Other::Step(Step {
+                    action,
+                    kernel: number,
+                }))
+            };
+            planned.push(match work {
+                Work::Kernel(piece) => {
+                    let leads = piece.arguments.iter().map(|a| a.leads);
+                    let bytes = leads.clone().map(|leads| match leads {
+                        Leads::Read(k) => site.inputs[k].bytes(),
+                        Leads::Write(k) => site.outputs[k].bytes(),
+                        Leads::Workspace(at) => room.saturating_sub(at),
+                    });
+                    Ok(Draft {
+                        words: leads.map(lead).collect(),
+                        bytes: bytes.collect(),
+                        piece,
+                        kernel: number,
+                    })
+                }
+                Work::Own(kernel) => {
+                    let own = Own::new(kernel, number, &mut constants, lead);
+                    Err(Other::Own(Box::new(own)))
+                }
+                Work::Gemm {
+                    call,
+                    a,
+                    b,
+                    workspace: at,
+                } => step(Action::Gemm {
+                    call,
+                    a: lead(a),
+                    b: lead(b),
+                    y: writes[0],
+                    workspace: workspace + at as u64,
+                }),
+                Work::Conv {
+                    call,
+                    a,
+                    b,
+                    workspace: at,
+                } => step(Action::Conv {
+                    call,
+                    a: lead(a),
+                    b: lead(b),
+                    y: writes[0],
+                    workspace: workspace + at as u64,
+                }),
+                Work::Clear(k) => step(Action::Clear {
+                    to: writes[k],
+                    bytes: site.outputs[k].bytes(),
+                }),
+            });
+        }
+    }
+    let constants = constants.upload(shared, gpu)?;
+    let base = constants.as_ref().map_or(0, |memory| memory.pointer);
+    let mut steps = compile(gpu, join(planned), &names, base)?;
+    let last = plan.kernels.len();
+    for (from, to, ty) in &plan.copies {
+        if ty.bytes() > 0 {
+            let action = Action::Copy {
+                from: address(*from)?,
+                to: address(*to)?,
+                bytes: ty.bytes(),
+            };
+            steps.push(Step {
+                action,
+                kernel: last,
+            });
+        }
+    }
+    Ok(Planned {
+        arena,
+        constants,
+        steps,
+        names,
+    })
+}
+
+/// The arena, or an error that says what the plan needs and what would lower it.
+fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
+    let what = format!(
+        "the plan's arena (its peak with all buffers is {})",
+        size(plan.peak_bytes())
+    );
+    DeviceMemory::or_advise(gpu, plan.arena_bytes, &what, || {
+        let mut largest: Vec<_> = plan.allocations.iter().collect();
+        largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
+        let named: Vec<String> = largest
+            .iter()
+            .take(3)
+            .filter_map(|a| {
+                a.value
+                    .map(|v| format!("{} ({})", plan.graph.ty(v), size(a.bytes)))
+            })
+            .collect();
+        format!(
+            "; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
+            named.join(", ")
+        )
+    })
+}
+
+/// Compiles what is not compiled yet, several kernels at a time.
+fn compile(
+    gpu: &Gpu,
+    groups: Vec<Group<Other>>,
+    names: &[String],
+    constants: u64,
+) -> Result<Vec<Step>> {
+    let launch = |drafts: Vec<Draft>, name: String, source: String, at: Launched| {
+        let function = gpu.function(&source, &name)?;
+        let (grid, block, shared) = at;
+        gpu.allow_shared(&function, shared)?;
+        let mut launch = Launch::new(&name, function, grid, block);
+        let kernel = drafts[0].kernel;
+        launch.shared = shared;
+        for word in drafts.into_iter().flat_map(|d| d.words) {
+            launch.word(word);
+        }
+        Ok(Step {
+            action: Action::Launch(launch),
+            kernel,
+        })
+    };
+    let pieces =
+        |drafts: &[Draft]| -> Vec<Piece> { drafts.iter().map(|d| d.piece.clone()).collect() };
+    groups
+        .into_par_iter()
+        .map(|group| match group {
+            Group::Other(Other::Step(step)) => Ok(step),
+            Group::Other(Other::Own(own)) => {
+                let kernel = own.number;
+                let launch = own.launch(gpu, constants);
+                Ok(Step {
+                    action: Action::Launch(launch.map_err(|e| error::of(&names[kernel], e))?),
+                    kernel,
+                })
+            }
+            Group::Single(draft) => {
+                let (source, at) = (piece::source(&draft.piece), draft.piece.launch());
+                let name = draft.piece.name.clone();
+                launch(vec![draft], name, source, at)
+            }
+            Group::InTurn(drafts) => {
+                let name = "spk_small".to_string();
+                let source = piece::small_source(&pieces(&drafts), &name);
+                launch(
+                    drafts,
+                    name,
+                    source,
+                    ([1, 1, 1], piece::SMALL_BLOCK as u32, 0),
+                )
+            }
+            Group::SideBySide(drafts) => {
+                let name = "spk_side_by_side".to_string();
+                let (source, at) = piece::wide_source(&pieces(&drafts), &name);
+                launch(drafts, name, source, at)
+            }
+        })
+        .collect()
+}

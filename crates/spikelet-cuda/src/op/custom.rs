@@ -1,0 +1,222 @@
+//! A user's own operation: its kernels as it gives them, looked at before they run.
+
+use super::{Site, Work};
+use spikelet_graph::op::{Custom, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel};
+use spikelet_graph::{Graph, Node, Result, TensorType};
+
+/// Threads of a block, at most.
+const MOST_THREADS: u32 = 1024;
+
+/// Blocks along x, y and z, at most.
+const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+/// The kernels of an operation, in order.
+pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Work>> {
+    let code = match ask(op, &site.inputs, &site.outputs, &site.wanted) {
+        Ok(Some(code)) => code,
+        Ok(None) => {
+            let problem = format!(
+                "the custom operation `{}` has code for the CPU only; run this network with \
+                 --device cpu, or give it `device_code`",
+                op.0.name()
+            );
+            return Err(site.refuse(device, &problem));
+        }
+        Err(problem) => return Err(site.refuse(device, &problem)),
+    };
+    if code.scratch > site.room {
+        let problem = format!(
+            "it asks for {} bytes of scratch memory, the plan has {} for it; `device_code` has to \
+             ask for the same whenever it is called, and a plan to be made for this device",
+            code.scratch, site.room
+        );
+        return Err(site.refuse(device, &problem));
+    }
+    let empty = |types: &[TensorType]| types.iter().any(TensorType::is_empty);
+    let empty = empty(&site.inputs) || empty(&site.outputs);
+    check(&code, site.inputs.len(), site.outputs.len(), empty)
+        .map_err(|problem| site.refuse(device, &problem))?;
+    let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
+    Ok(code
+        .kernels
+        .into_iter()
+        .filter(runs)
+        .map(Work::Own)
+        .collect())
+}
+
+/// Scratch memory of an operation, in bytes. One that refuses has none, and its refusal comes when
+/// the plan is loaded.
+pub(super) fn workspace(op: &Custom, graph: &Graph, node: &Node, site: &Site<'_>) -> usize {
+    match ask(op, &site.inputs, &site.outputs, &op.wanted(graph, node)) {
+        Ok(Some(code)) => code.scratch,
+        Ok(None) | Err(_) => 0,
+    }
+}
+
+fn ask(
+    op: &Custom,
+    inputs: &[TensorType],
+    outputs: &[TensorType],
+    wanted: &[bool],
+) -> std::result::Result<Option<DeviceCode>, String> {
+    let call = DeviceCall {
+        inputs,
+        outputs,
+        wanted,
+    };
+    let code = op.0.device_code(&call);
+    code.map_err(|refusal| refusal.to_string())
+}
+
+type Checked = std::result::Result<(), String>;
+
+/// Finds what cannot be launched. With an `empty` operand or result there may be nothing to do,
+/// and a grid without blocks says so.
+fn check(code: &DeviceCode, inputs: usize, outputs: usize, empty: bool) -> Checked {
+    if code.kernels.is_empty() {
+        return Err("its code has no kernel; give it at least one".to_string());
+    }
+    code.kernels.iter().try_for_each(|kernel| {
+        check_name(&kernel.name)?;
+        check_launch(kernel, empty)
+            .and_then(|()| check_arguments(kernel, inputs, outputs, code.scratch))
+            .map_err(|problem| format!("kernel `{}` {problem}", kernel.name))
+    })
+}
+
+fn check_name(name: &str) -> Checked {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(());
+    }
+    Err(format!(
+        "`{}` is no name of a kernel; give the name of its `extern \"C\" __global__` function",
+        name.escape_default()
+    ))
+}
+
+fn check_launch(kernel: &DeviceKernel, empty: bool) -> Checked {
+    if kernel.block == 0 || kernel.block > MOST_THREADS {
+        return Err(format!(
+            "has blocks of {} threads; they can have 1 to {MOST_THREADS}",
+            kernel.block
+        ));
+    }
+    if kernel
+        .grid
+        .iter()
+        .zip(MOST_BLOCKS)
+        .any(|(n, most)| *n > most)
+    {
+        return Err(format!(
+            "has a grid of {:?} blocks; the most are {MOST_BLOCKS:?}: let a thread do several items",
+            kernel.grid
+        ));
+    }
+    if kernel.grid.contains(&0) && !empty {
+        return Err(format!(
+            "has a grid of {:?} blocks, none at all, but there are elements; round the number of \
+             blocks up",
+            kernel.grid
+        ));
+    }
+    Ok(())
+}
+
+fn check_arguments(
+    kernel: &DeviceKernel,
+    inputs: usize,
+    outputs: usize,
+    scratch: usize,
+) -> Checked {
+    for (at, argument) in kernel.arguments.iter().enumerate() {
+        match argument {
+            DeviceArgument::Input(k) if *k >= inputs => {
+                return Err(format!(
+                    "takes input {k}, but the operation has {inputs}, counted from 0"
+                ));
+            }
+            DeviceArgument::Output(k) if *k >= outputs => {
+                return Err(format!(
+                    "takes output {k}, but the operation has {outputs}, counted from 0"
+                ));
+            }
+            DeviceArgument::Scratch(offset) if *offset >= scratch => {
+                return Err(format!(
+                    "takes byte {offset} of {scratch} bytes of scratch memory; ask for more by \
+                     `DeviceCode::scratch`"
+                ));
+            }
+            DeviceArgument::Constant(bytes) | DeviceArgument::Value(bytes) if bytes.is_empty() => {
+                return Err(format!(
+                    "has nothing as its argument {at}, counted from 0; give it a number"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insta::assert_snapshot;
+
+    fn problem(kernel: DeviceKernel) -> String {
+        let code = DeviceCode::new([kernel]).scratch(64);
+        check(&code, 2, 1, false).unwrap_err()
+    }
+
+    fn kernel() -> DeviceKernel {
+        DeviceKernel::new("f", "")
+    }
+
+    #[test]
+    fn a_launch_within_all_limits_is_accepted() {
+        let most = kernel()
+            .grid(MOST_BLOCKS)
+            .block(MOST_THREADS)
+            .input(1)
+            .output(0)
+            .scratch(63)
+            .constant(1_i32)
+            .value([1.0_f32; 4]);
+        assert_eq!(
+            check(&DeviceCode::new([most]).scratch(64), 2, 1, false),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_launched_is_refused_with_the_kernels_name() {
+        let no_kernel = check(&DeviceCode::default(), 1, 1, false).unwrap_err();
+        assert_snapshot!(no_kernel, @"its code has no kernel; give it at least one");
+        assert_snapshot!(problem(kernel().block(0)), @"kernel `f` has blocks of 0 threads; they can have 1 to 1024");
+        assert_snapshot!(problem(kernel().block(1025)), @"kernel `f` has blocks of 1025 threads; they can have 1 to 1024");
+        assert_snapshot!(problem(kernel().grid([1, 65536, 1])), @"kernel `f` has a grid of [1, 65536, 1] blocks; the most are [2147483647, 65535, 65535]: let a thread do several items");
+        assert_snapshot!(problem(kernel().threads(usize::MAX)), @"kernel `f` has a grid of [4294967295, 1, 1] blocks; the most are [2147483647, 65535, 65535]: let a thread do several items");
+        assert_snapshot!(problem(kernel().threads(0)), @"kernel `f` has a grid of [0, 1, 1] blocks, none at all, but there are elements; round the number of blocks up");
+        assert_snapshot!(problem(kernel().input(2)), @"kernel `f` takes input 2, but the operation has 2, counted from 0");
+        assert_snapshot!(problem(kernel().output(1)), @"kernel `f` takes output 1, but the operation has 1, counted from 0");
+        assert_snapshot!(problem(kernel().scratch(64)), @"kernel `f` takes byte 64 of 64 bytes of scratch memory; ask for more by `DeviceCode::scratch`");
+        assert_snapshot!(problem(kernel().input(0).value([0_u8; 0])), @"kernel `f` has nothing as its argument 1, counted from 0; give it a number");
+    }
+
+    #[test]
+    fn a_name_is_an_identifier() {
+        for name in ["f", "_f2", "IFNodeFPTTKernel_float_hard_reset"] {
+            assert_eq!(check_name(name), Ok(()));
+        }
+        for name in ["", "2f", "a b", "a\0b", "größe", "f<float>"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_grid_without_blocks_is_fine_where_there_is_nothing_to_do() {
+        let code = DeviceCode::from(kernel().threads(0));
+        assert_eq!(check(&code, 1, 1, true), Ok(()));
+    }
+}

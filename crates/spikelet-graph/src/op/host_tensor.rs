@@ -1,0 +1,134 @@
+//! Tensors in host memory, as custom operations and copies to and from devices see them.
+
+use crate::error::Refusal;
+use crate::tensor::{Data, Tensor};
+use crate::types::DType;
+use half::{bf16, f16};
+
+/// A tensor in host memory that a custom operation reads.
+pub enum HostTensor<'a> {
+    /// 32-bit floating point.
+    F32(&'a [f32]),
+    /// 64-bit floating point.
+    F64(&'a [f64]),
+    /// 16-bit floating point, IEEE 754.
+    F16(&'a [f16]),
+    /// 16-bit floating point with the exponent of f32.
+    BF16(&'a [bf16]),
+    /// 64-bit integers.
+    I64(&'a [i64]),
+}
+
+/// A tensor in host memory that a custom operation writes.
+pub enum HostTensorMut<'a> {
+    /// 32-bit floating point.
+    F32(&'a mut [f32]),
+    /// 64-bit floating point.
+    F64(&'a mut [f64]),
+    /// 16-bit floating point, IEEE 754.
+    F16(&'a mut [f16]),
+    /// 16-bit floating point with the exponent of f32.
+    BF16(&'a mut [bf16]),
+    /// 64-bit integers.
+    I64(&'a mut [i64]),
+}
+
+impl<'a> From<&'a Tensor> for HostTensor<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        match &tensor.data {
+            Data::F32(v) => Self::F32(v),
+            Data::F64(v) => Self::F64(v),
+            Data::F16(v) => Self::F16(v),
+            Data::BF16(v) => Self::BF16(v),
+            Data::I64(v) => Self::I64(v),
+        }
+    }
+}
+
+impl<'a> From<&'a mut Tensor> for HostTensorMut<'a> {
+    fn from(tensor: &'a mut Tensor) -> Self {
+        match &mut tensor.data {
+            Data::F32(v) => Self::F32(v),
+            Data::F64(v) => Self::F64(v),
+            Data::F16(v) => Self::F16(v),
+            Data::BF16(v) => Self::BF16(v),
+            Data::I64(v) => Self::I64(v),
+        }
+    }
+}
+
+impl HostTensor<'_> {
+    /// The elements' type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::F32(_) => DType::F32,
+            Self::F64(_) => DType::F64,
+            Self::F16(_) => DType::F16,
+            Self::BF16(_) => DType::BF16,
+            Self::I64(_) => DType::I64,
+        }
+    }
+
+    /// The elements of an f32 tensor.
+    ///
+    /// # Errors
+    /// When they are of another type.
+    pub fn f32(&self) -> Result<&[f32], Refusal> {
+        match self {
+            Self::F32(values) => Ok(values),
+            other => Err(not_f32("reads", other.dtype())),
+        }
+    }
+}
+
+impl HostTensorMut<'_> {
+    /// The elements' type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::F32(_) => DType::F32,
+            Self::F64(_) => DType::F64,
+            Self::F16(_) => DType::F16,
+            Self::BF16(_) => DType::BF16,
+            Self::I64(_) => DType::I64,
+        }
+    }
+
+    /// The elements of an f32 tensor, to be written.
+    ///
+    /// # Errors
+    /// When they are of another type.
+    pub fn f32(&mut self) -> Result<&mut [f32], Refusal> {
+        match self {
+            Self::F32(values) => Ok(values),
+            other => Err(not_f32("writes", other.dtype())),
+        }
+    }
+}
+
+fn not_f32(does: &str, given: DType) -> Refusal {
+    Refusal::new(
+        format!("it {does} f32 on the CPU, the tensor is {given}"),
+        "cast it to f32 before the operation",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_another_type_are_refused_with_its_name() {
+        let mut x = Tensor::f32([2], [1.0, 2.0]);
+        assert_eq!(HostTensor::from(&x).f32().unwrap(), [1.0, 2.0]);
+        HostTensorMut::from(&mut x).f32().unwrap()[0] = 3.0;
+        assert_eq!(x.to_f64(), [3.0, 2.0]);
+        let mut labels = Tensor::i64([1], [7]);
+        let refusal = HostTensor::from(&labels).f32().unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "it reads f32 on the CPU, the tensor is i64; cast it to f32 before the operation"
+        );
+        let refusal = HostTensorMut::from(&mut labels).f32().unwrap_err();
+        assert!(refusal.to_string().starts_with("it writes f32"));
+    }
+}
