@@ -6,7 +6,7 @@ use crate::error::{Doing, describe, failure};
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
 use crate::join::{Draft, Group, join};
-use crate::launch::Launch;
+use crate::launch::{self, Launch};
 use crate::memory::{DeviceMemory, size};
 use crate::op::{self, Site, Work};
 use crate::piece::{self, Launched, Leads, Piece};
@@ -188,8 +188,7 @@ impl CudaExecutor {
             names,
             graph: None,
             proved: false,
-            check: std::env::var_os("SPIKELET_CUDA_CHECK")
-                .is_some_and(|v| !v.is_empty() && v != "0"),
+            check: launch::is_checked(),
             _buffers: inputs
                 .iter()
                 .chain(outputs.iter().flatten())
@@ -271,7 +270,7 @@ fn compile(gpu: &Gpu, groups: Vec<Group<Step>>) -> Result<Vec<Step>> {
         let function = gpu.function(&source, &name)?;
         let (grid, block, shared) = at;
         gpu.allow_shared(&function, shared)?;
-        let mut launch = Launch::new(&name, function, grid, block);
+        let mut launch = Launch::new(&name, function, grid, [block, 1, 1]);
         let kernel = drafts[0].kernel;
         launch.shared = shared;
         launch.words = drafts.into_iter().flat_map(|d| d.words).collect();

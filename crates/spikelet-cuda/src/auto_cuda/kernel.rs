@@ -3,7 +3,7 @@
 use super::attribute::Attribute;
 use super::params::is_identifier;
 use super::sections::{Sections, indented};
-use super::{AutoCudaError, CKernel};
+use super::{AutoCudaError, CKernel, Described, Dims};
 use spikelet_expr::cuda::{called, library};
 use std::collections::BTreeMap;
 
@@ -97,6 +97,25 @@ pub trait Kernel {
     /// calls them.
     fn preamble(&self) -> String {
         self.kernel().preamble.clone()
+    }
+
+    /// Parameters whose tensors of halves are padded with zeros instead of their last elements.
+    fn zero_padded(&self) -> &[&str] {
+        &[]
+    }
+
+    /// How many time steps more than the others a parameter's sequence has.
+    fn extra_steps(&self, _cname: &str) -> usize {
+        0
+    }
+
+    /// What a call checks last, with tensors as they are when they are padded: for kernels that
+    /// know which sizes they need.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check_arguments(&self, _grid: Dims, _args: &Described<'_>) -> Result<(), AutoCudaError> {
+        Ok(())
     }
 
     /// The value of an attribute, for [`Kernel::check_attributes`].

@@ -19,25 +19,38 @@
 //! Kernels are compiled with the options of all kernels of this crate: every operation is IEEE's,
 //! nothing is contracted.
 
+mod argument;
 mod attribute;
 mod block_sum;
+mod call;
 pub mod cfunction;
+mod check;
 mod ckernel;
 mod dtype;
+mod element;
 mod error;
+mod gather;
 mod kernel;
 pub mod neuron_kernel;
 mod operand;
+mod pad;
 mod params;
 mod sections;
+mod simple;
 mod surrogate;
+mod tensor;
 mod typer;
 
+pub use argument::{Argument, Described, Description, describe};
 pub use attribute::Attribute;
 pub use block_sum::BlockSum;
+pub use call::{Callable, Dims};
 pub use ckernel::{CKernel, CKernel1D, CKernel2D};
 pub use dtype::Dtype;
+pub use element::{Element, Number};
 pub use error::AutoCudaError;
 pub use kernel::{Kernel, Layout};
+pub use simple::{THREADS, cal_blocks};
 pub use surrogate::{ExprSurrogate, SurrogateCodes, cuda_codes};
+pub use tensor::CudaTensor;
 pub use typer::{CodeBlock, CodeTyper};

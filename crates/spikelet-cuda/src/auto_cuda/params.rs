@@ -1,7 +1,5 @@
 //! Parameters of a kernel: their C types and their names.
 
-use std::fmt;
-
 /// How a parameter reaches the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passing {
@@ -73,9 +71,9 @@ impl CType {
         self.passing == Passing::Pointer && !self.constant
     }
 
-    /// Whether it is a tensor that is taken two numbers at a time.
+    /// Whether a tensor is taken two numbers at a time.
     pub(super) fn is_paired(self) -> bool {
-        self.passing == Passing::Pointer && self.base == Some(Base::Half2)
+        self.base == Some(Base::Half2)
     }
 }
 
@@ -86,17 +84,6 @@ pub(super) fn is_identifier(text: &str) -> bool {
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-impl fmt::Display for Base {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Base::Float => "float",
-            Base::Half => "half",
-            Base::Half2 => "half2",
-            Base::Int => "int",
-        })
-    }
 }
 
 #[cfg(test)]

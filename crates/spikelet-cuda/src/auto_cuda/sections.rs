@@ -52,17 +52,16 @@ impl Sections {
 /// or after them.
 pub(super) fn indented(text: &str, level: usize) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let filled = |line: &&str| !line.is_empty();
-    let Some(first) = lines.iter().position(|line| filled(&line)) else {
+    let Some(first) = lines.iter().position(|line| !line.is_empty()) else {
         return String::new();
     };
     let last = lines
         .iter()
-        .rposition(|line| filled(&line))
+        .rposition(|line| !line.is_empty())
         .unwrap_or(first);
     let lines = &lines[first..=last];
     let own = |line: &&str| line.len() - line.trim_start_matches(' ').len();
-    let common = lines.iter().filter(|l| filled(l)).map(own).min();
+    let common = lines.iter().filter(|l| !l.is_empty()).map(own).min();
     let common = common.unwrap_or(0);
     let spaces = " ".repeat(STEP * level);
     lines

@@ -2,5 +2,6 @@
 //! neuron tutorial of SpikingJelly print, what calls refuse, and what kernels compute. Without a
 //! GPU the tests that need one say `skipped:`.
 
+mod checks;
 mod parameters;
 mod reference;

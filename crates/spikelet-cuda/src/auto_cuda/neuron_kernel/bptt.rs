@@ -1,9 +1,10 @@
 //! All time steps backward.
 
+use super::lengths::{self, Length};
 use super::{Form, Undefined, thresholds};
 use crate::auto_cuda::{
-    Attribute, AutoCudaError, CKernel, CKernel2D, CodeBlock, CodeTyper, Dtype, Kernel,
-    SurrogateCodes, cfunction,
+    Attribute, AutoCudaError, CKernel, CKernel2D, CodeBlock, CodeTyper, Described, Dims, Dtype,
+    Kernel, SurrogateCodes, cfunction,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -290,6 +291,28 @@ impl<B: NeuronBackward> Kernel for BPTTKernel<B> {
 
     fn epilogue(&self) -> String {
         self.neuron.epilogue(self.form)
+    }
+
+    /// The gradients of a neuron that is not there are zero, so that sums over neurons are right.
+    fn zero_padded(&self) -> &[&str] {
+        &["grad_spike_seq", "grad_v_seq"]
+    }
+
+    fn extra_steps(&self, cname: &str) -> usize {
+        usize::from(cname == "v_v_seq")
+    }
+
+    fn check_arguments(&self, grid: Dims, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        lengths::check(self.kernel_name(), self.form, grid, args, &|name| {
+            Some(match name {
+                "grad_spike_seq" | "grad_v_seq" | "grad_x_seq" | "h_seq" | "x_seq" => Length::Steps,
+                "v_v_seq" => Length::StartAndSteps,
+                "grad_v_init" => Length::Neurons,
+                "grad_decay" => Length::Blocks,
+                "decay" => Length::Some,
+                _ => return None,
+            })
+        })
     }
 
     /// `surrogate_function` is what it prints for `y` and `x`.

@@ -1,7 +1,10 @@
 //! All time steps forward.
 
+use super::lengths::{self, Length};
 use super::{Form, Undefined, neuronal_fire, neuronal_hard_reset, neuronal_soft_reset, thresholds};
-use crate::auto_cuda::{Attribute, AutoCudaError, CKernel, CKernel2D, CodeTyper, Dtype, Kernel};
+use crate::auto_cuda::{
+    Attribute, AutoCudaError, CKernel, CKernel2D, CodeTyper, Described, Dims, Dtype, Kernel,
+};
 
 /// What a neuron gives of its own to its forward kernel.
 pub trait NeuronForward {
@@ -118,6 +121,21 @@ impl<F: NeuronForward> Kernel for FPTTKernel<F> {
             neuronal_soft_reset(v, h, s, "v_th", dtype)
         });
         typer.codes().to_string()
+    }
+
+    fn extra_steps(&self, cname: &str) -> usize {
+        usize::from(cname == "v_v_seq")
+    }
+
+    fn check_arguments(&self, grid: Dims, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        lengths::check(self.kernel_name(), self.form, grid, args, &|name| {
+            Some(match name {
+                "x_seq" | "h_seq" | "spike_seq" => Length::Steps,
+                "v_v_seq" => Length::StartAndSteps,
+                "decay" => Length::Some,
+                _ => return None,
+            })
+        })
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {

@@ -45,6 +45,7 @@ mod bptt;
 mod fptt;
 mod if_node;
 mod leak;
+mod lengths;
 mod lif;
 mod parametric_lif;
 
