@@ -100,6 +100,9 @@ pub(super) fn are_included(source: &str) -> bool {
 }
 
 #[cfg(test)]
+mod own_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

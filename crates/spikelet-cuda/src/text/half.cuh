@@ -12,13 +12,10 @@ typedef __half half;
 typedef __half2 half2;
 
 __device__ __forceinline__ unsigned spk_half2_bits(half2 a) {
-    return (unsigned)a.y.bits << 16 | (unsigned)a.x.bits;
+    return *(const unsigned*)&a;
 }
 __device__ __forceinline__ half2 spk_half2_of(unsigned bits) {
-    half2 a;
-    a.x.bits = (unsigned short)bits;
-    a.y.bits = (unsigned short)(bits >> 16);
-    return a;
+    return *(const half2*)&bits;
 }
 
 __device__ __forceinline__ half __float2half_rn(float a) {
@@ -112,6 +109,4 @@ SPK_HALF2(h2log, logf)
 SPK_HALF2(h2log2, log2f)
 SPK_HALF2(h2sqrt, __fsqrt_rn)
 SPK_HALF2(h2rcp, __frcp_rn)
-SPK_HALF2(h2sin, sinf)
-SPK_HALF2(h2cos, cosf)
 #undef SPK_HALF2

@@ -3,5 +3,9 @@
 //! GPU the tests that need one say `skipped:`.
 
 mod checks;
+mod compiles;
+mod functions;
+mod machine;
+mod neurons;
 mod parameters;
 mod reference;
