@@ -15,6 +15,7 @@ use spikelet_graph::{
     Backend, Buffer, DType, Executor, Graph, Node, Pending, Plan, Result, Target, TensorType,
     ValueId,
 };
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Inputs larger than this do not go through the pinned slabs.
@@ -35,7 +36,7 @@ const DIRECT: usize = 32 << 20;
 /// ```
 #[derive(Clone)]
 pub struct Cuda {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What a backend and its executors have in common.
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) dnn: Dnn,
     uploads: Mutex<Uploads>,
     pool: Pool,
+    /// Where the numbers among a call's arguments go, once there was one.
+    pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
 }
 
 impl Shared {
@@ -60,6 +63,41 @@ impl Shared {
         let mut uploads = self.uploads();
         uploads.flush()?;
         Ok(uploads)
+    }
+
+    /// Copies values to the memory of `owner` at `to`, in order with the runs that follow.
+    ///
+    /// # Safety
+    /// There must be room for them.
+    pub(crate) unsafe fn upload(
+        &self,
+        to: u64,
+        owner: &Arc<dyn Any + Send + Sync>,
+        values: &[u8],
+    ) -> Result<()> {
+        if values.len() <= DIRECT {
+            return self.uploads().push(to, owner, values);
+        }
+        let _alone = self.stream_alone()?;
+        // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
+        unsafe { upload_async(to, values, &self.gpu.stream) }
+            .doing(&self.gpu.name, "copying to the GPU")?;
+        self.gpu.synchronize()
+    }
+
+    /// Copies what is at `from` to the host when all runs before are over.
+    ///
+    /// # Safety
+    /// There must be as many bytes.
+    pub(crate) unsafe fn download(&self, from: u64, values: &mut [u8]) -> Result<()> {
+        let _alone = self.stream_alone()?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
+        unsafe { download_async(values, from, &self.gpu.stream) }
+            .doing(&self.gpu.name, "copying from the GPU")?;
+        self.gpu.synchronize()
     }
 }
 
@@ -77,6 +115,7 @@ impl Cuda {
                 dnn: Dnn::new(gpu.clone()),
                 uploads: Mutex::new(Uploads::new(gpu.clone())),
                 pool: Pool::default(),
+                scalars: Mutex::default(),
                 gpu,
             }),
         })
@@ -186,31 +225,16 @@ impl Backend for Cuda {
         let memory = self.memory_of(to)?;
         let (dtype, values) = bytes::of(&values);
         self.check(&to.ty, dtype, values.len())?;
-        if values.len() <= DIRECT {
-            let mut uploads = self.shared.uploads();
-            return uploads.push(memory.pointer, &to.handle, values);
-        }
-        let gpu = &self.shared.gpu;
-        let _alone = self.shared.stream_alone()?;
-        // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
-        unsafe { upload_async(memory.pointer, values, &gpu.stream) }
-            .doing(&gpu.name, "copying to the GPU")?;
-        gpu.synchronize()
+        // SAFETY: sizes were compared.
+        unsafe { self.shared.upload(memory.pointer, &to.handle, values) }
     }
 
     fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()> {
         let memory = self.memory_of(from)?;
         let (dtype, values) = bytes::of_mut(values);
         self.check(&from.ty, dtype, values.len())?;
-        let gpu = &self.shared.gpu;
-        let _alone = self.shared.stream_alone()?;
-        if values.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: sizes were compared; the copy is waited for while the values are borrowed.
-        unsafe { download_async(values, memory.pointer, &gpu.stream) }
-            .doing(&gpu.name, "copying from the GPU")?;
-        gpu.synchronize()
+        // SAFETY: sizes were compared.
+        unsafe { self.shared.download(memory.pointer, values) }
     }
 
     fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {

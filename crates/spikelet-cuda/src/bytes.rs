@@ -1,16 +1,30 @@
 //! Host tensors as bytes.
 
-use spikelet_graph::DType;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{DType, bf16, f16};
 
-fn raw<T>(values: &[T]) -> &[u8] {
-    // SAFETY: plain numbers without padding; any byte of them may be read.
+/// Numbers without padding, for which every bit pattern is valid.
+///
+/// Nobody else can name it: public traits that ask for it are sealed.
+pub trait Plain: Copy {}
+
+impl Plain for f32 {}
+impl Plain for f64 {}
+impl Plain for f16 {}
+impl Plain for bf16 {}
+impl Plain for i32 {}
+impl Plain for i64 {}
+
+/// Numbers as bytes.
+pub(crate) fn raw<T: Plain>(values: &[T]) -> &[u8] {
+    // SAFETY: plain numbers; any byte of them may be read.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), std::mem::size_of_val(values)) }
 }
 
-fn raw_mut<T>(values: &mut [T]) -> &mut [u8] {
+/// Numbers as bytes that are to be filled.
+pub(crate) fn raw_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     let bytes = std::mem::size_of_val(values);
-    // SAFETY: plain numbers without padding, for which every bit pattern is valid.
+    // SAFETY: plain numbers, whatever their bytes become.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) }
 }
 

@@ -40,14 +40,17 @@ pub(crate) fn get_or_compile(
         Target::Real(_) => None,
         Target::Virtual(_) => library::find(Library::Driver).ok(),
     };
+    let headers = compiler.headers(source);
+    let mut texts = vec![source, compiler.version(), env!("CARGO_PKG_VERSION")];
+    texts.extend(headers.key());
     let key = key(
-        &[source, compiler.version(), env!("CARGO_PKG_VERSION")],
+        &texts,
         &Compiler::options(target),
         driver.and_then(|driver| driver.version.as_deref()),
     );
     CACHE
         .get_or_init(|| Cache::new(Disk::new(folder())))
-        .get(key, || compiler.compile(source, name, target))
+        .get(key, || compiler.compile(source, name, target, headers))
 }
 
 /// The cache of compiled kernels on disk: where it is, what is in it, whether it can be used.

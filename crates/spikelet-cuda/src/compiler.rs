@@ -5,10 +5,12 @@
 //! computes from the same equation.
 
 mod excerpt;
+mod headers;
 mod nvrtc;
 
 use crate::library::{self, Library, Missing};
 use excerpt::excerpt;
+pub(crate) use headers::Headers;
 use nvrtc::{Form, Nvrtc};
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -77,6 +79,8 @@ pub(crate) struct Compiler {
     version: String,
     /// Ascending.
     architectures: Vec<i32>,
+    /// For sources that include some; looked for when the first one does.
+    headers: OnceLock<Headers>,
 }
 
 /// What code is made for.
@@ -99,6 +103,7 @@ impl Compiler {
                 Ok(Compiler {
                     version: found.version.clone().unwrap_or_default(),
                     architectures: nvrtc.architectures()?,
+                    headers: OnceLock::new(),
                     nvrtc,
                 })
             })
@@ -125,6 +130,15 @@ impl Compiler {
         })
     }
 
+    /// The headers of a source.
+    pub(crate) fn headers(&self, source: &str) -> &Headers {
+        if !headers::are_included(source) {
+            return &Headers::None;
+        }
+        self.headers
+            .get_or_init(|| Headers::beside(self.nvrtc.path()))
+    }
+
     /// The options for a target.
     pub(crate) fn options(target: Target) -> Vec<String> {
         let architecture = match target {
@@ -142,6 +156,25 @@ impl Compiler {
         source: &str,
         name: &str,
         target: Target,
+        headers: &Headers,
+    ) -> Result<Vec<u8>, CompileError> {
+        let result = self.compile_with(source, name, target, headers);
+        if let Err(CompileError::Source { log, .. }) = &result
+            && headers.are_broken(log)
+        {
+            return self
+                .compile_with(source, name, target, &Headers::Own)
+                .or(result);
+        }
+        result
+    }
+
+    fn compile_with(
+        &self,
+        source: &str,
+        name: &str,
+        target: Target,
+        headers: &Headers,
     ) -> Result<Vec<u8>, CompileError> {
         let zero_byte = || CompileError::ZeroByte {
             name: name.replace('\0', ""),
@@ -151,13 +184,18 @@ impl Compiler {
         let file_text = CString::new(file.as_str()).map_err(|_| zero_byte())?;
         let options: Vec<CString> = Self::options(target)
             .into_iter()
+            .chain(headers.option())
             .map(|option| CString::new(option).expect("options have no zero bytes"))
             .collect();
+        let own = headers.text();
+        let own: Vec<_> = own.iter().map(|(n, text)| (*n, text.as_c_str())).collect();
         let form = match target {
             Target::Real(_) => Form::Cubin,
             Target::Virtual(_) => Form::Ptx,
         };
-        let output = self.nvrtc.compile(&text, &file_text, &options, form)?;
+        let output = self
+            .nvrtc
+            .compile(&text, &file_text, &own, &options, form)?;
         match output {
             Ok(code) if code.is_empty() => Err(CompileError::Failed {
                 action: "compile",
@@ -168,7 +206,7 @@ impl Compiler {
             Err(log) => Err(CompileError::Source {
                 name: name.to_string(),
                 excerpt: excerpt(source, &file, &log),
-                log,
+                log: log + headers.remark(),
             }),
         }
     }
@@ -193,7 +231,8 @@ fn target(architectures: &[i32], (major, minor): (i32, i32)) -> Option<Target> {
 #[cfg(test)]
 pub(crate) fn compile(source: &str, name: &str, arch: (i32, i32)) -> Result<Vec<u8>, CompileError> {
     let compiler = Compiler::get()?;
-    compiler.compile(source, name, compiler.target(arch)?)
+    let target = compiler.target(arch)?;
+    compiler.compile(source, name, target, compiler.headers(source))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod planning;
 use crate::backend::Shared;
 use crate::error::{Doing, describe, failure};
 use crate::gpu::Gpu;
+use crate::launch;
 use crate::memory::DeviceMemory;
 use action::{Step, start};
 use cudarc::driver::CudaGraph;
@@ -54,8 +55,7 @@ impl CudaExecutor {
             names,
             graph: None,
             proved: false,
-            check: std::env::var_os("SPIKELET_CUDA_CHECK")
-                .is_some_and(|v| !v.is_empty() && v != "0"),
+            check: launch::is_checked(),
             _buffers: inputs
                 .iter()
                 .chain(outputs.iter().flatten())

@@ -33,6 +33,8 @@ impl Properties {
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
     pub(crate) name: String,
+    /// Its number, as the driver counts.
+    pub(crate) ordinal: usize,
     pub(crate) properties: Properties,
     pub(crate) context: Arc<CudaContext>,
     /// Kernels run here, in order.
@@ -79,6 +81,7 @@ impl Gpu {
             stream: context.new_stream().doing(&name, "making a stream")?,
             copy_stream: context.new_stream().doing(&name, "making a stream")?,
             name,
+            ordinal,
             properties,
             context,
             functions: Mutex::default(),

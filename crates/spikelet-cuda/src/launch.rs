@@ -7,13 +7,18 @@ use cudarc::driver::{CudaFunction, result};
 use spikelet_graph::Result;
 use std::ffi::c_void;
 
+/// Whether kernels run one by one, each waited for, so that the one that fails is named.
+pub(crate) fn is_checked() -> bool {
+    std::env::var_os("SPIKELET_CUDA_CHECK").is_some_and(|v| !v.is_empty() && v != "0")
+}
+
 /// One launch.
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) name: String,
     pub(crate) function: CudaFunction,
     pub(crate) grid: [u32; 3],
-    pub(crate) block: u32,
+    pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
     /// The bytes of the arguments, each in words of its own.
     words: Vec<u64>,
@@ -34,7 +39,7 @@ const MOST_PARAMETERS: usize = 1 << 15;
 type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 
 impl Launch {
-    pub(crate) fn new(name: &str, function: CudaFunction, grid: [u32; 3], block: u32) -> Self {
+    pub(crate) fn new(name: &str, function: CudaFunction, grid: [u32; 3], block: [u32; 3]) -> Self {
         Self {
             name: name.to_string(),
             function,
@@ -53,6 +58,11 @@ impl Launch {
             bytes: 8,
         });
         self.words.push(word);
+    }
+
+    /// Adds several of them.
+    pub(crate) fn add(&mut self, words: impl IntoIterator<Item = u64>) {
+        words.into_iter().for_each(|word| self.word(word));
     }
 
     /// Adds an argument of any size.
@@ -89,13 +99,12 @@ impl Launch {
             .iter()
             .map(|a| self.words[a.first..].as_ptr().cast_mut().cast())
             .collect();
-        let (x, y, z) = (self.grid[0], self.grid[1], self.grid[2]);
         // SAFETY: the caller's promise; the driver copies the arguments before it returns.
         unsafe {
             result::launch_kernel(
                 self.function.cu_function(),
-                (x, y, z),
-                (self.block, 1, 1),
+                self.grid.into(),
+                self.block.into(),
                 self.shared,
                 gpu.stream.cu_stream(),
                 &mut arguments,

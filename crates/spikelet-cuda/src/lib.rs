@@ -3,8 +3,9 @@
 //! Nothing of CUDA is needed to build this crate: the driver, NVRTC and cuBLASLt are looked for
 //! when a GPU is first used ([`library`]). Kernels are written as text from the plan's
 //! expressions, compiled for the GPU at hand and kept on disk; a plan is recorded once as a CUDA
-//! graph and replayed with a single launch.
+//! graph and replayed with a single launch. Kernels of one's own are written with [`auto_cuda`].
 
+pub mod auto_cuda;
 mod backend;
 mod bytes;
 mod cache;

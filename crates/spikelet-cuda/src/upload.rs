@@ -142,7 +142,7 @@ impl Uploads {
                 "scatter",
                 function.clone(),
                 [blocks, pieces.len() as u32, 1],
-                256,
+                [256, 1, 1],
             );
             launch.word(slab.device.pointer);
             for k in 0..PIECES {

@@ -116,11 +116,13 @@ impl Nvrtc {
         Ok(found)
     }
 
-    /// Compiles a source; `Ok(Err(log))` if it is wrong.
+    /// Compiles a source; `Ok(Err(log))` if it is wrong. `headers` are names and texts of files
+    /// that it can include.
     pub(super) fn compile(
         &self,
         source: &CStr,
         file: &CStr,
+        headers: &[(&CStr, &CStr)],
         options: &[CString],
         form: Form,
     ) -> Result<Result<Vec<u8>, String>, CompileError> {
@@ -128,16 +130,19 @@ impl Nvrtc {
             nvrtc: self,
             program: ptr::null_mut(),
         };
+        let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+        let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
+        let count = c_int::try_from(headers.len()).expect("there is one header at most");
         // SAFETY: the strings end with zero and live until the program is destroyed, which is at
-        // the end of this function; there are no headers.
+        // the end of this function; there are `count` names and as many texts.
         self.check("take a source", unsafe {
             (self.create)(
                 &mut program.program,
                 source.as_ptr(),
                 file.as_ptr(),
-                0,
-                ptr::null(),
-                ptr::null(),
+                count,
+                texts.as_ptr(),
+                names.as_ptr(),
             )
         })?;
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();

@@ -71,7 +71,7 @@ impl Own {
             ));
         }
         gpu.allow_shared(&function, kernel.shared)?;
-        let mut launch = Launch::new(&kernel.name, function, kernel.grid, kernel.block);
+        let mut launch = Launch::new(&kernel.name, function, kernel.grid, [kernel.block, 1, 1]);
         launch.shared = kernel.shared;
         for argument in given {
             match argument {

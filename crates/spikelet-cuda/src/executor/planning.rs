@@ -195,7 +195,7 @@ fn compile(
         let function = gpu.function(&source, &name)?;
         let (grid, block, shared) = at;
         gpu.allow_shared(&function, shared)?;
-        let mut launch = Launch::new(&name, function, grid, block);
+        let mut launch = Launch::new(&name, function, grid, [block, 1, 1]);
         let kernel = drafts[0].kernel;
         launch.shared = shared;
         for word in drafts.into_iter().flat_map(|d| d.words) {

@@ -30,6 +30,7 @@
 //! ```
 
 mod gpu;
+mod includes;
 mod load;
 mod missing;
 mod places;
@@ -39,6 +40,7 @@ pub use gpu::{Gpu, GpuError, gpus};
 pub use missing::{Missing, Refused};
 pub use places::{Candidate, Environment, Target};
 
+pub(crate) use includes::beside;
 pub(crate) use load::open;
 
 use std::fmt;

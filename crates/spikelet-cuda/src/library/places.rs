@@ -235,7 +235,7 @@ fn libraries(toolkit: &Path) -> impl Iterator<Item = PathBuf> {
         .map(|folder| toolkit.join(folder))
 }
 
-fn target_folder() -> &'static str {
+pub(super) fn target_folder() -> &'static str {
     match std::env::consts::ARCH {
         "aarch64" => "targets/sbsa-linux/lib",
         _ => "targets/x86_64-linux/lib",

@@ -79,6 +79,30 @@ impl Function {
         Self::Neg,
     ];
 
+    /// What it is called by; what only other functions need begins with `spk_` too, and has none.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Bits | Self::Quadrant | Self::Radians | Self::Turns => return None,
+            Self::Exp => "spk_exp",
+            Self::Ln => "spk_ln",
+            Self::Ln1p => "spk_ln_1p",
+            Self::Tanh => "spk_tanh",
+            Self::Sigmoid => "spk_sigmoid",
+            Self::Atan => "spk_atan",
+            Self::Erf => "spk_erf",
+            Self::Erfc => "spk_erfc",
+            Self::Sin => "spk_sin",
+            Self::Cos => "spk_cos",
+            Self::Sin2Pi => "spk_sin_2pi",
+            Self::Cos2Pi => "spk_cos_2pi",
+            Self::Pow => "spk_pow",
+            Self::Min => "spk_min",
+            Self::Max => "spk_max",
+            Self::DivConst => "spk_div_const",
+            Self::Neg => "spk_neg",
+        })
+    }
+
     fn text(self) -> &'static str {
         match self {
             Self::Bits => include_str!("functions/bits.cuh"),
@@ -126,62 +150,68 @@ impl Function {
     }
 }
 
-/// How a function is called in C++, and the part of the library that this takes.
-pub(super) struct Call {
-    pub(super) name: &'static str,
-    pub(super) function: Option<Function>,
-}
-
-/// None for what is not a call: the minus sign.
-pub(super) fn unary(op: Unary) -> Option<Call> {
-    let own = |name, function| Call {
-        name,
-        function: Some(function),
-    };
-    let built_in = |name| Call {
-        name,
-        function: None,
-    };
-    Some(match op {
-        Unary::Neg => return None,
-        Unary::Exp => own("spk_exp", Function::Exp),
-        Unary::Ln => own("spk_ln", Function::Ln),
-        Unary::Tanh => own("spk_tanh", Function::Tanh),
-        Unary::Sigmoid => own("spk_sigmoid", Function::Sigmoid),
-        Unary::Atan => own("spk_atan", Function::Atan),
-        Unary::Erf => own("spk_erf", Function::Erf),
-        Unary::Erfc => own("spk_erfc", Function::Erfc),
-        Unary::Sin => own("spk_sin", Function::Sin),
-        Unary::Cos => own("spk_cos", Function::Cos),
-        Unary::Sqrt => built_in("__fsqrt_rn"),
-        Unary::Abs => built_in("fabsf"),
-        Unary::Round => built_in("rintf"),
-        Unary::Floor => built_in("floorf"),
-    })
-}
-
-/// How a function of two arguments is spelled.
+/// How a function is spelled in C++.
 pub(super) enum Spelling {
+    /// A sign before its operand or between two.
     Sign(&'static str),
-    Call(&'static str, Function),
+    /// What the compiler has.
+    BuiltIn(&'static str),
+    /// A part of the library.
+    Own(Function),
+}
+
+pub(super) fn unary(op: Unary) -> Spelling {
+    match op {
+        Unary::Neg => Spelling::Sign("-"),
+        Unary::Exp => Spelling::Own(Function::Exp),
+        Unary::Ln => Spelling::Own(Function::Ln),
+        Unary::Tanh => Spelling::Own(Function::Tanh),
+        Unary::Sigmoid => Spelling::Own(Function::Sigmoid),
+        Unary::Atan => Spelling::Own(Function::Atan),
+        Unary::Erf => Spelling::Own(Function::Erf),
+        Unary::Erfc => Spelling::Own(Function::Erfc),
+        Unary::Sin => Spelling::Own(Function::Sin),
+        Unary::Cos => Spelling::Own(Function::Cos),
+        Unary::Sqrt => Spelling::BuiltIn("__fsqrt_rn"),
+        Unary::Abs => Spelling::BuiltIn("fabsf"),
+        Unary::Round => Spelling::BuiltIn("rintf"),
+        Unary::Floor => Spelling::BuiltIn("floorf"),
+    }
 }
 
 pub(super) fn binary(op: Binary) -> Spelling {
-    match op {
-        Binary::Add => Spelling::Sign("+"),
-        Binary::Sub => Spelling::Sign("-"),
-        Binary::Mul => Spelling::Sign("*"),
-        Binary::Div => Spelling::Sign("/"),
-        Binary::Pow => Spelling::Call("spk_pow", Function::Pow),
-        Binary::Min => Spelling::Call("spk_min", Function::Min),
-        Binary::Max => Spelling::Call("spk_max", Function::Max),
-        Binary::Lt => Spelling::Sign("<"),
-        Binary::Le => Spelling::Sign("<="),
-        Binary::Gt => Spelling::Sign(">"),
-        Binary::Ge => Spelling::Sign(">="),
-        Binary::Eq => Spelling::Sign("=="),
-        Binary::Ne => Spelling::Sign("!="),
-    }
+    Spelling::Sign(match op {
+        Binary::Add => "+",
+        Binary::Sub => "-",
+        Binary::Mul => "*",
+        Binary::Div => "/",
+        Binary::Pow => return Spelling::Own(Function::Pow),
+        Binary::Min => return Spelling::Own(Function::Min),
+        Binary::Max => return Spelling::Own(Function::Max),
+        Binary::Lt => "<",
+        Binary::Le => "<=",
+        Binary::Gt => ">",
+        Binary::Ge => ">=",
+        Binary::Eq => "==",
+        Binary::Ne => "!=",
+    })
+}
+
+/// The functions of the library that a text of whatever origin calls by their names.
+///
+/// ```
+/// use spikelet_expr::cuda::{Function, called};
+/// let text = "y[i] = spk_max(spk_exp(x[i]), my_spk_ln(x[i]));";
+/// assert_eq!(called(text), [Function::Exp, Function::Max].into());
+/// ```
+pub fn called(text: &str) -> BTreeSet<Function> {
+    let words: BTreeSet<&str> = text
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .collect();
+    Function::ALL
+        .into_iter()
+        .filter(|function| function.name().is_some_and(|name| words.contains(name)))
+        .collect()
 }
 
 /// The text of the functions that are needed and of those they call, callees first.
@@ -215,6 +245,17 @@ mod tests {
         assert!(Function::ALL.is_sorted());
         for function in Function::ALL {
             assert!(function.calls().iter().all(|callee| *callee < function));
+        }
+    }
+
+    #[test]
+    fn every_name_is_that_of_a_function_in_its_own_text() {
+        for function in Function::ALL {
+            if let Some(name) = function.name() {
+                let head = format!("__forceinline__ float {name}(float ");
+                assert!(function.text().contains(&head), "{name}");
+                assert_eq!(called(name), [function].into());
+            }
         }
     }
 

@@ -4,7 +4,12 @@
 ///
 /// Decimal where a parser that goes through double must read the same number, else a whole
 /// hexadecimal significand and a power of two; bits for what has no literal.
-pub(super) fn literal(value: f32) -> String {
+///
+/// ```
+/// use spikelet_expr::cuda::literal;
+/// assert_eq!([4.0, 0.1].map(literal), ["4.0f", "0xcccccdp-27f"]);
+/// ```
+pub fn literal(value: f32) -> String {
     if value.is_nan() {
         return "__uint_as_float(0x7fc00000u)".to_string();
     }

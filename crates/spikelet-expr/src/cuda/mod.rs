@@ -23,5 +23,6 @@ mod functions;
 mod literal;
 mod statements;
 
-pub use functions::{Function, library};
+pub use functions::{Function, called, library};
+pub use literal::literal;
 pub use statements::{Statements, quick_statements, statements};

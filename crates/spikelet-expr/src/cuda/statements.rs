@@ -1,7 +1,7 @@
 //! From expressions to straight-line code.
 
 use super::division::reciprocal;
-use super::functions::{self, Call, Function, Spelling};
+use super::functions::{self, Function, Spelling};
 use super::literal::literal;
 use crate::expr::{Binary, Expr, Unary};
 use crate::interner::{Interner, Key};
@@ -233,17 +233,18 @@ impl Printer<'_> {
             }
             // A minus sign loses −0 there: see the function.
             Key::Unary(Unary::Neg, a) if is_comparison(&self.keys[a]) => {
-                self.functions.insert(Function::Neg);
-                format!("spk_neg({})", self.values[a])
+                let name = self.own(Function::Neg);
+                format!("{name}({})", self.values[a])
             }
             Key::Unary(Unary::Exp, a) if self.quick => format!("__expf({})", self.values[a]),
             Key::Unary(Unary::Sigmoid, a) if self.quick => {
                 format!("__fdividef(1.0f, 1.0f + __expf(-({})))", self.values[a])
             }
             Key::Unary(op, a) => match functions::unary(op) {
-                None => format!("-{}", self.values[a]),
-                Some(Call { name, function }) => {
-                    self.functions.extend(function);
+                Spelling::Sign(sign) => format!("{sign}{}", self.values[a]),
+                Spelling::BuiltIn(name) => format!("{name}({})", self.values[a]),
+                Spelling::Own(function) => {
+                    let name = self.own(function);
                     format!("{name}({})", self.values[a])
                 }
             },
@@ -273,22 +274,31 @@ impl Printer<'_> {
         {
             return text;
         }
-        let (left, right) = (&self.values[a], &self.values[b]);
+        let (left, right) = (self.values[a].clone(), self.values[b].clone());
         if op == Binary::Div
             && let Some(c) = constant(self.keys, b)
             && let Some([high, low]) = reciprocal(c as f32)
         {
-            self.functions.insert(Function::DivConst);
+            let name = self.own(Function::DivConst);
             let [high, low] = [high, low].map(literal);
-            return format!("spk_div_const({left}, {right}, {high}, {low})");
+            return format!("{name}({left}, {right}, {high}, {low})");
         }
         match functions::binary(op) {
             Spelling::Sign(sign) => format!("{left} {sign} {right}"),
-            Spelling::Call(name, function) => {
-                self.functions.insert(function);
+            Spelling::BuiltIn(name) => format!("{name}({left}, {right})"),
+            Spelling::Own(function) => {
+                let name = self.own(function);
                 format!("{name}({left}, {right})")
             }
         }
+    }
+
+    /// The name of a function of the library, which is needed from now on.
+    fn own(&mut self, function: Function) -> &'static str {
+        self.functions.insert(function);
+        function
+            .name()
+            .expect("operations are printed as functions with names")
     }
 
     /// An operation that may differ in its last bits.

@@ -1,0 +1,345 @@
+//! Calling kernels on a GPU.
+
+use super::argument::describe;
+use super::kernel::source;
+use super::params::{Base, CType, Passing};
+use super::{Argument, AutoCudaError, Described, Description, Kernel};
+use super::{check, pad, simple};
+use crate::cache;
+use crate::error::Doing;
+use crate::gpu::Gpu;
+use crate::launch::{self, Launch};
+use crate::memory::DeviceMemory;
+use spikelet_graph::f16;
+use std::any::Any;
+use std::sync::{Arc, PoisonError};
+
+/// Blocks of a grid, or threads of a block, in x, y and z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dims(pub [u32; 3]);
+
+impl From<u32> for Dims {
+    fn from(x: u32) -> Self {
+        Self([x, 1, 1])
+    }
+}
+
+impl From<[u32; 2]> for Dims {
+    fn from([x, y]: [u32; 2]) -> Self {
+        Self([x, y, 1])
+    }
+}
+
+impl From<[u32; 3]> for Dims {
+    fn from(dims: [u32; 3]) -> Self {
+        Self(dims)
+    }
+}
+
+/// Kernels as they are called; every [`Kernel`] is one.
+///
+/// The checks can be made without a GPU; a call makes all of them. Which memory a kernel reads and
+/// writes is up to its text, which is trusted to stay within its tensors.
+///
+/// ```no_run
+/// use spikelet_cuda::Cuda;
+/// use spikelet_cuda::auto_cuda::{CKernel1D, Callable, CudaTensor, Element, Kernel};
+/// let mut heaviside = CKernel1D::new("heaviside");
+/// heaviside.add_param("const float *", "x")?;
+/// heaviside.add_param("float *", "y")?;
+/// heaviside.set_core("y[index] = x[index] >= 0.0f ? 1.0f: 0.0f;");
+///
+/// let gpu = Cuda::new(0)?;
+/// let x = CudaTensor::new(&gpu, [4], &[-0.5_f32, 0.0, 0.5, 1.0])?;
+/// let y = CudaTensor::zeros(&gpu, Element::F32, [4])?;
+/// heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())])?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.0, 1.0, 1.0, 1.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Callable: Kernel {
+    /// Compiles the kernel for a compute capability, such as `(9, 0)`; no GPU is needed. The
+    /// result is machine code, or PTX for a GPU that is newer than the compiler.
+    ///
+    /// # Errors
+    /// If there is no NVRTC, or if it refuses the text.
+    fn compile(&self, capability: (i32, i32)) -> Result<Vec<u8>, AutoCudaError> {
+        let code = cache::get_or_compile(&source(self), self.kernel_name(), capability)?;
+        Ok(code.to_vec())
+    }
+
+    /// Runs the kernel. Arguments can come in any order; tensors for parameters that are pointers
+    /// to what is not `const` take results.
+    ///
+    /// Numbers for references are put into device memory. Tensors for `half2` whose sizes are odd
+    /// are padded: in a kernel over sequences by a column that repeats the last one, else by the
+    /// last element; results are put back without it.
+    ///
+    /// # Errors
+    /// If an argument is not what its parameter needs, if the text does not compile, or if the
+    /// device fails.
+    fn call(
+        &self,
+        grid: impl Into<Dims>,
+        block: impl Into<Dims>,
+        args: &[(&str, Argument<'_>)],
+    ) -> Result<(), AutoCudaError> {
+        call(self, grid.into(), block.into(), args)
+    }
+
+    /// As [`call`](Callable::call), with `numel`, for sequences `N`, and the numbers of blocks and
+    /// threads found from the tensors.
+    ///
+    /// In an elementwise kernel all tensors have the same number of elements. In a kernel over
+    /// sequences all tensors of two dimensions are \[T, N\], but for those that have
+    /// [more steps](Kernel::extra_steps). Nothing is done for tensors without elements.
+    ///
+    /// # Errors
+    /// As [`call`](Callable::call); if the tensors do not agree; if the kernel has no loop of its
+    /// own.
+    fn simple_call(&self, args: &[(&str, Argument<'_>)]) -> Result<(), AutoCudaError> {
+        let with = |numel: i32, n: Option<i32>| {
+            let mut all = args.to_vec();
+            all.push(("numel", numel.into()));
+            all.extend(n.map(|n| ("N", n.into())));
+            all
+        };
+        let described = |args: &[_]| describe(self.kernel_name(), args);
+        let n = simple::names_n(self)?.then_some(0);
+        let unknown = described(&with(0, n))?;
+        self.check_keys(&unknown)?;
+        self.check_ctypes(&unknown)?;
+        let counts = simple::counts(self, &unknown)?;
+        let all = with(counts.numel, counts.n);
+        let blocks = simple::cal_blocks(counts.threads, simple::THREADS) as u32;
+        if blocks == 0 || counts.numel == 0 {
+            return self.check(Dims::from(0), &described(&all)?);
+        }
+        call(self, blocks.into(), simple::THREADS.into(), &all)
+    }
+
+    /// Checks that all tensors are contiguous.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::NotContiguous`]
+    fn set_contiguous(&self, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        check::contiguous(self.kernel(), args)
+    }
+
+    /// The number of the GPU that the first tensor is on.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::NoTensor`]
+    fn get_device(&self, args: &Described<'_>) -> Result<usize, AutoCudaError> {
+        check::device(self.kernel(), args)
+    }
+
+    /// Checks that all tensors are on this GPU.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::OtherDevice`]
+    fn check_device(&self, device: usize, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        check::same_device(self.kernel(), device, args)
+    }
+
+    /// Checks that there is an argument for each parameter and no other.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::Keys`]
+    fn check_keys(&self, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        check::keys(self.kernel(), args)
+    }
+
+    /// Checks that every argument is of its parameter's type: tensors of f32 for `float`, of f16
+    /// for `half2`, of i32 for `int`.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::ArgumentType`], [`AutoCudaError::ParameterType`]
+    fn check_ctypes(&self, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        check::ctypes(self.kernel(), args)
+    }
+
+    /// Checks that tensors for `half2` have even sizes: the second dimension of two in a kernel
+    /// over sequences, else the number of elements. A call pads them before.
+    ///
+    /// # Errors
+    /// [`AutoCudaError::OddHalf2`]
+    fn check_half2(&self, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        check::half2(self.kernel(), args)
+    }
+
+    /// The addresses of the tensors in device memory, in the order of the call; none for a number.
+    ///
+    /// # Errors
+    /// If there is not one argument for each parameter.
+    fn get_ptrs(&self, args: &[(&str, Argument<'_>)]) -> Result<Vec<Option<u64>>, AutoCudaError> {
+        self.check_keys(&describe(self.kernel_name(), args)?)?;
+        let address = |name: &String| {
+            args.iter().find_map(|(key, argument)| match argument {
+                Argument::Tensor(tensor) if key == name => Some(tensor.memory.pointer),
+                _ => None,
+            })
+        };
+        Ok(self.cparams().keys().map(address).collect())
+    }
+
+    /// All checks that a call makes, for a grid of this size.
+    ///
+    /// # Errors
+    /// The first one that fails.
+    fn check(&self, grid: Dims, args: &Described<'_>) -> Result<(), AutoCudaError> {
+        self.check_keys(args)?;
+        self.check_ctypes(args)?;
+        self.set_contiguous(args)?;
+        let device = self.get_device(args)?;
+        self.check_device(device, args)?;
+        check::dimensions(self.kernel(), args)?;
+        let padded = pad::described(self.kernel(), args);
+        self.check_half2(&padded)?;
+        self.check_arguments(grid, &padded)
+    }
+}
+
+impl<K: Kernel + ?Sized> Callable for K {}
+
+fn call<K: Kernel + ?Sized>(
+    kernel: &K,
+    grid: Dims,
+    block: Dims,
+    args: &[(&str, Argument<'_>)],
+) -> Result<(), AutoCudaError> {
+    let name = kernel.kernel_name();
+    let described = describe(name, args)?;
+    kernel.check(grid, &described)?;
+    let threads: u64 = block.0.iter().map(|n| u64::from(*n)).product();
+    if grid.0.contains(&0) || !(1..=1024).contains(&threads) {
+        return Err(AutoCudaError::Launch {
+            kernel: name.to_string(),
+            grid: grid.0,
+            block: block.0,
+        });
+    }
+    let tensors = || {
+        args.iter().filter_map(|(name, argument)| match argument {
+            Argument::Tensor(tensor) => Some((*name, *tensor)),
+            Argument::Int(_) | Argument::Float(_) => None,
+        })
+    };
+    let (_, first) = tensors().next().expect("the device was found by a tensor");
+    let shared = &first.cuda.shared;
+    let gpu = &shared.gpu;
+    if let Some((cname, _)) = tensors().find(|(_, tensor)| !tensor.memory.is_on(gpu)) {
+        return Err(AutoCudaError::OtherHandle {
+            kernel: name.to_string(),
+            cname: cname.to_string(),
+            device: gpu.name.clone(),
+        });
+    }
+
+    let function = gpu.function(&source(kernel), name)?;
+    let padded = pad::tensors(kernel, &described, tensors())?;
+    let addresses: Vec<Option<u64>> = kernel
+        .get_ptrs(args)?
+        .into_iter()
+        .zip(kernel.cparams().keys())
+        .map(|(address, name)| padded.address(name).or(address))
+        .collect();
+    let (words, scalars) = words(kernel, &described, &addresses);
+    let mut launch = Launch::new(name, function, grid.0, block.0);
+
+    let mut uploads = shared.stream_alone()?;
+    let mut kept = shared
+        .scalars
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let base = match scalars.len() {
+        0 => 0,
+        bytes => {
+            let memory = room(&mut kept, gpu, bytes)?;
+            let owner: Arc<dyn Any + Send + Sync> = memory.clone();
+            // The stream has read those of the last call when these arrive.
+            uploads.push(memory.pointer, &owner, &scalars)?;
+            uploads.flush()?;
+            memory.pointer
+        }
+    };
+    launch.add(words.into_iter().map(|word| match word {
+        Word::Is(word) => word,
+        Word::Scalar(offset) => base + offset,
+    }));
+    padded.fill(gpu)?;
+    // SAFETY: there is one word for each parameter, of its type: checked above. Tensors and numbers
+    // are alive until the kernel has run, for freeing waits for it; that it stays inside them is
+    // what its text is trusted with.
+    unsafe { launch.run(gpu) }?;
+    padded.put_back(gpu)?;
+    if launch::is_checked() {
+        let waited = gpu.stream.synchronize();
+        waited.doing(&gpu.name, &format!("running kernel `{name}`"))?;
+    }
+    Ok(())
+}
+
+/// A word of a launch.
+enum Word {
+    Is(u64),
+    /// The address of a number, from the first of them.
+    Scalar(u64),
+}
+
+/// The words of a launch, and the numbers that go to device memory.
+fn words<K: Kernel + ?Sized>(
+    kernel: &K,
+    args: &Described<'_>,
+    addresses: &[Option<u64>],
+) -> (Vec<Word>, Vec<u8>) {
+    let mut scalars = vec![];
+    let mut word = |(name, ctype): (&String, &String), address: Option<u64>| {
+        if let Some(address) = address {
+            return Word::Is(address);
+        }
+        let ctype = CType::parse(ctype);
+        let bytes = bytes(ctype.base, &args[name.as_str()]);
+        if ctype.passing == Passing::Value {
+            return Word::Is(u64::from(u32::from_le_bytes(bytes)));
+        }
+        let offset = scalars.len() as u64;
+        scalars.extend(bytes);
+        Word::Scalar(offset)
+    };
+    let params = kernel.cparams().iter();
+    let words = params
+        .zip(addresses)
+        .map(|(param, address)| word(param, *address))
+        .collect();
+    (words, scalars)
+}
+
+/// A number as the kernel reads it; a half fills the first two bytes, a pair all four.
+fn bytes(base: Option<Base>, given: &Description) -> [u8; 4] {
+    let number = match given {
+        Description::Int(value) => return value.to_le_bytes(),
+        Description::Float(value) => *value,
+        Description::Tensor { .. } => unreachable!("tensors have addresses"),
+    };
+    match base {
+        Some(Base::Half | Base::Half2) => {
+            let [low, high] = f16::from_f32(number).to_le_bytes();
+            [low, high, low, high]
+        }
+        _ => number.to_le_bytes(),
+    }
+}
+
+/// Device memory for the numbers of a call.
+fn room<'a>(
+    kept: &'a mut Option<Arc<DeviceMemory>>,
+    gpu: &Arc<Gpu>,
+    bytes: usize,
+) -> Result<&'a Arc<DeviceMemory>, AutoCudaError> {
+    if kept.as_ref().is_none_or(|memory| memory.bytes < bytes) {
+        let bytes = bytes.next_power_of_two().max(256);
+        let memory = DeviceMemory::new(gpu, bytes, "the numbers of a call")?;
+        *kept = Some(Arc::new(memory));
+    }
+    Ok(kept.as_ref().expect("made above"))
+}

@@ -1,0 +1,219 @@
+//! What a call's arguments have to be. Nothing here looks into a device.
+
+use super::kernel::Layout;
+use super::params::{Base, CType, Passing};
+use super::tensor::is_contiguous;
+use super::{AutoCudaError, CKernel, Described, Description, Element};
+use spikelet_graph::ShapeText;
+
+/// Every tensor's elements lie in order.
+pub(super) fn contiguous(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    for (name, description) in args {
+        if let Description::Tensor { shape, strides, .. } = description
+            && !is_contiguous(shape, strides)
+        {
+            return Err(AutoCudaError::NotContiguous {
+                kernel: kernel.kernel_name.clone(),
+                cname: name.to_string(),
+                shape: ShapeText(shape).to_string(),
+                strides: ShapeText(strides).to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The GPU of the first tensor.
+pub(super) fn device(kernel: &CKernel, args: &Described<'_>) -> Result<usize, AutoCudaError> {
+    let device = |description: &Description| match description {
+        Description::Tensor { device, .. } => Some(*device),
+        Description::Int(_) | Description::Float(_) => None,
+    };
+    args.values()
+        .find_map(device)
+        .ok_or_else(|| AutoCudaError::NoTensor {
+            kernel: kernel.kernel_name.clone(),
+        })
+}
+
+/// Every tensor is on this GPU.
+pub(super) fn same_device(
+    kernel: &CKernel,
+    expected: usize,
+    args: &Described<'_>,
+) -> Result<(), AutoCudaError> {
+    for (name, description) in args {
+        if let Description::Tensor { device, .. } = description
+            && *device != expected
+        {
+            return Err(AutoCudaError::OtherDevice {
+                kernel: kernel.kernel_name.clone(),
+                cname: name.to_string(),
+                device: format!("cuda:{device}"),
+                expected: format!("cuda:{expected}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// There is an argument for each parameter, and no other.
+pub(super) fn keys(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    let params = &kernel.cparams;
+    let missing: Vec<&str> = params
+        .keys()
+        .map(String::as_str)
+        .filter(|name| !args.contains_key(name))
+        .collect();
+    let unknown: Vec<&str> = args
+        .keys()
+        .copied()
+        .filter(|name| !params.contains_key(*name))
+        .collect();
+    if missing.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let listed = |names: &[&str]| match names {
+        [] => "none".to_string(),
+        names => names.join(", "),
+    };
+    let all: Vec<&str> = params.keys().map(String::as_str).collect();
+    Err(AutoCudaError::Keys {
+        kernel: kernel.kernel_name.clone(),
+        missing: listed(&missing),
+        unknown: listed(&unknown),
+        expected: listed(&all),
+    })
+}
+
+/// Every argument is of its parameter's type.
+pub(super) fn ctypes(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    for (name, ctype) in &kernel.cparams {
+        let Some(given) = args.get(name.as_str()) else {
+            continue;
+        };
+        let parsed = CType::parse(ctype);
+        let Some(base) = parsed.base else {
+            return Err(AutoCudaError::ParameterType {
+                kernel: kernel.kernel_name.clone(),
+                cname: name.clone(),
+                ctype: ctype.clone(),
+            });
+        };
+        if !fits(base, parsed.passing, given) {
+            return Err(AutoCudaError::ArgumentType {
+                kernel: kernel.kernel_name.clone(),
+                cname: name.clone(),
+                ctype: ctype.clone(),
+                given: given.to_string(),
+                expected: expected(base, parsed.passing),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The element type of a tensor whose elements have this type in C++.
+fn element(base: Base) -> Element {
+    match base {
+        Base::Float => Element::F32,
+        Base::Half | Base::Half2 => Element::F16,
+        Base::Int => Element::I32,
+    }
+}
+
+fn fits(base: Base, passing: Passing, given: &Description) -> bool {
+    match given {
+        Description::Int(_) => base == Base::Int && passing != Passing::Pointer,
+        Description::Float(_) => base != Base::Int && passing != Passing::Pointer,
+        Description::Tensor { element: own, .. } => {
+            let count = given.len().unwrap_or(0);
+            *own == element(base)
+                && match passing {
+                    Passing::Pointer => true,
+                    // One half is taken twice, as tensors of odd sizes are.
+                    Passing::Reference => count == 1 || (base == Base::Half2 && count == 2),
+                    Passing::Value => false,
+                }
+        }
+    }
+}
+
+fn expected(base: Base, passing: Passing) -> String {
+    let number = match base {
+        Base::Int => "an integer",
+        _ => "a number",
+    };
+    let element = element(base);
+    match passing {
+        Passing::Pointer => format!("a tensor of {element}"),
+        Passing::Reference => format!("{number}, or a tensor of one {element}"),
+        Passing::Value => number.to_string(),
+    }
+}
+
+/// How a tensor of halves is padded so that pairs fit: its rows, and the elements of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+/// The padding of a tensor of halves of this shape; none if pairs fit.
+///
+/// In a kernel over sequences a second dimension of odd size gets one more column; everything else
+/// is one row.
+pub(super) fn padding(layout: Layout, shape: &[usize]) -> Option<Rows> {
+    let (rows, columns) = match (layout, shape) {
+        (Layout::Sequence { .. }, [rows, columns]) => (*rows, *columns),
+        _ => (1, shape.iter().product()),
+    };
+    (rows > 0 && columns % 2 == 1).then_some(Rows { rows, columns })
+}
+
+/// The parameters that take halves in pairs, with the shapes of their arguments.
+pub(super) fn paired<'a>(
+    kernel: &'a CKernel,
+    args: &'a Described<'_>,
+) -> impl Iterator<Item = (&'a str, CType, &'a [usize])> {
+    kernel.cparams.iter().filter_map(|(name, ctype)| {
+        let parsed = CType::parse(ctype);
+        match args.get(name.as_str()) {
+            Some(Description::Tensor { shape, .. }) if parsed.is_paired() => {
+                Some((name.as_str(), parsed, shape.as_slice()))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Tensors of halves have pairs of them.
+pub(super) fn half2(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    match paired(kernel, args).find(|(.., shape)| padding(kernel.layout, shape).is_some()) {
+        None => Ok(()),
+        Some((name, _, shape)) => Err(AutoCudaError::OddHalf2 {
+            kernel: kernel.kernel_name.clone(),
+            cname: name.to_string(),
+            shape: ShapeText(shape).to_string(),
+        }),
+    }
+}
+
+/// A kernel over sequences takes tensors of at most two dimensions.
+pub(super) fn dimensions(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    if !matches!(kernel.layout, Layout::Sequence { .. }) {
+        return Ok(());
+    }
+    for (name, description) in args {
+        if let Description::Tensor { shape, .. } = description
+            && shape.len() > 2
+        {
+            return Err(AutoCudaError::Dimensions {
+                kernel: kernel.kernel_name.clone(),
+                cname: name.to_string(),
+                shape: ShapeText(shape).to_string(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,11 @@
+//! The public kernel writer: its texts against those that the auto_cuda reference and the CUPY
+//! neuron tutorial of SpikingJelly print, what calls refuse, and what kernels compute. Without a
+//! GPU the tests that need one say `skipped:`.
+
+mod checks;
+mod compiles;
+mod functions;
+mod machine;
+mod neurons;
+mod parameters;
+mod reference;

@@ -1,0 +1,1 @@
+#include <cuda_fp16.h> extern "C" __global__ void cumsum( const int & numel, const int & N, const float * x, float * y ) { const int index = blockIdx.x * blockDim.x + threadIdx.x; if (index < N) { const int dt = N; for(int t = index; t < numel; t += dt) { if (t - dt < 0) { y[t] = x[t]; } else { y[t] = x[t] + y[t - dt]; } } } }

@@ -1,0 +1,1 @@
+#include <cuda_fp16.h> extern "C" __global__ void example_ck( const int & numel, const float* x, const float* y, float z )

@@ -1,0 +1,1 @@
+//------declaration start------ #include <cuda_fp16.h> extern "C" __global__ void temp_kernel( const int & numel ) //------declaration end-------- //------head start------ { const int index = blockIdx.x * blockDim.x + threadIdx.x; if (index < numel) { //------head end-------- //------core start------ //------core end-------- //------tail start------ } } //------tail end--------

@@ -1,0 +1,1 @@
+//------declaration start------ #include <cuda_fp16.h> extern "C" __global__ void example_ck( ) //------declaration end-------- //------head start------ { //------head end-------- //------core start------ //------core end-------- //------tail start------ } //------tail end--------

@@ -1,0 +1,1 @@
+#include <cuda_fp16.h> extern "C" __global__ void heaviside( const int & numel, const float * x, float * y ) { const int index = blockIdx.x * blockDim.x + threadIdx.x; if (index < numel) { y[index] = x[index] >= 0.0f ? 1.0f: 0.0f; } }
