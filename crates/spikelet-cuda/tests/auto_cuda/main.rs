@@ -8,4 +8,5 @@ mod functions;
 mod machine;
 mod neurons;
 mod parameters;
+mod planned;
 mod reference;
