@@ -6,7 +6,6 @@ use spikelet_graph::f16;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The first GPU; a line that says why, if there is none.
@@ -130,8 +129,8 @@ fn run_one(gpu: &Cuda, job: &Job) -> Values {
 const SHIM: &str = include_str!("../../../spikelet-expr/tests/cuda_text/shim.h");
 const HOST: &str = include_str!("host.h");
 
-/// Runs jobs on the host; none where there is no g++ that knows threads and halves. `name` is a
-/// file name of the test's own.
+/// Runs jobs on the host; none where there is no g++ that knows threads and halves. `name` is for
+/// files.
 pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
     let input: Vec<u8> = jobs
         .iter()
@@ -159,8 +158,9 @@ pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
 
 /// Compiles a program, runs it with this on its standard input: its standard output.
 pub fn compile_cpp(name: &str, program: &str, input: &[u8]) -> Option<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let path = |suffix: &str| folder.join(format!("{name}{suffix}"));
+    // The tests may have been brought here from elsewhere, without cargo's own folder.
+    let folder = tempfile::tempdir().expect("a folder of one's own");
+    let path = |suffix: &str| folder.path().join(format!("{name}{suffix}"));
     let write = |suffix, text: &[u8]| {
         std::fs::write(path(suffix), text).expect("the folder for tests is writable");
     };

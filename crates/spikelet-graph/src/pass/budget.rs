@@ -110,7 +110,7 @@ fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
 fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budget) {
     // What lives together bounds the arena from below; what lies between is lost to gaps.
     let mut aim = limit;
-    for _ in 0..8 {
+    for _ in 0..16 {
         while let Some(now) = peak(graph, target).filter(|now| now.bytes > aim) {
             if !free_something(graph, target, now, budget) {
                 break;
@@ -120,7 +120,7 @@ fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budg
         if budget.bytes.1 <= limit || peak(graph, target).is_none_or(|p| p.bytes > aim) {
             break;
         }
-        aim = aim.saturating_sub(budget.bytes.1 - limit);
+        aim = aim.saturating_sub((budget.bytes.1 - limit).max(limit / 50));
     }
 }
 
@@ -161,7 +161,8 @@ impl Memory {
         let roots = roots(graph);
         let mut touched = vec![vec![]; graph.values()];
         for (k, node) in graph.nodes.iter().enumerate() {
-            if node.op.is_view() {
+            // What was made in parts is there when the last of them is.
+            if node.op.is_view() && !matches!(node.op, Op::Join(_)) {
                 continue;
             }
             for v in node.outputs.iter().chain(&node.inputs) {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
 use crate::types::{DType, TensorType};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 fn refusal(problem: impl Into<String>) -> Error {
@@ -23,8 +23,8 @@ fn missing_output(graph: &Graph, k: usize) -> Error {
 }
 
 impl Plan {
-    /// Checks that no two allocations that live at the same time overlap, that every value fits
-    /// its place, and that no kernel writes over anything else that it touches, but for a map,
+    /// Checks that what is read was made before, that no two allocations that live at the same time
+    /// overlap, that every value fits its place, and that no kernel writes over anything else that it touches, but for a map,
     /// a backward scan or a gradient of pooling that takes the place of an operand of the same type. True for every plan that
     /// [`Plan::new`] makes; executors rely on it.
     ///
@@ -35,6 +35,17 @@ impl Plan {
             return Err(refusal(
                 "its allocations overlap; it was not made by Plan::new",
             ));
+        }
+        let mut made: HashSet<ValueId> = self.graph.inputs.iter().map(|i| i.value).collect();
+        for node in &self.graph.nodes {
+            if let Some(missing) = node.inputs.iter().find(|v| !made.contains(v)) {
+                let (name, layer) = (node.op.name(), &node.layer);
+                return Err(refusal(format!(
+                    "{name} in `{layer}` reads %{}, which nobody has made yet",
+                    missing.index()
+                )));
+            }
+            made.extend(&node.outputs);
         }
         for kernel in &self.kernels {
             self.check_places(kernel)?;

@@ -93,7 +93,29 @@ fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
             forward,
         }));
     }
+    // A scan in parts keeps no states for a backward scan that goes through all steps at once.
+    for k in 0..cuts.len() {
+        if cuts[k].is_some() && keeps_for_others(graph, k, &cuts) {
+            cuts[k] = None;
+            for cut in cuts.iter_mut() {
+                *cut = cut.filter(|cut| cut.forward != Some(k));
+            }
+        }
+    }
     cuts
+}
+
+/// Whether somebody reads states that scan `k` keeps who is not cut with it.
+fn keeps_for_others(graph: &Graph, k: usize, cuts: &[Option<Cut>]) -> bool {
+    let Op::Scan(scan) = &graph.nodes[k].op else {
+        return false;
+    };
+    let outputs = &graph.nodes[k].outputs;
+    let kept = &outputs[scan.first_kept().min(outputs.len())..];
+    graph.nodes.iter().zip(cuts).any(|(node, cut)| {
+        let reads = node.inputs.iter().any(|v| kept.contains(v));
+        reads && cut.is_none_or(|cut| cut.forward != Some(k))
+    })
 }
 
 /// Whether its result depends on how many parts there are.
