@@ -32,11 +32,12 @@ fn network(neuron: impl Fn() -> Box<dyn Module>) -> Sequential {
 }
 
 /// The losses of steps of gradient descent, and all parameters after them.
-fn train(
-    net: &Sequential,
-    backend: &Arc<dyn Backend>,
-    batch: usize,
-) -> Result<(Vec<f64>, Vec<(String, Vec<f64>)>)> {
+struct Trained {
+    losses: Vec<f64>,
+    weights: Vec<(String, Vec<f64>)>,
+}
+
+fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<Trained> {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let tracer = cx.tracer();
     let x = tracer.input("x_seq", DType::F32, [STEPS, batch, PIXELS]);
@@ -68,7 +69,8 @@ fn train(
         let tensor = store.get(name)?;
         Ok((name.clone(), tensor.to_f64()))
     });
-    Ok((losses, values.collect::<Result<_>>()?))
+    let weights = values.collect::<Result<_>>()?;
+    Ok(Trained { losses, weights })
 }
 
 fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
@@ -88,8 +90,11 @@ fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
                     false => Box::new(node.clone()),
                 });
                 let built_in = network(|| Box::new(node.built_in()));
-                let (losses, weights) = train(&own, backend, batch)?;
-                let (expected, known) = train(&built_in, backend, batch)?;
+                let Trained { losses, weights } = train(&own, backend, batch)?;
+                let Trained {
+                    losses: expected,
+                    weights: known,
+                } = train(&built_in, backend, batch)?;
                 let what = format!("{node:?}, batch {batch}: {losses:?} and {expected:?}");
                 assert!(losses[0] != losses[3], "nothing is learned: {what}");
                 for (loss, expected) in losses.iter().zip(&expected) {
