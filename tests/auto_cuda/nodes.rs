@@ -1,15 +1,16 @@
 //! The neurons of auto_cuda as layers, and what they make of a sequence.
 
-use spikelet::auto_cuda::Dtype;
 use spikelet::auto_cuda::neuron_kernel::{
     IFNodeATGF, IFNodeBPTTKernel, IFNodeFPTTKernel, LIFNodeATGF, LIFNodeBPTTKernel,
     LIFNodeFPTTKernel, ParametricLIFNodeATGF, ParametricLIFNodeBPTTKernel,
     ParametricLIFNodeFPTTKernel,
 };
+use spikelet::auto_cuda::{AutoCudaError, Callable, Dtype, Kernel};
 use spikelet::device;
 use spikelet::model::host;
 use spikelet::neuron::Inputs;
 use spikelet::prelude::*;
+use spikelet_cuda::CompileError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +22,18 @@ pub fn gpu() -> Option<Arc<dyn Backend>> {
             eprintln!("skipped: {error}");
             None
         }
+    }
+}
+
+/// Compiles a kernel: none without a compiler.
+pub fn compile(kernel: &dyn Kernel) -> Option<Result<(), String>> {
+    match kernel.compile((9, 0)) {
+        Ok(_) => Some(Ok(())),
+        Err(AutoCudaError::Compile(CompileError::Missing(missing))) => {
+            eprintln!("skipped: {missing}");
+            None
+        }
+        Err(error) => Some(Err(error.to_string())),
     }
 }
 

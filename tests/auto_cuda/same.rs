@@ -77,13 +77,13 @@ fn compare(node: &Node, inputs: &Inputs, backend: &Arc<dyn Backend>) -> Result<(
         let largest = expected.iter().fold(1.0_f64, |most, x| most.max(x.abs()));
         let pairs = given.iter().zip(&expected);
         let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        // The gradient of w is a sum over all neurons and steps.
-        let terms = match name.as_str() {
-            "grad_w" => (made["spike_seq"].len() as f64).sqrt(),
-            _ => 1.0,
+        // The gradient of w is a sum over all neurons and steps, in which terms cancel.
+        let largest = match name.as_str() {
+            "grad_w" => largest.max(made["spike_seq"].len() as f64 / 20.0),
+            _ => largest,
         };
         assert!(
-            apart <= terms * share(dtype, &**backend) * largest,
+            apart <= share(dtype, &**backend) * largest,
             "{name} of {what}: apart by {apart}, largest {largest}"
         );
     }

@@ -1,10 +1,10 @@
 //! Every surrogate prints its derivative into the kernels of auto_cuda.
 
+use crate::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
-use spikelet::auto_cuda::{self, AutoCudaError, Callable, Dtype, Kernel};
+use spikelet::auto_cuda::{self, Dtype, Kernel};
 use spikelet::prelude::*;
 use spikelet::surrogate::{entries, from_spec};
-use spikelet_cuda::CompileError;
 use std::sync::Arc;
 
 /// max(0, 1 − |x|) as an expression, without a text of its own.
@@ -34,18 +34,6 @@ fn all() -> Vec<Arc<dyn Surrogate>> {
     known
         .chain([Arc::new(Triangle) as Arc<dyn Surrogate>])
         .collect()
-}
-
-/// Compiles a kernel: none without a compiler.
-fn compile(kernel: &dyn Kernel) -> Option<Result<(), String>> {
-    match kernel.compile((9, 0)) {
-        Ok(_) => Some(Ok(())),
-        Err(AutoCudaError::Compile(CompileError::Missing(missing))) => {
-            eprintln!("skipped: {missing}");
-            None
-        }
-        Err(error) => Some(Err(error.to_string())),
-    }
 }
 
 #[test]
