@@ -26,8 +26,10 @@ impl Sequential {
     }
 
     /// Adds a module, named by its position.
-    // The name `add` is that of a builder; sums of containers do not exist.
-    #[allow(clippy::should_implement_trait)]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the name is that of a builder; sums of containers do not exist"
+    )]
     pub fn add(self, module: impl Module + 'static) -> Self {
         let name = self.modules.len().to_string();
         self.add_named(&name, module)

@@ -75,6 +75,9 @@ impl DeviceMemory {
     /// Sets all bytes to zero, in order with the kernels.
     pub(crate) fn clear(&self) -> Result<()> {
         let gpu = &self.gpu;
+        if self.bytes == 0 {
+            return Ok(());
+        }
         gpu.bind()?;
         // SAFETY: the piece is as large as it says, and the stream belongs to its context.
         unsafe { result::memset_d8_async(self.pointer, 0, self.bytes, gpu.stream.cu_stream()) }

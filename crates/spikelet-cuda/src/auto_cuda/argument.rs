@@ -77,7 +77,7 @@ impl Description {
     /// The number of elements of a tensor.
     pub fn len(&self) -> Option<usize> {
         match self {
-            Description::Tensor { shape, .. } => Some(shape.iter().product()),
+            Description::Tensor { shape, .. } => Some(count(shape)),
             Description::Int(_) | Description::Float(_) => None,
         }
     }
@@ -86,6 +86,12 @@ impl Description {
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
+}
+
+/// The number of elements of a shape.
+pub(super) fn count(shape: &[usize]) -> usize {
+    let product = |count: usize, n: &usize| count.saturating_mul(*n);
+    shape.iter().fold(1, product)
 }
 
 impl fmt::Display for Description {

@@ -343,3 +343,56 @@ fn room<'a>(
     }
     Ok(kept.as_ref().expect("made above"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auto_cuda::CKernel;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_stand_in_the_order_of_the_text(
+            names in prop::collection::btree_set("[A-Za-z_][A-Za-z0-9_]{0,6}", 1..12),
+            turn in any::<prop::sample::Index>(),
+        ) {
+            let mut names: Vec<String> = names.into_iter().collect();
+            let middle = turn.index(names.len());
+            names.rotate_left(middle);
+            let mut kernel = CKernel::new("k");
+            let mut args = Described::new();
+            for (value, name) in (0..).zip(&names) {
+                // By value and by reference in turn.
+                let ctype = if value % 2 == 0 { "int" } else { "const int &" };
+                kernel.add_param(ctype, name).unwrap();
+                args.insert(name, Description::Int(value));
+            }
+            let (words, scalars) = words(&kernel, &args, &vec![None; names.len()]);
+            let values = words.iter().map(|word| match word {
+                Word::Is(value) => *value as usize,
+                Word::Scalar(offset) => usize::from(scalars[*offset as usize]),
+            });
+            let given: Vec<&str> = values.map(|value| names[value].as_str()).collect();
+            let text = kernel.declaration();
+            let printed: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.trim().rsplit_once("int "))
+                .map(|(_, name)| name.trim_start_matches("& ").trim_end_matches(','))
+                .collect();
+            prop_assert_eq!(given, printed);
+        }
+    }
+
+    #[test]
+    fn a_half_goes_to_both_places_of_a_pair() {
+        let one = f16::ONE.to_le_bytes();
+        let pair = bytes(Some(Base::Half2), &Description::Float(1.0));
+        assert_eq!(pair, [one[0], one[1], one[0], one[1]]);
+        let float = bytes(Some(Base::Float), &Description::Float(1.5));
+        assert_eq!(float, 1.5_f32.to_le_bytes());
+        assert_eq!(
+            bytes(Some(Base::Int), &Description::Int(-2)),
+            [254, 255, 255, 255]
+        );
+    }
+}

@@ -1,5 +1,6 @@
 //! What a call's arguments have to be. Nothing here looks into a device.
 
+use super::argument::count;
 use super::kernel::Layout;
 use super::params::{Base, CType, Passing};
 use super::tensor::is_contiguous;
@@ -139,16 +140,16 @@ fn fits(base: Base, passing: Passing, given: &Description) -> bool {
     }
 }
 
-fn expected(base: Base, passing: Passing) -> String {
-    let number = match base {
-        Base::Int => "an integer",
-        _ => "a number",
-    };
-    let element = element(base);
-    match passing {
-        Passing::Pointer => format!("a tensor of {element}"),
-        Passing::Reference => format!("{number}, or a tensor of one {element}"),
-        Passing::Value => number.to_string(),
+fn expected(base: Base, passing: Passing) -> &'static str {
+    match (passing, element(base)) {
+        (Passing::Pointer, Element::F32) => "a tensor of f32",
+        (Passing::Pointer, Element::F16) => "a tensor of f16",
+        (Passing::Pointer, Element::I32) => "a tensor of i32",
+        (Passing::Reference, Element::F32) => "a number, or a tensor of one f32",
+        (Passing::Reference, Element::F16) => "a number, or a tensor of one f16",
+        (Passing::Reference, Element::I32) => "an integer, or a tensor of one i32",
+        (Passing::Value, Element::F32 | Element::F16) => "a number",
+        (Passing::Value, Element::I32) => "an integer",
     }
 }
 
@@ -166,7 +167,7 @@ pub(super) struct Rows {
 pub(super) fn padding(layout: Layout, shape: &[usize]) -> Option<Rows> {
     let (rows, columns) = match (layout, shape) {
         (Layout::Sequence { .. }, [rows, columns]) => (*rows, *columns),
-        _ => (1, shape.iter().product()),
+        _ => (1, count(shape)),
     };
     (rows > 0 && columns % 2 == 1).then_some(Rows { rows, columns })
 }

@@ -148,7 +148,7 @@ pub enum AutoCudaError {
         /// What was given.
         given: String,
         /// What fits.
-        expected: String,
+        expected: &'static str,
     },
     /// A tensor whose elements do not lie in order.
     #[error(

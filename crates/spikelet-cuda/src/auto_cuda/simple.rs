@@ -1,5 +1,6 @@
 //! The numbers of a call that follow from its tensors.
 
+use super::argument::count;
 use super::kernel::Layout;
 use super::params::{CType, Passing};
 use super::{AutoCudaError, Described, Description, Kernel};
@@ -62,8 +63,7 @@ pub(super) fn counts(
     }
     let mut sizes = Agreement::new(kernel);
     for (name, lanes, shape) in tensors(kernel, args) {
-        let count: usize = shape.iter().product();
-        sizes.add(name, shape, count.div_ceil(lanes))?;
+        sizes.add(name, shape, count(shape).div_ceil(lanes))?;
     }
     let numel = sizes.agreed("no tensor")?;
     Ok(Counts {
@@ -146,5 +146,116 @@ fn as_int(
             kernel: kernel.kernel_name().to_string(),
             count,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auto_cuda::{CKernel, CKernel1D, CKernel2D, Element};
+
+    fn tensor(element: Element, shape: &[usize]) -> Description {
+        Description::Tensor {
+            element,
+            shape: shape.to_vec(),
+            strides: vec![1; shape.len()],
+            device: 0,
+        }
+    }
+
+    fn with<K: Kernel>(mut kernel: K, params: &[(&str, &str)]) -> K {
+        for (ctype, cname) in params {
+            kernel.add_param(ctype, cname).unwrap();
+        }
+        kernel
+    }
+
+    #[test]
+    fn halves_are_counted_in_pairs() {
+        let kernel = with(
+            CKernel1D::new("k"),
+            &[("const half2 *", "x"), ("half2 *", "y")],
+        );
+        for (shape, numel) in [(vec![2, 3], 3), (vec![5], 3), (vec![], 1), (vec![0], 0)] {
+            let args = ["x", "y"].map(|name| (name, tensor(Element::F16, &shape)));
+            let counts = counts(&kernel, &args.into()).unwrap();
+            let threads = numel as usize;
+            assert_eq!(
+                counts,
+                Counts {
+                    numel,
+                    n: None,
+                    threads
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn sequences_are_counted_by_steps_and_columns() {
+        let kernel = with(
+            CKernel2D::new("k", false),
+            &[
+                ("const half2 *", "x"),
+                ("const half2 *", "b"),
+                ("const float *", "w"),
+            ],
+        );
+        let args = |columns: usize| {
+            Described::from([
+                ("x", tensor(Element::F16, &[4, 5])),
+                ("b", tensor(Element::F16, &[5])),
+                ("w", tensor(Element::F32, &[4, columns])),
+            ])
+        };
+        let expected = Counts {
+            numel: 12,
+            n: Some(3),
+            threads: 3,
+        };
+        assert_eq!(counts(&kernel, &args(3)).unwrap(), expected);
+        let error = counts(&kernel, &args(5)).unwrap_err();
+        assert!(matches!(error, AutoCudaError::Sizes { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_has_no_size_and_what_has_too_much_is_refused() {
+        let kernel = with(CKernel1D::new("k"), &[("float *", "y"), ("float &", "a")]);
+        let large = i32::MAX as usize - 100;
+        let given = |y| Described::from([("y", y), ("a", Description::Float(1.0))]);
+        let error = counts(&kernel, &given(tensor(Element::F32, &[large]))).unwrap_err();
+        assert!(matches!(error, AutoCudaError::TooLarge { .. }), "{error}");
+        let error = counts(&kernel, &given(Description::Float(1.0))).unwrap_err();
+        assert!(matches!(error, AutoCudaError::NoSize { .. }), "{error}");
+        let error = counts(&CKernel::new("k"), &Described::new()).unwrap_err();
+        assert!(matches!(error, AutoCudaError::NoLayout { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_sequence_with_a_step_more_is_counted_without_it() {
+        struct WithStart(CKernel2D);
+
+        impl Kernel for WithStart {
+            fn kernel(&self) -> &CKernel {
+                &self.0
+            }
+            fn kernel_mut(&mut self) -> &mut CKernel {
+                &mut self.0
+            }
+            fn extra_steps(&self, cname: &str) -> usize {
+                usize::from(cname == "v")
+            }
+        }
+
+        let params = [("const float *", "x"), ("float *", "v")];
+        let kernel = with(WithStart(CKernel2D::new("k", false)), &params);
+        let args = |steps| {
+            Described::from([
+                ("x", tensor(Element::F32, &[4, 3])),
+                ("v", tensor(Element::F32, &[steps, 3])),
+            ])
+        };
+        assert_eq!(counts(&kernel, &args(5)).unwrap().numel, 12);
+        assert!(counts(&kernel, &args(4)).is_err());
     }
 }

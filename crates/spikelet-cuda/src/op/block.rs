@@ -206,13 +206,6 @@ pub(super) fn load_params(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> Str
     text + "  }\n"
 }
 
-/// Whether every parameter is one number, or one a channel.
-pub(super) fn params_by_channel(r: &Recurrence, inputs: &[TensorType]) -> bool {
-    let params = &inputs[r.inputs.len() + r.states.len()..][..r.params.len()];
-    let by_channel = |t: &TensorType| t.shape.iter().rev().skip(1).all(|&n| n == 1);
-    params.iter().all(by_channel)
-}
-
 pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
     let r = &*op.recurrence;
     let time = op.time_steps;

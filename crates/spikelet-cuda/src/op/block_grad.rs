@@ -6,9 +6,7 @@
 //! thread goes from block to block, then over the threads, in a fixed order.
 
 use super::Site;
-use super::block::{
-    Frame, arguments, each_step, load_inputs, load_params, load_states, params_by_channel,
-};
+use super::block::{Frame, arguments, each_step, load_inputs, load_params, load_states};
 use super::channels::Columns;
 use super::step::{self, room};
 use crate::piece::{Geometry, Leads, Piece, element};
@@ -25,7 +23,7 @@ pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
         && !of_states
         && op.checkpoint.is_none()
         && Frame::is_short(op.time_steps, op.pool)
-        && params_by_channel(r, inputs)
+        && r.params_by_channel(inputs)
 }
 
 fn columns(op: &ScanGrad, site: &Site<'_>, frame: &Frame) -> Option<(Columns, Vec<usize>)> {
@@ -192,21 +190,12 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         &format!("for (int s = 0; s < {total}; ++s) a[s] += b[s];"),
     );
     let mut all = vec![piece];
-    let groups = columns.groups;
     let channels = frame.channels;
     for (s, k) in wanted.into_iter().enumerate() {
         let at = n_in + states + k;
-        let mut second = Piece::new("channel_sums", Geometry::Warps(channels));
-        second.depth = groups.div_ceil(32).max(1);
-        second.argument("partial", &columns.partial(total), Leads::Workspace(0));
+        let mut second = columns.sums("channel_sums", channels, total, ["row", &s.to_string()]);
         second.argument("y", &site.outputs[at], Leads::Write(at));
-        second.line(format!(
-            "    float sum = 0.0f;
-    #pragma unroll 8
-    for (Index g = lane; g < {groups}u; g += 32) sum += partial[(g * {total} + {s}) * {channels}u + row];
-    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
-    if (lane == 0) y[row] = sum;"
-        ));
+        second.line("    if (lane == 0) y[row] = sum;");
         all.push(second);
     }
     Ok(all)

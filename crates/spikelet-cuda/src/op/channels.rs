@@ -108,4 +108,28 @@ impl Columns {
             lanes * pack,
         ));
     }
+
+    /// The second round: a warp for each of `rows` results adds up what the blocks have left of one
+    /// of `sums` numbers of a channel. Where both are found is said in terms of `row`; `sum` is the
+    /// result, in every lane.
+    pub(super) fn sums(
+        &self,
+        name: &str,
+        rows: usize,
+        sums: usize,
+        [channel, which]: [&str; 2],
+    ) -> Piece {
+        let (groups, channels) = (self.groups, self.channels);
+        let mut piece = Piece::new(name, Geometry::Warps(rows));
+        piece.depth = groups.div_ceil(32).max(1);
+        piece.argument("partial", &self.partial(sums), Leads::Workspace(0));
+        piece.line(format!(
+            "    const Index channel = {channel}, which = {which};
+    float sum = 0.0f;
+    #pragma unroll 8
+    for (Index k = lane; k < {groups}u; k += 32) sum += partial[(k * {sums} + which) * {channels}u + channel];
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);"
+        ));
+        piece
+    }
 }

@@ -6,7 +6,6 @@ use spikelet_graph::f16;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The first GPU; a line that says why, if there is none.
@@ -130,11 +129,12 @@ fn run_one(gpu: &Cuda, job: &Job) -> Values {
 const SHIM: &str = include_str!("../../../spikelet-expr/tests/cuda_text/shim.h");
 const HOST: &str = include_str!("host.h");
 
-/// Runs jobs on the host; none where there is no g++ that knows threads and halves. `name` is a
-/// file name of the test's own.
+/// Runs jobs on the host; none where there is no g++ that knows threads and halves. `name` is for
+/// files.
 pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let path = |suffix: &str| folder.join(format!("{name}{suffix}"));
+    // The tests may have been brought here from elsewhere, without cargo's own folder.
+    let folder = tempfile::tempdir().expect("a folder of one's own");
+    let path = |suffix: &str| folder.path().join(format!("{name}{suffix}"));
     let input: Vec<u8> = jobs
         .iter()
         .flat_map(|job| {

@@ -2,10 +2,13 @@
 //! neuron tutorial of SpikingJelly print, what calls refuse, and what kernels compute. Without a
 //! GPU the tests that need one say `skipped:`.
 
+mod calls;
 mod checks;
 mod compiles;
 mod functions;
 mod machine;
+mod neuron_calls;
 mod neurons;
 mod parameters;
 mod reference;
+mod tensors;

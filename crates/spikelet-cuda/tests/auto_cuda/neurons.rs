@@ -11,7 +11,7 @@ use spikelet_cuda::auto_cuda::{Dtype, Kernel, SurrogateCodes, cfunction};
 use spikelet_graph::f16;
 use std::f64::consts::PI;
 
-pub const STEPS: usize = 5;
+const STEPS: usize = 5;
 const THREADS: usize = 4;
 const V_TH: f64 = 1.0;
 const V_RESET: f64 = -0.25;
@@ -272,7 +272,7 @@ impl Variant {
         let mut grad_v_init = vec![0.0; n];
         let mut grad_decay = 0.0;
         let mut terms = 0.0;
-        for j in 0..n {
+        for (j, of_start) in grad_v_init.iter_mut().enumerate() {
             let mut grad_h = 0.0;
             for t in (0..STEPS).rev() {
                 let i = t * n + j;
@@ -295,7 +295,7 @@ impl Variant {
                 terms += f64::abs(grad_h * to_decay);
             }
             let [to_v, ..] = self.charge_slopes(0.0, 0.0);
-            grad_v_init[j] = grad_h * to_v;
+            *of_start = grad_h * to_v;
         }
         self.near("grad_x_seq", &after["grad_x_seq"].numbers(), &grad_x);
         self.near("grad_v_init", &after["grad_v_init"].numbers(), &grad_v_init);

@@ -95,7 +95,7 @@ impl Conv {
         if kernel == 0 {
             return 0;
         }
-        let reach = self.dilation[axis] * kernel.saturating_sub(1) + 1;
+        let reach = self.dilation[axis] * (kernel - 1) + 1;
         match (size + 2 * self.padding[axis]).checked_sub(reach) {
             Some(room) => room / self.stride[axis] + 1,
             None => 0,

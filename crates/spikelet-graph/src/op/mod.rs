@@ -43,6 +43,7 @@ pub use pack::Pack;
 pub(crate) use part::part_type;
 pub use part::{Join, Part};
 pub use permute::Permute;
+pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
 pub use reduce::{Reduce, Reduction};
 pub use reshape::Reshape;

@@ -13,6 +13,15 @@ pub struct Permute {
     pub order: Vec<usize>,
 }
 
+/// The order that turns axes back.
+pub(crate) fn inverse(order: &[usize]) -> Vec<usize> {
+    let mut back = vec![0; order.len()];
+    for (to, &from) in order.iter().enumerate() {
+        back[from] = to;
+    }
+    back
+}
+
 impl Operation for Permute {
     fn name(&self) -> String {
         "permute".to_string()
@@ -44,10 +53,7 @@ impl Operation for Permute {
         let Some(g) = b.grads[0] else {
             return Ok(vec![None]);
         };
-        let mut order = vec![0; self.order.len()];
-        for (to, &from) in self.order.iter().enumerate() {
-            order[from] = to;
-        }
+        let order = inverse(&self.order);
         Ok(vec![Some(b.push1(Permute { order }, &[g])?)])
     }
 

@@ -85,6 +85,13 @@ impl Recurrence {
         self
     }
 
+    /// Whether every parameter is one number, or one a channel, among the operands of a scan.
+    pub fn params_by_channel(&self, inputs: &[TensorType]) -> bool {
+        let params = &inputs[self.inputs.len() + self.states.len()..][..self.params.len()];
+        let by_channel = |t: &TensorType| t.shape.iter().rev().skip(1).all(|&n| n == 1);
+        params.iter().all(by_channel)
+    }
+
     /// The symbol of dL/d`name` in the derived step.
     pub fn grad_name(name: &str) -> String {
         format!("d_{name}")

@@ -24,7 +24,7 @@
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Map, Op, Pool, Pooling, Recurrence, Scan};
-use crate::types::broadcast;
+use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -260,14 +260,6 @@ fn blocks(graph: &Graph, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
     max.then_some([h.as_blocks(height)?, w.as_blocks(width)?])
 }
 
-/// Whether every parameter is one number, or one a channel: neurons of a block share them.
-fn params_by_channel(graph: &Graph, node: &Node, scan: &Scan) -> bool {
-    let r = &scan.recurrence;
-    let params = &node.inputs[r.inputs.len() + r.states.len()..];
-    let by_channel = |v: &ValueId| graph.shape(*v).iter().rev().skip(1).all(|&n| n == 1);
-    params.iter().all(by_channel)
-}
-
 /// A scan that makes what the pooling at `k` makes.
 fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
     let Op::Pool(pool) = &graph.nodes[k].op else {
@@ -280,6 +272,9 @@ fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<No
         return None;
     };
     let states = scan.recurrence.states.len();
+    let types: Vec<TensorType> = (before.inputs.iter())
+        .map(|v| graph.ty(*v).clone())
+        .collect();
     let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
     let others = before.outputs[1..]
         .iter()
@@ -291,7 +286,7 @@ fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<No
         || scan.time_steps > MOST_POOLED_STEPS
         || graph.shape(x).len() < 4
         || readers(graph, x, taken) != 1
-        || !params_by_channel(graph, &before, scan)
+        || !scan.recurrence.params_by_channel(&types)
     {
         return None;
     }

@@ -17,7 +17,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Concat, Map, Op, Permute, Reshape, Slice};
+use crate::op::{Concat, Map, Op, Permute, Reshape, Slice, inverse};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,14 +51,6 @@ pub fn run(graph: &mut Graph) -> Report {
 fn keeps_memory(shape: &[usize], order: &[usize]) -> bool {
     let long: Vec<usize> = order.iter().copied().filter(|&k| shape[k] != 1).collect();
     long.is_sorted()
-}
-
-fn inverse(order: &[usize]) -> Vec<usize> {
-    let mut inverse = vec![0; order.len()];
-    for (to, &from) in order.iter().enumerate() {
-        inverse[from] = to;
-    }
-    inverse
 }
 
 struct Pass {

@@ -6,8 +6,7 @@
 
 use crate::op::Site;
 use crate::op::channels::Columns;
-use crate::piece::{Geometry, Leads, Piece, element};
-use spikelet_graph::TensorType;
+use crate::piece::{Leads, Piece, element};
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 
 /// Numbers of a window: more would not stay in registers.
@@ -152,20 +151,11 @@ impl Thin {
         ));
         let join = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
         self.columns.gather(&mut first, "sum", taps, &join);
-        let groups = self.columns.groups;
-        let dw: &TensorType = &site.outputs[0];
-        let mut second = Piece::new("thin_conv_weight_join", Geometry::Warps(outputs * taps));
-        second.depth = groups.div_ceil(32).max(1);
-        second.argument("partial", &self.columns.partial(taps), Leads::Workspace(0));
-        second.argument("dw", dw, Leads::Write(0));
-        second.line(format!(
-            "    const Index channel = row / {taps}u, tap = row % {taps}u;
-    float total = 0.0f;
-    #pragma unroll 8
-    for (Index k = lane; k < {groups}u; k += 32) total += partial[(k * {taps} + tap) * {outputs}u + channel];
-    for (int apart = 16; apart > 0; apart /= 2) total += __shfl_xor_sync(0xffffffffu, total, apart);
-    if (lane == 0) spk_set(dw[row], total);"
-        ));
+        let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
+        let place = [channel.as_str(), tap.as_str()];
+        let mut second = (self.columns).sums("thin_conv_weight_join", outputs * taps, taps, place);
+        second.argument("dw", &site.outputs[0], Leads::Write(0));
+        second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]
     }
 }
