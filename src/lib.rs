@@ -26,4 +26,5 @@ pub mod train;
 pub use error::{Error, Result};
 pub use memory_budget::MemoryBudget;
 pub use registry::{Build, Entry};
+pub use spikelet_cuda::auto_cuda;
 pub use {spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};

@@ -6,6 +6,7 @@
 //! spiking neural networks, ICCV 2021.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -38,5 +39,9 @@ impl Surrogate for Atan {
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         Some((x * (FRAC_PI_2 * self.alpha)).atan() * FRAC_1_PI + 0.5)
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::atan_backward(y, x, self.alpha, dtype))
     }
 }

@@ -6,6 +6,7 @@
 //! Source: SpikingJelly, `surrogate.FakeNumericalGradient`.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -33,5 +34,9 @@ impl Surrogate for FakeNumericalGradient {
     fn derivative(&self, x: &Expr) -> Expr {
         // sgn(x)/x = 1/|x|; at 0 it is ∞, and the bound is what remains.
         (1.0 / x.abs()).min(self.alpha)
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::fake_numerical_gradient_backward(y, x, self.alpha, dtype))
     }
 }

@@ -5,6 +5,7 @@
 //! Source: SpikingJelly, `surrogate.LeakyKReLU`.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -38,5 +39,9 @@ impl Surrogate for LeakyKRelu {
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         Some(Expr::select(x.ge(0.0), self.k * x, self.leak * x))
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::leaky_k_relu_backward(y, x, self.leak, self.k, dtype))
     }
 }

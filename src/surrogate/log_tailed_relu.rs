@@ -10,6 +10,7 @@
 //! 2017.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -42,5 +43,9 @@ impl Surrogate for LogTailedRelu {
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         let above = Expr::select(x.le(1.0), x, x.ln() + 1.0);
         Some(Expr::select(x.le(0.0), self.alpha * x, above))
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::log_tailed_relu_backward(y, x, self.alpha, dtype))
     }
 }

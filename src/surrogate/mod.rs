@@ -7,6 +7,9 @@
 //! Each surrogate is one file: its constants, its derivative g′, and its primitive g where it has
 //! one. To add your own outside this crate, implement [`Surrogate`].
 
+mod codes;
+
+use crate::auto_cuda::{self, AutoCudaError, Dtype};
 use crate::registry::{Entry, family};
 use serde_json::{Map, Value};
 use spikelet_expr::Expr;
@@ -50,6 +53,33 @@ pub trait Surrogate: Debug + Send + Sync {
     /// Whether [`Surrogate::forward`] gives 0 and 1 only.
     fn is_binary(&self) -> bool {
         true
+    }
+
+    /// Statements of CUDA C++ that give `y` the derivative at `x`: the reference's `cuda_codes`.
+    /// `y` may be a declaration such as `const float grad_s_to_h`.
+    ///
+    /// The expression of [`Surrogate::derivative`] is printed, so a surrogate needs no text of its
+    /// own; some have the text of the function of their name in
+    /// [`cfunction`](crate::auto_cuda::cfunction). [`auto_cuda`](crate::auto_cuda)'s backward
+    /// kernels take an `Arc<dyn Surrogate>` as their `surrogate_function`. They fire with Θ,
+    /// whatever [`Surrogate::forward`] does.
+    ///
+    /// # Errors
+    /// If the derivative depends on anything but its argument.
+    ///
+    /// ```
+    /// use spikelet::auto_cuda::Dtype;
+    /// use spikelet::prelude::*;
+    /// let text = Sigmoid::default().cuda_codes("grad_s", "over_th", Dtype::Float)?;
+    /// assert_eq!(
+    ///     text,
+    ///     "const float sigmoid_backward__sigmoid_ax = 1.0f / (1.0f + expf(- (4.0f) * over_th));\n\
+    ///      grad_s = (1.0f - sigmoid_backward__sigmoid_ax) * sigmoid_backward__sigmoid_ax * (4.0f);"
+    /// );
+    /// # Ok::<(), spikelet::auto_cuda::AutoCudaError>(())
+    /// ```
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        auto_cuda::cuda_codes(|argument| self.derivative(argument), y, x, dtype)
     }
 
     /// Name and constants, as files hold them and [`from_spec`] reads them.

@@ -10,6 +10,7 @@
 //! spiking neural networks, NeurIPS 2018 (both with c = 0); SpikingJelly.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -46,5 +47,9 @@ impl Surrogate for PiecewiseLeakyRelu {
         let outside = self.c * x + Expr::select(x.lt(0.0), cw, 1.0 - cw);
         let ramp = x * (0.5 / self.w) + 0.5;
         Some(Expr::select(x.abs().lt(self.w), ramp, outside))
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::piecewise_leaky_relu_backward(y, x, self.w, self.c, dtype))
     }
 }

@@ -5,6 +5,7 @@
 //! Source: Herranz-Celotti & Rouat, Surrogate gradients design, arXiv:2202.00282.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -36,6 +37,10 @@ impl Surrogate for QPseudoSpike {
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         let tail = 0.5 * inverse_power(&self.base(x), self.alpha - 1.0);
         Some(Expr::select(x.lt(0.0), &tail, 1.0 - &tail))
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::q_pseudo_spike_backward(y, x, self.alpha, dtype))
     }
 }
 

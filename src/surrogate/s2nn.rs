@@ -11,6 +11,7 @@
 //! energy efficient single-step neural networks, arXiv:2201.10879.
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -50,5 +51,9 @@ impl Surrogate for S2nn {
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         let above = self.beta * (x + 1.0 + 1e-5).ln() + 0.5;
         Some(Expr::select(x.lt(0.0), (x * self.alpha).sigmoid(), above))
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::s2nn_backward(y, x, self.alpha, self.beta, dtype))
     }
 }

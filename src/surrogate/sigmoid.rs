@@ -5,6 +5,7 @@
 //! Source: seed tutorial "soft back-propagation" of SpikingFlow (there with α = 1).
 
 use super::Surrogate;
+use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -36,5 +37,9 @@ impl Surrogate for Sigmoid {
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         Some((x * self.alpha).sigmoid())
+    }
+
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> Result<String, AutoCudaError> {
+        Ok(cfunction::sigmoid_backward(y, x, self.alpha, dtype))
     }
 }

@@ -9,6 +9,7 @@ use super::{AutoCudaError, Dtype};
 use spikelet_expr::Expr;
 use spikelet_expr::cuda::statements;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// What can print the derivative of a surrogate: the reference's `cuda_codes`.
 ///
@@ -32,6 +33,12 @@ pub trait SurrogateCodes: Send + Sync {
 impl<F: Fn(&str, &str, Dtype) -> String + Send + Sync> SurrogateCodes for F {
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String {
         self(y, x, dtype)
+    }
+}
+
+impl<S: SurrogateCodes + ?Sized> SurrogateCodes for Arc<S> {
+    fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String {
+        (**self).cuda_codes(y, x, dtype)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Planned {
 
 /// What is no piece of device code.
 enum Other {
-    Step(Step),
+    Step(Box<Step>),
     Own(Box<Own>),
 }
 
@@ -80,10 +80,10 @@ pub(super) fn plan(
         };
         for work in op::prepare(shared, &site)? {
             let step = |action| {
-                Err(Other::Step(Step {
+                Err(Other::Step(Box::new(Step {
                     action,
                     kernel: number,
-                }))
+                })))
             };
             planned.push(match work {
                 Work::Kernel(piece) => {
@@ -211,7 +211,7 @@ fn compile(
     groups
         .into_par_iter()
         .map(|group| match group {
-            Group::Other(Other::Step(step)) => Ok(step),
+            Group::Other(Other::Step(step)) => Ok(*step),
             Group::Other(Other::Own(own)) => {
                 let kernel = own.number;
                 let launch = own.launch(gpu, constants);

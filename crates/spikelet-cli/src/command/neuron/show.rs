@@ -45,7 +45,8 @@ impl Show {
         };
         let step = Step::of(&*neuron).map_err(wrong)?;
         let entry = neuron::find(&self.name).map_err(wrong)?;
-        let (defaults, present) = ((entry.defaults)(), self.constants(&*neuron)?);
+        let present = self.neuron.present(&self.name, &*neuron)?;
+        let defaults = (entry.defaults)();
         if console.output() == Output::Json {
             console.say_json(&self.json(&*neuron, &step, &present).map_err(wrong)?);
             return Ok(ExitCode::SUCCESS);
@@ -86,25 +87,6 @@ impl Show {
             ));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// The constants as they are now.
-    fn constants(&self, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
-        let entry = neuron::find(&self.name)
-            .map_err(|p| Failure::argument(p, "see `spikelet neuron list`"))?;
-        let mut present = (entry.defaults)();
-        let settings = self
-            .neuron
-            .set
-            .iter()
-            .filter(|s| present.contains_key(&s.key));
-        let settings: Vec<(String, Value)> =
-            settings.map(|s| (s.key.clone(), s.value.clone())).collect();
-        present.extend(settings);
-        let common = neuron.common();
-        present.insert("surrogate".to_string(), common.surrogate.spec());
-        present.insert("reset_grad".to_string(), json!(common.reset_grad));
-        Ok(present)
     }
 
     fn json(

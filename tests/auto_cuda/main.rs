@@ -1,0 +1,4 @@
+//! Kernels of auto_cuda with this crate's surrogates, and inside networks. Without a GPU or NVRTC
+//! the tests that need one say `skipped:`.
+
+mod surrogates;
