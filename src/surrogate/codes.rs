@@ -2,6 +2,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{Dtype, SurrogateCodes};
+use spikelet_expr::Expr;
 
 /// As [`Surrogate::cuda_codes`]; a derivative that cannot be printed is a text that does not
 /// compile, and the compiler's error says why.
@@ -21,5 +22,9 @@ impl SurrogateCodes for dyn Surrogate {
             let message = format!("{self:?}: {error}").replace(['"', '\\', '\n'], " ");
             format!("static_assert(false, \"{message}\");")
         })
+    }
+
+    fn expression(&self) -> Option<Expr> {
+        Some(self.derivative(&Expr::symbol("x")))
     }
 }

@@ -3,14 +3,15 @@
 use super::argument::describe;
 use super::kernel::source;
 use super::params::{Base, CType, Passing};
-use super::{Argument, AutoCudaError, Described, Description, Kernel};
-use super::{check, pad, simple};
+use super::{Argument, AutoCudaError, Described, Description, Kernel, PlannedArgument};
+use super::{check, pad, planned, simple};
 use crate::cache;
 use crate::error::Doing;
 use crate::gpu::Gpu;
 use crate::launch::{self, Launch};
 use crate::memory::DeviceMemory;
 use spikelet_graph::f16;
+use spikelet_graph::op::DeviceKernel;
 use std::any::Any;
 use std::sync::{Arc, PoisonError};
 
@@ -115,6 +116,41 @@ pub trait Callable: Kernel {
             return self.check(Dims::from(0), &described(&all)?);
         }
         call(self, blocks.into(), simple::THREADS.into(), &all)
+    }
+
+    /// The kernel and its arguments as plain data: what a [`CustomOp`] gives as its
+    /// [`device_code`], so that the kernel is part of a network and of its recorded CUDA graph.
+    ///
+    /// Arguments can come in any order. Numbers are put into device memory when the plan is
+    /// loaded. Tensors of halves have to have even sizes: nothing is padded.
+    ///
+    /// [`CustomOp`]: spikelet_graph::op::CustomOp
+    /// [`device_code`]: spikelet_graph::op::CustomOp::device_code
+    ///
+    /// # Errors
+    /// If there is not one argument for each parameter, or one is not what its parameter needs.
+    ///
+    /// ```
+    /// use spikelet_cuda::auto_cuda::{CKernel1D, Callable, Kernel, cal_blocks};
+    /// use spikelet_graph::op::{DeviceArgument, DeviceKernel};
+    /// let mut scale = CKernel1D::new("scale");
+    /// scale.add_param("const float *", "x")?;
+    /// scale.add_param("float *", "y")?;
+    /// scale.add_param("const float &", "factor")?;
+    /// scale.set_core("y[index] = x[index] * factor;");
+    /// let (x, y) = (DeviceArgument::Input(0), DeviceArgument::Output(0));
+    /// let args = [("x", x.into()), ("y", y.into()), ("factor", 2.0_f32.into()), ("numel", 999_i32.into())];
+    /// let kernel: DeviceKernel = scale.device_kernel(cal_blocks(999, 128) as u32, 128, &args)?;
+    /// assert_eq!(kernel.arguments[2], DeviceArgument::Input(0)); // factor, numel, x, y
+    /// # Ok::<(), spikelet_cuda::auto_cuda::AutoCudaError>(())
+    /// ```
+    fn device_kernel(
+        &self,
+        grid: impl Into<Dims>,
+        threads: u32,
+        args: &[(&str, PlannedArgument)],
+    ) -> Result<DeviceKernel, AutoCudaError> {
+        planned::device_kernel(self, grid.into(), threads, args)
     }
 
     /// Checks that all tensors are contiguous.
@@ -315,7 +351,7 @@ fn words<K: Kernel + ?Sized>(
 }
 
 /// A number as the kernel reads it; a half fills the first two bytes, a pair all four.
-fn bytes(base: Option<Base>, given: &Description) -> [u8; 4] {
+pub(super) fn bytes(base: Option<Base>, given: &Description) -> [u8; 4] {
     let number = match given {
         Description::Int(value) => return value.to_le_bytes(),
         Description::Float(value) => *value,

@@ -60,17 +60,21 @@ pub(super) fn same_device(
 
 /// There is an argument for each parameter, and no other.
 pub(super) fn keys(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
+    names(kernel, args.keys().copied())
+}
+
+/// The names that are given are those of the parameters.
+pub(super) fn names<'a>(
+    kernel: &CKernel,
+    given: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), AutoCudaError> {
     let params = &kernel.cparams;
     let missing: Vec<&str> = params
         .keys()
         .map(String::as_str)
-        .filter(|name| !args.contains_key(name))
+        .filter(|name| given.clone().all(|known| known != *name))
         .collect();
-    let unknown: Vec<&str> = args
-        .keys()
-        .copied()
-        .filter(|name| !params.contains_key(*name))
-        .collect();
+    let unknown: Vec<&str> = given.filter(|name| !params.contains_key(*name)).collect();
     if missing.is_empty() && unknown.is_empty() {
         return Ok(());
     }
@@ -123,7 +127,8 @@ fn element(base: Base) -> Element {
     }
 }
 
-fn fits(base: Base, passing: Passing, given: &Description) -> bool {
+/// Whether a parameter can be given this.
+pub(super) fn fits(base: Base, passing: Passing, given: &Description) -> bool {
     match given {
         Description::Int(_) => base == Base::Int && passing != Passing::Pointer,
         Description::Float(_) => base != Base::Int && passing != Passing::Pointer,
@@ -140,7 +145,8 @@ fn fits(base: Base, passing: Passing, given: &Description) -> bool {
     }
 }
 
-fn expected(base: Base, passing: Passing) -> &'static str {
+/// What a parameter can be given, in words.
+pub(super) fn expected(base: Base, passing: Passing) -> &'static str {
     match (passing, element(base)) {
         (Passing::Pointer, Element::F32) => "a tensor of f32",
         (Passing::Pointer, Element::F16) => "a tensor of f16",

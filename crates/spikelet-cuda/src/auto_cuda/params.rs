@@ -30,6 +30,14 @@ impl Base {
             _ => return None,
         })
     }
+
+    /// Its size.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Base::Half => 2,
+            Base::Float | Base::Half2 | Base::Int => 4,
+        }
+    }
 }
 
 /// A parameter's type, read from its text.

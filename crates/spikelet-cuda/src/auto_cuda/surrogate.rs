@@ -28,6 +28,12 @@ pub trait SurrogateCodes: Send + Sync {
     /// Statements that give `y` the derivative at `x`; `y` may be a declaration such as
     /// `const float grad_s_to_h`. `x` is read where it stands, so it should have no effects.
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String;
+
+    /// The same derivative as an expression of the symbol `x`, for neurons on the CPU; none by
+    /// default.
+    fn expression(&self) -> Option<Expr> {
+        None
+    }
 }
 
 impl<F: Fn(&str, &str, Dtype) -> String + Send + Sync> SurrogateCodes for F {
@@ -39,6 +45,10 @@ impl<F: Fn(&str, &str, Dtype) -> String + Send + Sync> SurrogateCodes for F {
 impl<S: SurrogateCodes + ?Sized> SurrogateCodes for Arc<S> {
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String {
         (**self).cuda_codes(y, x, dtype)
+    }
+
+    fn expression(&self) -> Option<Expr> {
+        (**self).expression()
     }
 }
 
@@ -72,6 +82,10 @@ impl ExprSurrogate {
 impl SurrogateCodes for ExprSurrogate {
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String {
         print(&self.derivative, y, x, dtype)
+    }
+
+    fn expression(&self) -> Option<Expr> {
+        Some(self.derivative.clone())
     }
 }
 

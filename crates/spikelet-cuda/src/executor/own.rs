@@ -41,6 +41,8 @@ impl Own {
         let given = arguments.into_iter().map(|argument| match argument {
             DeviceArgument::Input(k) => Given::Address(lead(Leads::Read(k))),
             DeviceArgument::Output(k) => Given::Address(lead(Leads::Write(k))),
+            DeviceArgument::InputAt(k, at) => Given::Address(lead(Leads::Read(k)) + at as u64),
+            DeviceArgument::OutputAt(k, at) => Given::Address(lead(Leads::Write(k)) + at as u64),
             DeviceArgument::Scratch(at) => Given::Address(lead(Leads::Workspace(at))),
             DeviceArgument::Constant(bytes) => Given::Constant(constants.add(&bytes)),
             DeviceArgument::Value(bytes) => Given::Value(bytes),
@@ -135,6 +137,8 @@ mod tests {
             .constant(7_i32)
             .input(0)
             .scratch(8)
+            .input_at(2, 16)
+            .output_at(0, 4)
             .value(2.0_f32);
         let mut constants = Constants::default();
         let lead = |leads| match leads {
@@ -152,7 +156,7 @@ mod tests {
                 Given::Value(bytes) => bytes.len() as u64,
             })
             .collect();
-        assert_eq!(words, [201, 0, 100, 308, 4]);
+        assert_eq!(words, [201, 0, 100, 308, 118, 204, 4]);
         assert_eq!((own.number, constants.bytes), (3, vec![7, 0, 0, 0]));
     }
 }

@@ -32,10 +32,13 @@ pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Wor
         );
         return Err(site.refuse(device, &problem));
     }
-    let empty = |types: &[TensorType]| types.iter().any(TensorType::is_empty);
-    let empty = empty(&site.inputs) || empty(&site.outputs);
-    check(&code, site.inputs.len(), site.outputs.len(), empty)
-        .map_err(|problem| site.refuse(device, &problem))?;
+    let bytes = |types: &[TensorType]| types.iter().map(TensorType::bytes).collect();
+    let tensors = Tensors {
+        inputs: bytes(&site.inputs),
+        outputs: bytes(&site.outputs),
+        wanted: site.wanted.clone(),
+    };
+    check(&code, &tensors).map_err(|problem| site.refuse(device, &problem))?;
     let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
     Ok(code
         .kernels
@@ -71,16 +74,33 @@ fn ask(
 
 type Checked = std::result::Result<(), String>;
 
-/// Finds what cannot be launched. With an `empty` operand or result there may be nothing to do,
-/// and a grid without blocks says so.
-fn check(code: &DeviceCode, inputs: usize, outputs: usize, empty: bool) -> Checked {
+/// What kernels can be given.
+struct Tensors {
+    /// Bytes of each operand.
+    inputs: Vec<usize>,
+    /// Bytes of each result.
+    outputs: Vec<usize>,
+    /// Which results have memory.
+    wanted: Vec<bool>,
+}
+
+impl Tensors {
+    /// Whether an operand or a result has no elements.
+    fn is_empty(&self) -> bool {
+        self.inputs.contains(&0) || self.outputs.contains(&0)
+    }
+}
+
+/// Finds what cannot be launched. With an empty operand or result there may be nothing to do, and
+/// a grid without blocks says so.
+fn check(code: &DeviceCode, tensors: &Tensors) -> Checked {
     if code.kernels.is_empty() {
         return Err("its code has no kernel; give it at least one".to_string());
     }
     code.kernels.iter().try_for_each(|kernel| {
         check_name(&kernel.name)?;
-        check_launch(kernel, empty)
-            .and_then(|()| check_arguments(kernel, inputs, outputs, code.scratch))
+        check_launch(kernel, tensors.is_empty())
+            .and_then(|()| check_arguments(kernel, tensors, code.scratch))
             .map_err(|problem| format!("kernel `{}` {problem}", kernel.name))
     })
 }
@@ -124,23 +144,37 @@ fn check_launch(kernel: &DeviceKernel, empty: bool) -> Checked {
     Ok(())
 }
 
-fn check_arguments(
-    kernel: &DeviceKernel,
-    inputs: usize,
-    outputs: usize,
-    scratch: usize,
-) -> Checked {
+fn check_arguments(kernel: &DeviceKernel, tensors: &Tensors, scratch: usize) -> Checked {
+    let known = |what: &str, all: &[usize], k: usize| match all.get(k) {
+        Some(bytes) => Ok(*bytes),
+        None => Err(format!(
+            "takes {what} {k}, but the operation has {}, counted from 0",
+            all.len()
+        )),
+    };
+    let inside = |what: &str, all: &[usize], k: usize, offset: usize| {
+        let bytes = known(what, all, k)?;
+        // Of an empty sequence there is no step that the kernel could read.
+        if offset < bytes || tensors.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "takes byte {offset} of {what} {k}, which has {bytes}"
+        ))
+    };
     for (at, argument) in kernel.arguments.iter().enumerate() {
         match argument {
-            DeviceArgument::Input(k) if *k >= inputs => {
-                return Err(format!(
-                    "takes input {k}, but the operation has {inputs}, counted from 0"
-                ));
-            }
-            DeviceArgument::Output(k) if *k >= outputs => {
-                return Err(format!(
-                    "takes output {k}, but the operation has {outputs}, counted from 0"
-                ));
+            DeviceArgument::Input(k) => _ = known("input", &tensors.inputs, *k)?,
+            DeviceArgument::Output(k) => _ = known("output", &tensors.outputs, *k)?,
+            DeviceArgument::InputAt(k, offset) => inside("input", &tensors.inputs, *k, *offset)?,
+            DeviceArgument::OutputAt(k, offset) => {
+                inside("output", &tensors.outputs, *k, *offset)?;
+                if !tensors.wanted[*k] {
+                    return Err(format!(
+                        "takes byte {offset} of output {k}, which is left out here; look at \
+                         `DeviceCall::wanted`"
+                    ));
+                }
             }
             DeviceArgument::Scratch(offset) if *offset >= scratch => {
                 return Err(format!(
@@ -164,9 +198,17 @@ mod tests {
     use super::*;
     use insta::assert_snapshot;
 
+    fn tensors() -> Tensors {
+        Tensors {
+            inputs: vec![64, 64],
+            outputs: vec![16],
+            wanted: vec![true],
+        }
+    }
+
     fn problem(kernel: DeviceKernel) -> String {
         let code = DeviceCode::new([kernel]).scratch(64);
-        check(&code, 2, 1, false).unwrap_err()
+        check(&code, &tensors()).unwrap_err()
     }
 
     fn kernel() -> DeviceKernel {
@@ -183,15 +225,14 @@ mod tests {
             .scratch(63)
             .constant(1_i32)
             .value([1.0_f32; 4]);
-        assert_eq!(
-            check(&DeviceCode::new([most]).scratch(64), 2, 1, false),
-            Ok(())
-        );
+        let most = most.input_at(0, 63).output_at(0, 12);
+        let code = DeviceCode::new([most]).scratch(64);
+        assert_eq!(check(&code, &tensors()), Ok(()));
     }
 
     #[test]
     fn what_cannot_be_launched_is_refused_with_the_kernels_name() {
-        let no_kernel = check(&DeviceCode::default(), 1, 1, false).unwrap_err();
+        let no_kernel = check(&DeviceCode::default(), &tensors()).unwrap_err();
         assert_snapshot!(no_kernel, @"its code has no kernel; give it at least one");
         assert_snapshot!(problem(kernel().block(0)), @"kernel `f` has blocks of 0 threads; they can have 1 to 1024");
         assert_snapshot!(problem(kernel().block(1025)), @"kernel `f` has blocks of 1025 threads; they can have 1 to 1024");
@@ -200,6 +241,9 @@ mod tests {
         assert_snapshot!(problem(kernel().threads(0)), @"kernel `f` has a grid of [0, 1, 1] blocks, none at all, but there are elements; round the number of blocks up");
         assert_snapshot!(problem(kernel().input(2)), @"kernel `f` takes input 2, but the operation has 2, counted from 0");
         assert_snapshot!(problem(kernel().output(1)), @"kernel `f` takes output 1, but the operation has 1, counted from 0");
+        assert_snapshot!(problem(kernel().input_at(2, 0)), @"kernel `f` takes input 2, but the operation has 2, counted from 0");
+        assert_snapshot!(problem(kernel().input_at(1, 64)), @"kernel `f` takes byte 64 of input 1, which has 64");
+        assert_snapshot!(problem(kernel().output_at(0, 16)), @"kernel `f` takes byte 16 of output 0, which has 16");
         assert_snapshot!(problem(kernel().scratch(64)), @"kernel `f` takes byte 64 of 64 bytes of scratch memory; ask for more by `DeviceCode::scratch`");
         assert_snapshot!(problem(kernel().input(0).value([0_u8; 0])), @"kernel `f` has nothing as its argument 1, counted from 0; give it a number");
     }
@@ -216,7 +260,18 @@ mod tests {
 
     #[test]
     fn a_grid_without_blocks_is_fine_where_there_is_nothing_to_do() {
-        let code = DeviceCode::from(kernel().threads(0));
-        assert_eq!(check(&code, 1, 1, true), Ok(()));
+        let code = DeviceCode::from(kernel().threads(0).input_at(1, 64));
+        let mut empty = tensors();
+        empty.inputs[0] = 0;
+        assert_eq!(check(&code, &empty), Ok(()));
+    }
+
+    #[test]
+    fn a_part_of_a_result_that_is_left_out_is_refused() {
+        let mut left_out = tensors();
+        left_out.wanted[0] = false;
+        let code = |kernel: DeviceKernel| check(&kernel.into(), &left_out);
+        assert_eq!(code(kernel().output(0)), Ok(()));
+        assert_snapshot!(code(kernel().output_at(0, 8)).unwrap_err(), @"kernel `f` takes byte 8 of output 0, which is left out here; look at `DeviceCall::wanted`");
     }
 }

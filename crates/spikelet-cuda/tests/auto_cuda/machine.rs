@@ -132,9 +132,6 @@ const HOST: &str = include_str!("host.h");
 /// Runs jobs on the host; none where there is no g++ that knows threads and halves. `name` is for
 /// files.
 pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
-    // The tests may have been brought here from elsewhere, without cargo's own folder.
-    let folder = tempfile::tempdir().expect("a folder of one's own");
-    let path = |suffix: &str| folder.path().join(format!("{name}{suffix}"));
     let input: Vec<u8> = jobs
         .iter()
         .flat_map(|job| {
@@ -142,11 +139,33 @@ pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
             params.flat_map(|(cname, ctype)| job.values[cname.as_str()].bytes(ctype))
         })
         .collect();
+    let output = compile_cpp(name, &program(jobs), &input)?;
+    let mut rest = output.as_slice();
+    let mut results = vec![];
+    for job in jobs {
+        let mut values = job.values.clone();
+        for (cname, ctype) in job.kernel.cparams() {
+            let value = values.get_mut(cname.as_str()).expect("all are given");
+            let (bytes, after) = rest.split_at(value.bytes(ctype).len());
+            *value = value.with_bytes(bytes);
+            rest = after;
+        }
+        results.push(values);
+    }
+    assert!(rest.is_empty());
+    Some(results)
+}
+
+/// Compiles a program, runs it with this on its standard input: its standard output.
+pub fn compile_cpp(name: &str, program: &str, input: &[u8]) -> Option<Vec<u8>> {
+    // The tests may have been brought here from elsewhere, without cargo's own folder.
+    let folder = tempfile::tempdir().expect("a folder of one's own");
+    let path = |suffix: &str| folder.path().join(format!("{name}{suffix}"));
     let write = |suffix, text: &[u8]| {
         std::fs::write(path(suffix), text).expect("the folder for tests is writable");
     };
-    write(".cpp", program(jobs).as_bytes());
-    write(".in", &input);
+    write(".cpp", program.as_bytes());
+    write(".in", input);
     let compiled = Command::new("g++")
         .args([
             "-std=c++20",
@@ -177,28 +196,15 @@ pub fn on_host(name: &str, jobs: &[Job]) -> Option<Vec<Values>> {
         .output()
         .expect("a program that was compiled can be started");
     assert!(ran.status.success(), "{name} failed");
-    let mut rest = ran.stdout.as_slice();
-    let mut results = vec![];
-    for job in jobs {
-        let mut values = job.values.clone();
-        for (cname, ctype) in job.kernel.cparams() {
-            let value = values.get_mut(cname.as_str()).expect("all are given");
-            let (bytes, after) = rest.split_at(value.bytes(ctype).len());
-            *value = value.with_bytes(bytes);
-            rest = after;
-        }
-        results.push(values);
-    }
-    assert!(rest.is_empty());
-    Some(results)
+    Some(ran.stdout)
 }
 
-/// A program that reads the arguments of each job from its standard input in the order of its
-/// parameters, and writes them to its standard output when it has run.
-fn program(jobs: &[Job]) -> String {
+/// What stands before the kernels in a program for the host.
+pub fn program_head() -> String {
     let headers = [
         "cmath",
         "cstdio",
+        "cstdlib",
         "vector",
         "barrier",
         "functional",
@@ -207,6 +213,13 @@ fn program(jobs: &[Job]) -> String {
     let mut text: String = headers.map(|h| format!("#include <{h}>\n")).concat();
     text += SHIM;
     text += HOST;
+    text
+}
+
+/// A program that reads the arguments of each job from its standard input in the order of its
+/// parameters, and writes them to its standard output when it has run.
+fn program(jobs: &[Job]) -> String {
+    let mut text = program_head();
     let mut main = String::new();
     for (k, job) in jobs.iter().enumerate() {
         let codes = job

@@ -10,5 +10,6 @@ mod machine;
 mod neuron_calls;
 mod neurons;
 mod parameters;
+mod planned;
 mod reference;
 mod tensors;

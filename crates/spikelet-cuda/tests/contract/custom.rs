@@ -249,6 +249,50 @@ fn numbers_are_passed_by_reference_by_pointer_and_by_value() {
     });
 }
 
+/// The rows of a tensor in reverse order, each shrunk by a kernel of its own.
+#[derive(Debug)]
+struct Rows;
+
+impl CustomOp for Rows {
+    fn name(&self) -> String {
+        "rows".to_string()
+    }
+    fn infer(&self, inputs: &[TensorType]) -> Types {
+        Ok(inputs.to_vec())
+    }
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        let (_, n) = call.input_types[0].rows_and_columns();
+        let rows = call.inputs[0].f32()?.chunks(n).rev();
+        for (to, row) in call.outputs[0].f32()?.chunks_mut(n).zip(rows) {
+            for (y, x) in to.iter_mut().zip(row) {
+                *y = (x.abs() - 1.0).max(0.0).copysign(*x);
+            }
+        }
+        Ok(())
+    }
+    fn device_code(&self, call: &DeviceCall<'_>) -> Code {
+        let (rows, n) = call.inputs[0].rows_and_columns();
+        let row = |k: usize| {
+            let kernel = kernel("shrink").threads(n);
+            let kernel = kernel.input_at(0, 4 * n * (rows - 1 - k));
+            kernel
+                .output_at(0, 4 * n * k)
+                .value(n as u32)
+                .value(1.0_f32)
+        };
+        Ok(Some(DeviceCode::new((0..rows).map(row))))
+    }
+}
+
+#[test]
+fn kernels_reach_the_rows_of_operands_and_results() {
+    let x = whole(&[4, 33], 1);
+    same(&[("x", x.clone())], Near::Bits, |tracer| {
+        let x = data(tracer, "x", &x);
+        tracer.output("y", &custom(Rows, &[&x]).swap_remove(0));
+    });
+}
+
 /// −x of 16-bit floats and of integers.
 #[derive(Debug)]
 struct Negate;

@@ -144,6 +144,16 @@ impl DeviceKernel {
         self.argument(DeviceArgument::Output(k))
     }
 
+    /// Adds the address of this byte of operand `k`.
+    pub fn input_at(self, k: usize, offset: usize) -> Self {
+        self.argument(DeviceArgument::InputAt(k, offset))
+    }
+
+    /// Adds the address of this byte of result `k`, which must not be one that can be left out.
+    pub fn output_at(self, k: usize, offset: usize) -> Self {
+        self.argument(DeviceArgument::OutputAt(k, offset))
+    }
+
     /// Adds the address of this byte of the scratch memory.
     pub fn scratch(self, offset: usize) -> Self {
         self.argument(DeviceArgument::Scratch(offset))
@@ -167,6 +177,10 @@ pub enum DeviceArgument {
     Input(usize),
     /// The address of result k; zero where it has no memory.
     Output(usize),
+    /// The address of this byte of operand k, from which on the kernel reads.
+    InputAt(usize, usize),
+    /// The address of this byte of result k, which has to have memory.
+    OutputAt(usize, usize),
     /// The address of this byte of the scratch memory.
     Scratch(usize),
     /// The address of these bytes in device memory, where they are put when the plan is loaded:

@@ -154,6 +154,26 @@ impl<B: NeuronBackward> BPTTKernel<B> {
         })
     }
 
+    /// Number type and reset.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether no gradient passes through the spike in the reset.
+    pub fn detach_reset(&self) -> bool {
+        self.detach_reset
+    }
+
+    /// What stands in for Θ′.
+    pub fn surrogate_function(&self) -> &dyn SurrogateCodes {
+        &*self.surrogate_function
+    }
+
+    /// The neuron.
+    pub fn neuron(&self) -> &B {
+        &self.neuron
+    }
+
     /// As [`with`](Self::with), for a neuron of this crate.
     pub(super) fn of(
         neuron: B,

@@ -5,6 +5,7 @@ use super::{Form, Undefined, neuronal_fire, neuronal_hard_reset, neuronal_soft_r
 use crate::auto_cuda::{
     Attribute, AutoCudaError, CKernel, CKernel2D, CodeTyper, Described, Dims, Dtype, Kernel,
 };
+use spikelet_expr::Expr;
 
 /// What a neuron gives of its own to its forward kernel.
 pub trait NeuronForward {
@@ -22,6 +23,17 @@ pub trait NeuronForward {
     /// `v_v_seq[t]`, which is the potential after the step before.
     fn neuronal_charge(&self, _form: Form) -> String {
         "// neuronal_charge should be defined here!".to_string()
+    }
+
+    /// H\[t\] as an expression, for the CPU: of `v` for V\[t−1\], `x` for X\[t\], and the names of
+    /// the kernel's numbers and one-number tensors (`v_th`, `v_reset` with a hard reset, those of
+    /// [`params`](Self::params)).
+    ///
+    /// [`NeuronATGF`](super::NeuronATGF) runs it where there is no GPU and takes the derivatives
+    /// from it. The kernels are printed from the texts, so both have to say the same. None by
+    /// default: such a neuron runs on GPUs only.
+    fn equation(&self, _form: Form) -> Option<Expr> {
+        None
     }
 
     /// An attribute of the neuron, for [`Kernel::check_attributes`].
@@ -92,6 +104,16 @@ impl<F: NeuronForward> FPTTKernel<F> {
             form,
             neuron,
         })
+    }
+
+    /// Number type and reset.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The neuron.
+    pub fn neuron(&self) -> &F {
+        &self.neuron
     }
 
     /// As [`with`](Self::with), for a neuron of this crate.

@@ -2,6 +2,7 @@
 
 use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward, NeuronForward};
 use crate::auto_cuda::{Dtype, SurrogateCodes, cfunction};
+use spikelet_expr::Expr;
 
 /// The integrate-and-fire neuron.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +40,10 @@ impl NeuronForward for IFNode {
 
     fn neuronal_charge(&self, form: Form) -> String {
         cfunction::add("h_seq[t]", "x_seq[t]", "v_v_seq[t]", form.dtype)
+    }
+
+    fn equation(&self, _form: Form) -> Option<Expr> {
+        Some(Expr::symbol("x") + Expr::symbol("v"))
     }
 }
 

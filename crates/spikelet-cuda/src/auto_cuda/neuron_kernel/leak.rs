@@ -7,6 +7,7 @@
 
 use super::Form;
 use crate::auto_cuda::{CodeBlock, CodeTyper, cfunction};
+use spikelet_expr::Expr;
 
 /// Sets `h_seq[t]`.
 pub(super) fn charge(form: Form, decay_input: bool, decay: &str) -> String {
@@ -25,6 +26,20 @@ pub(super) fn charge(form: Form, decay_input: bool, decay: &str) -> String {
     }
     drop(block);
     typer.codes().to_string()
+}
+
+/// H as an expression, in the order of [`charge`].
+pub(super) fn equation(form: Form, decay_input: bool) -> Expr {
+    let [v, x, decay] = ["v", "x", "decay"].map(Expr::symbol);
+    let above_reset = match form.hard_reset {
+        true => &v - Expr::symbol("v_reset"),
+        false => v.clone(),
+    };
+    if decay_input {
+        v + (x - above_reset) * decay
+    } else {
+        v - above_reset * decay + x
+    }
 }
 
 /// Declares `temp_var` = V − v_reset.

@@ -4,6 +4,7 @@
 
 use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward, NeuronForward, leak};
 use crate::auto_cuda::{Attribute, Dtype, SurrogateCodes};
+use spikelet_expr::Expr;
 
 /// The leaky integrate-and-fire neuron. Its kernels have one more parameter, the number `decay`,
 /// which is 1/τ.
@@ -63,6 +64,10 @@ impl NeuronForward for LIFNode {
 
     fn neuronal_charge(&self, form: Form) -> String {
         leak::charge(form, self.decay_input, DECAY)
+    }
+
+    fn equation(&self, form: Form) -> Option<Expr> {
+        Some(leak::equation(form, self.decay_input))
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {

@@ -41,6 +41,7 @@
 //! # Ok::<(), spikelet_cuda::auto_cuda::AutoCudaError>(())
 //! ```
 
+mod atgf;
 mod bptt;
 mod fptt;
 mod if_node;
@@ -49,6 +50,10 @@ mod lengths;
 mod lif;
 mod parametric_lif;
 
+pub use atgf::{
+    IFNodeATGF, LIFNodeATGF, NeuronATGF, NeuronATGFBase, OwnParameter, ParametricLIFNodeATGF,
+    PreBackward, PreForward,
+};
 pub use bptt::{BPTTKernel, NeuronBPTTKernel, NeuronBackward};
 pub use fptt::{FPTTKernel, NeuronFPTTKernel, NeuronForward};
 pub use if_node::{IFNode, IFNodeBPTTKernel, IFNodeFPTTKernel};

@@ -9,6 +9,7 @@
 use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward, NeuronForward, leak};
 use crate::auto_cuda::block_sum::{reduction, storage};
 use crate::auto_cuda::{Attribute, CodeBlock, CodeTyper, Dtype, SurrogateCodes, cfunction};
+use spikelet_expr::Expr;
 
 /// The parametric leaky integrate-and-fire neuron. Its kernels have one more parameter, the tensor
 /// `decay` of one number, which is 1/τ.
@@ -75,6 +76,10 @@ impl NeuronForward for ParametricLIFNode {
 
     fn neuronal_charge(&self, form: Form) -> String {
         leak::charge(form, self.decay_input, DECAY)
+    }
+
+    fn equation(&self, form: Form) -> Option<Expr> {
+        Some(leak::equation(form, self.decay_input))
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {

@@ -1,0 +1,77 @@
+//! The backward operation.
+
+use super::base::NeuronATGFBase;
+use super::definition::{Definition, gradient};
+use crate::auto_cuda::{BlockSum, Callable, PlannedArgument, THREADS};
+use spikelet_graph::op::{
+    CustomOp, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, HostCall,
+};
+use spikelet_graph::{DType, Refusal, TensorType};
+use std::sync::Arc;
+
+/// What was saved → grad_x_seq, grad_v_init, gradients of own tensors
+#[derive(Debug)]
+pub(super) struct Backward(pub(super) Arc<Definition>);
+
+impl CustomOp for Backward {
+    fn name(&self) -> String {
+        self.0.backward.kernel_name().to_string()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+        let pre = NeuronATGFBase::pre_backward(&self.0.saved, inputs)?;
+        let mut made = vec![pre.grad_x_seq, pre.grad_v_init];
+        made.extend(self.0.own.iter().map(|_| TensorType::new(DType::F32, [1])));
+        Ok(made)
+    }
+
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+        self.0.host.backward(&self.0.saved, call)
+    }
+
+    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+        let (kernels, scratch) = self.kernels(call.inputs)?;
+        Ok(Some(DeviceCode::new(kernels).scratch(scratch)))
+    }
+}
+
+impl Backward {
+    /// The kernels, and the bytes of scratch memory that they share.
+    pub(super) fn kernels(
+        &self,
+        inputs: &[TensorType],
+    ) -> Result<(Vec<DeviceKernel>, usize), Refusal> {
+        let Self(definition) = self;
+        let pre = NeuronATGFBase::pre_backward(&definition.saved, inputs)?;
+        let kernel = &*definition.backward;
+        let mut args: Vec<(&str, PlannedArgument)> = vec![];
+        args.extend(
+            pre.py_dict
+                .iter()
+                .map(|(name, a)| (name.as_str(), a.clone())),
+        );
+        args.extend(definition.numbers_of(kernel));
+        let mut kernels = definition.own_in_pairs(&mut args)?;
+
+        // A block leaves one number for each gradient of an own tensor.
+        let room = (4 * pre.blocks as usize).max(1).next_multiple_of(256);
+        let partial = |k: usize| DeviceArgument::Scratch(definition.bytes_of_pairs() + k * room);
+        let gradients: Vec<String> = definition.own.iter().map(|name| gradient(name)).collect();
+        for (k, name) in gradients.iter().enumerate() {
+            args.push((name, partial(k).into()));
+        }
+        kernels.push(kernel.device_kernel(pre.blocks, pre.threads, &args)?);
+        for k in 0..gradients.len() {
+            let args = [
+                ("x", partial(k).into()),
+                ("sum", DeviceArgument::Output(2 + k).into()),
+                ("numel", (pre.blocks as i32).into()),
+            ];
+            kernels.push(BlockSum::new().device_kernel(1, THREADS, &args)?);
+        }
+        Ok((
+            kernels,
+            definition.bytes_of_pairs() + gradients.len() * room,
+        ))
+    }
+}

@@ -1,0 +1,119 @@
+//! Kernels inside a plan: as plain data, for a custom operation.
+
+use super::kernel::source;
+use super::params::{CType, Passing};
+use super::{AutoCudaError, Description, Dims, Kernel};
+use super::{call, check};
+use spikelet_graph::Refusal;
+use spikelet_graph::op::{DeviceArgument, DeviceKernel};
+
+/// What a parameter gets where a kernel is part of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlannedArgument {
+    /// An operand, a result, scratch memory, or bytes.
+    Device(DeviceArgument),
+    /// An integer, for `int` and `int &`.
+    Int(i32),
+    /// A number, for `float`, `half2` and references to them; a `half2` gets it twice.
+    Float(f32),
+}
+
+impl From<DeviceArgument> for PlannedArgument {
+    fn from(argument: DeviceArgument) -> Self {
+        Self::Device(argument)
+    }
+}
+
+impl From<i32> for PlannedArgument {
+    fn from(value: i32) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f32> for PlannedArgument {
+    fn from(value: f32) -> Self {
+        Self::Float(value)
+    }
+}
+
+/// A kernel in a plan that cannot be made is an operation that does not fit.
+impl From<AutoCudaError> for Refusal {
+    fn from(error: AutoCudaError) -> Self {
+        Refusal::new(
+            error.to_string(),
+            "give each parameter of the kernel what its type says",
+        )
+    }
+}
+
+/// See [`Callable::device_kernel`](super::Callable::device_kernel).
+pub(super) fn device_kernel<K: Kernel + ?Sized>(
+    kernel: &K,
+    grid: Dims,
+    threads: u32,
+    args: &[(&str, PlannedArgument)],
+) -> Result<DeviceKernel, AutoCudaError> {
+    let name = kernel.kernel_name();
+    for (k, (cname, _)) in args.iter().enumerate() {
+        if args[..k].iter().any(|(known, _)| known == cname) {
+            return Err(AutoCudaError::RepeatedArgument {
+                kernel: name.to_string(),
+                cname: cname.to_string(),
+            });
+        }
+    }
+    check::names(kernel.kernel(), args.iter().map(|(cname, _)| *cname))?;
+    let mut planned = DeviceKernel::new(name, source(kernel))
+        .grid(grid.0)
+        .block(threads);
+    for (cname, ctype) in kernel.cparams() {
+        let given = args.iter().find(|(key, _)| key == cname);
+        let (_, given) = given.expect("there is an argument for each parameter");
+        planned = planned.argument(argument(name, ctype, cname, given)?);
+    }
+    Ok(planned)
+}
+
+fn argument(
+    kernel: &str,
+    ctype: &str,
+    cname: &str,
+    given: &PlannedArgument,
+) -> Result<DeviceArgument, AutoCudaError> {
+    let CType { base, passing, .. } = CType::parse(ctype);
+    let Some(base) = base else {
+        return Err(AutoCudaError::ParameterType {
+            kernel: kernel.to_string(),
+            cname: cname.to_string(),
+            ctype: ctype.to_string(),
+        });
+    };
+    let refused = |given: String| {
+        Err(AutoCudaError::ArgumentType {
+            kernel: kernel.to_string(),
+            cname: cname.to_string(),
+            ctype: ctype.to_string(),
+            given,
+            expected: check::expected(base, passing),
+        })
+    };
+    let number = match given {
+        PlannedArgument::Device(argument) => {
+            let by_value = matches!(argument, DeviceArgument::Value(_));
+            return match by_value == (passing == Passing::Value) {
+                true => Ok(argument.clone()),
+                false => refused(format!("{argument:?}")),
+            };
+        }
+        PlannedArgument::Int(value) => Description::Int(*value),
+        PlannedArgument::Float(value) => Description::Float(*value),
+    };
+    if !check::fits(base, passing, &number) {
+        return refused(number.to_string());
+    }
+    let bytes = call::bytes(Some(base), &number);
+    Ok(match passing {
+        Passing::Value => DeviceArgument::Value(bytes[..base.bytes()].to_vec()),
+        _ => DeviceArgument::Constant(bytes.to_vec()),
+    })
+}
