@@ -31,12 +31,15 @@ fn network(neuron: impl Fn() -> Box<dyn Module>) -> Sequential {
         .add_named("node2", neuron())
 }
 
+/// A parameter's path and values.
+type Parameter = (String, Vec<f64>);
+
 /// The losses of steps of gradient descent, and all parameters after them.
 fn train(
     net: &Sequential,
     backend: &Arc<dyn Backend>,
     batch: usize,
-) -> Result<(Vec<f64>, Vec<(String, Vec<f64>)>)> {
+) -> Result<(Vec<f64>, Vec<Parameter>)> {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let tracer = cx.tracer();
     let x = tracer.input("x_seq", DType::F32, [STEPS, batch, PIXELS]);
