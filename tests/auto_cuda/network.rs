@@ -31,15 +31,13 @@ fn network(neuron: impl Fn() -> Box<dyn Module>) -> Sequential {
         .add_named("node2", neuron())
 }
 
-/// A parameter's path and values.
-type Parameter = (String, Vec<f64>);
-
 /// The losses of steps of gradient descent, and all parameters after them.
-fn train(
-    net: &Sequential,
-    backend: &Arc<dyn Backend>,
-    batch: usize,
-) -> Result<(Vec<f64>, Vec<Parameter>)> {
+struct Trained {
+    losses: Vec<f64>,
+    weights: Vec<(String, Vec<f64>)>,
+}
+
+fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<Trained> {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let tracer = cx.tracer();
     let x = tracer.input("x_seq", DType::F32, [STEPS, batch, PIXELS]);
@@ -71,7 +69,8 @@ fn train(
         let tensor = store.get(name)?;
         Ok((name.clone(), tensor.to_f64()))
     });
-    Ok((losses, values.collect::<Result<_>>()?))
+    let weights = values.collect::<Result<_>>()?;
+    Ok(Trained { losses, weights })
 }
 
 fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
@@ -91,8 +90,11 @@ fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
                     false => Box::new(node.clone()),
                 });
                 let built_in = network(|| Box::new(node.built_in()));
-                let (losses, weights) = train(&own, backend, batch)?;
-                let (expected, known) = train(&built_in, backend, batch)?;
+                let Trained { losses, weights } = train(&own, backend, batch)?;
+                let Trained {
+                    losses: expected,
+                    weights: known,
+                } = train(&built_in, backend, batch)?;
                 let what = format!("{node:?}, batch {batch}: {losses:?} and {expected:?}");
                 assert!(losses[0] != losses[3], "nothing is learned: {what}");
                 for (loss, expected) in losses.iter().zip(&expected) {

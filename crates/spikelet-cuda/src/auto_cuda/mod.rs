@@ -6,6 +6,10 @@
 //! [`neuron_kernel`] has the forward (FPTT) and backward (BPTT) kernels of neurons, of which a new
 //! neuron gives only what is its own. Texts are made without a GPU.
 //!
+//! Kernels are called on [`CudaTensor`]s ([`Callable`]), or become part of a network's plan:
+//! [`neuron_kernel::NeuronATGF`] makes an operation with a gradient of a neuron's two kernels,
+//! [`Callable::device_kernel`] gives any kernel to a custom operation.
+//!
 //! ```
 //! use spikelet_cuda::auto_cuda::{CKernel1D, Kernel};
 //! let mut heaviside = CKernel1D::new("heaviside");

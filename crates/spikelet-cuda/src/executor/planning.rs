@@ -80,10 +80,8 @@ pub(super) fn plan(
         };
         for work in op::prepare(shared, &site)? {
             let step = |action| {
-                Err(Other::Step(Box::new(Step {
-                    action,
-                    kernel: number,
-                })))
+                let kernel = number;
+                Err(Other::Step(Box::new(Step { action, kernel })))
             };
             planned.push(match work {
                 Work::Kernel(piece) => {
