@@ -12,6 +12,9 @@ pub enum Error {
     /// In reading or writing a file.
     #[error(transparent)]
     File(#[from] FileError),
+    /// In a kernel of [`auto_cuda`](crate::auto_cuda).
+    #[error(transparent)]
+    AutoCuda(Box<spikelet_cuda::auto_cuda::AutoCudaError>),
     /// In a data set.
     #[error(transparent)]
     Data(Box<spikelet_data::Error>),
@@ -40,6 +43,12 @@ pub enum Error {
 impl From<spikelet_data::Error> for Error {
     fn from(error: spikelet_data::Error) -> Self {
         Self::Data(Box::new(error))
+    }
+}
+
+impl From<spikelet_cuda::auto_cuda::AutoCudaError> for Error {
+    fn from(error: spikelet_cuda::auto_cuda::AutoCudaError) -> Self {
+        Self::AutoCuda(Box::new(error))
     }
 }
 
