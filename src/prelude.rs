@@ -11,8 +11,8 @@ pub use crate::loss;
 pub use crate::model::{Compiled, Store};
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
 pub use crate::neuron::{
-    Common, If, Lif, Neuron, NeuronExt, Param, Plif, ResetGrad, Run, Scope, Share, SoftPulseIf,
-    SoftPulseLif, State,
+    Bound, Common, Emits, If, Learn, Lif, Neuron, NeuronExt, Param, Plif, ResetGrad, Run, Scope,
+    Share, SoftPulseIf, SoftPulseLif, State,
 };
 pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};

@@ -6,10 +6,10 @@ mod probe;
 
 use probe::Probe;
 use spikelet::device;
-use spikelet::graph::Tensor;
 use spikelet::graph::op::{Conv, Recurrence};
+use spikelet::layer::spiking;
 use spikelet::neuron::{self, Inputs, Neuron, run};
-use spikelet::prelude::{Context, Expr, Mode, Module, Result, Var};
+use spikelet::prelude::{Context, DType, Expr, Init, Mode, Module, Result, Tensor, Var};
 use spikelet::surrogate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,14 @@ fn values(count: usize, salt: u64) -> Vec<f64> {
     (0..count).map(|_| 1.9 * next() - 0.4).collect()
 }
 
+/// Names, shapes and starts of what a neuron learns.
+fn parameters(neuron: &dyn Neuron) -> Vec<(String, Vec<usize>, Init)> {
+    let cx = Context::new(Mode::TRAIN, DType::F64);
+    let x = cx.tracer().input("x_seq", DType::F64, [STEPS, NEURONS]);
+    spiking(neuron, &cx, x).expect("a sound neuron");
+    cx.traced().parameters
+}
+
 fn inputs(neuron: &dyn Neuron, salt: u64) -> Inputs {
     let sequence = |salt| Some(Tensor::f64([STEPS, NEURONS], values(STEPS * NEURONS, salt)));
     let mut states = BTreeMap::new();
@@ -39,18 +47,18 @@ fn inputs(neuron: &dyn Neuron, salt: u64) -> Inputs {
         );
     }
     let mut params = BTreeMap::new();
-    for param in neuron.params() {
-        params.insert(
-            param.name.to_string(),
-            Tensor::f64([], vec![param.init + 0.3]),
-        );
+    for (name, shape, init) in parameters(neuron) {
+        let values = init.values(&name, 1, shape.iter().product());
+        let moved: Vec<f64> = values.iter().map(|v| f64::from(*v) + 0.3).collect();
+        params.insert(name, Tensor::f64(shape, moved));
     }
     Inputs {
         x_seq: sequence(salt),
+        grad_spike_seq: sequence(salt + 1),
+        grad_v_seq: sequence(salt + 2).filter(|_| states.contains_key("v")),
         states,
         params,
-        grad_spike_seq: sequence(salt + 1),
-        grad_v_seq: sequence(salt + 2),
+        ..Inputs::default()
     }
 }
 
@@ -58,13 +66,9 @@ fn inputs(neuron: &dyn Neuron, salt: u64) -> Inputs {
 fn loss(neuron: &dyn Neuron, inputs: &Inputs) -> f64 {
     let made = run(neuron, inputs, device::cpu().expect("the CPU")).expect("runs");
     let weighted = |value: &str, weight: &Option<Tensor>| -> f64 {
-        let weight = weight.as_ref().expect("given").to_f64();
-        made[value]
-            .to_f64()
-            .iter()
-            .zip(weight)
-            .map(|(a, b)| a * b)
-            .sum()
+        let Some(weight) = weight else { return 0.0 };
+        let pairs = made[value].to_f64().into_iter().zip(weight.to_f64());
+        pairs.map(|(a, b)| a * b).sum()
     };
     weighted("spike_seq", &inputs.grad_spike_seq) + weighted("v_seq", &inputs.grad_v_seq)
 }

@@ -24,5 +24,5 @@ pub use layer_norm::{GroupNorm, LayerNorm};
 pub use linear::Linear;
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use residual::{Join, Residual};
-pub(crate) use spiking::forward as forward_neuron;
+pub use spiking::{Spiking, spiking};
 pub use time::{ConstantInput, EachStep, Function, TimeLast, TimeMean};

@@ -6,21 +6,26 @@
 
 mod case;
 mod common;
+mod learn;
 mod run;
 mod scope;
 mod step;
 
 pub use case::{Difference, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
+pub use learn::{Bound, Learn};
 pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
-pub use step::derive;
-pub(crate) use step::{CHARGED, FIRED, parts};
+pub(crate) use step::{CHARGED, FIRED, Layout, parts};
+pub use step::{Learnable, constants, derive, learnables};
 
+use crate::error::Result;
+use crate::module::Context;
 use crate::registry::{Entry, family};
 use serde_json::{Map, Value};
 use spikelet_expr::Expr;
+use spikelet_graph::Var;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -44,6 +49,24 @@ pub enum Share {
     Channel,
     /// One for each neuron.
     Neuron,
+    /// One for each time step.
+    Step,
+    /// One for each time step and channel.
+    StepChannel,
+}
+
+/// What comes out of a neuron.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emits {
+    /// 0 or 1.
+    Spikes,
+    /// Whole numbers of spikes.
+    Counts,
+    /// −1, 0 or 1.
+    Ternary,
+    /// Any number.
+    Real,
 }
 
 /// A learnable parameter of a neuron.
@@ -106,7 +129,7 @@ pub trait Neuron: Debug + Send + Sync {
     /// H, the potential after charging, from the input X and the states.
     fn charge(&self, n: &Scope, x: Expr) -> Expr;
 
-    /// S, what comes out.
+    /// S, what fires.
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike(h - n.v_threshold())
     }
@@ -114,6 +137,32 @@ pub trait Neuron: Debug + Send + Sync {
     /// V, the potential after the reset.
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         n.reset(h, s)
+    }
+
+    /// What comes out: S unless said otherwise.
+    fn emit(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
+        s.clone()
+    }
+
+    /// What kind of numbers come out.
+    fn emits(&self) -> Emits {
+        self.common().emits()
+    }
+
+    /// What is charged with, if that is not X at each step by itself but something made of the
+    /// whole sequence `[T, N, …]`: for neurons that are no recurrence. [`Neuron::charge`] gets it
+    /// step by step as its X.
+    ///
+    /// # Errors
+    /// When the sequence does not fit the neuron.
+    fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
+        Ok(None)
+    }
+
+    /// What becomes of the sequence that comes out, `[T, N, …]`, if not all its steps are wanted:
+    /// one value for all of them, `[N, …]`.
+    fn decode(&self, _seq: &Var) -> Option<Var> {
+        None
     }
 }
 

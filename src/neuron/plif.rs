@@ -9,6 +9,7 @@
 //! Spiking Neural Networks, ICCV 2021.
 
 use super::{Common, Neuron, Param, Scope, Share};
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -51,17 +52,7 @@ impl Plif {
 }
 
 impl Neuron for Plif {
-    fn name(&self) -> &str {
-        "plif"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
+    base!("plif");
 
     fn params(&self) -> Vec<Param> {
         vec![Param {
