@@ -51,18 +51,23 @@ impl Lif {
             common: Common::default(),
         }
     }
-}
 
-impl Neuron for Lif {
-    base!("lif");
-
-    fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        let (v, tau) = (n.state("v"), n.constant("tau", self.tau));
+    /// H, from a potential V that need not be the state itself.
+    pub(super) fn charge_from(&self, n: &Scope, v: Expr, x: Expr) -> Expr {
+        let tau = n.constant("tau", self.tau);
         let leak = &v - n.v_rest();
         if self.decay_input {
             &v + (x - leak) / tau
         } else {
             &v - leak / tau + x
         }
+    }
+}
+
+impl Neuron for Lif {
+    base!("lif");
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        self.charge_from(n, n.state("v"), x)
     }
 }

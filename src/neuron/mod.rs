@@ -6,14 +6,18 @@
 
 mod case;
 mod common;
+mod decode;
 mod learn;
+mod over_time;
 mod run;
 mod scope;
 mod step;
 
 pub use case::{Difference, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
+pub use decode::Decode;
 pub use learn::{Bound, Learn};
+pub use liaf::Act;
 pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
@@ -36,6 +40,18 @@ pub struct State {
     pub name: &'static str,
     /// Its value before the first step.
     pub reset: f64,
+}
+
+impl State {
+    /// A state that starts from `reset`.
+    pub fn new(name: &'static str, reset: f64) -> Self {
+        Self { name, reset }
+    }
+
+    /// The membrane potential, which starts from where the hard reset takes it.
+    pub fn v(common: &Common) -> Self {
+        Self::new("v", common.v_start())
+    }
 }
 
 /// How many values a learnable parameter has.
@@ -80,6 +96,13 @@ pub struct Param {
     pub share: Share,
 }
 
+impl Param {
+    /// A parameter that starts from `init`.
+    pub fn new(name: &'static str, init: f64, share: Share) -> Self {
+        Self { name, init, share }
+    }
+}
+
 /// A spiking neuron.
 ///
 /// ```
@@ -115,10 +138,7 @@ pub trait Neuron: Debug + Send + Sync {
 
     /// Its states; the membrane potential `v` unless said otherwise.
     fn states(&self) -> Vec<State> {
-        vec![State {
-            name: "v",
-            reset: self.common().v_start(),
-        }]
+        vec![State::v(self.common())]
     }
 
     /// Its learnable parameters.
@@ -170,6 +190,26 @@ family! { Neuron;
     if_node::If = "if", "integrate-and-fire";
     lif::Lif = "lif", "leaky integrate-and-fire";
     plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
+    qif::Qif = "qif", "quadratic integrate-and-fire";
+    eif::Eif = "eif", "exponential integrate-and-fire";
+    izhikevich::Izhikevich = "izhikevich", "quadratic integrate-and-fire with an adaptation current";
+    klif::Klif = "klif", "leaky integrate-and-fire with a learnable scale of the potential";
+    liaf::Liaf = "liaf", "leaky integrate-and-fire that puts out real numbers";
+    cuba_lif::CubaLif = "cuba_lif", "leaky integrate-and-fire with a current that decays too";
+    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with learnable gates between two ways of leaking, charging and resetting";
+    ilif::Ilif = "ilif", "leaky integrate-and-fire with integer spike counts";
+    clif::Clif = "clif", "leaky integrate-and-fire with a complementary potential for gradients";
+    raf::Raf = "raf", "resonate-and-fire";
+    half_threshold_if::HalfThresholdIf = "half_threshold_if", "integrate-and-fire that starts at half its threshold, for converted networks";
+    sltt_lif::SlttLif = "sltt_lif", "leaky integrate-and-fire without gradients through time";
+    ottt_lif::OtttLif = "ottt_lif", "leaky integrate-and-fire without gradients through time, with a trace of its spikes";
+    ternary_if::TernaryIf = "ternary_if", "integrate-and-fire with spikes of either sign";
+    ternary_lif::TernaryLif = "ternary_lif", "leaky integrate-and-fire with spikes of either sign";
+    psn::Psn = "psn", "parallel: a product over the time axis, no reset";
+    masked_psn::MaskedPsn = "masked_psn", "parallel, with a mask over the time axis";
+    sliding_psn::SlidingPsn = "sliding_psn", "parallel, with the same few weights at every step";
+    non_spiking_if::NonSpikingIf = "non_spiking_if", "integrator that never fires: a membrane to be read out";
+    non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: a membrane to be read out";
     soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
     soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
 }

@@ -55,11 +55,8 @@ impl Neuron for Plif {
     base!("plif");
 
     fn params(&self) -> Vec<Param> {
-        vec![Param {
-            name: "w",
-            init: -(self.init_tau - 1.0).ln(),
-            share: self.share,
-        }]
+        let init = -(self.init_tau - 1.0).ln();
+        vec![Param::new("w", init, self.share)]
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

@@ -159,7 +159,7 @@ fn set_all(store: &mut Store, traced: &Traced, inputs: &Inputs) -> Result<()> {
 
 /// Runs a neuron on a small sequence written out in the program.
 pub trait Run: Neuron + Sized {
-    /// The spikes of the sequence `x_seq [T][N]`, from the reset potential.
+    /// The spikes of the sequence `x_seq [T][N]`, or what else comes out, from the reset potential.
     ///
     /// # Errors
     /// When the neuron's definition is wrong.
@@ -175,10 +175,15 @@ pub trait Run: Neuron + Sized {
             ..Inputs::default()
         };
         let made = run(self, &inputs, device::cpu()?)?;
+        let Some(values) = made.get("spike_seq").and_then(Tensor::as_f32) else {
+            return Err(Error::invalid(
+                format!("`{}`", self.name()),
+                "the neuron decodes: one value comes out for all steps",
+                "use `spikelet::neuron::run`, which returns it as `out`",
+            ));
+        };
         let mut spikes = [[0.0; N]; T];
-        if let Some(values) = made.get("spike_seq").and_then(Tensor::as_f32) {
-            spikes.as_flattened_mut().copy_from_slice(values);
-        }
+        spikes.as_flattened_mut().copy_from_slice(values);
         Ok(spikes)
     }
 }
