@@ -1,6 +1,9 @@
 //! What most programs use.
 
-pub use crate::encoder::{Direct, Encoder, Poisson};
+pub use crate::encoder::{
+    Delta, Direct, Encoder, Latency, LatencyCode, Periodic, Poisson, Population, Rate,
+    WeightedPhase,
+};
 pub use crate::layer::{
     BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, ConstantInput, Conv1d, Conv2d, Conv3d,
     ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, EachStep, Flatten,

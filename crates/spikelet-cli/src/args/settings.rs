@@ -18,7 +18,7 @@ pub struct SettingsArgs {
     #[arg(help = described("Images of a batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = described("How an image becomes a sequence", |s| s.encoder.clone()), long, value_name = "NAME", value_parser = ["direct", "poisson"])]
+    #[arg(help = described("How an image becomes a sequence", |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
     #[arg(help = described("Optimiser", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
