@@ -7,17 +7,18 @@ pub use crate::encoder::{
 pub use crate::layer::{
     BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, ConstantInput, Conv1d, Conv2d, Conv3d,
     ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, EachStep, Flatten,
-    Function, GroupNorm, Join, LayerNorm, Linear, OnTrace, Pool1d, Pool2d, Pool3d, Residual,
-    TimeLast, TimeMean,
+    Function, GroupNorm, Join, LayerNorm, Linear, OnTrace, Pool1d, Pool2d, Pool3d, Recurrent,
+    Residual, TimeLast, TimeMean,
 };
 pub use crate::loss;
 pub use crate::model::{Compiled, Store};
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
 pub use crate::neuron::{
-    Bound, Clif, Common, CubaLif, Decode, Eif, Emits, GatedLif, HalfThresholdIf, If, Ilif,
-    Izhikevich, Klif, Learn, Liaf, Lif, MaskedPsn, Neuron, NeuronExt, NonSpikingIf, NonSpikingLif,
-    OtttLif, Param, Plif, Psn, Qif, Raf, ResetGrad, Run, Scope, Share, SlidingPsn, SlttLif,
-    SoftPulseIf, SoftPulseLif, State, TernaryIf, TernaryLif,
+    Adex, Alif, Alpha, Bound, Brf, Clif, Common, CubaLif, Decode, Eif, Emits, GatedLif,
+    HalfThresholdIf, If, Ilif, Izhikevich, Klif, Learn, Liaf, Lif, MaskedPsn, Neuron, NeuronExt,
+    NonSpikingIf, NonSpikingLif, OtttLif, Param, Plif, Psn, Qif, Raf, RefractoryLif, ResetGrad,
+    Run, Scope, Share, SlidingPsn, SlttLif, SoftPulseIf, SoftPulseLif, State, Synaptic, TernaryIf,
+    TernaryLif,
 };
 pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};

@@ -70,7 +70,8 @@ pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
     if expressions.is_empty() {
         return vec![];
     }
-    let used: Vec<String> = expressions.iter().flat_map(Expr::symbols).collect();
+    // What only a derivative depends on is an operand as well.
+    let used: Vec<String> = expressions.iter().flat_map(Expr::symbols_of_all).collect();
     let mut operands: Vec<&(&str, Var)> = known
         .iter()
         .filter(|(name, _)| used.iter().any(|u| u == name))

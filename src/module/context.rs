@@ -359,8 +359,26 @@ impl Context {
             self.tracer.check()?;
             return Ok(OverTime::new(vec![whole]));
         }
+        self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
+    }
+
+    /// Runs a part of the present module on `[1, N, …]`, one time step of `x` after the other, with
+    /// what its states are then. A network that is traced step by step gives one step as it is.
+    ///
+    /// # Errors
+    /// Those of `step`.
+    pub fn each_step(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<OverTime> {
+        let time_steps = x.dim(0);
+        if self.is_unrolling() || time_steps == 0 {
+            return Ok(OverTime::new(vec![step(x.clone())?]));
+        }
+        self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
+    }
+
+    /// Traces step after step, and hands the states on from one to the next.
+    fn in_steps(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
         *self.unrolling.borrow_mut() = Some(Unrolling::of(time_steps));
-        let made = self.unroll(module, time_steps, part);
+        let made = self.unroll(time_steps, step);
         self.tracer.draw_from(0, self.tracer.streams());
         let done = self.unrolling.borrow_mut().take().unwrap_or_default();
         let made = made?;
@@ -375,12 +393,7 @@ impl Context {
         Ok(made)
     }
 
-    fn unroll(
-        &self,
-        module: &dyn Module,
-        time_steps: usize,
-        part: impl Fn(Range<usize>) -> Var,
-    ) -> Result<OverTime> {
+    fn unroll(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
         let streams = self.tracer.streams();
         let mut parts = vec![];
         for t in 0..time_steps {
@@ -390,7 +403,7 @@ impl Context {
                 unrolling.advance();
             }
             self.tracer.draw_from(t as u32, streams);
-            parts.push(module.forward(self, part(t..t + 1))?);
+            parts.push(step(t)?);
             self.tracer.check()?;
         }
         Ok(OverTime::new(parts))

@@ -210,6 +210,12 @@ family! { Neuron;
     sliding_psn::SlidingPsn = "sliding_psn", "parallel, with the same few weights at every step";
     non_spiking_if::NonSpikingIf = "non_spiking_if", "integrator that never fires: a membrane to be read out";
     non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: a membrane to be read out";
+    alif::Alif = "alif", "leaky integrate-and-fire whose threshold rises with each spike";
+    adex::Adex = "adex", "exponential integrate-and-fire with an adaptation current";
+    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as snnTorch has it";
+    alpha::Alpha = "alpha", "alpha-function neuron: inputs cause potentials that rise and fall";
+    brf::Brf = "brf", "balanced resonate-and-fire, with a refractory threshold in place of a reset";
+    refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";
     soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
     soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
 }
