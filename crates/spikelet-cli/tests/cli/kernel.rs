@@ -2,6 +2,7 @@
 
 use crate::common::{code, complaint, program, run, said, said_json, stderr, stdout};
 use spikelet::neuron;
+use spikelet::surrogate;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -141,6 +142,20 @@ fn every_neuron_has_a_fused_kernel_that_compiles() {
             if let Some(output) = compile(&file, &["--name", &format!("spk_{name}_{pass}")]) {
                 assert_eq!(code(&output), 0, "{words}: {}", stderr(&output));
             }
+        }
+    }
+}
+
+#[test]
+fn every_surrogate_that_fires_with_the_step_has_a_text() {
+    for entry in surrogate::entries() {
+        let name = entry.name;
+        let words = format!("--pass bptt --dtype half2 --surrogate {name}");
+        if ["poisson_pass", "multi_level_spike_count"].contains(&name) {
+            assert!(refused(&words).contains("fire with the step"), "{name}");
+        } else {
+            let text = show(&words);
+            assert!(text.contains("const half2 grad_s_to_h ="), "{name}: {text}");
         }
     }
 }
