@@ -140,6 +140,12 @@ fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Fa
             "leave `share` as it is; --style fused has others",
         ));
     }
+    if let Some(name) = common.learn.keys().next() {
+        return Err(Failure::argument(
+            format!("auto_cuda's kernels do not learn `{name}`"),
+            fused,
+        ));
+    }
     match common.reset_grad {
         ResetGrad::Surrogate => Ok(false),
         ResetGrad::Detach => Ok(true),
