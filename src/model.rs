@@ -2,7 +2,8 @@
 
 use crate::MemoryBudget;
 use crate::error::{Error, Result};
-use crate::module::Traced;
+use crate::module::{LearntStart, Traced};
+use crate::neuron::Share;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
     Backend, Buffer, DType, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
@@ -104,8 +105,8 @@ impl Store {
         self.reset(traced, float)
     }
 
-    /// Sets the carried states back to their reset values; states of another shape (another
-    /// batch size) are made anew.
+    /// Sets the carried states back to their reset values, learnt ones as they are now; states of
+    /// another shape (another batch size) are made anew.
     ///
     /// # Errors
     /// When the device has not enough memory.
@@ -114,10 +115,30 @@ impl Store {
             if self.ty(name).is_some_and(|ty| ty.shape != *shape) {
                 self.buffers.remove(name);
             }
-            let values = vec![*reset as f32; shape.iter().product()];
-            self.set(name, &Tensor::f32(shape.clone(), values).cast(float))?;
+            let learnt = traced.starts.iter().find(|start| start.state == *name);
+            let values = match learnt {
+                Some(start) => start.values(&self.get(&start.parameter)?, shape),
+                None => vec![f64::from(*reset as f32); shape.iter().product()],
+            };
+            self.set(name, &Tensor::f64(shape.clone(), values).cast(float))?;
         }
         Ok(())
+    }
+}
+
+impl LearntStart {
+    /// What the state of shape `[N, C, …]` is reset to, given the parameter.
+    fn values(&self, parameter: &Tensor, shape: &[usize]) -> Vec<f64> {
+        let own = parameter.to_f64();
+        let behind_channels: usize = shape.iter().skip(2).product();
+        let place = |k: usize| match self.share {
+            Share::Channel => k / behind_channels.max(1),
+            _ => k,
+        };
+        let count = shape.iter().product();
+        (0..count)
+            .map(|k| self.bound.value(own[place(k) % own.len()]))
+            .collect()
     }
 }
 

@@ -63,6 +63,26 @@ macro_rules! spec {
     };
 }
 
+/// Inside an `impl Neuron`: its name, and where its [`Common`](crate::neuron::Common) is.
+macro_rules! base {
+    ($name:literal) => {
+        $crate::registry::base!($name, common);
+    };
+    ($name:literal, $($common:ident).+) => {
+        fn name(&self) -> &str {
+            $name
+        }
+
+        fn common(&self) -> &$crate::neuron::Common {
+            &self.$($common).+
+        }
+
+        fn common_mut(&mut self) -> &mut $crate::neuron::Common {
+            &mut self.$($common).+
+        }
+    };
+}
+
 /// Declares the members of a family: modules, re-exports and the list of entries.
 ///
 /// Each line is `module::Type = "name", "what it is";`.
@@ -85,4 +105,4 @@ macro_rules! family {
     };
 }
 
-pub(crate) use {family, spec};
+pub(crate) use {base, family, spec};

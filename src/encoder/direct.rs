@@ -1,15 +1,26 @@
 //! Direct encoder.
 
-use super::Encoder;
+use super::{Encoder, Plain};
 use crate::module::Context;
+use crate::registry::spec;
+use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
 
 /// The value itself at each step: the first layer is the encoder, and learns. What does not
 /// change over time is computed once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Plain")]
 pub struct Direct;
 
+impl From<Plain> for Direct {
+    fn from(_: Plain) -> Self {
+        Self
+    }
+}
+
 impl Encoder for Direct {
+    spec!("direct");
+
     fn encode(&self, _: &Context, x: &Var, time_steps: usize) -> Var {
         x.repeat_over_time(time_steps)
     }

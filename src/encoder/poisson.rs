@@ -4,15 +4,26 @@
 //!
 //! Source: SpikingFlow's `PoissonEncoder`.
 
-use super::Encoder;
+use super::{Encoder, Plain};
 use crate::module::Context;
+use crate::registry::spec;
+use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
 
 /// Spikes with a probability that is the value, which should lie in 0..1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Plain")]
 pub struct Poisson;
 
+impl From<Plain> for Poisson {
+    fn from(_: Plain) -> Self {
+        Self
+    }
+}
+
 impl Encoder for Poisson {
+    spec!("poisson");
+
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
         x.repeat_over_time(time_steps)
             .bernoulli(&cx.generator(), true)

@@ -2,79 +2,76 @@
 //! their own, at every time step.
 
 use crate::module::OverTime;
-use crate::neuron::{CHARGED, FIRED, NOISE, Neuron, parts};
-use spikelet_expr::Expr;
-use spikelet_graph::op::Map;
+use crate::neuron::{CHARGED, FIRED, Neuron, parts};
+use spikelet_expr::{Expr, Node};
+use spikelet_graph::op::{Map, Recurrence};
 use spikelet_graph::{DType, Var, broadcast};
 
-/// What a neuron makes of a sequence.
-pub(super) struct Apart {
-    pub(super) spike_seq: Var,
-    /// What each state is after the last step.
-    pub(super) last: Vec<Var>,
-    /// What each state is after each step.
-    pub(super) state_seqs: Vec<Var>,
+/// Values by the names that a step has for them.
+pub(super) fn named<'a>(names: &'a [String], values: &[Var]) -> Vec<(&'a str, Var)> {
+    let names = names.iter().map(String::as_str);
+    names.zip(values.iter().cloned()).collect()
 }
 
-/// Runs a neuron over the sequences: `x`, and the noise of its surrogate if it has any.
+/// Runs a neuron over the sequences that its step reads. The results are those of a scan: what
+/// comes out, what each state is after the last step, what each state is after each step.
 ///
 /// # Errors
 /// When the neuron's definition is wrong.
 pub(super) fn forward(
     neuron: &dyn Neuron,
+    step: &Recurrence,
     sequences: &[Var],
     states: &[Var],
     params: &[Var],
-) -> Result<Apart, String> {
+) -> Result<Vec<Var>, String> {
     let parts = parts(neuron)?;
-    let (names, param_names) = (neuron.states(), neuron.params());
     let shape = sequences[0].shape()[1..].to_vec();
     let stored = sequences[0].ty().dtype;
     let mut now = states.to_vec();
-    let mut spikes = vec![];
-    let mut after = vec![vec![]; states.len()];
+    let mut made = vec![vec![]; 1 + states.len()];
     for t in 0..sequences[0].dim(0) {
-        let inputs = sequences.iter().map(|x| match x.dim(0) {
-            1 => x.reshape(&shape[..]),
-            _ => x.slice(0, t..t + 1).reshape(&shape[..]),
-        });
-        let mut known: Vec<(&str, Var)> = ["x", NOISE].into_iter().zip(inputs).collect();
-        known.extend(names.iter().map(|s| s.name).zip(now));
-        known.extend(
-            param_names
-                .iter()
-                .map(|p| p.name)
-                .zip(params.iter().cloned()),
-        );
+        let inputs: Vec<Var> = (sequences.iter())
+            .map(|x| match x.dim(0) {
+                1 => x.reshape(&shape[..]),
+                _ => x.slice(0, t..t + 1).reshape(&shape[..]),
+            })
+            .collect();
+        let mut known = named(&step.inputs, &inputs);
+        known.extend(named(&step.states, &now));
+        known.extend(named(&step.params, params));
         let charge = std::slice::from_ref(&parts.charge);
         let h = kernel(charge, &known, stored.arithmetic()).swap_remove(0);
         known.push((CHARGED, h));
         let fire = std::slice::from_ref(&parts.fire);
         let s = kernel(fire, &known, stored).swap_remove(0);
         known.push((FIRED, s.clone()));
+        let out = match parts.emit.node() {
+            Node::Symbol(name) if **name == *FIRED => s,
+            _ => {
+                let emit = std::slice::from_ref(&parts.emit);
+                kernel(emit, &known, stored).swap_remove(0)
+            }
+        };
         now = kernel(&parts.next, &known, stored.arithmetic());
         now.iter_mut().for_each(|v| *v = v.expand(&shape[..]));
-        spikes.push(one_step(&s.expand(&shape[..])));
-        for (seq, v) in after.iter_mut().zip(&now) {
-            seq.push(one_step(v));
+        let out = out.expand(&shape[..]);
+        for (sequence, value) in made.iter_mut().zip(std::iter::once(&out).chain(&now)) {
+            sequence.push(one_step(value));
         }
     }
-    Ok(Apart {
-        spike_seq: OverTime::new(spikes).join(),
-        last: now,
-        state_seqs: after
-            .into_iter()
-            .map(|steps| OverTime::new(steps).join())
-            .collect(),
-    })
+    let mut made = made.into_iter().map(|steps| OverTime::new(steps).join());
+    let out: Vec<Var> = made.by_ref().take(1).collect();
+    Ok(out.into_iter().chain(now).chain(made).collect())
 }
 
 /// Elementwise expressions of those of the known values that they use, stored in a type.
-fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType) -> Vec<Var> {
+pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType) -> Vec<Var> {
     if expressions.is_empty() {
         return vec![];
     }
-    let used: Vec<String> = expressions.iter().flat_map(Expr::symbols).collect();
+    // What only a derivative depends on is an operand as well.
+    let used: Vec<String> = expressions.iter().flat_map(Expr::symbols_of_all).collect();
     let mut operands: Vec<&(&str, Var)> = known
         .iter()
         .filter(|(name, _)| used.iter().any(|u| u == name))

@@ -4,6 +4,7 @@ use super::unroll::Unrolling;
 use super::{Init, Module, OverTime, Propagation};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
+use crate::neuron::{Bound, Share};
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -37,6 +38,19 @@ impl Mode {
     };
 }
 
+/// A carried state whose reset value is learnt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearntStart {
+    /// The state's name.
+    pub state: String,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Which of the parameter's values is whose.
+    pub share: Share,
+    /// What the parameter's values stand for.
+    pub bound: Bound,
+}
+
 /// Parameters and states that a trace has met.
 #[derive(Clone, Debug, Default)]
 pub struct Traced {
@@ -44,6 +58,8 @@ pub struct Traced {
     pub parameters: Vec<(String, Vec<usize>, Init)>,
     /// Name, shape and reset value of each carried state.
     pub states: Vec<(String, Vec<usize>, f64)>,
+    /// Carried states that start from something learnt.
+    pub starts: Vec<LearntStart>,
     /// Name, shape and start of each tensor that is kept with the model but not learnt.
     pub buffers: Vec<(String, Vec<usize>, Init)>,
     /// What modules show of their insides: name and value.
@@ -153,6 +169,19 @@ impl Context {
     /// else its reset value (a scalar, which broadcasts). Where the network runs step by step, it
     /// is what the step before left.
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
+        let start = || self.tracer.fill(self.tracer.float(), [], reset);
+        self.state_from(name, shape, reset, start)
+    }
+
+    /// As [`Context::state`], where the sequence begins with `start`, which broadcasts to the
+    /// state's shape, and `reset` is what a carried state holds before anything is learnt.
+    pub(crate) fn state_from(
+        &self,
+        name: &str,
+        shape: impl Into<Vec<usize>>,
+        reset: f64,
+        start: impl FnOnce() -> Var,
+    ) -> Var {
         let path = self.tracer.path_of(name);
         if let Some(unrolling) = &*self.unrolling.borrow()
             && let Some(state) = unrolling.state(&path)
@@ -166,12 +195,31 @@ impl Context {
             traced.states.push((path.clone(), shape, reset));
             var
         } else {
-            self.tracer.fill(self.tracer.float(), [], reset)
+            start()
         };
         if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
             unrolling.add_state(path, &var);
         }
         var
+    }
+
+    /// Says that the state `name` of the present module is reset to what is learnt.
+    pub(crate) fn learn_start(&self, name: &str, parameter: &str, share: Share, bound: Bound) {
+        let start = LearntStart {
+            state: self.tracer.path_of(name),
+            parameter: self.tracer.path_of(parameter),
+            share,
+            bound,
+        };
+        let starts = &mut self.traced.borrow_mut().starts;
+        if self.mode.carry_state && !starts.contains(&start) {
+            starts.push(start);
+        }
+    }
+
+    /// The steps of the whole sequence, of which the present module is given `here`.
+    pub fn time_steps(&self, here: usize) -> usize {
+        (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
     }
 
     /// A tensor of the present module that is kept with the model but not learnt, such as running
@@ -311,8 +359,26 @@ impl Context {
             self.tracer.check()?;
             return Ok(OverTime::new(vec![whole]));
         }
-        *self.unrolling.borrow_mut() = Some(Unrolling::default());
-        let made = self.unroll(module, time_steps, part);
+        self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
+    }
+
+    /// Runs a part of the present module on `[1, N, …]`, one time step of `x` after the other, with
+    /// what its states are then. A network that is traced step by step gives one step as it is.
+    ///
+    /// # Errors
+    /// Those of `step`.
+    pub fn each_step(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<OverTime> {
+        let time_steps = x.dim(0);
+        if self.is_unrolling() || time_steps == 0 {
+            return Ok(OverTime::new(vec![step(x.clone())?]));
+        }
+        self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
+    }
+
+    /// Traces step after step, and hands the states on from one to the next.
+    fn in_steps(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
+        *self.unrolling.borrow_mut() = Some(Unrolling::of(time_steps));
+        let made = self.unroll(time_steps, step);
         self.tracer.draw_from(0, self.tracer.streams());
         let done = self.unrolling.borrow_mut().take().unwrap_or_default();
         let made = made?;
@@ -327,12 +393,7 @@ impl Context {
         Ok(made)
     }
 
-    fn unroll(
-        &self,
-        module: &dyn Module,
-        time_steps: usize,
-        part: impl Fn(Range<usize>) -> Var,
-    ) -> Result<OverTime> {
+    fn unroll(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
         let streams = self.tracer.streams();
         let mut parts = vec![];
         for t in 0..time_steps {
@@ -342,7 +403,7 @@ impl Context {
                 unrolling.advance();
             }
             self.tracer.draw_from(t as u32, streams);
-            parts.push(module.forward(self, part(t..t + 1))?);
+            parts.push(step(t)?);
             self.tracer.check()?;
         }
         Ok(OverTime::new(parts))

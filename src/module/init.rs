@@ -17,6 +17,8 @@ pub enum Init {
         /// Standard deviation.
         deviation: f64,
     },
+    /// …, ¼, ½, 1: each value is twice the one before it, the last is 1.
+    Doubling,
 }
 
 impl Init {
@@ -35,13 +37,14 @@ impl Init {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         });
         let mut draws = Generator::new(Stream { seed, id, step: 0 });
-        let mut draw = || -> f32 {
+        let mut draw = |k: usize| -> f32 {
             match self {
                 Self::Constant(value) => value as f32,
                 Self::Uniform { bound } => ((2.0 * f64::from(draws.unit()) - 1.0) * bound) as f32,
                 Self::Normal { deviation } => draws.normal() * deviation as f32,
+                Self::Doubling => 0.5_f32.powi((count - 1 - k) as i32),
             }
         };
-        (0..count).map(|_| draw()).collect()
+        (0..count).map(&mut draw).collect()
     }
 }

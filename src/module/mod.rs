@@ -12,7 +12,7 @@ mod sequential;
 mod unroll;
 
 pub(crate) use context::GENERATOR;
-pub use context::{Context, Mode, Traced};
+pub use context::{Context, LearntStart, Mode, Traced};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;

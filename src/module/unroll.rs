@@ -58,6 +58,8 @@ struct Carried {
 /// What a trace that is under way remembers from step to step.
 #[derive(Default)]
 pub(super) struct Unrolling {
+    /// The steps of the whole sequence.
+    time_steps: usize,
     states: BTreeMap<String, Carried>,
     /// Values that are the same at all steps, and how many streams were taken when each was made.
     once: BTreeMap<String, (Var, u32)>,
@@ -66,6 +68,17 @@ pub(super) struct Unrolling {
 }
 
 impl Unrolling {
+    pub(super) fn of(time_steps: usize) -> Self {
+        Self {
+            time_steps,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn time_steps(&self) -> usize {
+        self.time_steps
+    }
+
     pub(super) fn state(&self, path: &str) -> Option<Var> {
         self.states.get(path).map(|state| state.now.clone())
     }

@@ -2,8 +2,9 @@
 //!
 //! A case is a safetensors file whose metadata has `spec` (see [`super::from_spec`]) and whose
 //! tensors are `x_seq [T, N]`, `v_init [N]`, learnable parameters by name, `grad_spike_seq` and
-//! `grad_v_seq`. The result has `spike_seq`, `v_seq`, `grad_x_seq`, `grad_v_init` and
-//! `grad_<parameter>`.
+//! `grad_v_seq` (or `grad_out`). The result has `spike_seq` (or `out`), `v_seq` and the sequences
+//! of other states, `grad_x_seq`, `grad_v_init` and `grad_<parameter>`. Tensors of these names are
+//! what a case expects, and are not read.
 
 use super::{Inputs, Neuron, from_spec, run};
 use crate::error::{Error, Result};
@@ -35,16 +36,19 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         x_seq: tensor("x_seq"),
         grad_spike_seq: tensor("grad_spike_seq"),
         grad_v_seq: tensor("grad_v_seq"),
+        grad_out: tensor("grad_out"),
         ..Inputs::default()
     };
+    let has_v = neuron.states().iter().any(|s| s.name == "v");
+    inputs.states.extend(
+        tensor("v_init")
+            .filter(|_| has_v)
+            .map(|v| ("v".to_string(), v)),
+    );
+    let given = case.tensors.iter().filter(|(name, _)| is_parameter(name));
     inputs
-        .states
-        .extend(tensor("v_init").map(|v| ("v".to_string(), v)));
-    for param in neuron.params() {
-        inputs
-            .params
-            .extend(tensor(param.name).map(|v| (param.name.to_string(), v)));
-    }
+        .params
+        .extend(given.map(|(name, v)| (name.clone(), v.clone())));
     let made = run(&*neuron, &inputs, backend)?;
     let kept = made
         .into_iter()
@@ -53,6 +57,12 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         tensors: kept.collect(),
         metadata: case.metadata.clone(),
     })
+}
+
+/// Whether a tensor of a case is none of those that all neurons have.
+fn is_parameter(name: &str) -> bool {
+    let others = name.starts_with("grad_") || name.ends_with("_seq") || name.ends_with("_init");
+    !others && name != "out"
 }
 
 /// Where two tensors first part, and by how much they part at most.

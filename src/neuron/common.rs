@@ -1,9 +1,10 @@
 //! What all neurons have: threshold, reset, surrogate.
 
-use super::Neuron;
+use super::{Emits, Learn, Neuron};
 use crate::surrogate::{self, Sigmoid, Surrogate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the reset lets through backwards.
@@ -20,7 +21,7 @@ pub enum ResetGrad {
     Soft,
 }
 
-/// Threshold, reset and surrogate of a neuron.
+/// Threshold, reset and surrogate of a neuron, and which of its constants are learnt.
 ///
 /// | field | default | |
 /// |---|---|---|
@@ -29,6 +30,7 @@ pub enum ResetGrad {
 /// | `surrogate` | sigmoid, α = 4 | stands in for the step's derivative |
 /// | `reset_grad` | surrogate | what the reset lets through backwards |
 /// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
+/// | `learn` | nothing | constants that are learnt, by name |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Common {
     /// Fires when H reaches it.
@@ -42,6 +44,10 @@ pub struct Common {
     pub reset_grad: ResetGrad,
     /// False: the surrogate's primitive is the output.
     pub spiking: bool,
+    /// Constants that are learnt, by name: any that the neuron's equations use, `v_threshold` and
+    /// `v_reset` among them, and `<state>_start`, which a state starts from.
+    #[serde(default)]
+    pub learn: BTreeMap<String, Learn>,
 }
 
 fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
@@ -61,6 +67,7 @@ impl Default for Common {
             surrogate: Arc::new(Sigmoid::default()),
             reset_grad: ResetGrad::Surrogate,
             spiking: true,
+            learn: BTreeMap::new(),
         }
     }
 }
@@ -74,6 +81,15 @@ impl Common {
     /// The potential before the first step.
     pub fn v_start(&self) -> f64 {
         self.v_rest()
+    }
+
+    /// What a neuron puts out that puts out what fires.
+    pub fn emits(&self) -> Emits {
+        match (self.spiking, self.surrogate.is_binary()) {
+            (true, true) => Emits::Spikes,
+            (true, false) => Emits::Counts,
+            (false, _) => Emits::Real,
+        }
     }
 }
 
@@ -116,6 +132,12 @@ pub trait NeuronExt: Neuron + Sized {
         } else {
             ResetGrad::Surrogate
         })
+    }
+
+    /// Learns a constant of this name; see [`Common::learn`].
+    fn learn(mut self, name: &str, how: Learn) -> Self {
+        self.common_mut().learn.insert(name.to_string(), how);
+        self
     }
 
     /// False: the surrogate's primitive is the output.

@@ -5,6 +5,7 @@
 //! Source: SpikingFlow's softbp tutorial.
 
 use super::{Common, Neuron, Scope};
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -31,17 +32,7 @@ impl If {
 }
 
 impl Neuron for If {
-    fn name(&self) -> &str {
-        "if"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
+    base!("if");
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") + x

@@ -8,6 +8,7 @@
 //! Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
 
 use super::{Common, Neuron, Scope};
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -50,28 +51,23 @@ impl Lif {
             common: Common::default(),
         }
     }
+
+    /// H, from a potential V that need not be the state itself.
+    pub(super) fn charge_from(&self, n: &Scope, v: Expr, x: Expr) -> Expr {
+        let tau = n.constant("tau", self.tau);
+        let leak = &v - n.v_rest();
+        if self.decay_input {
+            &v + (x - leak) / tau
+        } else {
+            &v - leak / tau + x
+        }
+    }
 }
 
 impl Neuron for Lif {
-    fn name(&self) -> &str {
-        "lif"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
+    base!("lif");
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        let v = n.state("v");
-        let leak = &v - n.v_rest();
-        if self.decay_input {
-            &v + (x - leak) / self.tau
-        } else {
-            &v - leak / self.tau + x
-        }
+        self.charge_from(n, n.state("v"), x)
     }
 }

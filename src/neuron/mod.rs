@@ -6,21 +6,30 @@
 
 mod case;
 mod common;
+mod decode;
+mod learn;
+mod over_time;
 mod run;
 mod scope;
 mod step;
 
 pub use case::{Difference, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
+pub use decode::Decode;
+pub use learn::{Bound, Learn};
+pub use liaf::Act;
 pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
-pub use step::derive;
-pub(crate) use step::{CHARGED, FIRED, parts};
+pub(crate) use step::{CHARGED, FIRED, Layout, parts};
+pub use step::{Learnable, constants, derive, learnables};
 
+use crate::error::Result;
+use crate::module::Context;
 use crate::registry::{Entry, family};
 use serde_json::{Map, Value};
 use spikelet_expr::Expr;
+use spikelet_graph::Var;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -31,6 +40,18 @@ pub struct State {
     pub name: &'static str,
     /// Its value before the first step.
     pub reset: f64,
+}
+
+impl State {
+    /// A state that starts from `reset`.
+    pub fn new(name: &'static str, reset: f64) -> Self {
+        Self { name, reset }
+    }
+
+    /// The membrane potential, which starts from where the hard reset takes it.
+    pub fn v(common: &Common) -> Self {
+        Self::new("v", common.v_start())
+    }
 }
 
 /// How many values a learnable parameter has.
@@ -44,6 +65,24 @@ pub enum Share {
     Channel,
     /// One for each neuron.
     Neuron,
+    /// One for each time step.
+    Step,
+    /// One for each time step and channel.
+    StepChannel,
+}
+
+/// What comes out of a neuron.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emits {
+    /// 0 or 1.
+    Spikes,
+    /// Whole numbers of spikes.
+    Counts,
+    /// −1, 0 or 1.
+    Ternary,
+    /// Any number.
+    Real,
 }
 
 /// A learnable parameter of a neuron.
@@ -55,6 +94,13 @@ pub struct Param {
     pub init: f64,
     /// How many values it has.
     pub share: Share,
+}
+
+impl Param {
+    /// A parameter that starts from `init`.
+    pub fn new(name: &'static str, init: f64, share: Share) -> Self {
+        Self { name, init, share }
+    }
 }
 
 /// A spiking neuron.
@@ -92,10 +138,7 @@ pub trait Neuron: Debug + Send + Sync {
 
     /// Its states; the membrane potential `v` unless said otherwise.
     fn states(&self) -> Vec<State> {
-        vec![State {
-            name: "v",
-            reset: self.common().v_start(),
-        }]
+        vec![State::v(self.common())]
     }
 
     /// Its learnable parameters.
@@ -106,7 +149,7 @@ pub trait Neuron: Debug + Send + Sync {
     /// H, the potential after charging, from the input X and the states.
     fn charge(&self, n: &Scope, x: Expr) -> Expr;
 
-    /// S, what comes out.
+    /// S, what fires.
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike(h - n.v_threshold())
     }
@@ -115,12 +158,64 @@ pub trait Neuron: Debug + Send + Sync {
     fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
         n.reset(h, s)
     }
+
+    /// What comes out: S unless said otherwise.
+    fn emit(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
+        s.clone()
+    }
+
+    /// What kind of numbers come out.
+    fn emits(&self) -> Emits {
+        self.common().emits()
+    }
+
+    /// What is charged with, if that is not X at each step by itself but something made of the
+    /// whole sequence `[T, N, …]`: for neurons that are no recurrence. [`Neuron::charge`] gets it
+    /// step by step as its X.
+    ///
+    /// # Errors
+    /// When the sequence does not fit the neuron.
+    fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
+        Ok(None)
+    }
+
+    /// What becomes of the sequence that comes out, `[T, N, …]`, if not all its steps are wanted:
+    /// one value for all of them, `[N, …]`.
+    fn decode(&self, _seq: &Var) -> Option<Var> {
+        None
+    }
 }
 
 family! { Neuron;
     if_node::If = "if", "integrate-and-fire";
     lif::Lif = "lif", "leaky integrate-and-fire";
     plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
+    qif::Qif = "qif", "quadratic integrate-and-fire";
+    eif::Eif = "eif", "exponential integrate-and-fire";
+    izhikevich::Izhikevich = "izhikevich", "quadratic integrate-and-fire with an adaptation current";
+    klif::Klif = "klif", "leaky integrate-and-fire with a learnable scale of the potential";
+    liaf::Liaf = "liaf", "leaky integrate-and-fire that puts out real numbers";
+    cuba_lif::CubaLif = "cuba_lif", "leaky integrate-and-fire with a current that decays too";
+    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with learnable gates between two ways of leaking, charging and resetting";
+    ilif::Ilif = "ilif", "leaky integrate-and-fire with integer spike counts";
+    clif::Clif = "clif", "leaky integrate-and-fire with a complementary potential for gradients";
+    raf::Raf = "raf", "resonate-and-fire";
+    half_threshold_if::HalfThresholdIf = "half_threshold_if", "integrate-and-fire that starts at half its threshold, for converted networks";
+    sltt_lif::SlttLif = "sltt_lif", "leaky integrate-and-fire without gradients through time";
+    ottt_lif::OtttLif = "ottt_lif", "leaky integrate-and-fire without gradients through time, with a trace of its spikes";
+    ternary_if::TernaryIf = "ternary_if", "integrate-and-fire with spikes of either sign";
+    ternary_lif::TernaryLif = "ternary_lif", "leaky integrate-and-fire with spikes of either sign";
+    psn::Psn = "psn", "parallel: a product over the time axis, no reset";
+    masked_psn::MaskedPsn = "masked_psn", "parallel, with a mask over the time axis";
+    sliding_psn::SlidingPsn = "sliding_psn", "parallel, with the same few weights at every step";
+    non_spiking_if::NonSpikingIf = "non_spiking_if", "integrator that never fires: a membrane to be read out";
+    non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: a membrane to be read out";
+    alif::Alif = "alif", "leaky integrate-and-fire whose threshold rises with each spike";
+    adex::Adex = "adex", "exponential integrate-and-fire with an adaptation current";
+    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as snnTorch has it";
+    alpha::Alpha = "alpha", "alpha-function neuron: inputs cause potentials that rise and fall";
+    brf::Brf = "brf", "balanced resonate-and-fire, with a refractory threshold in place of a reset";
+    refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";
     soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
     soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
 }

@@ -9,6 +9,7 @@
 //! Spiking Neural Networks, ICCV 2021.
 
 use super::{Common, Neuron, Param, Scope, Share};
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -51,24 +52,11 @@ impl Plif {
 }
 
 impl Neuron for Plif {
-    fn name(&self) -> &str {
-        "plif"
-    }
-
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
+    base!("plif");
 
     fn params(&self) -> Vec<Param> {
-        vec![Param {
-            name: "w",
-            init: -(self.init_tau - 1.0).ln(),
-            share: self.share,
-        }]
+        let init = -(self.init_tau - 1.0).ln();
+        vec![Param::new("w", init, self.share)]
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

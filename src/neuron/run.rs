@@ -22,13 +22,31 @@ pub struct Inputs {
     pub grad_spike_seq: Option<Tensor>,
     /// dL/d(v_seq), `[T, N, …]`
     pub grad_v_seq: Option<Tensor>,
+    /// dL/d(out), `[N, …]`, of a neuron that decodes; it has no `grad_spike_seq`.
+    pub grad_out: Option<Tensor>,
+}
+
+impl Inputs {
+    /// The gradients that are given, by name.
+    fn weights(&self) -> Vec<(&'static str, &Tensor)> {
+        let all = [
+            ("grad_spike_seq", &self.grad_spike_seq),
+            ("grad_v_seq", &self.grad_v_seq),
+            ("grad_out", &self.grad_out),
+        ];
+        let given = all
+            .into_iter()
+            .map(|(name, grad)| Some((name, grad.as_ref()?)));
+        given.flatten().collect()
+    }
 }
 
 /// Runs a neuron over `x_seq` and, where gradients are given, backward through
-/// L = Σ spike_seq·grad_spike_seq + Σ v_seq·grad_v_seq.
+/// L = Σ spike_seq·grad_spike_seq + Σ v_seq·grad_v_seq, or Σ out·grad_out in place of the first.
 ///
-/// The result holds `spike_seq`, `v_seq`, and with gradients `grad_x_seq`, `grad_<state>_init`
-/// and `grad_<parameter>`.
+/// The result holds `spike_seq` (what comes out, spikes or not), or `out` of a neuron that decodes;
+/// `<state>_seq` of every state, such as `v_seq`; and with gradients `grad_x_seq`,
+/// `grad_<state>_init` and `grad_<parameter>`.
 ///
 /// # Errors
 /// When shapes do not fit or the neuron's definition is wrong.
@@ -48,27 +66,43 @@ pub fn run(
     let float = x.ty().dtype.arithmetic();
     let cx = Context::new(Mode::STREAM, float);
     let x_var = cx.tracer().input("x_seq", x.ty().dtype, x.shape.clone());
-    let made = layer::forward_neuron(neuron, &cx, x_var.clone())?;
+    let made = layer::spiking(neuron, &cx, x_var.clone())?;
     let mut names = vec![];
     let mut output = |name: &str, var: &Var| {
         cx.tracer().output(name, var);
         names.push(name.to_string());
     };
-    output("spike_seq", &made.spike_seq);
-    output("v_seq", &made.v_seq);
-
-    let weighted = |name: &str, given: &Option<Tensor>, value: &Var| {
-        given.as_ref().map(|grad| {
-            let weight = cx.tracer().input(name, grad.ty().dtype, grad.shape.clone());
-            (value.cast(float) * weight.cast(float)).sum_all()
-        })
+    let decoded = neuron.decode(&made.out).is_some();
+    let (out_name, out) = match decoded {
+        true => ("out", made.out.reshape(&made.out.shape()[1..])),
+        false => ("spike_seq", made.out.clone()),
     };
-    let losses = [
-        weighted("grad_spike_seq", &inputs.grad_spike_seq, &made.spike_seq),
-        weighted("grad_v_seq", &inputs.grad_v_seq, &made.v_seq),
-    ];
+    output(out_name, &out);
+    for (state, sequence) in &made.state_seqs {
+        output(&format!("{state}_seq"), sequence);
+    }
+    let weights = inputs.weights();
+    let weighted = |(name, given): &(&str, &Tensor)| {
+        let value = match *name {
+            "grad_v_seq" => made.state_seq("v"),
+            "grad_out" => Some(&out).filter(|_| decoded),
+            _ => Some(&out).filter(|_| !decoded),
+        };
+        let value = value.ok_or_else(|| {
+            Error::invalid(
+                format!("`{name}` of neuron `{}`", neuron.name()),
+                "the neuron does not put out what this is the gradient of",
+                "leave it out",
+            )
+        })?;
+        let weight = cx
+            .tracer()
+            .input(name, given.ty().dtype, given.shape.clone());
+        Ok((value.cast(float) * weight.cast(float)).sum_all())
+    };
+    let losses: Vec<Var> = weights.iter().map(weighted).collect::<Result<_>>()?;
     let traced = cx.traced();
-    if let Some(loss) = losses.into_iter().flatten().reduce(|a, b| a + b) {
+    if let Some(loss) = losses.into_iter().reduce(|a, b| a + b) {
         let state_names = traced.states.iter().map(|(name, ..)| name);
         let param_names = traced.parameters.iter().map(|(name, ..)| name);
         let found: Vec<(String, Var)> = std::iter::once(("grad_x_seq".to_string(), x_var))
@@ -91,15 +125,8 @@ pub fn run(
     store.initialise(&traced, float, 0)?;
     set_all(&mut store, &traced, inputs)?;
     let mut compiled = Compiled::new(graph, &mut store)?;
-    let given = [
-        ("x_seq", inputs.x_seq.as_ref()),
-        ("grad_spike_seq", inputs.grad_spike_seq.as_ref()),
-        ("grad_v_seq", inputs.grad_v_seq.as_ref()),
-    ];
-    for (name, tensor) in given {
-        if let Some(tensor) = tensor
-            && compiled.has_input(name)
-        {
+    for (name, tensor) in [("x_seq", x)].into_iter().chain(weights) {
+        if compiled.has_input(name) {
             compiled.set(name, host(tensor))?;
         }
     }
@@ -132,7 +159,7 @@ fn set_all(store: &mut Store, traced: &Traced, inputs: &Inputs) -> Result<()> {
 
 /// Runs a neuron on a small sequence written out in the program.
 pub trait Run: Neuron + Sized {
-    /// The spikes of the sequence `x_seq [T][N]`, from the reset potential.
+    /// The spikes of the sequence `x_seq [T][N]`, or what else comes out, from the reset potential.
     ///
     /// # Errors
     /// When the neuron's definition is wrong.
@@ -148,10 +175,15 @@ pub trait Run: Neuron + Sized {
             ..Inputs::default()
         };
         let made = run(self, &inputs, device::cpu()?)?;
+        let Some(values) = made.get("spike_seq").and_then(Tensor::as_f32) else {
+            return Err(Error::invalid(
+                format!("`{}`", self.name()),
+                "the neuron decodes: one value comes out for all steps",
+                "use `spikelet::neuron::run`, which returns it as `out`",
+            ));
+        };
         let mut spikes = [[0.0; N]; T];
-        if let Some(values) = made.get("spike_seq").and_then(Tensor::as_f32) {
-            spikes.as_flattened_mut().copy_from_slice(values);
-        }
+        spikes.as_flattened_mut().copy_from_slice(values);
         Ok(spikes)
     }
 }

@@ -9,6 +9,8 @@ pub struct Scope<'a> {
     common: &'a Common,
     states: Vec<&'static str>,
     params: Vec<&'static str>,
+    /// Constants that were asked for, with their values.
+    constants: RefCell<Vec<(&'static str, f64)>>,
     next: RefCell<Vec<(&'static str, Expr)>>,
     problem: RefCell<Option<String>>,
 }
@@ -22,8 +24,9 @@ impl<'a> Scope<'a> {
             common: neuron.common(),
             states: neuron.states().iter().map(|s| s.name).collect(),
             params: neuron.params().iter().map(|p| p.name).collect(),
-            next: RefCell::new(vec![]),
-            problem: RefCell::new(None),
+            constants: RefCell::default(),
+            next: RefCell::default(),
+            problem: RefCell::default(),
         }
     }
 
@@ -47,6 +50,24 @@ impl<'a> Scope<'a> {
         Expr::symbol(name)
     }
 
+    /// A constant of the neuron: the number `value`, unless [`Common::learn`] has `name`. Then it
+    /// is a parameter that starts at `value`.
+    pub fn constant(&self, name: &'static str, value: f64) -> Expr {
+        let mut known = self.constants.borrow_mut();
+        if !known.iter().any(|(n, _)| *n == name) {
+            known.push((name, value));
+        }
+        match self.common.learn.get(name) {
+            Some(learn) => learn.bound.apply(&Expr::symbol(name)),
+            None => Expr::constant(value),
+        }
+    }
+
+    /// The constants that were asked for, in order.
+    pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
+        self.constants.borrow().clone()
+    }
+
     /// Sets what a state other than `v` becomes; without this it stays as it is.
     pub fn set_state(&self, name: &'static str, value: Expr) {
         self.declared(name, &self.states, "state");
@@ -60,18 +81,28 @@ impl<'a> Scope<'a> {
     }
 
     /// The threshold.
-    pub fn v_threshold(&self) -> f64 {
-        self.common.v_threshold
+    pub fn v_threshold(&self) -> Expr {
+        self.constant("v_threshold", self.common.v_threshold)
+    }
+
+    /// The potential of the hard reset; none for the soft reset.
+    pub fn v_reset(&self) -> Option<Expr> {
+        self.common.v_reset.map(|v| self.constant("v_reset", v))
     }
 
     /// v_reset, or 0 for a soft reset: the potential that the membrane leaks to.
-    pub fn v_rest(&self) -> f64 {
-        self.common.v_rest()
+    pub fn v_rest(&self) -> Expr {
+        self.v_reset().unwrap_or(Expr::constant(0.0))
+    }
+
+    /// Whether what fires is 0 or 1 and nothing else.
+    pub fn is_binary(&self) -> bool {
+        self.common.spiking && self.common.surrogate.is_binary()
     }
 
     /// A spike where `x` ≥ 0, with the surrogate's derivative; the primitive if not `spiking`.
-    pub fn spike(&self, x: Expr) -> Expr {
-        let surrogate = &self.common.surrogate;
+    pub fn spike(&self, x: impl Into<Expr>) -> Expr {
+        let (x, surrogate) = (x.into(), &self.common.surrogate);
         if !self.common.spiking {
             return self.primitive(&x);
         }
@@ -93,31 +124,49 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// V after the default reset.
-    ///
-    /// Hard: V = S·v_reset + (1 − S)·H, computed for a binary spike as a true selection, so that
-    /// an H that is not finite does not outlive its spike. Soft: V = H − S·v_threshold.
+    /// V after the default reset: [`Scope::hard_reset`] to v_reset, or where there is none
+    /// [`Scope::soft_reset`] by v_threshold.
     pub fn reset(&self, h: &Expr, s: &Expr) -> Expr {
+        self.reset_by(h, s, &self.v_threshold())
+    }
+
+    /// As [`Scope::reset`], with a threshold of the neuron's own.
+    pub fn reset_by(&self, h: &Expr, s: &Expr, v_threshold: &Expr) -> Expr {
+        match self.v_reset() {
+            Some(v_reset) => self.hard_reset(h, s, &v_reset, v_threshold),
+            None => self.soft_reset(h, s, v_threshold),
+        }
+    }
+
+    /// V = H − S·drop
+    pub fn soft_reset(&self, h: &Expr, s: &Expr, drop: &Expr) -> Expr {
         let back = match self.common.reset_grad {
-            ResetGrad::Detach => s.detach(),
-            ResetGrad::Surrogate | ResetGrad::Soft => s.clone(),
+            ResetGrad::Detach => &s.detach(),
+            ResetGrad::Surrogate | ResetGrad::Soft => s,
         };
-        let Some(v_reset) = self.common.v_reset else {
-            return h - back * self.common.v_threshold;
-        };
-        let binary = self.common.spiking && self.common.surrogate.is_binary();
-        if !binary {
-            return (1.0 - &back) * h + back * v_reset;
+        h - back * drop
+    }
+
+    /// V = S·v_reset + (1 − S)·H, computed for a spike as a true selection, so that an H that is
+    /// not finite does not outlive its spike.
+    pub fn hard_reset(&self, h: &Expr, s: &Expr, v_reset: &Expr, v_threshold: &Expr) -> Expr {
+        let reset_grad = self.common.reset_grad;
+        if !self.is_binary() {
+            let back = match reset_grad {
+                ResetGrad::Detach => &s.detach(),
+                ResetGrad::Surrogate | ResetGrad::Soft => s,
+            };
+            return (1.0 - back) * h + back * v_reset;
         }
         let value = Expr::select(s, v_reset, h);
-        match self.common.reset_grad {
+        match reset_grad {
             ResetGrad::Detach => value,
             ResetGrad::Surrogate => {
                 let through_spike = s * (v_reset - h).detach();
                 Expr::graft(&value, &value + through_spike)
             }
             ResetGrad::Soft => {
-                let g = self.primitive(&(h - self.common.v_threshold));
+                let g = self.primitive(&(h - v_threshold));
                 Expr::graft(value, v_reset * &g + h * (1.0 - g))
             }
         }

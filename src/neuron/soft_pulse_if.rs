@@ -7,6 +7,7 @@
 
 use super::{Common, If, Neuron, ResetGrad, Scope};
 use crate::surrogate::Sigmoid;
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::sync::Arc;
@@ -36,17 +37,7 @@ impl Default for SoftPulseIf {
 }
 
 impl Neuron for SoftPulseIf {
-    fn name(&self) -> &str {
-        "soft_pulse_if"
-    }
-
-    fn common(&self) -> &Common {
-        &self.neuron.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.neuron.common
-    }
+    base!("soft_pulse_if", neuron.common);
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)

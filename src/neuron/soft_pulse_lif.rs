@@ -5,7 +5,8 @@
 //!
 //! Source: SpikingFlow's softbp tutorial.
 
-use super::{Common, Lif, Neuron, Scope, soft_pulse_if::soft_pulse};
+use super::{Lif, Neuron, Scope, soft_pulse_if::soft_pulse};
+use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -28,17 +29,7 @@ impl Default for SoftPulseLif {
 }
 
 impl Neuron for SoftPulseLif {
-    fn name(&self) -> &str {
-        "soft_pulse_lif"
-    }
-
-    fn common(&self) -> &Common {
-        &self.neuron.common
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.neuron.common
-    }
+    base!("soft_pulse_lif", neuron.common);
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)

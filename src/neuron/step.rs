@@ -1,14 +1,14 @@
 //! From a neuron's equations to the step that the engine runs.
 
-use super::{Neuron, Scope, scope::NOISE};
+use super::{Bound, Emits, Neuron, Param, Scope, Share, scope::NOISE};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
 
-/// Writes one step of a neuron: output `s`, next states.
+/// Writes one step of a neuron: its output, next states.
 ///
 /// # Errors
-/// When the neuron uses a state or parameter that it does not declare, or needs a primitive that
-/// its surrogate does not have.
+/// When the neuron uses a state or parameter that it does not declare, learns a constant that it
+/// does not have, or needs a primitive that its surrogate does not have.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -18,31 +18,192 @@ use spikelet_graph::op::Recurrence;
 /// # Ok::<(), String>(())
 /// ```
 pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, String> {
-    let Parts { fire, next, .. } = write(neuron, |_, whole| whole.clone())?;
-    let states: Vec<&str> = neuron.states().iter().map(|s| s.name).collect();
-    let common = neuron.common();
-    let mut inputs = vec!["x"];
-    if common.surrogate.needs_noise() && common.spiking {
-        inputs.push(NOISE);
-    }
-    let params: Vec<&str> = neuron.params().iter().map(|p| p.name).collect();
-    let binary = common.spiking && common.surrogate.is_binary();
-    let step = Recurrence::new(neuron.name(), inputs, states)
-        .params(params)
-        .output("s", fire, binary)
-        .next(next);
-    check_symbols(&step)?;
-    Ok(step)
+    Ok(Layout::of(neuron)?.step)
 }
 
-/// One step of a neuron in its three parts.
+/// Something that a neuron learns: a parameter of its own, a constant, or the initial value
+/// `<state>_start` of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Learnable {
+    /// Its name in files after the layer's path.
+    pub name: String,
+    /// The value that is stored before training; under a bound not that of the constant.
+    pub init: f64,
+    /// How many values it has.
+    pub share: Share,
+    /// Where the values that it stands for are held.
+    pub bound: Bound,
+}
+
+/// All that a neuron learns, what [`Neuron::charge_seq`] asks for excepted: its own parameters,
+/// constants, initial states.
+///
+/// # Errors
+/// As [`derive`].
+pub fn learnables(neuron: &dyn Neuron) -> Result<Vec<Learnable>, String> {
+    let layout = Layout::of(neuron)?;
+    let starts = layout.starts.into_iter().flatten();
+    let held = layout.params.into_iter().chain(layout.sequences);
+    Ok(held.chain(starts).collect())
+}
+
+/// The constants that a neuron could learn, with their values: those that its equations use, and
+/// what its states start from.
+///
+/// # Errors
+/// As [`derive`].
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let known = spikelet::neuron::constants(&Lif::new(4.0))?;
+/// let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+/// assert_eq!(names, ["tau", "v_reset", "v_threshold", "v_start"]);
+/// # Ok::<(), String>(())
+/// ```
+pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, String> {
+    let asked = write(neuron, |_, whole| whole.clone())?.constants;
+    let asked = asked
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value));
+    let states = neuron.states();
+    let starts = states.iter().map(|s| (start(s.name), s.reset));
+    Ok(asked.chain(starts).collect())
+}
+
+/// A neuron's step with what its layer has to provide for it.
+pub(crate) struct Layout {
+    pub(crate) step: Recurrence,
+    /// Those of the step, in its order.
+    pub(crate) params: Vec<Learnable>,
+    /// Parameters with a value for each time step: the last of the step's inputs, in its order.
+    pub(crate) sequences: Vec<Learnable>,
+    /// What each state starts from, where that is learnt.
+    pub(crate) starts: Vec<Option<Learnable>>,
+}
+
+impl Layout {
+    /// # Errors
+    /// As [`derive`].
+    pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, String> {
+        let parts = write(neuron, |_, whole| whole.clone())?;
+        let Parts {
+            emit,
+            next,
+            constants,
+            ..
+        } = parts;
+        let own = |p: Param| Learnable {
+            name: p.name.to_string(),
+            init: p.init,
+            share: p.share,
+            bound: Bound::None,
+        };
+        let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
+            .partition(|p| matches!(p.share, Share::Step | Share::StepChannel));
+        let learnt = Learnt {
+            neuron,
+            constants: &constants,
+        };
+        learnt.check()?;
+        for (name, value) in &constants {
+            params.extend(learnt.find(name, *value)?);
+        }
+        let states = neuron.states();
+        let starts = states.iter().map(|s| learnt.find(&start(s.name), s.reset));
+        let common = neuron.common();
+        let mut inputs = vec!["x"];
+        if common.surrogate.needs_noise() && common.spiking {
+            inputs.push(NOISE);
+        }
+        inputs.extend(sequences.iter().map(|s| s.name.as_str()));
+        let step = Recurrence::new(neuron.name(), inputs, states.iter().map(|s| s.name))
+            .params(params.iter().map(|p| p.name.as_str()))
+            .output("s", emit, neuron.emits() == Emits::Spikes)
+            .next(next);
+        check_symbols(&step)?;
+        Ok(Self {
+            starts: starts.collect::<Result<_, _>>()?,
+            step,
+            params,
+            sequences,
+        })
+    }
+}
+
+/// The name of the initial value of a state.
+fn start(state: &str) -> String {
+    format!("{state}_start")
+}
+
+/// The constants of a neuron that are to be learnt.
+struct Learnt<'a> {
+    neuron: &'a dyn Neuron,
+    constants: &'a [(&'static str, f64)],
+}
+
+impl Learnt<'_> {
+    /// What is learnt of this name, if anything is.
+    fn find(&self, name: &str, value: f64) -> Result<Option<Learnable>, String> {
+        let Some(learn) = self.neuron.common().learn.get(name) else {
+            return Ok(None);
+        };
+        let init = learn
+            .bound
+            .invert(value)
+            .map_err(|problem| format!("`{name}` of neuron `{}` {problem}", self.neuron.name()))?;
+        Ok(Some(Learnable {
+            name: name.to_string(),
+            init,
+            share: learn.share,
+            bound: learn.bound,
+        }))
+    }
+
+    /// Refuses what the neuron does not have, and what it cannot learn.
+    fn check(&self) -> Result<(), String> {
+        let (neuron, states) = (self.neuron.name(), self.neuron.states());
+        let known: Vec<String> = (self.constants.iter().map(|c| c.0.to_string()))
+            .chain(states.iter().map(|s| start(s.name)))
+            .collect();
+        let own: Vec<&str> = (self.neuron.params().iter().map(|p| p.name))
+            .chain(states.iter().map(|s| s.name))
+            .chain(["x", NOISE])
+            .collect();
+        for (name, learn) in &self.neuron.common().learn {
+            if !known.contains(name) {
+                let known = known.join(", ");
+                return Err(format!(
+                    "neuron `{neuron}` has no constant `{name}` that could be learnt; it has: {known}"
+                ));
+            }
+            if own.contains(&name.as_str()) {
+                return Err(format!(
+                    "neuron `{neuron}` uses the name `{name}` twice; it cannot be learnt"
+                ));
+            }
+            if matches!(learn.share, Share::Step | Share::StepChannel) {
+                return Err(format!(
+                    "the constant `{name}` of neuron `{neuron}` cannot have a value for each time step; \
+                     share it by layer, channel or neuron"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One step of a neuron in its parts.
 pub(crate) struct Parts {
     /// H, of the input `x`, states and parameters.
     pub(crate) charge: Expr,
     /// S, of those and [`CHARGED`].
     pub(crate) fire: Expr,
-    /// What the states become, of those and [`FIRED`].
+    /// What comes out, of those and [`FIRED`].
+    pub(crate) emit: Expr,
+    /// What the states become, of the same.
     pub(crate) next: Vec<Expr>,
+    /// The constants that the equations ask for.
+    constants: Vec<(&'static str, f64)>,
 }
 
 /// The symbol of H in what follows the charge; no neuron's state can have this name by accident.
@@ -67,7 +228,13 @@ fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<P
     let h = hand_on(CHARGED, &charge);
     let fire = neuron.fire(&n, &h);
     let s = hand_on(FIRED, &fire);
-    let v = neuron.reset(&n, &h, &s);
+    let states = neuron.states();
+    // What has no state resets nothing, and asks for no constants of a reset.
+    let v = match states.is_empty() {
+        true => h.clone(),
+        false => neuron.reset(&n, &h, &s),
+    };
+    let emit = neuron.emit(&n, &h, &s);
     if let Some(problem) = n.problem() {
         return Err(format!("neuron `{}`: {problem}", neuron.name()));
     }
@@ -75,8 +242,14 @@ fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<P
         "v" => v.clone(),
         other => n.next_of(other).unwrap_or_else(|| Expr::symbol(other)),
     };
-    let next = neuron.states().iter().map(|s| next_of(s.name)).collect();
-    Ok(Parts { charge, fire, next })
+    let next = states.iter().map(|s| next_of(s.name)).collect();
+    Ok(Parts {
+        charge,
+        fire,
+        emit,
+        next,
+        constants: n.constants(),
+    })
 }
 
 fn check_symbols(step: &Recurrence) -> Result<(), String> {

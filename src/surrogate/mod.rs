@@ -60,9 +60,9 @@ pub trait Surrogate: Debug + Send + Sync {
     ///
     /// The expression of [`Surrogate::derivative`] is printed, so a surrogate needs no text of its
     /// own; some have the text of the function of their name in
-    /// [`cfunction`](crate::auto_cuda::cfunction). [`auto_cuda`]'s backward
-    /// kernels take an `Arc<dyn Surrogate>` as their `surrogate_function`. They fire with Θ,
-    /// whatever [`Surrogate::forward`] does.
+    /// [`cfunction`](crate::auto_cuda::cfunction). [`auto_cuda`]'s backward kernels take an
+    /// `Arc<dyn Surrogate>` as their `surrogate_function`. They fire with Θ, whatever
+    /// [`Surrogate::forward`] does.
     ///
     /// # Errors
     /// If the derivative depends on anything but its argument.

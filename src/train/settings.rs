@@ -50,7 +50,8 @@ pub struct Settings {
     pub optimizer: AnyOptimizer,
     /// Keeps gradients small, if given.
     pub clip: Option<Clip>,
-    /// `poisson` or `direct`.
+    /// The encoder by its name, with constants if they are not the defaults, as in
+    /// [`encoder::find`].
     pub encoder: String,
     /// What training makes small.
     pub loss: Loss,

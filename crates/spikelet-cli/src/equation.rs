@@ -10,7 +10,7 @@ mod probe;
 pub use pretty::pretty;
 
 use probe::Probe;
-use spikelet::expr::{Expr, pull_back};
+use spikelet::expr::{Expr, Node, pull_back};
 use spikelet::graph::op::Recurrence;
 use spikelet::neuron::{Neuron, derive};
 
@@ -21,14 +21,20 @@ pub struct Step {
     pub charge: Expr,
     /// S, from H.
     pub fire: Expr,
+    /// Y, what comes out, from H and S, where that is not S.
+    pub emit: Option<Expr>,
     /// What each state becomes, from H and S.
     pub next: Vec<(String, Expr)>,
-    /// What the reset adds to ∂S; 0 where nothing passes through the spike in it.
+    /// What the reset adds to ∂S, 0 where nothing passes through the spike in it; all of ∂S where
+    /// S does not come out.
     pub spike_feedback: Expr,
     /// ∂H, from ∂S (feedback included) and the adjoints of the states after the step.
     pub d_h: Expr,
     /// ∂x, then those of the states before the step and of the parameters, from ∂H.
     pub gradients: Vec<(String, Expr)>,
+    /// What the surrogate is asked about, from H: `g′(…)` and `g(…)` in the other fields are
+    /// symbols.
+    pub arguments: Vec<Expr>,
 }
 
 /// The name of a state after the step.
@@ -56,35 +62,54 @@ impl Step {
         let step = derive(&probe)?;
         let seen = probe.seen();
         let wrt = [&step.inputs[..], &step.states[..], &step.params[..]].concat();
+        let out = &step.outputs[0];
+        let fires = matches!(out.value.node(), Node::Symbol(name) if **name == *probe::S);
+        let emit = (!fires).then(|| seen.resolve(&out.value));
         let partial = step.step_gradients();
-        let renamed = |e: &Expr| seen.resolve(&rename_adjoints(e, &step));
+        // Where S comes out, ∂S is what is given, and what the reset adds is told apart.
+        let given =
+            |name: &str| (fires && *name == Recurrence::grad_name(&out.name)).then(|| 0.0.into());
+        let renamed = |e: &Expr| seen.resolve(&rename_adjoints(&e.substitute(&given), &step));
         let of = |name: &str| {
             let found = wrt.iter().position(|n| n == name);
             found.map_or(Expr::constant(0.0), |k| renamed(&partial[k]))
         };
-        let wanted: Vec<String> = wrt
+        let wanted: Vec<&str> = wrt
             .iter()
+            .map(String::as_str)
             .filter(|n| *n != probe::NOISE && !probe::is_symbol(n))
-            .cloned()
             .collect();
-        let through_h = pull_back(
-            &[(seen.charge.clone(), Expr::symbol(adjoint(probe::H)))],
-            &wanted.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+        let through = |value: &Expr, adjoint: &Expr, wrt: &[&str]| {
+            let parts = pull_back(&[(value.clone(), adjoint.clone())], wrt);
+            let resolved = parts.into_iter().map(|part| seen.resolve(&part));
+            resolved.collect::<Vec<_>>()
+        };
+        let spike_feedback = of(probe::S);
+        // A spike that neither comes out nor resets anything backwards.
+        let silent = emit.is_some() && spike_feedback.as_constant() == Some(0.0);
+        let d_s = if silent {
+            0.0.into()
+        } else {
+            Expr::symbol(adjoint(probe::S))
+        };
+        let through_h = through(&seen.charge, &Expr::symbol(adjoint(probe::H)), &wanted);
+        let through_s = through(&seen.fire, &d_s, &wanted);
         let gradients = wanted
             .iter()
-            .zip(through_h)
-            .map(|(name, part)| (name.clone(), of(name) + part));
+            .zip(through_s.into_iter().zip(through_h))
+            .map(|(name, (s, h))| (name.to_string(), of(name) + s + h));
         let next = step.states.iter().zip(&step.next);
         Ok(Self {
-            charge: seen.charge.clone(),
-            fire: seen.resolve(&step.outputs[0].value),
+            charge: seen.resolve(&seen.charge),
+            fire: seen.resolve(&seen.fire),
+            emit,
             next: next
                 .map(|(name, value)| (after(name), seen.resolve(value)))
                 .collect(),
-            spike_feedback: of(probe::S),
-            d_h: of(probe::H),
+            spike_feedback,
+            d_h: of(probe::H) + through(&seen.fire, &d_s, &[probe::H]).swap_remove(0),
             gradients: gradients.collect(),
+            arguments: seen.arguments.clone(),
         })
     }
 
@@ -94,6 +119,7 @@ impl Step {
             ("H".to_string(), &self.charge),
             ("S".to_string(), &self.fire),
         ];
+        lines.extend(self.emit.iter().map(|emit| ("Y".to_string(), emit)));
         lines.extend(self.next.iter().map(|(name, value)| (name.clone(), value)));
         lines
     }
@@ -102,7 +128,12 @@ impl Step {
     pub fn backward(&self) -> Vec<(String, &Expr)> {
         let mut lines = vec![];
         if self.spike_feedback.as_constant() != Some(0.0) {
-            lines.push(("∂S +=".to_string(), &self.spike_feedback));
+            let sign = if self.emit.is_some() {
+                "∂S ="
+            } else {
+                "∂S +="
+            };
+            lines.push((sign.to_string(), &self.spike_feedback));
         }
         lines.push(("∂H =".to_string(), &self.d_h));
         lines.extend(
@@ -114,12 +145,12 @@ impl Step {
     }
 }
 
-/// The engine's `d_s` and `d_v` as ∂S and ∂V.
+/// The engine's adjoints of the output and of the states as ∂Y and ∂V.
 fn rename_adjoints(expr: &Expr, step: &Recurrence) -> Expr {
     let output = &step.outputs[0].name;
     expr.substitute(&|name| {
         if *name == Recurrence::grad_name(output) {
-            return Some(Expr::symbol(adjoint(probe::S)));
+            return Some(Expr::symbol(adjoint("Y")));
         }
         let state = step
             .states

@@ -12,6 +12,9 @@ pub enum Failure {
     /// A graph could not be built, planned or run.
     #[error(transparent)]
     Graph(#[from] spikelet::graph::Error),
+    /// A source does not compile, or there is no compiler.
+    #[error(transparent)]
+    Compiler(#[from] spikelet_cuda::CompileError),
     /// An argument that clap could not judge.
     #[error("{problem}\n  help: {help}")]
     Argument {

@@ -6,11 +6,14 @@
 
 mod excerpt;
 mod headers;
+mod message;
 mod nvrtc;
 
 use crate::library::{self, Library, Missing};
 use excerpt::excerpt;
 pub(crate) use headers::Headers;
+pub use message::{Message, Severity};
+pub(crate) use nvrtc::Compiled;
 use nvrtc::{Form, Nvrtc};
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -55,6 +58,18 @@ pub enum CompileError {
         /// The GPU's.
         given: String,
     },
+    /// An architecture that this compiler makes no machine code for.
+    #[error(
+        "NVRTC {version} makes no machine code for compute capability {given}, but for {known}"
+    )]
+    Architecture {
+        /// The compiler's version.
+        version: String,
+        /// What was asked for, such as `8.5`.
+        given: String,
+        /// What it knows.
+        known: String,
+    },
     /// A source or name with a zero byte in it.
     #[error("the source or the name of kernel `{name}` has a zero byte in it: remove it")]
     ZeroByte {
@@ -81,6 +96,16 @@ pub(crate) struct Compiler {
     architectures: Vec<i32>,
     /// For sources that include some; looked for when the first one does.
     headers: OnceLock<Headers>,
+}
+
+/// A source with what to call it.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) source: &'a str,
+    /// In errors.
+    pub(crate) name: &'a str,
+    /// In what the compiler says.
+    pub(crate) file: &'a str,
 }
 
 /// What code is made for.
@@ -123,11 +148,34 @@ impl Compiler {
             oldest: self
                 .architectures
                 .first()
-                .map_or("(none)".to_string(), |oldest| {
-                    format!("{}.{}", oldest / 10, oldest % 10)
-                }),
+                .map_or("(none)".to_string(), |oldest| capability(*oldest)),
             given: format!("{}.{}", arch.0, arch.1),
         })
+    }
+
+    /// Machine code for a GPU of compute capability `arch`, and for no other.
+    pub(crate) fn machine_code(&self, arch: (i32, i32)) -> Result<Target, CompileError> {
+        let wanted = architecture(arch);
+        if self.architectures.contains(&wanted) {
+            return Ok(Target::Real(wanted));
+        }
+        let known: Vec<String> = self.architectures.iter().copied().map(capability).collect();
+        Err(CompileError::Architecture {
+            version: self.version.clone(),
+            given: format!("{}.{}", arch.0, arch.1),
+            known: known.join(", "),
+        })
+    }
+
+    /// The headers of a source, and of what it may include: the toolkit's, if they are there.
+    pub(crate) fn all_headers(&self, source: &str) -> &Headers {
+        let beside = self
+            .headers
+            .get_or_init(|| Headers::beside(self.nvrtc.path()));
+        match beside {
+            Headers::Folder(..) => beside,
+            Headers::Own | Headers::None => self.headers(source),
+        }
     }
 
     /// The headers of a source.
@@ -158,12 +206,30 @@ impl Compiler {
         target: Target,
         headers: &Headers,
     ) -> Result<Vec<u8>, CompileError> {
-        let result = self.compile_with(source, name, target, headers);
+        let file = format!("{name}.cu");
+        let text = Text {
+            source,
+            name,
+            file: &file,
+        };
+        Ok(self.compile_text(&text, target, headers, &[])?.code)
+    }
+
+    /// As [`compile`](Self::compile), for a source from a file, with more options and with what the
+    /// compiler says. Headers of the toolkit that are not complete are not used.
+    pub(crate) fn compile_text(
+        &self,
+        text: &Text<'_>,
+        target: Target,
+        headers: &Headers,
+        more: &[String],
+    ) -> Result<Compiled, CompileError> {
+        let result = self.compile_with(text, target, headers, more);
         if let Err(CompileError::Source { log, .. }) = &result
             && headers.are_broken(log)
         {
             return self
-                .compile_with(source, name, target, &Headers::Own)
+                .compile_with(text, target, &Headers::Own, more)
                 .or(result);
         }
         result
@@ -171,20 +237,21 @@ impl Compiler {
 
     fn compile_with(
         &self,
-        source: &str,
-        name: &str,
+        text: &Text<'_>,
         target: Target,
         headers: &Headers,
-    ) -> Result<Vec<u8>, CompileError> {
+        more: &[String],
+    ) -> Result<Compiled, CompileError> {
+        let Text { source, name, file } = *text;
         let zero_byte = || CompileError::ZeroByte {
             name: name.replace('\0', ""),
         };
-        let file = format!("{name}.cu");
         let text = CString::new(source).map_err(|_| zero_byte())?;
-        let file_text = CString::new(file.as_str()).map_err(|_| zero_byte())?;
+        let file_text = CString::new(file).map_err(|_| zero_byte())?;
         let options: Vec<CString> = Self::options(target)
             .into_iter()
             .chain(headers.option())
+            .chain(more.iter().cloned())
             .map(|option| CString::new(option).expect("options have no zero bytes"))
             .collect();
         let own = headers.text();
@@ -197,15 +264,15 @@ impl Compiler {
             .nvrtc
             .compile(&text, &file_text, &own, &options, form)?;
         match output {
-            Ok(code) if code.is_empty() => Err(CompileError::Failed {
+            Ok(made) if made.code.is_empty() => Err(CompileError::Failed {
                 action: "compile",
                 path: self.nvrtc.path().to_path_buf(),
                 reason: format!("it made nothing of kernel `{name}`"),
             }),
-            Ok(code) => Ok(code),
+            Ok(made) => Ok(made),
             Err(log) => Err(CompileError::Source {
                 name: name.to_string(),
-                excerpt: excerpt(source, &file, &log),
+                excerpt: excerpt(source, file, &log),
                 log: log + headers.remark(),
             }),
         }
@@ -214,8 +281,8 @@ impl Compiler {
 
 /// The best target for a GPU among the architectures that a compiler knows: its own, else the
 /// newest one before it, as text.
-fn target(architectures: &[i32], (major, minor): (i32, i32)) -> Option<Target> {
-    let wanted = major * 10 + minor;
+fn target(architectures: &[i32], arch: (i32, i32)) -> Option<Target> {
+    let wanted = architecture(arch);
     let best = *architectures
         .iter()
         .filter(|&&known| known <= wanted)
@@ -225,6 +292,16 @@ fn target(architectures: &[i32], (major, minor): (i32, i32)) -> Option<Target> {
     } else {
         Target::Virtual(best)
     })
+}
+
+/// `(9, 0)` as NVRTC names it: 90.
+fn architecture((major, minor): (i32, i32)) -> i32 {
+    major.saturating_mul(10).saturating_add(minor)
+}
+
+/// 90 as people name it: 9.0.
+fn capability(architecture: i32) -> String {
+    format!("{}.{}", architecture / 10, architecture % 10)
 }
 
 /// Compiles a source for a GPU of compute capability `arch`, without any cache.

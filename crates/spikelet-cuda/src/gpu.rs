@@ -23,7 +23,38 @@ pub struct Properties {
     pub memory_bytes: usize,
 }
 
+/// Large GPUs of NVIDIA's: compute capability, multiprocessors, MiB of cache, GiB of memory.
+const LARGE: [((i32, i32), usize, usize, usize); 8] = [
+    ((7, 0), 80, 6, 16),      // V100
+    ((7, 5), 40, 4, 16),      // T4
+    ((8, 0), 108, 40, 80),    // A100
+    ((8, 6), 84, 6, 48),      // A40
+    ((8, 9), 142, 96, 48),    // L40S
+    ((9, 0), 132, 50, 80),    // H100
+    ((10, 0), 148, 126, 180), // B200
+    ((12, 0), 188, 128, 96),  // RTX PRO 6000
+];
+
 impl Properties {
+    /// A large GPU of this compute capability, for texts that are written where there is none: the
+    /// newest of V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000 that is not newer, else the
+    /// oldest of them.
+    ///
+    /// ```
+    /// use spikelet_cuda::Properties;
+    /// assert_eq!(Properties::large((9, 0)).multiprocessors, 132);
+    /// ```
+    pub fn large(capability: (i32, i32)) -> Self {
+        let known = LARGE.iter().rev().find(|gpu| gpu.0 <= capability);
+        let (_, multiprocessors, cache, memory) = *known.unwrap_or(&LARGE[0]);
+        Self {
+            capability,
+            multiprocessors,
+            l2_bytes: cache << 20,
+            memory_bytes: memory << 30,
+        }
+    }
+
     /// Threads that keep the memory busy: fewer leave part of the GPU idle.
     pub(crate) fn busy(&self) -> usize {
         512 * self.multiprocessors

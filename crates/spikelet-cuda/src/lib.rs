@@ -3,7 +3,8 @@
 //! Nothing of CUDA is needed to build this crate: the driver, NVRTC and cuBLASLt are looked for
 //! when a GPU is first used ([`library`]). Kernels are written as text from the plan's
 //! expressions, compiled for the GPU at hand and kept on disk; a plan is recorded once as a CUDA
-//! graph and replayed with a single launch. Kernels of one's own are written with [`auto_cuda`].
+//! graph and replayed with a single launch. Kernels of one's own are written with [`auto_cuda`];
+//! [`scan_source`] shows those of neurons, [`source_file`] compiles files, both without a GPU.
 
 pub mod auto_cuda;
 mod backend;
@@ -22,6 +23,8 @@ pub mod library;
 mod memory;
 mod op;
 mod piece;
+pub mod scan_source;
+pub mod source_file;
 mod upload;
 
 pub use backend::Cuda;

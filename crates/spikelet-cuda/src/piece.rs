@@ -28,6 +28,17 @@ pub(crate) struct Argument {
     pub(crate) leads: Leads,
 }
 
+impl Argument {
+    /// Its type in C++.
+    pub(crate) fn ctype(&self) -> String {
+        let is_const = match self.leads {
+            Leads::Read(_) => "const ",
+            Leads::Write(_) | Leads::Workspace(_) => "",
+        };
+        format!("{is_const}{}*", self.element)
+    }
+}
+
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 pub(crate) type Launched = ([u32; 3], u32, u32);
 
@@ -141,17 +152,16 @@ impl Piece {
             } => ([grid[0] as u32, grid[1] as u32, 1], block, shared),
         }
     }
-
-    fn is_const(argument: &Argument) -> &'static str {
-        match argument.leads {
-            Leads::Read(_) => "const ",
-            _ => "",
-        }
-    }
 }
 
 /// The whole source of a kernel that runs one piece.
 pub(crate) fn source(piece: &Piece) -> String {
+    sections(piece).map(|(_, text)| text).concat()
+}
+
+/// The source in sections, with what to call them: what all kernels share, device functions of its
+/// own, the kernel.
+pub(crate) fn sections(piece: &Piece) -> [(&'static str, String); 3] {
     // Elementwise pieces may read and write the same memory.
     let (restrict, thread) = match piece.geometry {
         Geometry::Blocks { .. } => (" __restrict__", ""),
@@ -165,16 +175,20 @@ pub(crate) fn source(piece: &Piece) -> String {
     let arguments: Vec<String> = piece
         .arguments
         .iter()
-        .map(|a| format!("{}{}*{restrict} {}", Piece::is_const(a), a.element, a.name))
+        .map(|a| format!("{}{restrict} {}", a.ctype(), a.name))
         .collect();
     let (_, block, _) = piece.launch();
-    kernel(
-        std::slice::from_ref(piece),
+    let kernel = kernel(
         &piece.name,
         block as usize,
         &arguments,
         &format!("{thread}{}", body(piece)),
-    )
+    );
+    [
+        ("library", library_of(std::slice::from_ref(piece))),
+        ("functions", piece.before.clone()),
+        ("kernel", kernel),
+    ]
 }
 
 /// The source of a kernel whose one block runs small pieces in turn.
@@ -193,7 +207,7 @@ pub(crate) fn small_source(pieces: &[Piece], name: &str) -> String {
             body(piece)
         );
     }
-    kernel(pieces, name, SMALL_BLOCK, &arguments, &inside)
+    prelude(pieces) + &kernel(name, SMALL_BLOCK, &arguments, &inside)
 }
 
 /// The source and the launch of a kernel that runs pieces side by side, each in blocks of its own.
@@ -215,7 +229,7 @@ pub(crate) fn wide_source(pieces: &[Piece], name: &str) -> (String, Launched) {
         );
         first = end;
     }
-    let source = kernel(pieces, name, BLOCK, &arguments, &inside);
+    let source = prelude(pieces) + &kernel(name, BLOCK, &arguments, &inside);
     (source, ([first, 1, 1], BLOCK as u32, 0))
 }
 
@@ -224,30 +238,29 @@ fn aliases(piece: &Piece, arguments: &mut Vec<String>) -> String {
     let mut text = String::new();
     for a in &piece.arguments {
         let at = arguments.len();
-        let ty = format!("{}{}*", Piece::is_const(a), a.element);
+        let ty = a.ctype();
         let _ = writeln!(text, "  {ty} const {} = a{at};", a.name);
         arguments.push(format!("{ty} a{at}"));
     }
     text
 }
 
-/// A kernel around what is `inside`, with all that the pieces need before it.
-fn kernel(
-    pieces: &[Piece],
-    name: &str,
-    block: usize,
-    arguments: &[String],
-    inside: &str,
-) -> String {
+/// A kernel around what is `inside`.
+fn kernel(name: &str, block: usize, arguments: &[String], inside: &str) -> String {
     format!(
-        "{}extern \"C\" __global__ void __launch_bounds__({block}) {name}({}) {{\n{inside}}}\n",
-        prelude(pieces),
+        "extern \"C\" __global__ void __launch_bounds__({block}) {name}({}) {{\n{inside}}}\n",
         arguments.join(", ")
     )
 }
 
 /// What all pieces need before the kernel.
 fn prelude(pieces: &[Piece]) -> String {
+    let own = pieces.iter().map(|piece| piece.before.as_str());
+    own.fold(library_of(pieces), |text, before| text + before)
+}
+
+/// What pieces call that is not their own.
+fn library_of(pieces: &[Piece]) -> String {
     let mut functions = BTreeSet::new();
     let mut text = String::from("typedef unsigned Index;\n");
     text.push_str(PACK);
@@ -260,9 +273,6 @@ fn prelude(pieces: &[Piece]) -> String {
         if NORMAL_FUNCTIONS.iter().all(|f| functions.contains(f)) {
             text.push_str(NORMAL);
         }
-    }
-    for piece in pieces {
-        text.push_str(&piece.before);
     }
     text
 }

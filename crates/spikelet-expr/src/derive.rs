@@ -58,22 +58,40 @@ impl Expr {
 
     /// The names of all symbols that the value depends on, sorted.
     pub fn symbols(&self) -> Vec<String> {
-        fn walk(expr: &Expr, seen: &mut HashSet<*const Node>, names: &mut Vec<String>) {
-            if !seen.insert(pointer(expr)) {
-                return;
-            }
-            match expr.node() {
-                Node::Symbol(name) => names.push(name.to_string()),
-                Node::Graft { value, .. } => walk(value, seen, names),
-                _ => expr.children().iter().for_each(|c| walk(c, seen, names)),
-            }
-        }
-        let mut names = vec![];
-        walk(self, &mut HashSet::new(), &mut names);
-        names.sort();
-        names.dedup();
-        names
+        named(self, false)
     }
+
+    /// The names of all symbols that the value or its derivative depends on, sorted.
+    ///
+    /// ```
+    /// use spikelet_expr::Expr;
+    /// let (x, slope) = (Expr::symbol("x"), Expr::symbol("slope"));
+    /// let spike = Expr::with_slope(x.ge(0.0), &x, slope);
+    /// assert_eq!(spike.symbols(), ["x"]);
+    /// assert_eq!(spike.symbols_of_all(), ["slope", "x"]);
+    /// ```
+    pub fn symbols_of_all(&self) -> Vec<String> {
+        named(self, true)
+    }
+}
+
+/// The symbols of an expression; with those that grafts are differentiated by, or without.
+fn named(expr: &Expr, tangents: bool) -> Vec<String> {
+    let mut seen: HashSet<*const Node> = HashSet::new();
+    let (mut left, mut names) = (vec![expr.clone()], vec![]);
+    while let Some(expr) = left.pop() {
+        if !seen.insert(pointer(&expr)) {
+            continue;
+        }
+        match expr.node() {
+            Node::Symbol(name) => names.push(name.to_string()),
+            Node::Graft { value, .. } if !tangents => left.push(value.clone()),
+            _ => left.extend(expr.children()),
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn pointer(expr: &Expr) -> *const Node {

@@ -121,9 +121,12 @@ impl AugmentArgs {
         let Some(normalise) = &settings.normalise else {
             return Ok(());
         };
-        if settings.encoder == "poisson" {
+        if settings.encoder != "direct" {
             return Err(Failure::argument(
-                "Poisson spikes need pixels of 0 to 1, normalised ones are not",
+                format!(
+                    "the encoder {} needs pixels of 0 to 1, normalised ones are not",
+                    settings.encoder
+                ),
                 "write --encoder direct, or leave --normalise out",
             ));
         }

@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+mod arch;
 mod augment;
 mod data;
 mod device;
@@ -13,6 +14,7 @@ mod settings;
 mod tutorial;
 pub mod value;
 
+pub use arch::capability;
 pub use augment::AugmentArgs;
 pub use data::{DATA_VARIABLE, DataArgs, DataName};
 pub use device::DeviceArgs;

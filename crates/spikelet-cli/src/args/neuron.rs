@@ -93,6 +93,24 @@ impl NeuronArgs {
         Ok(json!({"neuron": name, "params": constants}))
     }
 
+    /// The constants of a neuron that was built so, as they are now.
+    ///
+    /// # Errors
+    /// When there is no such neuron.
+    pub fn present(&self, name: &str, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
+        let entry =
+            neuron::find(name).map_err(|p| Failure::argument(p, "see `spikelet neuron list`"))?;
+        let mut present = (entry.defaults)();
+        let settings = self.set.iter().filter(|s| present.contains_key(&s.key));
+        let settings: Vec<(String, Value)> =
+            settings.map(|s| (s.key.clone(), s.value.clone())).collect();
+        present.extend(settings);
+        let common = neuron.common();
+        present.insert("surrogate".to_string(), common.surrogate.spec());
+        present.insert("reset_grad".to_string(), json!(common.reset_grad));
+        Ok(present)
+    }
+
     fn finish(
         &self,
         name: &str,

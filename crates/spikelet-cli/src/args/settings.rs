@@ -3,6 +3,7 @@
 use super::{count, precisions, propagations};
 use crate::failure::Failure;
 use spikelet::MemoryBudget;
+use spikelet::encoder;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
@@ -18,7 +19,7 @@ pub struct SettingsArgs {
     #[arg(help = described("Images of a batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = described("How an image becomes a sequence", |s| s.encoder.clone()), long, value_name = "NAME", value_parser = ["direct", "poisson"])]
+    #[arg(help = described(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
     #[arg(help = described("Optimiser", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
@@ -97,6 +98,21 @@ fn by_value(values: &[(&str, String)]) -> String {
         .iter()
         .map(|(names, value)| format!("{names} {value}"));
     each.collect::<Vec<_>>().join(", ")
+}
+
+/// What the option says of the encoders.
+fn encoders() -> String {
+    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+    format!(
+        "How an image becomes a sequence: {}; constants as in latency:code=log",
+        names.join(", ")
+    )
+}
+
+/// An encoder that there is.
+fn encoder(text: &str) -> Result<String, String> {
+    let found = encoder::find(text).map(|_| text.to_string());
+    found.map_err(|error| error.to_string())
 }
 
 /// A number above 0.

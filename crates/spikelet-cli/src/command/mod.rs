@@ -3,6 +3,7 @@
 mod bench;
 mod doctor;
 mod eval;
+mod kernel;
 mod neuron;
 mod plan;
 mod program;
@@ -16,6 +17,7 @@ use program::{StepProgram, plan_json, summary};
 use crate::failure::Failure;
 use crate::table::Table;
 use spikelet::log::Console;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What the program can do.
@@ -29,6 +31,8 @@ pub enum Command {
     Neuron(neuron::Command),
     #[command(subcommand)]
     Surrogate(surrogate::Command),
+    #[command(subcommand)]
+    Kernel(kernel::Command),
     #[command(subcommand)]
     Bench(bench::Command),
     Doctor(doctor::Doctor),
@@ -47,6 +51,7 @@ impl Command {
             Self::Plan(command) => command.run(console),
             Self::Neuron(command) => command.run(console),
             Self::Surrogate(command) => command.run(console),
+            Self::Kernel(command) => command.run(console),
             Self::Bench(command) => command.run(console),
             Self::Doctor(command) => command.run(console),
         }
@@ -58,6 +63,11 @@ fn say_table(console: &Console, table: &Table) {
     for (k, line) in table.lines().into_iter().enumerate() {
         console.say(if k == 0 { console.bold(line) } else { line });
     }
+}
+
+/// Whether two paths lead to one file that is there.
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// The middle of some numbers, or the mean of the two in the middle.

@@ -1,22 +1,22 @@
 //! A neuron that behaves like another one, with H and S as symbols.
 
 use spikelet::expr::Expr;
-use spikelet::neuron::{Common, Neuron, Param, Scope, Share, State};
+use spikelet::neuron::{Common, Emits, Neuron, Param, Scope, Share, State};
 use spikelet::surrogate::Surrogate;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The potential after charging.
 pub const H: &str = "H";
-/// What comes out.
+/// What fires.
 pub const S: &str = "S";
-/// The surrogate's primitive at the place where the neuron uses it.
-const G: &str = "g";
+/// The surrogate's primitives at the places where the neuron uses it.
+const G: [&str; 6] = ["g1", "g2", "g3", "g4", "g5", "g6"];
 /// The engine's symbol for the draws of a surrogate that fires at random.
 pub const NOISE: &str = "noise";
 
 /// Whether a parameter of the probe is one of its symbols.
 pub fn is_symbol(name: &str) -> bool {
-    [H, S, G].contains(&name)
+    name == H || name == S || G.contains(&name)
 }
 
 /// What the probe has seen while its step was derived.
@@ -24,14 +24,40 @@ pub fn is_symbol(name: &str) -> bool {
 pub struct Seen {
     /// H as the neuron writes it.
     pub charge: Expr,
-    primitive: String,
+    /// S, from H.
+    pub fire: Expr,
+    /// What the surrogate was asked about, from H.
+    pub arguments: Vec<Expr>,
 }
 
 impl Seen {
-    /// The primitive with its argument.
+    /// The primitives with their arguments.
     pub fn resolve(&self, expr: &Expr) -> Expr {
-        expr.substitute(&|name| (name == G).then(|| Expr::symbol(&self.primitive)))
+        expr.substitute(&|name| {
+            let argument = G.iter().position(|g| *g == name)?;
+            Some(Expr::symbol(primitive_of(self.arguments.get(argument)?)))
+        })
     }
+
+    /// The number of an argument among those that the surrogate was asked about.
+    fn place_of(&mut self, x: &Expr) -> usize {
+        let text = x.to_string();
+        let known = self.arguments.iter().position(|a| a.to_string() == text);
+        known.unwrap_or_else(|| {
+            self.arguments.push(x.clone());
+            self.arguments.len() - 1
+        })
+    }
+}
+
+/// `g(H - 1)`
+pub fn primitive_of(argument: &Expr) -> String {
+    format!("g({argument})")
+}
+
+/// `g′(H - 1)`
+pub fn derivative_of(argument: &Expr) -> String {
+    format!("g′({argument})")
 }
 
 type Shared = Arc<Mutex<Seen>>;
@@ -53,7 +79,8 @@ impl<'a> Probe<'a> {
     pub fn new(neuron: &'a dyn Neuron) -> Self {
         let seen = Arc::new(Mutex::new(Seen {
             charge: Expr::symbol(H),
-            primitive: G.to_string(),
+            fire: Expr::symbol(S),
+            arguments: vec![],
         }));
         let mut common = neuron.common().clone();
         common.surrogate = Arc::new(Symbolic {
@@ -91,7 +118,7 @@ impl Neuron for Probe<'_> {
     }
 
     fn params(&self) -> Vec<Param> {
-        let symbols = [H, S, G].map(|name| Param {
+        let symbols = [H, S].into_iter().chain(G).map(|name| Param {
             name,
             init: 0.0,
             share: Share::Layer,
@@ -100,16 +127,27 @@ impl Neuron for Probe<'_> {
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        open(&self.seen).charge = self.neuron.charge(n, x);
+        let charge = self.neuron.charge(n, x);
+        open(&self.seen).charge = charge;
         Expr::symbol(H)
     }
 
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        self.neuron.fire(n, h)
+        let fire = self.neuron.fire(n, h);
+        open(&self.seen).fire = fire;
+        Expr::symbol(S)
     }
 
-    fn reset(&self, n: &Scope, h: &Expr, _: &Expr) -> Expr {
-        self.neuron.reset(n, h, &Expr::symbol(S))
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        self.neuron.reset(n, h, s)
+    }
+
+    fn emit(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        self.neuron.emit(n, h, s)
+    }
+
+    fn emits(&self) -> Emits {
+        self.neuron.emits()
     }
 }
 
@@ -122,13 +160,14 @@ struct Symbolic {
 
 impl Surrogate for Symbolic {
     fn derivative(&self, x: &Expr) -> Expr {
-        Expr::symbol(format!("g′({x})"))
+        open(&self.seen).place_of(x);
+        Expr::symbol(derivative_of(x))
     }
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
         self.surrogate.primitive(x)?;
-        open(&self.seen).primitive = format!("g({x})");
-        Some(Expr::symbol(G))
+        let place = open(&self.seen).place_of(x);
+        G.get(place).map(Expr::symbol)
     }
 
     fn forward(&self, x: &Expr, noise: &Expr) -> Expr {

@@ -1,5 +1,6 @@
 //! The short lines, put together again, are the engine's step.
 
+use super::probe::{derivative_of, primitive_of};
 use super::{Step, adjoint};
 use spikelet::expr::{Expr, Program};
 use spikelet::graph::op::Recurrence;
@@ -30,72 +31,69 @@ fn values(exprs: &[Expr], symbols: &[String]) -> Vec<f64> {
 
 /// Outputs, next states and gradients of the engine's own step.
 fn engine(step: &Recurrence) -> Vec<Expr> {
-    let outputs = step
-        .outputs
-        .iter()
-        .map(|o| o.value.clone())
-        .chain(step.next.iter().cloned());
-    let noise = step.inputs.len() - 1;
-    let gradients = step.step_gradients().into_iter().enumerate();
+    let outputs = (step.outputs.iter().map(|o| o.value.clone())).chain(step.next.iter().cloned());
+    let names = [&step.inputs, &step.states, &step.params]
+        .into_iter()
+        .flatten();
+    let gradients = names.zip(step.step_gradients());
+    let wanted = gradients.filter(|(name, _)| *name != "noise");
     outputs
-        .chain(
-            gradients
-                .filter(|(k, _)| *k == 0 || *k > noise)
-                .map(|(_, g)| g),
-        )
+        .chain(wanted.map(|(_, gradient)| gradient))
         .collect()
 }
 
 /// The same from the lines of a [`Step`].
 fn lines(neuron: &dyn Neuron, step: &Step, derived: &Recurrence) -> Vec<Expr> {
-    let common = neuron.common();
-    let x = &step.charge - common.v_threshold;
-    let argument = "H - 1";
+    let surrogate = &neuron.common().surrogate;
+    // What a surrogate's symbol stands for, its argument being written with H.
+    let asked = |name: &str, known: &dyn Fn(&str) -> Option<Expr>| -> Option<Expr> {
+        step.arguments.iter().find_map(|argument| {
+            let x = argument.substitute(known);
+            if name == derivative_of(argument) {
+                Some(surrogate.derivative(&x))
+            } else if name == primitive_of(argument) {
+                surrogate.primitive(&x)
+            } else {
+                None
+            }
+        })
+    };
+    let charge = step.charge.substitute(&|name| asked(name, &|_| None));
+    let charged = |name: &str| (name == "H").then(|| charge.clone());
     let base = |name: &str| -> Option<Expr> {
-        let adjoints = derived
-            .states
-            .iter()
-            .map(|s| (adjoint(&super::after(s)), Recurrence::grad_name(s)));
+        let mut states = derived.states.iter();
         match name {
-            "H" => Some(step.charge.clone()),
-            "∂S" => Some(Expr::symbol("d_s")),
-            _ if name == format!("g′({argument})") => Some(common.surrogate.derivative(&x)),
-            _ if name == format!("g({argument})") => common.surrogate.primitive(&x),
-            _ => adjoints
-                .into_iter()
-                .find(|(a, _)| a == name)
-                .map(|(_, d)| Expr::symbol(d)),
+            "H" => Some(charge.clone()),
+            "∂Y" => Some(Expr::symbol("d_s")),
+            _ => states
+                .find(|s| adjoint(&super::after(s)) == name)
+                .map(|s| Expr::symbol(Recurrence::grad_name(s)))
+                .or_else(|| asked(name, &charged)),
         }
     };
     let spike = step.fire.substitute(&base);
-    let with_spike = |name: &str| {
-        if name == "S" {
-            Some(spike.clone())
-        } else {
-            base(name)
-        }
+    let with_spike = |name: &str| match name {
+        "S" => Some(spike.clone()),
+        _ => base(name),
     };
-    let d_s = Expr::symbol("d_s") + step.spike_feedback.substitute(&with_spike);
-    let d_h = step.d_h.substitute(&|name| {
-        if name == "∂S" {
-            Some(d_s.clone())
-        } else {
-            with_spike(name)
-        }
-    });
-    let last = |name: &str| {
-        if name == "∂H" {
-            Some(d_h.clone())
-        } else {
-            with_spike(name)
-        }
+    let feedback = step.spike_feedback.substitute(&with_spike);
+    let d_s = match step.emit {
+        Some(_) => feedback,
+        None => Expr::symbol("d_s") + feedback,
     };
+    let with_d_s = |name: &str| match name {
+        "∂S" => Some(d_s.clone()),
+        _ => with_spike(name),
+    };
+    let d_h = step.d_h.substitute(&with_d_s);
+    let last = |name: &str| match name {
+        "∂H" => Some(d_h.clone()),
+        _ => with_d_s(name),
+    };
+    let out = (step.emit.as_ref()).map_or(spike.clone(), |emit| emit.substitute(&with_spike));
     let next = step.next.iter().map(|(_, e)| e.substitute(&with_spike));
     let gradients = step.gradients.iter().map(|(_, e)| e.substitute(&last));
-    std::iter::once(spike.clone())
-        .chain(next)
-        .chain(gradients)
-        .collect()
+    std::iter::once(out).chain(next).chain(gradients).collect()
 }
 
 fn check(neuron: &Arc<dyn Neuron>) {

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
     "",
     "train",
     "eval",
@@ -17,6 +17,9 @@ const COMMANDS: [&str; 16] = [
     "neuron diff",
     "surrogate",
     "surrogate show",
+    "kernel",
+    "kernel show",
+    "kernel compile",
     "bench linear-lif",
     "bench neuron",
     "bench train",

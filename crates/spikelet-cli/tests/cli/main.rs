@@ -3,6 +3,7 @@
 mod common;
 mod convolution;
 mod help;
+mod kernel;
 mod neuron;
 mod train;
 mod wrong_input;

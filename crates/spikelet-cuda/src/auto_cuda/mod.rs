@@ -56,6 +56,7 @@ pub use element::{Element, Number};
 pub use error::AutoCudaError;
 pub use kernel::{Kernel, Layout};
 pub use planned::PlannedArgument;
+pub(crate) use sections::Sections;
 pub use simple::{THREADS, cal_blocks};
 pub use surrogate::{ExprSurrogate, SurrogateCodes, cuda_codes};
 pub use tensor::CudaTensor;

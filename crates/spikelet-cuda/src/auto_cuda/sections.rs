@@ -3,31 +3,31 @@
 /// Spaces of a level.
 const STEP: usize = 4;
 
-pub(super) struct Sections {
+pub(crate) struct Sections {
     text: String,
     marked: bool,
 }
 
 impl Sections {
-    pub(super) fn plain() -> Self {
+    pub(crate) fn plain() -> Self {
         Self {
             text: String::new(),
             marked: false,
         }
     }
 
-    pub(super) fn marked() -> Self {
+    pub(crate) fn marked() -> Self {
         Self {
             text: String::new(),
             marked: true,
         }
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    pub(super) fn section(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
+    pub(crate) fn section(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.mark(&format!("//------{name} start------"));
         write(self);
         self.mark(&format!("//------{name} end--------"));
@@ -43,7 +43,7 @@ impl Sections {
         }
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }

@@ -1,5 +1,6 @@
 //! The lines of a source that a compiler's log speaks of.
 
+use super::{Message, Severity};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -8,20 +9,15 @@ const AROUND: usize = 2;
 /// Errors shown; those after them often follow from them.
 const ERRORS: usize = 5;
 
-/// The lines with errors, numbered, with those around them; empty if the log names none.
-///
-/// A log's line begins `file(12): error`.
+/// The lines of `file` with errors, numbered, with those around them; empty if the log names none.
 pub(super) fn excerpt(source: &str, file: &str, log: &str) -> String {
-    let wrong: BTreeSet<usize> = log
-        .lines()
-        .filter(|line| line.contains("error"))
-        .filter_map(|line| {
-            let (number, _) = line
-                .strip_prefix(file)?
-                .strip_prefix('(')?
-                .split_once(')')?;
-            number.parse().ok()
-        })
+    let is_error = |message: &Message| {
+        message.severity == Severity::Error && message.file.as_deref() == Some(file)
+    };
+    let wrong: BTreeSet<usize> = Message::all(log)
+        .into_iter()
+        .filter(is_error)
+        .filter_map(|message| message.line)
         .take(ERRORS)
         .collect();
     let mut text = String::new();
@@ -61,11 +57,9 @@ mod tests {
 
     #[test]
     fn warnings_and_lines_outside_the_source_show_nothing() {
-        assert_eq!(excerpt(SOURCE, "k.cu", "k.cu(3): warning: unused\n"), "");
-        assert_eq!(
-            excerpt(SOURCE, "k.cu", "k.cu(99): error: end of file\n"),
-            ""
-        );
-        assert_eq!(excerpt(SOURCE, "k.cu", "other.h(3): error: no\n"), "");
+        let errors = |log| excerpt(SOURCE, "k.cu", log);
+        assert_eq!(errors("k.cu(3): warning: this error of yours\n"), "");
+        assert_eq!(errors("k.cu(99): error: end of file\n"), "");
+        assert_eq!(errors("other.h(3): error: no\n"), "");
     }
 }

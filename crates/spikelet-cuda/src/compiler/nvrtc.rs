@@ -44,6 +44,14 @@ struct Output {
     read: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
 }
 
+/// What NVRTC made of a source that it took.
+pub(crate) struct Compiled {
+    /// Machine code or text.
+    pub(crate) code: Vec<u8>,
+    /// What it says all the same: warnings, and what it was asked to tell.
+    pub(crate) log: String,
+}
+
 /// What a compilation makes.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
@@ -125,7 +133,7 @@ impl Nvrtc {
         headers: &[(&CStr, &CStr)],
         options: &[CString],
         form: Form,
-    ) -> Result<Result<Vec<u8>, String>, CompileError> {
+    ) -> Result<Result<Compiled, String>, CompileError> {
         let mut program = Running {
             nvrtc: self,
             program: ptr::null_mut(),
@@ -150,12 +158,13 @@ impl Nvrtc {
         // SAFETY: the program is alive, the options are `count` strings.
         match unsafe { (self.compile)(program.program, count, options.as_ptr()) } {
             COMPILATION => Ok(Err(program.text()?)),
-            SUCCESS => program
-                .read(match form {
+            SUCCESS => Ok(Ok(Compiled {
+                code: program.read(match form {
                     Form::Cubin => &self.cubin,
                     Form::Ptx => &self.ptx,
-                })
-                .map(Ok),
+                })?,
+                log: program.text()?,
+            })),
             code => {
                 let log = program.text().unwrap_or_default();
                 Err(self.failure("compile", code, &log))
@@ -211,8 +220,9 @@ impl Running<'_> {
 
     fn text(&self) -> Result<String, CompileError> {
         let bytes = self.read(&self.nvrtc.log)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.trim_end_matches('\0').trim_end().to_string())
+        // A zero is not only at the end: the assembler's messages come after one, too.
+        let text = String::from_utf8_lossy(&bytes).replace('\0', "");
+        Ok(text.trim_end().to_string())
     }
 }
 

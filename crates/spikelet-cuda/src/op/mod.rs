@@ -188,7 +188,7 @@ fn check(device: &str, site: &Site<'_>) -> Result<()> {
 }
 
 /// The device code of a node that is no matrix product, convolution or custom operation.
-fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
+pub(crate) fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
     let expression = |source| Error::Expression {
         layer: site.node.layer.to_string(),
         operation: site.node.op.name(),

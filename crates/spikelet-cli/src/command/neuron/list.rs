@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::log::Console;
-use spikelet::neuron::{self, Common};
+use spikelet::neuron::{self, Common, learnables};
 use std::process::ExitCode;
 
 /// List all neurons with their constants
@@ -23,18 +23,21 @@ impl List {
         let mut table = Table::new(&["name", "what it is", "constants"]);
         for entry in neuron::entries() {
             let defaults = (entry.defaults)();
-            let made = (entry.build)(&Map::new()).map_err(|problem| {
+            let wrong = |problem: String| {
                 Failure::other(
                     problem,
                     "the defaults of a neuron must be usable; please report this",
                 )
-            })?;
+            };
+            let made = (entry.build)(&Map::new()).map_err(wrong)?;
+            let learnt = learnables(&*made).map_err(wrong)?;
             console.say_json(&json!({
                 "name": entry.name,
                 "summary": entry.summary,
                 "constants": defaults,
                 "states": made.states().iter().map(|s| s.name).collect::<Vec<_>>(),
-                "learnable": made.params().iter().map(|p| p.name).collect::<Vec<_>>(),
+                "learnable": learnt.iter().map(|l| &l.name).collect::<Vec<_>>(),
+                "emits": made.emits(),
             }));
             let own: Map<String, Value> = defaults
                 .into_iter()
@@ -47,6 +50,9 @@ impl List {
             ]);
         }
         say_table(console, &table);
+        let mut shared = shared;
+        // Nothing is learnt unless it is asked for.
+        shared.remove("learn");
         console.say(format!("\nall neurons: {}", value::list(&shared)));
         console.say(console.dim("equations: spikelet neuron show NAME"));
         Ok(ExitCode::SUCCESS)

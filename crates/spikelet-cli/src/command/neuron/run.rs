@@ -1,7 +1,7 @@
 //! `spikelet neuron run`
 
 use crate::args::DeviceArgs;
-use crate::command::{examples, say_table};
+use crate::command::{examples, same_file, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use spikelet::graph::Tensor;
 use spikelet::log::Console;
 use spikelet::neuron::run_case;
 use spikelet::tensors::TensorFile;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Run a recorded case: forward, and backward where it has gradients
@@ -81,8 +81,4 @@ impl Run {
 
 fn mean(tensor: &Tensor) -> f64 {
     tensor.to_f64().iter().fold(0.0, |sum, x| sum + x) / tensor.len().max(1) as f64
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

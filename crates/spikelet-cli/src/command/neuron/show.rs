@@ -9,7 +9,7 @@ use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
-use spikelet::neuron::{self, Neuron, Share, derive};
+use spikelet::neuron::{self, Bound, Neuron, Share, derive, learnables};
 use spikelet::surrogate::{self, Surrogate};
 use std::process::ExitCode;
 
@@ -45,7 +45,8 @@ impl Show {
         };
         let step = Step::of(&*neuron).map_err(wrong)?;
         let entry = neuron::find(&self.name).map_err(wrong)?;
-        let (defaults, present) = ((entry.defaults)(), self.constants(&*neuron)?);
+        let present = self.neuron.present(&self.name, &*neuron)?;
+        let defaults = (entry.defaults)();
         if console.output() == Output::Json {
             console.say_json(&self.json(&*neuron, &step, &present).map_err(wrong)?);
             return Ok(ExitCode::SUCCESS);
@@ -66,45 +67,39 @@ impl Show {
             console.say(format!("  {name} {}", pretty(value)));
         }
         let mut table = Table::new(&["constant", "value", "default"]);
-        for (key, value) in &present {
+        for (key, value) in present.iter().filter(|(key, _)| *key != "learn") {
             let default = defaults.get(key).map(value::text).unwrap_or_default();
             table.row([key.clone(), value::text(value), default]);
         }
         console.say("");
         say_table(console, &table);
-        for param in neuron.params() {
-            let share = match param.share {
+        for learnt in learnables(&*neuron).map_err(wrong)? {
+            let share = match learnt.share {
                 Share::Layer => "one for the layer",
                 Share::Channel => "one for each channel",
                 Share::Neuron => "one for each neuron",
+                Share::Step => "one for each time step",
+                Share::StepChannel => "one for each time step and channel",
             };
             // −0 is printed as 0.
-            let init = pretty(&Expr::constant(param.init + 0.0));
+            let init = pretty(&Expr::constant(learnt.init + 0.0));
+            let stands_for = match learnt.bound {
+                Bound::None => String::new(),
+                bound => {
+                    let p = Expr::symbol("p");
+                    let value = pretty(&Expr::constant(bound.value(learnt.init)));
+                    format!(
+                        ": p, which stands for {}, {value} at first",
+                        pretty(&bound.apply(&p))
+                    )
+                }
+            };
             console.say(format!(
-                "\nlearnable: {}, {share}, starts at {init}",
-                console.bold(param.name)
+                "\nlearnable: {}, {share}, starts at {init}{stands_for}",
+                console.bold(&learnt.name)
             ));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// The constants as they are now.
-    fn constants(&self, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
-        let entry = neuron::find(&self.name)
-            .map_err(|p| Failure::argument(p, "see `spikelet neuron list`"))?;
-        let mut present = (entry.defaults)();
-        let settings = self
-            .neuron
-            .set
-            .iter()
-            .filter(|s| present.contains_key(&s.key));
-        let settings: Vec<(String, Value)> =
-            settings.map(|s| (s.key.clone(), s.value.clone())).collect();
-        present.extend(settings);
-        let common = neuron.common();
-        present.insert("surrogate".to_string(), common.surrogate.spec());
-        present.insert("reset_grad".to_string(), json!(common.reset_grad));
-        Ok(present)
     }
 
     fn json(
@@ -128,10 +123,13 @@ impl Show {
             "name": self.name,
             "constants": constants,
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
-            "learnable": neuron.params().iter()
-                .map(|p| json!({"name": p.name, "init": p.init, "share": p.share})).collect::<Vec<_>>(),
+            "learnable": learnables(neuron)?.iter()
+                .map(|l| json!({"name": l.name, "init": l.init, "share": l.share, "bound": l.bound}))
+                .collect::<Vec<_>>(),
+            "emits": neuron.emits(),
             "step": forward,
             "surrogate": surrogate_json(&*neuron.common().surrogate),
+            "surrogate_arguments": step.arguments.iter().map(Expr::to_string).collect::<Vec<_>>(),
             "backward": {
                 "spike_feedback": step.spike_feedback.to_string(),
                 "h": step.d_h.to_string(),

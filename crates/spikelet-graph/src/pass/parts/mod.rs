@@ -10,9 +10,9 @@
 //! more than twice as many are cut always: a sum over all steps is then the sum of those of the
 //! parts, whatever else is done.
 //!
-//! Under a tight memory budget everything else that is large is cut too (`in_parts`), neurons
-//! with it, whose states then go from part to part, and the parts run one after the other through
-//! as many operations as possible:
+//! Under a tight memory budget everything else that is large is cut too, neurons with it, whose
+//! states then go from part to part, and the parts run one after the other through as many
+//! operations as possible:
 //!
 //! ```text
 //! conv 1, conv 2, lif 1, lif 2, …   →   conv 1, lif 1, …, conv 2, lif 2, …

@@ -1,0 +1,194 @@
+//! `spikelet kernel compile`
+
+use crate::args::capability;
+use crate::command::{examples, same_file, say_table};
+use crate::failure::Failure;
+use crate::table::Table;
+use serde_json::{Value, json};
+use spikelet::files;
+use spikelet::log::Console;
+use spikelet::log::console::bytes;
+use spikelet_cuda::CompileError;
+use spikelet_cuda::source_file::{self, CompiledFile, KernelUse, Message};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Compile a file of CUDA C++ and say what its kernels use
+///
+/// NVRTC compiles it as it compiles all kernels here: every operation is IEEE's, nothing is
+/// contracted. What it says is shown with the lines that it speaks of. No GPU is needed. The
+/// names of kernels without `extern "C"` are mangled. Exit code 1 if the file does not compile.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet kernel compile mine.cu" => "does it compile, and how many registers do its kernels use",
+    "spikelet kernel compile mine.cu --arch 80 --out mine.cubin" => "machine code for an A100",
+    "spikelet kernel compile mine.cu --name scale --json" => "one kernel that has to be there, for machines",
+])]
+pub struct Compile {
+    /// The file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Compute capability of the GPU that it is for
+    #[arg(long, value_name = "ARCH", default_value = "90", value_parser = capability)]
+    arch: (i32, i32),
+
+    /// Where to write the machine code
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// A kernel that it must have; the others are not shown
+    #[arg(long, value_name = "KERNEL")]
+    name: Option<String>,
+}
+
+impl Compile {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let file = self.file.display().to_string();
+        let source = String::from_utf8(files::read(&self.file).map_err(spikelet::Error::from)?)
+            .map_err(|error| {
+                let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+                    .iter()
+                    .filter(|byte| **byte == b'\n')
+                    .count();
+                Failure::other(
+                    format!("{file} is no text: line {line} is not UTF-8"),
+                    "give the source, saved as UTF-8",
+                )
+            })?;
+        if let Some(out) = &self.out
+            && same_file(&self.file, out)
+        {
+            return Err(Failure::argument(
+                format!("--out {} is the source itself", out.display()),
+                "give the machine code a file of its own",
+            ));
+        }
+        let folder = (self.file.parent())
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let made = source_file::compile(&source, &file, Some(folder), self.arch)
+            .map_err(|error| self.failure(console, &file, error))?;
+        let kernels = self.kernels(&file, &made)?;
+        if let Some(out) = &self.out {
+            files::write_atomically(out, &made.code).map_err(spikelet::Error::from)?;
+        }
+        let mut object = self.object(&file, true, &made.log);
+        object["nvrtc"] = json!(made.nvrtc);
+        object["bytes"] = json!(made.code.len());
+        object["out"] = json!(self.out);
+        object["kernels"] = kernels.iter().map(|kernel| kernel_json(kernel)).collect();
+        console.say_json(&object);
+        self.say(console, &file, &made, &kernels);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The kernels to show.
+    fn kernels<'a>(
+        &self,
+        file: &str,
+        made: &'a CompiledFile,
+    ) -> Result<Vec<&'a KernelUse>, Failure> {
+        let all = made.kernels.iter();
+        let Some(name) = &self.name else {
+            return Ok(all.collect());
+        };
+        let shown: Vec<&KernelUse> = all.filter(|kernel| kernel.name == *name).collect();
+        if shown.is_empty() {
+            let names: Vec<&str> = made.kernels.iter().map(|k| k.name.as_str()).collect();
+            let help = if names.is_empty() {
+                "it has none; write `extern \"C\" __global__ void …`".to_string()
+            } else {
+                format!("it has: {}", names.join(", "))
+            };
+            return Err(Failure::argument(
+                format!("{file} has no kernel `{name}`"),
+                help,
+            ));
+        }
+        Ok(shown)
+    }
+
+    fn say(&self, console: &Console, file: &str, made: &CompiledFile, kernels: &[&KernelUse]) {
+        if !made.log.is_empty() {
+            console.say(format!("{}\n", made.log));
+        }
+        console.say(format!(
+            "{file} for compute capability {} by NVRTC {}: {}",
+            dotted(made.capability),
+            made.nvrtc,
+            bytes(made.code.len() as u64)
+        ));
+        let head = ["kernel", "registers", "shared", "stack", "spilled"];
+        let mut table = Table::new(&head).right(&[1, 2, 3, 4]);
+        for kernel in kernels {
+            table.row([
+                kernel.name.clone(),
+                kernel.registers.to_string(),
+                bytes(kernel.shared as u64),
+                bytes(kernel.stack as u64),
+                bytes(kernel.spilled.iter().sum::<usize>() as u64),
+            ]);
+        }
+        if kernels.is_empty() {
+            console.say("it defines no kernel");
+        } else {
+            say_table(console, &table);
+        }
+        if let Some(out) = &self.out {
+            console.say(format!("\nwritten: {}", out.display()));
+        }
+    }
+
+    fn failure(&self, console: &Console, file: &str, error: CompileError) -> Failure {
+        match error {
+            CompileError::Source { log, excerpt, .. } => {
+                console.say_json(&self.object(file, false, &log));
+                let help = if excerpt.is_empty() {
+                    "correct what the compiler names"
+                } else {
+                    "correct the lines marked with `>`"
+                };
+                let text = format!("{}\n{excerpt}", log.trim_end());
+                Failure::other(
+                    format!(
+                        "{file} does not compile for compute capability {}:\n{}",
+                        dotted(self.arch),
+                        text.trim_end()
+                    ),
+                    help,
+                )
+            }
+            CompileError::Architecture { .. } => Failure::argument(
+                error.to_string(),
+                "give --arch one of these, such as --arch 90",
+            ),
+            other => other.into(),
+        }
+    }
+
+    fn object(&self, file: &str, compiled: bool, log: &str) -> Value {
+        let messages = Message::all(log).into_iter().map(|message| {
+            json!({
+                "file": message.file, "line": message.line, "kind": message.severity.name(),
+                "text": message.text,
+            })
+        });
+        json!({
+            "file": file, "capability": self.arch, "compiled": compiled,
+            "messages": messages.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn kernel_json(kernel: &KernelUse) -> Value {
+    json!({
+        "name": kernel.name, "registers": kernel.registers, "shared_bytes": kernel.shared,
+        "stack_bytes": kernel.stack, "spill_store_bytes": kernel.spilled[0],
+        "spill_load_bytes": kernel.spilled[1],
+    })
+}
+
+fn dotted((major, minor): (i32, i32)) -> String {
+    format!("{major}.{minor}")
+}

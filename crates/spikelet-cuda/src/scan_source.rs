@@ -1,0 +1,290 @@
+//! The kernels of neurons as text, for GPUs that are not there.
+//!
+//! [`NeuronScan`] is a layer of neurons in a training step. It goes the way of every plan: traced,
+//! differentiated, through the passes, and printed by the code that prints it for the GPU at hand;
+//! so the text is what runs there, but for spikes, which here are numbers and not bits.
+//!
+//! ```
+//! use spikelet_cuda::Properties;
+//! use spikelet_cuda::scan_source::{NeuronScan, Pass};
+//! use spikelet_expr::Expr;
+//! use spikelet_graph::op::Recurrence;
+//! let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
+//! let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
+//! let kernel = NeuronScan::new(sum, 4, 1000).source(Pass::Forward, &Properties::large((9, 0)))?;
+//! assert_eq!(kernel.name, "spk_sum_fptt");
+//! println!("{}", kernel.full_codes());
+//! # Ok::<(), spikelet_graph::Error>(())
+//! ```
+
+mod parameter;
+
+pub use parameter::ScanParameter;
+
+use crate::auto_cuda::Sections;
+use crate::gpu::Properties;
+use crate::op::{self, Site};
+use crate::piece::{self, Piece};
+use spikelet_expr::Expr;
+use spikelet_graph::op::{Op, Recurrence};
+use spikelet_graph::{
+    DType, Error, Graph, Node, Place, Plan, Result, Target, Tracer, ValueId, Var,
+};
+use std::sync::Arc;
+
+/// Where a number comes from that is the same at all time steps: a state before the first one, or
+/// a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Held {
+    /// It stands in the text.
+    Number(f32),
+    /// From memory, one for all neurons.
+    Shared,
+    /// From memory, one for each neuron.
+    PerNeuron,
+}
+
+/// The direction of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// The multi-step forward pass (FPTT).
+    Forward,
+    /// The derived multi-step backward pass (BPTT).
+    Backward,
+}
+
+/// A layer of neurons in a training step: it reads its sequences \[T, N\] and writes its outputs
+/// \[T, N\]; backward it reads the gradients of these and writes those of the sequences and of the
+/// parameters that are in memory.
+///
+/// For long sequences the forward kernel keeps states that the backward one begins from.
+#[derive(Clone, Debug)]
+pub struct NeuronScan {
+    /// The step.
+    pub recurrence: Arc<Recurrence>,
+    /// T.
+    pub time_steps: usize,
+    /// N.
+    pub neurons: usize,
+    /// The type that sequences are stored in: f32, f16 or bf16. All else is f32.
+    pub dtype: DType,
+    /// The states before the first step.
+    pub states: Vec<Held>,
+    /// The parameters.
+    pub params: Vec<Held>,
+}
+
+/// The text of a scan's kernel, and how it is called.
+#[derive(Clone, Debug)]
+pub struct ScanSource {
+    /// The kernel's name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub parameters: Vec<ScanParameter>,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: u32,
+    sections: [(&'static str, String); 3],
+}
+
+impl NeuronScan {
+    /// A layer in f32 whose states start from zero, known when it is written, and whose parameters
+    /// are one number each.
+    pub fn new(recurrence: Recurrence, time_steps: usize, neurons: usize) -> Self {
+        Self {
+            states: vec![Held::Number(0.0); recurrence.states.len()],
+            params: vec![Held::Shared; recurrence.params.len()],
+            recurrence: Arc::new(recurrence),
+            time_steps,
+            neurons,
+            dtype: DType::F32,
+        }
+    }
+
+    /// Writes the kernel of a pass. The compute capability, the number of multiprocessors and the
+    /// cache decide how the threads are laid out.
+    ///
+    /// # Errors
+    /// If there is nothing to run or more than a kernel can count, if the type is not one of those
+    /// above, if states or parameters are too few or too many, or if an expression uses a name that
+    /// is not there.
+    pub fn source(&self, pass: Pass, gpu: &Properties) -> Result<ScanSource> {
+        self.check()?;
+        let plan = Plan::new(self.trace()?, &Paper(gpu));
+        let fills = op::fills(&plan.graph);
+        let wanted = |node: &Node| match pass {
+            Pass::Forward => matches!(node.op, Op::Scan(_)),
+            Pass::Backward => matches!(node.op, Op::ScanGrad(_)),
+        };
+        let (kernel, node) = (plan.kernels.iter())
+            .map(|kernel| (kernel, &plan.graph.nodes[kernel.node]))
+            .find(|(_, node)| wanted(node))
+            .ok_or_else(|| self.refuse("no gradient depends on its input", "print it forward"))?;
+        let written = kernel.writes.iter().map(|place| *place != Place::Unused);
+        let mut site = Site::new(gpu, &plan.graph, node, written.collect());
+        site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+        let pieces = op::pieces(&site)?;
+        let [piece] = <[Piece; 1]>::try_from(pieces).expect("such a scan is one kernel");
+        let (grid, block, _) = piece.launch();
+        Ok(ScanSource {
+            parameters: parameter::all(&piece, &site),
+            sections: piece::sections(&piece),
+            name: piece.name,
+            grid,
+            block,
+        })
+    }
+
+    fn refuse(&self, problem: impl Into<String>, help: &str) -> Error {
+        Error::Shape {
+            layer: String::new(),
+            operation: self.recurrence.name.clone(),
+            problem: problem.into(),
+            given: format!("T = {}, N = {}", self.time_steps, self.neurons),
+            help: help.to_string(),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let r = &self.recurrence;
+        let elements = self.time_steps.checked_mul(self.neurons);
+        if elements.is_none_or(|count| !(1..=i32::MAX as usize).contains(&count)) {
+            return Err(self.refuse(
+                format!(
+                    "{} time steps of {} neurons are none, or more than 2³¹ − 1 elements",
+                    self.time_steps, self.neurons
+                ),
+                "give at least one of each, and fewer where there are too many",
+            ));
+        }
+        if ![DType::F32, DType::F16, DType::BF16].contains(&self.dtype) {
+            return Err(self.refuse(
+                format!("no kernel reads sequences of {}", self.dtype),
+                "use f32, f16 or bf16",
+            ));
+        }
+        if r.inputs.is_empty() {
+            return Err(self.refuse("it reads no sequence", "name one at least"));
+        }
+        if self.states.len() != r.states.len() || self.params.len() != r.params.len() {
+            return Err(self.refuse(
+                format!(
+                    "it has {} states and {} parameters, {} and {} are described",
+                    r.states.len(),
+                    r.params.len(),
+                    self.states.len(),
+                    self.params.len()
+                ),
+                "describe each one",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The layer with its surroundings in a training step.
+    fn trace(&self) -> Result<Graph> {
+        let r = &self.recurrence;
+        let tracer = Tracer::new(DType::F32);
+        let whole = [self.time_steps, self.neurons];
+        let sequence = |name: &str| tracer.input(name, self.dtype, whole);
+        let held = |name: &String, held: &Held| match held {
+            Held::Number(number) => tracer.fill(DType::F32, [], f64::from(*number)),
+            Held::Shared => tracer.parameter(name, []),
+            Held::PerNeuron => tracer.parameter(name, [self.neurons]),
+        };
+        let sequences: Vec<Var> = r.inputs.iter().map(|name| sequence(name)).collect();
+        let states: Vec<Var> = (r.states.iter().zip(&self.states))
+            .map(|(name, from)| held(name, from))
+            .collect();
+        let params: Vec<Var> = (r.params.iter().zip(&self.params))
+            .map(|(name, from)| held(name, from))
+            .collect();
+        let made = Var::scan(
+            r,
+            self.time_steps,
+            &sequences.iter().collect::<Vec<_>>(),
+            &states.iter().collect::<Vec<_>>(),
+            &params.iter().collect::<Vec<_>>(),
+        );
+        let outputs = r.outputs.iter().zip(&made);
+        for (output, value) in outputs.clone() {
+            tracer.output(&output.name, value);
+        }
+        let given: Vec<(&Var, Var)> = outputs
+            .map(|(output, value)| (value, sequence(&format!("dL/d{}", output.name))))
+            .collect();
+        let given: Vec<(&Var, &Var)> = given.iter().map(|(value, grad)| (*value, grad)).collect();
+        let slopes = r.step_gradients();
+        let names = r.inputs.iter().chain(&r.states).chain(&r.params);
+        let wrt: Vec<(&String, &Var)> = names
+            .zip(sequences.iter().chain(&states).chain(&params))
+            .zip(&slopes)
+            .enumerate()
+            .filter(|(k, (_, slope))| self.has_gradient(*k, slope))
+            .map(|(_, (named, _))| named)
+            .collect();
+        if !wrt.is_empty() {
+            let values: Vec<&Var> = wrt.iter().map(|(_, value)| *value).collect();
+            let grads = tracer.gradients_given(&given, &values);
+            for ((name, _), grad) in wrt.iter().zip(&grads) {
+                tracer.output(&format!("dL/d{name}"), grad);
+            }
+        }
+        tracer.finish()
+    }
+
+    /// Whether a training step has the gradient of what stands at `k`, sequences first, then states
+    /// and parameters: draws have none, what is known needs none, states start anew at each step.
+    fn has_gradient(&self, k: usize, slope: &Expr) -> bool {
+        let (inputs, states) = (self.recurrence.inputs.len(), self.states.len());
+        match k.checked_sub(inputs + states) {
+            Some(param) => !matches!(self.params[param], Held::Number(_)),
+            None => k < inputs && slope.as_constant() != Some(0.0),
+        }
+    }
+}
+
+impl ScanSource {
+    /// The whole text.
+    pub fn full_codes(&self) -> String {
+        self.text(Sections::plain())
+    }
+
+    /// The whole text, with a mark at the start and at the end of each section.
+    pub fn full_codes_marked(&self) -> String {
+        self.text(Sections::marked())
+    }
+
+    fn text(&self, mut sections: Sections) -> String {
+        for (name, text) in &self.sections {
+            sections.section(name, |s| s.push(text));
+        }
+        sections.finish()
+    }
+}
+
+/// A GPU of which only the numbers are known.
+struct Paper<'a>(&'a Properties);
+
+impl Target for Paper<'_> {
+    /// None: states that a backward pass begins from are kept by the forward pass.
+    fn workspace(&self, _: &Graph, _: &Node) -> usize {
+        0
+    }
+
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        op::scan_checkpoint(self.0, graph, node)
+    }
+}
+
+#[cfg(test)]
+mod tests;

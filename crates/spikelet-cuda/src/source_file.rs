@@ -1,0 +1,172 @@
+//! Files of CUDA C++, compiled for one architecture to be kept or to be looked at.
+//!
+//! NVRTC compiles them with the options of all kernels of this crate: every operation is IEEE's,
+//! nothing is contracted. No GPU is needed.
+
+mod usage;
+
+pub use crate::compiler::{Message, Severity};
+pub use usage::KernelUse;
+
+use crate::compiler::{CompileError, Compiler, Text};
+use std::path::Path;
+
+/// Machine code of a file.
+#[derive(Clone, Debug)]
+pub struct CompiledFile {
+    /// The compute capability that it is for, such as `(9, 0)`.
+    pub capability: (i32, i32),
+    /// The version of NVRTC, such as `13.0`.
+    pub nvrtc: String,
+    /// The machine code: a cubin.
+    pub code: Vec<u8>,
+    /// Its kernels, in the order of their names.
+    pub kernels: Vec<KernelUse>,
+    /// What the compiler says all the same.
+    pub log: String,
+}
+
+/// Compiles a source for a compute capability, such as `(9, 0)`. `file` is its name in messages;
+/// what it includes is looked for in `folder` and among the toolkit's headers, where they are
+/// installed beside NVRTC.
+///
+/// ```
+/// use spikelet_cuda::{CompileError, source_file};
+/// let source = r#"extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }"#;
+/// match source_file::compile(source, "twice.cu", None, (9, 0)) {
+///     Ok(made) => assert_eq!(made.kernels[0].name, "twice"),
+///     Err(error) => assert!(matches!(error, CompileError::Missing(_))),
+/// }
+/// ```
+///
+/// # Errors
+/// If there is no NVRTC, if it makes no machine code for this compute capability, or if it refuses
+/// the source: [`CompileError::Source`] has its messages and the lines that they speak of.
+pub fn compile(
+    source: &str,
+    file: &str,
+    folder: Option<&Path>,
+    capability: (i32, i32),
+) -> Result<CompiledFile, CompileError> {
+    let compiler = Compiler::get()?;
+    let target = compiler.machine_code(capability)?;
+    let mut options = vec!["--ptxas-options=-v".to_string()];
+    options.extend(folder.map(|folder| format!("--include-path={}", folder.display())));
+    let text = Text {
+        source,
+        name: file,
+        file,
+    };
+    let made = compiler
+        .compile_text(&text, target, compiler.all_headers(source), &options)
+        .map_err(|error| match error {
+            CompileError::Source { name, log, excerpt } => CompileError::Source {
+                name,
+                log: usage::of(&log).0,
+                excerpt,
+            },
+            other => other,
+        })?;
+    let (log, kernels) = usage::of(&made.log);
+    Ok(CompiledFile {
+        capability,
+        nvrtc: compiler.version().to_string(),
+        code: made.code,
+        kernels,
+        log,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = r#"#include "factor.cuh"
+extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }
+__global__ void other(float* x, int n) {
+    __shared__ float sums[64];
+    int unused;
+    sums[threadIdx.x] = x[n];
+    __syncthreads();
+    x[threadIdx.x] = sums[63 - threadIdx.x];
+}
+"#;
+
+    /// What is made of a source in a folder with a header; none without NVRTC.
+    fn made(source: &str, capability: (i32, i32)) -> Option<Result<CompiledFile, CompileError>> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("factor.cuh"), "#define FACTOR 2.0f\n").unwrap();
+        match compile(source, "k.cu", Some(folder.path()), capability) {
+            Err(CompileError::Missing(missing)) => {
+                eprintln!("skipped: {missing}");
+                None
+            }
+            answer => Some(answer),
+        }
+    }
+
+    #[test]
+    fn a_file_becomes_machine_code_with_its_kernels_and_warnings() {
+        let Some(made) = made(SOURCE, (9, 0)) else {
+            return;
+        };
+        let made = made.unwrap();
+        assert_eq!(&made.code[..4], b"\x7fELF");
+        let names: Vec<&str> = made.kernels.iter().map(|k| k.name.as_str()).collect();
+        assert_eq!(names, ["_Z5otherPfi", "scale"]);
+        assert_eq!((made.kernels[0].shared, made.kernels[1].shared), (256, 0));
+        assert!(made.kernels.iter().all(|kernel| kernel.registers > 0));
+        let warnings = Message::all(&made.log);
+        assert_eq!(warnings.len(), 1, "{}", made.log);
+        assert_eq!(warnings[0].line, Some(5));
+        assert!(!made.log.contains("ptxas"), "{}", made.log);
+    }
+
+    #[test]
+    fn a_wrong_file_is_shown_with_its_lines() {
+        let source = SOURCE.replace("int unused;", "int y = unknown;");
+        match made(&source, (8, 0)) {
+            Some(Err(CompileError::Source { name, log, excerpt })) => {
+                assert_eq!(name, "k.cu");
+                assert_eq!(Message::all(&log)[0].line, Some(5), "{log}");
+                assert!(
+                    excerpt.contains(">    5 |     int y = unknown;\n"),
+                    "{excerpt}"
+                );
+            }
+            Some(other) => panic!("{other:?}"),
+            None => {}
+        }
+    }
+
+    #[test]
+    fn what_only_the_assembler_refuses_is_told_without_the_rest() {
+        let source = SOURCE.replace("sums[64]", "sums[100000]");
+        match made(&source, (9, 0)) {
+            Some(Err(CompileError::Source { log, excerpt, .. })) => {
+                assert!(log.contains("too much shared data"), "{log}");
+                assert!(!log.contains("ptxas info"), "{log}");
+                let errors = Message::all(&log);
+                let errors = errors.iter().filter(|m| m.severity == Severity::Error);
+                assert_eq!(errors.count(), 1, "{log}");
+                assert_eq!(excerpt, "");
+            }
+            Some(other) => panic!("{other:?}"),
+            None => {}
+        }
+    }
+
+    #[test]
+    fn an_architecture_that_the_compiler_does_not_know_is_refused_with_those_it_knows() {
+        for capability in [(9, 7), (3, 5), (99, 0), (i32::MAX, 9)] {
+            match made(SOURCE, capability) {
+                Some(Err(error @ CompileError::Architecture { .. })) => {
+                    let message = error.to_string();
+                    assert!(message.contains("9.0, "), "{message}");
+                }
+                Some(other) => panic!("{other:?}"),
+                None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What kernels use, as the assembler tells.
+
+/// A kernel and what it uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelUse {
+    /// Its name in the machine code; without `extern "C"` that is C++'s mangled one.
+    pub name: String,
+    /// Registers of a thread.
+    pub registers: usize,
+    /// Bytes of shared memory of a block, but for those that a launch adds.
+    pub shared: usize,
+    /// Bytes of the stack of a thread.
+    pub stack: usize,
+    /// Bytes that a thread writes to and reads from memory because registers do not suffice.
+    pub spilled: [usize; 2],
+}
+
+/// A log without what the assembler tells, and the kernels of which it does, by name.
+pub(super) fn of(log: &str) -> (String, Vec<KernelUse>) {
+    let mut kernels: Vec<KernelUse> = vec![];
+    let mut messages = String::new();
+    // Of a device function that is not inlined the assembler tells as well.
+    let mut about = "";
+    for line in log.lines() {
+        if line.contains(" bytes stack frame, ") {
+            if let Some(kernel) = kernels.iter_mut().find(|kernel| kernel.name == about) {
+                kernel.stack = before(line, " bytes stack frame").unwrap_or(0);
+                kernel.spilled = ["stores", "loads"]
+                    .map(|what| before(line, &format!(" bytes spill {what}")).unwrap_or(0));
+            }
+            continue;
+        }
+        let Some(told) = line.strip_prefix("ptxas info") else {
+            messages.push_str(line);
+            messages.push('\n');
+            continue;
+        };
+        let told = told.trim_start_matches([' ', ':']);
+        if let Some(rest) = told.strip_prefix("Compiling entry function '") {
+            about = rest.split('\'').next().unwrap_or(rest);
+            kernels.push(KernelUse {
+                name: about.to_string(),
+                ..KernelUse::default()
+            });
+        } else if let Some(name) = told.strip_prefix("Function properties for ") {
+            about = name.trim_end();
+        } else if told.starts_with("Used ")
+            && let Some(kernel) = kernels.last_mut()
+        {
+            kernel.registers = before(told, " registers").unwrap_or(0);
+            kernel.shared = before(told, " bytes smem").unwrap_or(0);
+        }
+    }
+    kernels.sort_by(|a, b| a.name.cmp(&b.name));
+    (messages.trim_end().to_string(), kernels)
+}
+
+/// The number that stands before some words.
+fn before(line: &str, words: &str) -> Option<usize> {
+    let (start, _) = line.split_once(words)?;
+    let number = start.rsplit(|c: char| !c.is_ascii_digit()).next()?;
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = "\
+k.cu(3): warning #177-D: variable \"a\" was declared but never referenced
+      int a;
+          ^
+
+ptxas info    : 4 bytes gmem
+ptxas info    : Compiling entry function 'twice' for 'sm_90'
+ptxas info    : Function properties for twice
+ptxas         .     8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 10 registers, used 1 barriers, 256 bytes smem
+ptxas info    : Compile time = 36.958 ms
+ptxas info    : Compiling entry function '_Z1fPf' for 'sm_90'
+ptxas info    : Function properties for _Z1fPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 32 registers, 352 bytes cmem[0]
+ptxas info    : Function properties for helper
+ptxas         .     800 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+";
+
+    #[test]
+    fn what_kernels_use_is_told_from_messages() {
+        let (messages, kernels) = of(LOG);
+        assert!(messages.starts_with("k.cu(3)") && messages.ends_with('^'));
+        let kernel = |name: &str, registers, shared, stack, spilled| KernelUse {
+            name: name.to_string(),
+            registers,
+            shared,
+            stack,
+            spilled,
+        };
+        assert_eq!(
+            kernels,
+            [
+                kernel("_Z1fPf", 32, 0, 0, [0, 0]),
+                kernel("twice", 10, 256, 8, [4, 12])
+            ]
+        );
+    }
+
+    #[test]
+    fn a_log_without_kernels_is_all_messages() {
+        assert_eq!(
+            of("ptxas info    : 0 bytes gmem\n"),
+            (String::new(), vec![])
+        );
+        assert_eq!(of(""), (String::new(), vec![]));
+    }
+}

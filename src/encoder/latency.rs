@@ -1,0 +1,66 @@
+//! Latency encoder.
+//!
+//! One spike at t_f = round((T − 1)·(1 − x)), or at t_f = round((T − 1) − ln(αx + 1)) with
+//! α = e^(T−1) − 1: the larger x, the earlier. Ties are rounded to even.
+//!
+//! Since αx + 1 = e^(T−1)·(x + (1 − x)·e^(1−T)), the second is computed as
+//! −ln(x + (1 − x)·e^(1−T)), which no T makes overflow.
+//!
+//! Source: SpikingFlow's `LatencyEncoder`.
+
+use super::{Encoder, over_time};
+use crate::module::Context;
+use crate::registry::spec;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+use spikelet_graph::op::Recurrence;
+
+/// One spike, the earlier the larger the value, which should lie in 0..1.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `time_steps` | none | T, after which it begins again; none: the length of the sequence |
+/// | `code` | linear | linear or log |
+///
+/// A sequence that goes on from call to call needs `time_steps`. Where sequences are stored in
+/// bf16, times beyond 256 are rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// T, after which it begins again; `None`: the length of the sequence.
+    pub time_steps: Option<usize>,
+    /// How the time of the spike follows from the value.
+    pub code: LatencyCode,
+}
+
+/// How the time of [`Latency`]'s spike follows from the value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyCode {
+    /// As a straight line.
+    #[default]
+    Linear,
+    /// As a logarithm.
+    Log,
+}
+
+impl Encoder for Latency {
+    spec!("latency");
+
+    fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
+        let whole = || cx.time_steps(time_steps);
+        let length = self.time_steps.unwrap_or_else(whole).max(1) as f64;
+        let last = length - 1.0;
+        let time = x.map1(|x| match self.code {
+            LatencyCode::Linear => (last * (1.0 - x)).round(),
+            // Of 0 the logarithm is that of a number that may be too small for f32.
+            LatencyCode::Log => (-(x + (1.0 - x) * (-last).exp()).ln()).round().min(last),
+        });
+        let [time_of_spike, now] = ["x", "now"].map(Expr::symbol);
+        let next = &now + 1.0;
+        let step = Recurrence::new("latency", ["x"], ["now"])
+            .output("s", time_of_spike.equals(now), true)
+            .next(vec![Expr::select(next.lt(length), &next, 0.0)]);
+        over_time(cx, step, &time, time_steps)
+    }
+}

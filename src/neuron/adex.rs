@@ -1,0 +1,109 @@
+//! Adaptive exponential integrate-and-fire.
+//!
+//! τ dV/dt = v_rest − V + Δ_T·exp((V − θ_rh)/Δ_T) − W + X, τ_w dW/dt = a·(V − v_rest) − W, and W
+//! grows by b with each spike. Discretised with a step of dt:
+//!
+//! H[t] = V[t−1] + dt/τ·(v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T) − W[t−1] + X[t])
+//!
+//! W[t] = W[t−1] + dt/τ_w·(a·(V[t−1] − v_rest) − W[t−1]) + b·S[t]
+//!
+//! Source: Brette & Gerstner, Adaptive exponential integrate-and-fire model as an effective
+//! description of neuronal activity, Journal of Neurophysiology 94:3637, 2005.
+
+use super::{Common, Neuron, Scope, State};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Adaptive exponential integrate-and-fire neuron.
+///
+/// The defaults are the paper's, with time in ms and potentials counted from rest (−70.6 mV) in
+/// units of the way to the rheobase threshold (−50.4 mV); X = 1 would bring V there without onset
+/// and adaptation.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | ms | 9.37 | membrane time constant |
+/// | `delta_t` | | 0.099 | sharpness of the onset of a spike, > 0 |
+/// | `theta_rh` | | 1 | rheobase threshold, where the onset begins |
+/// | `v_rest` | | 0 | resting potential |
+/// | `tau_w` | ms | 144 | time constant of the adaptation |
+/// | `a` | | 0.133 | how much the adaptation follows the potential |
+/// | `b` | | 0.133 | how much it grows with each spike |
+/// | `dt` | ms | 1 | length of a step |
+/// | `v_threshold` | | 2 | where a spike that has begun is counted |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Adex::default().run(&[[10.0], [10.0], [10.0]])?; // H = 1.07, then 1.9 and more
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Adex {
+    /// Membrane time constant.
+    pub tau: f64,
+    /// Sharpness of the onset of a spike.
+    pub delta_t: f64,
+    /// Rheobase threshold.
+    pub theta_rh: f64,
+    /// Resting potential.
+    pub v_rest: f64,
+    /// Time constant of the adaptation.
+    pub tau_w: f64,
+    /// How much the adaptation follows the potential.
+    pub a: f64,
+    /// How much it grows with each spike.
+    pub b: f64,
+    /// Length of a step.
+    pub dt: f64,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Adex {
+    fn default() -> Self {
+        let v_threshold = 2.0;
+        Self {
+            tau: 9.37,
+            delta_t: 0.099,
+            theta_rh: 1.0,
+            v_rest: 0.0,
+            tau_w: 144.0,
+            a: 0.133,
+            b: 0.133,
+            dt: 1.0,
+            common: Common {
+                v_threshold,
+                ..Common::default()
+            },
+        }
+    }
+}
+
+impl Neuron for Adex {
+    base!("adex");
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(&self.common), State::new("w", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let (v, v_rest) = (n.state("v"), n.constant("v_rest", self.v_rest));
+        let delta_t = n.constant("delta_t", self.delta_t);
+        let theta_rh = n.constant("theta_rh", self.theta_rh);
+        let onset = &delta_t * ((&v - theta_rh) / &delta_t).exp();
+        let rate = n.constant("dt", self.dt) / n.constant("tau", self.tau);
+        &v + rate * (v_rest - &v + onset - n.state("w") + x)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        let (w, v_rest) = (n.state("w"), n.constant("v_rest", self.v_rest));
+        let (a, b) = (n.constant("a", self.a), n.constant("b", self.b));
+        let rate = n.constant("dt", self.dt) / n.constant("tau_w", self.tau_w);
+        let followed = &w + rate * (a * (n.state("v") - v_rest) - &w);
+        n.set_state("w", followed + b * s);
+        n.reset(h, s)
+    }
+}

@@ -1,0 +1,85 @@
+//! Alpha-function neuron: each input causes a potential that rises and falls.
+//!
+//! E[t] = α·E[t−1] + X[t], I[t] = β·I[t−1] − X[t]
+//!
+//! H[t] = τ_α·(E[t] + I[t]) − S[t−1]·v_threshold, with τ_α = ln α/(ln β − ln α) + 1; with a hard
+//! reset E, I and H are reset where S[t−1] is 1. V[t] = H[t].
+//!
+//! The reset comes one step after the spike, as snnTorch has it; the soft one is forgotten at once,
+//! since H does not depend on the V before.
+//!
+//! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
+//! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical
+//! synaptic potentials computed for different soma-dendritic distributions of synaptic input,
+//! Journal of Neurophysiology 30:1138, 1967.
+
+use super::{Common, Neuron, Scope, State, synaptic::subtracting};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Alpha-function neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `alpha` | 0.9 | what is left of the excitatory current after a step, `beta` to 1 |
+/// | `beta` | 0.8 | what is left of the inhibitory current after a step, 0 to `alpha` |
+/// | `v_reset` | none | soft reset |
+/// | `reset_grad` | detach | |
+/// | `surrogate` | atan, α = 2 | |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Alpha::default().run(&[[6.0], [0.0], [0.0]])?; // H = 0, 1.137, 0.933
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Alpha {
+    /// What is left of the excitatory current after a step.
+    pub alpha: f64,
+    /// What is left of the inhibitory current after a step.
+    pub beta: f64,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Alpha {
+    fn default() -> Self {
+        Self {
+            alpha: 0.9,
+            beta: 0.8,
+            common: subtracting(),
+        }
+    }
+}
+
+impl Neuron for Alpha {
+    base!("alpha");
+
+    fn states(&self) -> Vec<State> {
+        let rest = ["exc", "inh", "fired"].map(|name| State::new(name, 0.0));
+        [vec![State::v(&self.common)], rest.to_vec()].concat()
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let (alpha, beta) = (n.constant("alpha", self.alpha), n.constant("beta", self.beta));
+        let fired = n.state("fired");
+        let scale = alpha.ln() / (beta.ln() - alpha.ln()) + 1.0;
+        let exc = alpha * n.state("exc") + &x;
+        let inh = beta * n.state("inh") - x;
+        let charged = scale * (&exc + &inh);
+        for (name, current) in [("exc", exc), ("inh", inh)] {
+            let emptied = || n.hard_reset(&current, &fired, &0.0.into(), &n.v_threshold());
+            let left = n.v_reset().map(|_| emptied());
+            n.set_state(name, left.unwrap_or(current));
+        }
+        n.reset(&charged, &fired)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        n.set_state("fired", s.clone());
+        h.clone()
+    }
+}

@@ -1,0 +1,78 @@
+//! Complementary leaky integrate-and-fire.
+//!
+//! H[t] = V[t−1] − V[t−1]/τ + X[t]
+//!
+//! M[t] = M[t−1]·σ(H[t]/τ) + S[t], V[t] = H[t] − S[t]·(v_threshold + σ(M[t]))
+//!
+//! M remembers what the decay of V forgets, and lets gradients reach further back in time.
+//!
+//! Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural
+//! networks, ICML 2024.
+
+use super::{Common, Neuron, Scope, State};
+use crate::registry::base;
+use crate::surrogate::Rect;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use std::sync::Arc;
+
+/// Complementary leaky integrate-and-fire neuron. Its reset is always the soft one.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `surrogate` | | rect, α = 1 | |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Clif::new(2.0).run(&[[1.5], [1.0], [1.0]])?; // V = −0.231 after the first step
+/// assert_eq!(spikes, [[1.0], [0.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Clif {
+    /// Membrane time constant, in steps.
+    pub tau: f64,
+    /// Threshold, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Clif {
+    fn default() -> Self {
+        Self::new(2.0)
+    }
+}
+
+impl Clif {
+    /// A neuron with time constant `tau`, in steps.
+    pub fn new(tau: f64) -> Self {
+        Self {
+            tau,
+            common: Common {
+                v_reset: None,
+                surrogate: Arc::new(Rect::default()),
+                ..Common::default()
+            },
+        }
+    }
+}
+
+impl Neuron for Clif {
+    base!("clif");
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(&self.common), State::new("m", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let v = n.state("v");
+        &v - &v / n.constant("tau", self.tau) + x
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        let m = n.state("m") * (h / n.constant("tau", self.tau)).sigmoid() + s;
+        n.set_state("m", m.clone());
+        n.soft_reset(h, s, &(n.v_threshold() + m.sigmoid()))
+    }
+}

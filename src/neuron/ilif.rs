@@ -1,0 +1,69 @@
+//! Integer leaky integrate-and-fire.
+//!
+//! H[t] = V[t−1] − V[t−1]/τ + X[t]
+//!
+//! S[t] = round(clamp(H[t]/v_threshold, 0, D)), ties to even; V[t] = H[t] − S[t]·v_threshold
+//!
+//! Source: Luo et al., Integer-valued training and spike-driven inference spiking neural network
+//! for high-performance and energy-efficient object detection, ECCV 2024.
+
+use super::{Common, Neuron, Scope};
+use crate::registry::base;
+use crate::surrogate::MultiLevelSpikeCount;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use std::sync::Arc;
+
+/// Leaky integrate-and-fire neuron that fires up to D spikes in a step. Its reset is always the
+/// soft one. With a surrogate of single spikes it fires one where H ≥ v_threshold.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 4/3 | membrane time constant, > 1 |
+/// | `surrogate` | | multi_level_spike_count, D = 4 | how many spikes, and their gradient |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let counts = Ilif::default().run(&[[1.6], [0.5], [9.0]])?; // V = −0.4 after the first step
+/// assert_eq!(counts, [[2.0], [0.0], [4.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ilif {
+    /// Membrane time constant, in steps.
+    pub tau: f64,
+    /// Threshold, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Ilif {
+    fn default() -> Self {
+        Self {
+            tau: 4.0 / 3.0,
+            common: Common {
+                v_reset: None,
+                surrogate: Arc::new(MultiLevelSpikeCount::default()),
+                ..Common::default()
+            },
+        }
+    }
+}
+
+impl Neuron for Ilif {
+    base!("ilif");
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let v = n.state("v");
+        &v - &v / n.constant("tau", self.tau) + x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        let level = h / n.v_threshold();
+        n.spike(if n.is_binary() { level - 1.0 } else { level })
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        n.soft_reset(h, s, &n.v_threshold())
+    }
+}

@@ -1,0 +1,59 @@
+//! Leaky integrate-and-fire with a learnable scale of the potential.
+//!
+//! H[t] = relu(k·F[t]), with F the charge of the leaky integrate-and-fire neuron and k learnable.
+//! If the reset is scaled, it acts on H/k with the threshold v_threshold/k.
+//!
+//! Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient
+//! slope and membrane potential, arXiv:2302.09238 (2023).
+
+use super::{Lif, Neuron, Param, Scope, Share};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Leaky integrate-and-fire neuron with a learnable scale k, which starts at 1.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+/// | `scale_reset` | | false | whether the reset undoes the scale |
+/// | `share` | | layer | one k for the layer, each channel or each neuron |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Klif::default().run(&[[1.5], [1.5]])?; // H = 0.75, 1.125
+/// assert_eq!(spikes, [[0.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Klif {
+    /// The neuron whose potential is scaled.
+    #[serde(flatten)]
+    pub neuron: Lif,
+    /// Whether the reset undoes the scale.
+    pub scale_reset: bool,
+    /// How many k there are.
+    pub share: Share,
+}
+
+impl Neuron for Klif {
+    base!("klif", neuron.common);
+
+    fn params(&self) -> Vec<Param> {
+        vec![Param::new("k", 1.0, self.share)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let scaled = n.param("k") * self.neuron.charge(n, x);
+        Expr::select(scaled.gt(0.0), scaled, 0.0)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        if !self.scale_reset {
+            return n.reset(h, s);
+        }
+        let k = n.param("k");
+        n.reset_by(&(h / &k), s, &(n.v_threshold() / k))
+    }
+}

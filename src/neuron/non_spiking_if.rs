@@ -1,0 +1,62 @@
+//! Integrator that never fires: a membrane to be read out.
+//!
+//! V[t] = V[t−1] + X[t]; what comes out is V, or one value for all time steps.
+//!
+//! Source: SpikingJelly's `NonSpikingIFNode`; as an output layer, Lee et al., Enabling spike-based
+//! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
+//! 14:119, 2020.
+
+use super::{Common, Decode, Emits, Neuron, Scope};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Integrator that never fires.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `decode` | none | last, max, max_abs or mean over time; none puts out every step |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let v = NonSpikingIf::default().run(&[[0.5], [0.75]])?;
+/// assert_eq!(v, [[0.5], [1.25]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NonSpikingIf {
+    /// What becomes of the membrane over time.
+    pub decode: Option<Decode>,
+    /// `v_reset` is what V starts from; the rest does not matter.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Neuron for NonSpikingIf {
+    base!("non_spiking_if");
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") + x
+    }
+
+    fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
+        Expr::constant(0.0)
+    }
+
+    fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+        h.clone()
+    }
+
+    fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+        h.clone()
+    }
+
+    fn emits(&self) -> Emits {
+        Emits::Real
+    }
+
+    fn decode(&self, seq: &Var) -> Option<Var> {
+        Some(self.decode?.over_time(seq))
+    }
+}

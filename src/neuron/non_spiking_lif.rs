@@ -1,0 +1,64 @@
+//! Leaky integrator that never fires: a membrane to be read out.
+//!
+//! V as the leaky integrate-and-fire neuron charges it; what comes out is V, or one value for all
+//! time steps.
+//!
+//! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
+//! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
+
+use super::{Decode, Emits, Lif, Neuron, Scope};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Leaky integrator that never fires.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+/// | `decode` | | none | last, max, max_abs or mean over time; none puts out every step |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let v = NonSpikingLif::default().run(&[[0.5], [0.75]])?;
+/// assert_eq!(v, [[0.25], [0.5]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NonSpikingLif {
+    /// The neuron that charges; its threshold and surrogate do not matter.
+    #[serde(flatten)]
+    pub neuron: Lif,
+    /// What becomes of the membrane over time.
+    pub decode: Option<Decode>,
+}
+
+impl Neuron for NonSpikingLif {
+    base!("non_spiking_lif", neuron.common);
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        self.neuron.charge(n, x)
+    }
+
+    fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
+        Expr::constant(0.0)
+    }
+
+    fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+        h.clone()
+    }
+
+    fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+        h.clone()
+    }
+
+    fn emits(&self) -> Emits {
+        Emits::Real
+    }
+
+    fn decode(&self, seq: &Var) -> Option<Var> {
+        Some(self.decode?.over_time(seq))
+    }
+}

@@ -1,0 +1,32 @@
+//! Products over the time axis, for neurons that are no recurrence.
+
+use spikelet_graph::Var;
+
+/// H = W·X + b: every step of H `[T, N, …]` from all steps of X; `weight` is `[T, T]`, `bias`
+/// `[T, 1]` or one number.
+pub(super) fn product(weight: &Var, bias: &Var, x: &Var) -> Var {
+    // Whatever X is stored in, H decides about spikes.
+    let steps = x.flatten(1).cast(weight.ty().dtype);
+    (weight.matmul(&steps) + bias).reshape(x.shape())
+}
+
+/// The `[T, T]` matrix whose diagonals are `taps`: `taps[k − 1]` the main one, `taps[0]` the lowest
+/// of the k, zero elsewhere.
+pub(super) fn band(taps: &Var, time_steps: usize) -> Var {
+    let k = taps.dim(0);
+    let zero = |count: usize| taps.tracer().fill(taps.ty().dtype, [count], 0.0);
+    // One period of a row that moves to the right by one from row to row: repeated, and cut into
+    // rows that are shorter by one.
+    let period = time_steps + time_steps.max(k);
+    let (last, gap) = (taps.slice(0, k - 1..k), zero(period - k));
+    let row = match k {
+        1 => Var::concat(&[&last, &gap], 0),
+        _ => Var::concat(&[&last, &gap, &taps.slice(0, 0..k - 1)], 0),
+    };
+    row.reshape([1, period])
+        .expand([time_steps, period])
+        .reshape([time_steps * period])
+        .slice(0, 0..time_steps * (period - 1))
+        .reshape([time_steps, period - 1])
+        .slice(1, 0..time_steps)
+}

@@ -1,0 +1,79 @@
+//! Resonate-and-fire.
+//!
+//! dz/dt = (b + iω)·z + X for a complex z = u + iv. Discretised with a step of dt:
+//!
+//! u[t] = e^(b·dt)·(u[t−1]·cos(ω·dt) − V[t−1]·sin(ω·dt)) + X[t]
+//!
+//! H[t] = e^(b·dt)·(u[t−1]·sin(ω·dt) + V[t−1]·cos(ω·dt))
+//!
+//! It answers to inputs that come in the rhythm of ω. Only V is reset.
+//!
+//! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretisation
+//! is SpikingJelly's.
+
+use super::{Common, Neuron, Scope, State};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Resonate-and-fire neuron.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `b` | 1/time | −0.2 | damping, < 0 |
+/// | `omega` | 1/time | 1 | angular frequency |
+/// | `dt` | time | 1 | length of a step |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = Raf::new(-0.2, 1.0).run(&[[1.6], [0.0]])?; // u = 1.6, then H = 1.10
+/// assert_eq!(spikes, [[0.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Raf {
+    /// Damping.
+    pub b: f64,
+    /// Angular frequency.
+    pub omega: f64,
+    /// Length of a step.
+    pub dt: f64,
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for Raf {
+    fn default() -> Self {
+        Self::new(-0.2, 1.0)
+    }
+}
+
+impl Raf {
+    /// A neuron with this damping and angular frequency, and steps of length 1.
+    pub fn new(b: f64, omega: f64) -> Self {
+        Self {
+            b,
+            omega,
+            dt: 1.0,
+            common: Common::default(),
+        }
+    }
+}
+
+impl Neuron for Raf {
+    base!("raf");
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(&self.common), State::new("u", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let (v, u, dt) = (n.state("v"), n.state("u"), n.constant("dt", self.dt));
+        let kept = (n.constant("b", self.b) * &dt).exp();
+        let angle = n.constant("omega", self.omega) * dt;
+        let (sin, cos) = (angle.sin(), angle.cos());
+        n.set_state("u", &kept * (&u * &cos - &v * &sin) + x);
+        kept * (u * sin + v * cos)
+    }
+}

@@ -1,0 +1,68 @@
+//! Leaky integrate-and-fire with an absolute refractory period.
+//!
+//! H as the leaky integrate-and-fire neuron has it; for R steps after a spike the potential is held
+//! and nothing fires: H[t] = V[t−1], S[t] = 0.
+//!
+//! Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
+
+use super::{Lif, Neuron, Scope, State};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Leaky integrate-and-fire neuron that is silent for some steps after each spike.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+/// | `refractory` | steps | 2 | R, how long it is silent |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = RefractoryLif::default().run(&[[3.0], [3.0], [3.0], [3.0]])?;
+/// assert_eq!(spikes, [[1.0], [0.0], [0.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RefractoryLif {
+    /// The neuron.
+    #[serde(flatten)]
+    pub neuron: Lif,
+    /// How many steps it is silent after a spike.
+    pub refractory: u32,
+}
+
+impl Default for RefractoryLif {
+    fn default() -> Self {
+        Self {
+            neuron: Lif::default(),
+            refractory: 2,
+        }
+    }
+}
+
+impl Neuron for RefractoryLif {
+    base!("refractory_lif", neuron.common);
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(self.common()), State::new("silent", 0.0)]
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let silent = n.state("silent").gt(0.0);
+        Expr::select(silent, n.state("v"), self.neuron.charge(n, x))
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        let silent = n.state("silent").gt(0.0);
+        Expr::select(silent, 0.0, n.spike(h - n.v_threshold()))
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        let left = (n.state("silent") - 1.0).max(0.0);
+        let after = Expr::select(s.ge(0.5), f64::from(self.refractory), left);
+        n.set_state("silent", after.detach());
+        n.reset(h, s)
+    }
+}

@@ -1,0 +1,48 @@
+//! Leaky integrate-and-fire that learns through space, not through time.
+//!
+//! Forward, the leaky integrate-and-fire neuron; backward, no gradient passes from a step to the
+//! one before it. Training needs no memory of earlier steps.
+//!
+//! Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking
+//! neural networks, ICCV 2023.
+
+use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// [`Lif`] whose potential has no gradient between steps.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+/// | `reset_grad` | | detach | |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = SlttLif::default().run(&[[0.6], [0.9], [2.0]])?;
+/// assert_eq!(spikes, Lif::new(2.0).run(&[[0.6], [0.9], [2.0]])?);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SlttLif {
+    /// The neuron.
+    #[serde(flatten)]
+    pub neuron: Lif,
+}
+
+impl Default for SlttLif {
+    fn default() -> Self {
+        let neuron = Lif::default().reset_grad(ResetGrad::Detach);
+        Self { neuron }
+    }
+}
+
+impl Neuron for SlttLif {
+    base!("sltt_lif", neuron.common);
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        self.neuron.charge_from(n, n.state("v").detach(), x)
+    }
+}

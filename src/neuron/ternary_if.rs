@@ -1,0 +1,77 @@
+//! Integrate-and-fire with spikes of either sign.
+//!
+//! H[t] = V[t−1] + X[t], S[t] = Θ(H[t] − v_threshold) − Θ(−H[t] − v_threshold)
+//!
+//! V[t] = |S|·v_reset + (1 − |S|)·H (hard) or H − S·v_threshold (soft)
+//!
+//! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
+//! AAAI 2024.
+
+use super::{Common, Emits, Neuron, Scope};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Integrate-and-fire neuron that fires 1 at v_threshold and −1 at −v_threshold.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = TernaryIf::default().run(&[[-0.6], [-0.6], [1.0]])?;
+/// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TernaryIf {
+    /// Threshold, reset, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// The spikes at the upper and at the lower threshold, each 0 or 1.
+fn both(n: &Scope, h: &Expr) -> [Expr; 2] {
+    let v_threshold = n.v_threshold();
+    [n.spike(h - &v_threshold), n.spike(-h - v_threshold)]
+}
+
+/// S, 1 or −1 beyond either threshold.
+pub(super) fn fire(n: &Scope, h: &Expr) -> Expr {
+    let [up, down] = both(n, h);
+    up - down
+}
+
+/// The hard reset acts on either sign.
+pub(super) fn reset(n: &Scope, h: &Expr, s: &Expr) -> Expr {
+    let Some(v_reset) = n.v_reset() else {
+        return n.soft_reset(h, s, &n.v_threshold());
+    };
+    let [up, down] = both(n, h);
+    n.hard_reset(h, &(up + down), &v_reset, &n.v_threshold())
+}
+
+/// What comes out if [`fire`] fires.
+pub(super) fn emits(common: &Common) -> Emits {
+    match common.emits() {
+        Emits::Spikes => Emits::Ternary,
+        other => other,
+    }
+}
+
+impl Neuron for TernaryIf {
+    base!("ternary_if");
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") + x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        fire(n, h)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        reset(n, h, s)
+    }
+
+    fn emits(&self) -> Emits {
+        emits(&self.common)
+    }
+}

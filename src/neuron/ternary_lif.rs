@@ -1,0 +1,52 @@
+//! Leaky integrate-and-fire with spikes of either sign.
+//!
+//! H as the leaky integrate-and-fire neuron has it, S[t] = Θ(H[t] − v_threshold) −
+//! Θ(−H[t] − v_threshold); the hard reset acts on either sign.
+//!
+//! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
+//! AAAI 2024.
+
+use super::{Emits, Lif, Neuron, Scope, ternary_if};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// Leaky integrate-and-fire neuron that fires 1 at v_threshold and −1 at −v_threshold.
+///
+/// | field | unit | default | |
+/// |---|---|---|---|
+/// | `tau` | steps | 2 | membrane time constant, > 1 |
+/// | `decay_input` | | true | whether X is divided by τ as well |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = TernaryLif::default().run(&[[-1.5], [-1.5], [3.0]])?; // H = −0.75, −1.125, 1.5
+/// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TernaryLif {
+    /// The neuron that charges.
+    #[serde(flatten)]
+    pub neuron: Lif,
+}
+
+impl Neuron for TernaryLif {
+    base!("ternary_lif", neuron.common);
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        self.neuron.charge(n, x)
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        ternary_if::fire(n, h)
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        ternary_if::reset(n, h, s)
+    }
+
+    fn emits(&self) -> Emits {
+        ternary_if::emits(self.common())
+    }
+}

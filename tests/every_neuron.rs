@@ -1,0 +1,365 @@
+//! What holds for every neuron of the list, whichever it is: the same bits at once, step by step,
+//! taken apart, and from call to call; on the CPU and on a GPU; with its constants learnt.
+
+#[path = "layers/probe.rs"]
+mod probe;
+
+use probe::Probe;
+use serde_json::{Value, json};
+use spikelet::device;
+use spikelet::layer::spiking;
+use spikelet::model::host;
+use spikelet::neuron::{self, Inputs, constants, derive, from_spec, run};
+use spikelet::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const STEPS: usize = 7;
+const SHAPE: [usize; 3] = [STEPS, 3, 4];
+
+/// A neuron as it comes, with the other reset, and with all its constants learnt.
+fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
+    let build = |params: Value| {
+        from_spec(&json!({"neuron": name, "params": params})).expect("known constants")
+    };
+    let plain = build(json!({}));
+    let other = match plain.common().v_reset {
+        Some(_) => Value::Null,
+        None => json!(-0.1),
+    };
+    let shares = ["layer", "channel", "neuron"];
+    let learn: BTreeMap<String, Value> = (constants(&*plain).expect("sound").into_iter())
+        .zip(shares.into_iter().cycle())
+        .map(|((constant, value), share)| {
+            let (low, high) = (value - 0.05, value + 0.05);
+            let how = json!({"share": share, "bound": {"between": {"low": low, "high": high}}});
+            (constant, how)
+        })
+        .collect();
+    vec![
+        (format!("{name} as it comes"), plain),
+        (
+            format!("{name}, v_reset {other}"),
+            build(json!({"v_reset": other})),
+        ),
+        (
+            format!("{name} with all constants learnt"),
+            build(json!({"learn": learn})),
+        ),
+    ]
+}
+
+fn all() -> impl Iterator<Item = (String, Arc<dyn Neuron>)> {
+    (neuron::entries().into_iter()).flat_map(|entry| variants(entry.name))
+}
+
+fn input(scale: f64) -> Tensor {
+    let count: usize = SHAPE.iter().product();
+    let value = |k: usize| scale * ((k * 73 + k / 11) % 41) as f64 / 14.0 - 0.6 * scale;
+    Tensor::f64(SHAPE, (0..count).map(value).collect::<Vec<_>>()).cast(DType::F32)
+}
+
+/// Neurons differ in how much input makes them fire.
+const SCALES: [f64; 2] = [1.0, 60.0];
+
+/// Equal, or both no number.
+fn same(a: &Tensor, b: &Tensor) -> bool {
+    let equal = |(x, y): (f64, f64)| x == y || (x.is_nan() && y.is_nan());
+    a.ty() == b.ty() && a.to_f64().into_iter().zip(b.to_f64()).all(equal)
+}
+
+/// Apart by at most this much of the largest; gradients that are not finite are not compared.
+fn near(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
+    let (a, b) = (a.to_f64(), b.to_f64());
+    let largest = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance * largest;
+    let finite = a.iter().chain(&b).all(|x| x.is_finite());
+    !finite || a.iter().zip(&b).all(close)
+}
+
+/// Whether the neuron makes something of the whole sequence.
+fn needs_all_steps(neuron: &dyn Neuron) -> bool {
+    let cx = Context::new(Mode::EVAL, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, SHAPE);
+    neuron.charge_seq(&cx, &x).expect("it fits").is_some()
+}
+
+/// Output, gradients of the input and of what is learnt, and states where they are carried.
+fn results(
+    module: &dyn Module,
+    mode: Mode,
+    propagation: Propagation,
+    x: &Tensor,
+    backend: Arc<dyn Backend>,
+) -> Result<BTreeMap<String, Tensor>> {
+    let cx = Context::new(mode, DType::F32).propagation(propagation);
+    let tracer = cx.tracer();
+    let input = tracer.input("x", DType::F32, x.shape.clone());
+    let y = cx.trace(module, input.clone())?;
+    let traced = cx.traced();
+    let mut wrt = vec![("grad x".to_string(), input)];
+    for (name, ..) in &traced.parameters {
+        let found = tracer.find_input(name).expect("a parameter is an input");
+        wrt.push((format!("grad {name}"), found));
+    }
+    let weights = tracer.input("g", DType::F32, y.shape());
+    let loss = (&y * &weights).sum_all();
+    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
+    let mut names = vec!["y".to_string()];
+    tracer.output("y", &y);
+    for ((name, _), grad) in wrt.iter().zip(&grads) {
+        tracer.output(name, grad);
+        names.push(name.clone());
+    }
+    let shape = y.shape().to_vec();
+    let mut store = Store::new(backend);
+    store.initialise(&traced, DType::F32, 2)?;
+    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let count: usize = shape.iter().product();
+    let weights: Vec<f32> = (0..count)
+        .map(|k| (k * 31 % 23) as f32 / 11.5 - 1.0)
+        .collect();
+    program.set("x", host(x))?;
+    program.set("g", host(&Tensor::f32(shape, weights)))?;
+    program.run()?;
+    let mut found = BTreeMap::new();
+    for name in names {
+        found.insert(name.clone(), program.get(&name)?);
+    }
+    for (name, ..) in &traced.states {
+        found.insert(format!("state {name}"), store.get(name)?);
+    }
+    Ok(found)
+}
+
+#[test]
+fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
+    for (what, neuron) in all() {
+        for (mode, scale) in [(Mode::TRAIN, SCALES[0]), (Mode::STREAM, SCALES[1])] {
+            let run =
+                |propagation| results(&neuron, mode, propagation, &input(scale), device::cpu()?);
+            let whole = run(Propagation::LayerByLayer)?;
+            for propagation in [Propagation::StepByStep, Propagation::StepByStepUnfused] {
+                let steps = run(propagation);
+                if needs_all_steps(&*neuron) {
+                    let error = steps.expect_err("refused").to_string();
+                    assert!(error.contains("all time steps at once"), "{what}: {error}");
+                    continue;
+                }
+                for (name, value) in steps? {
+                    let expected = &whole[&name];
+                    let fits = match name.starts_with("grad") {
+                        true => near(&value, expected, 1e-5),
+                        false => same(&value, expected),
+                    };
+                    assert!(
+                        fits,
+                        "{what}, {propagation}, {name}: {value:?}, not {expected:?}"
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
+    for (what, neuron) in all() {
+        let by_step = |p: &Param| matches!(p.share, Share::Step | Share::StepChannel);
+        if needs_all_steps(&*neuron) || neuron.params().iter().any(by_step) {
+            continue;
+        }
+        for scale in SCALES {
+            let x = input(scale);
+            let stream = Propagation::LayerByLayer;
+            let whole = results(&neuron, Mode::STREAM, stream, &x, device::cpu()?)?;
+            let cx = Context::new(Mode::STREAM, DType::F32);
+            let one = cx.tracer().input("x", DType::F32, [1, 3, 4]);
+            let y = cx.trace(&neuron, one)?;
+            cx.tracer().output("y", &y);
+            let mut store = Store::new(device::cpu()?);
+            store.initialise(&cx.traced(), DType::F32, 2)?;
+            let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+            let mut made = vec![];
+            for step in x.to_f64().chunks(12) {
+                program.set("x", host(&Tensor::f64([1, 3, 4], step).cast(DType::F32)))?;
+                program.run()?;
+                made.extend(program.get("y")?.to_f64());
+            }
+            let made = Tensor::f64(SHAPE, made).cast(DType::F32);
+            assert!(same(&made, &whole["y"]), "{what}");
+            for (name, ..) in &cx.traced().states {
+                assert!(
+                    same(&store.get(name)?, &whole[&format!("state {name}")]),
+                    "{what}, {name}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_neuron_fires_and_is_silent() -> Result<()> {
+    for (what, neuron) in all() {
+        let run = |scale| {
+            let layer_by_layer = Propagation::LayerByLayer;
+            results(
+                &neuron,
+                Mode::EVAL,
+                layer_by_layer,
+                &input(scale),
+                device::cpu()?,
+            )
+        };
+        let made = [run(SCALES[0])?, run(SCALES[1])?];
+        let out: Vec<f64> = made.iter().flat_map(|m| m["y"].to_f64()).collect();
+        assert!(out.iter().any(|s| *s > 0.0), "{what} never fires");
+        let whole = |s: &f64| s.fract() == 0.0;
+        let fits = match neuron.emits() {
+            Emits::Spikes => out.iter().all(|s| *s == 0.0 || *s == 1.0) && out.contains(&0.0),
+            Emits::Counts => out.iter().all(|s| whole(s) && *s >= 0.0) && out.contains(&0.0),
+            Emits::Ternary => out.contains(&-1.0) && out.iter().all(|s| whole(s) && s.abs() <= 1.0),
+            Emits::Real => true,
+        };
+        assert!(fits, "{what}: {:?}", neuron.emits());
+    }
+    Ok(())
+}
+
+/// Whether a gradient passes from a step to the one before it.
+fn has_gradient_through_time(neuron: &dyn Neuron) -> bool {
+    let step = derive(neuron).expect("a sound neuron");
+    let of_states = &step.step_gradients()[step.inputs.len()..][..step.states.len()];
+    of_states.is_empty() || of_states.iter().any(|g| g.as_constant() != Some(0.0))
+}
+
+#[test]
+fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
+    for entry in neuron::entries() {
+        let (what, neuron) = variants(entry.name).pop().expect("the last is learnt");
+        let cut = !has_gradient_through_time(&*neuron);
+        let mut learn = neuron.common().learn.clone();
+        // Where no gradient passes through time, none comes to the initial states.
+        learn.retain(|name, _| !(cut && name.ends_with("_start")));
+        let spec = json!({
+            "neuron": entry.name, "params": {"spiking": false, "learn": learn},
+            "surrogate": "sigmoid", "reset_grad": "surrogate",
+        });
+        let smooth = from_spec(&spec).expect("known constants");
+        let steps = if cut { 1 } else { STEPS };
+        let mut probe = Probe::new(&smooth, Mode::TRAIN, &[steps, 3, 4])?;
+        let learnt = |name: &String| probe.parameters.iter().any(|(n, _)| n == name);
+        assert!(learn.keys().all(learnt), "{what}");
+        probe.check_gradients(&what)?;
+        assert!(probe.buffers.is_empty() && !probe.shape.is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_learnt_is_refused_with_what_can() {
+    let refused = |neuron: &dyn Neuron| derive(neuron).expect_err("refused");
+    let lif = || Lif::new(2.0);
+    let error = refused(&lif().learn("tua", Learn::default()));
+    assert!(
+        error.contains("has no constant `tua`") && error.contains("tau, v_reset"),
+        "{error}"
+    );
+    let error = refused(&lif().learn("tau", Learn::default().above(2.0)));
+    assert!(
+        error.contains("`tau` of neuron `lif` starts at 2, which is not above 2"),
+        "{error}"
+    );
+    let error = refused(&lif().learn("tau", Learn::new(Share::Step)));
+    assert!(
+        error.contains("cannot have a value for each time step"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_learnt_constant_starts_as_the_neuron_that_has_it_as_a_number() -> Result<()> {
+    let run = |neuron: &dyn Module| {
+        let layer_by_layer = Propagation::LayerByLayer;
+        results(
+            neuron,
+            Mode::TRAIN,
+            layer_by_layer,
+            &input(1.0),
+            device::cpu()?,
+        )
+    };
+    let lif = Lif::new(4.0).v_reset(-0.25);
+    let learnt = (lif.clone())
+        .learn("tau", Learn::new(Share::Neuron))
+        .learn("v_threshold", Learn::new(Share::Channel).clamp(0.0, 2.0))
+        .learn("v_reset", Learn::default())
+        .learn("v_start", Learn::default());
+    let (plain, learnt) = (run(&lif)?, run(&learnt)?);
+    assert!(same(&plain["y"], &learnt["y"]) && same(&plain["grad x"], &learnt["grad x"]));
+    let shape = |name: &str| learnt[name].shape.clone();
+    assert_eq!(shape("grad tau"), [4]);
+    assert_eq!(shape("grad v_threshold"), [4]);
+    assert_eq!(shape("grad v_start"), [0; 0]);
+    assert!(learnt["grad v_reset"].to_f64()[0] != 0.0);
+    Ok(())
+}
+
+/// A neuron's results on a device, with sequences stored in a type.
+fn stored_in(
+    neuron: &dyn Neuron,
+    scale: f64,
+    dtype: DType,
+    backend: Arc<dyn Backend>,
+) -> Result<BTreeMap<String, Tensor>> {
+    let x = input(scale).cast(dtype);
+    let inputs = Inputs {
+        grad_spike_seq: Some(input(0.7).cast(dtype)),
+        x_seq: Some(x),
+        ..Inputs::default()
+    };
+    run(neuron, &inputs, backend)
+}
+
+#[test]
+fn every_neuron_has_the_bits_of_the_cpu_on_a_gpu_in_every_type() -> Result<()> {
+    let gpu = match device::cuda(0) {
+        Ok(gpu) => gpu as Arc<dyn Backend>,
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    let mut failures = vec![];
+    for (what, neuron) in all() {
+        let types = [(DType::F32, 1e-5), (DType::BF16, 0.02), (DType::F16, 0.003)];
+        for ((dtype, tolerance), scale) in types.into_iter().flat_map(|t| SCALES.map(|s| (t, s))) {
+            let expected = stored_in(&*neuron, scale, dtype, device::cpu()?)?;
+            let made = stored_in(&*neuron, scale, dtype, gpu.clone())?;
+            for (name, value) in &made {
+                let fits = match name.starts_with("grad") {
+                    true => near(value, &expected[name], tolerance),
+                    false => same(value, &expected[name]),
+                };
+                if !fits {
+                    failures.push(format!("{what}, {dtype}, scale {scale}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn the_states_of_a_neuron_come_out_with_its_spikes() -> Result<()> {
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, SHAPE);
+    let made = spiking(&Izhikevich::default(), &cx, x)?;
+    assert_eq!(made.state_seqs.len(), 2);
+    assert_eq!(made.state_seq("w").map(Var::shape), Some(&SHAPE[..]));
+    assert!(made.state_seq("u").is_none());
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! Recurrent connections, and layers that learn from traces.
+
+#[path = "layers/probe.rs"]
+mod probe;
+
+use probe::{Probe, assert_close, values};
+use spikelet::device;
+use spikelet::model::host;
+use spikelet::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const STEPS: usize = 5;
+const BATCH: usize = 3;
+const FEATURES: usize = 4;
+const SHAPE: [usize; 3] = [STEPS, BATCH, FEATURES];
+
+fn neurons() -> Vec<Box<dyn Fn() -> Box<dyn Module>>> {
+    vec![
+        Box::new(|| Box::new(Lif::new(2.0).v_threshold(0.3))),
+        Box::new(|| {
+            Box::new(
+                Izhikevich {
+                    b: 0.2,
+                    ..Izhikevich::default()
+                }
+                .v_reset(None),
+            )
+        }),
+        Box::new(|| Box::new(Plif::new(3.0).v_threshold(0.2))),
+    ]
+}
+
+/// Spikes, gradients and states on exact numbers.
+fn results(
+    module: &dyn Module,
+    mode: Mode,
+    propagation: Propagation,
+    backend: Arc<dyn Backend>,
+) -> Result<BTreeMap<String, Tensor>> {
+    let cx = Context::new(mode, DType::F32).propagation(propagation);
+    let tracer = cx.tracer();
+    let x = tracer.input("x", DType::F32, SHAPE);
+    let y = cx.trace(module, x.clone())?;
+    let traced = cx.traced();
+    let loss = (&y * &x.detach()).sum_all();
+    let mut wrt = vec![("grad x".to_string(), x)];
+    for (name, ..) in &traced.parameters {
+        wrt.push((
+            format!("grad {name}"),
+            tracer.find_input(name).expect("an input"),
+        ));
+    }
+    let grads = tracer.gradients(&loss, &wrt.iter().map(|(_, v)| v).collect::<Vec<_>>());
+    tracer.output("y", &y);
+    for ((name, _), grad) in wrt.iter().zip(&grads) {
+        tracer.output(name, grad);
+    }
+    let mut store = Store::new(backend);
+    for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
+        // Multiples of 1/64: sums of products with spikes are exact in any order.
+        let count = shape.iter().product();
+        let weights = values(count, salt as u64)
+            .into_iter()
+            .map(|w| (w * 64.0).round() / 64.0);
+        let weights: Vec<f64> = weights.collect();
+        store.set(name, &Tensor::f64(shape.clone(), weights).cast(DType::F32))?;
+    }
+    store.initialise(&traced, DType::F32, 0)?;
+    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let x: Vec<f64> = values(SHAPE.iter().product(), 9)
+        .iter()
+        .map(|x| x + 0.4)
+        .collect();
+    program.set("x", host(&Tensor::f64(SHAPE, x).cast(DType::F32)))?;
+    program.run()?;
+    let mut found = BTreeMap::from([("y".to_string(), program.get("y")?)]);
+    for (name, _) in &wrt {
+        found.insert(name.clone(), program.get(name)?);
+    }
+    for (name, ..) in &traced.states {
+        found.insert(format!("state {name}"), store.get(name)?);
+    }
+    Ok(found)
+}
+
+fn close(a: &Tensor, b: &Tensor) -> bool {
+    let (a, b) = (a.to_f64(), b.to_f64());
+    let largest = b.iter().fold(1e-30, |most: f64, x| most.max(x.abs()));
+    a.iter()
+        .zip(&b)
+        .all(|(x, y)| (x - y).abs() <= 1e-5 * largest)
+}
+
+#[test]
+fn recurrent_neurons_give_the_same_in_every_order_and_on_every_device() -> Result<()> {
+    let mut devices: Vec<Arc<dyn Backend>> = vec![device::cpu()?];
+    match device::cuda(0) {
+        Ok(gpu) => devices.push(gpu),
+        Err(error) => eprintln!("skipped: on a GPU: {error}"),
+    }
+    for neuron in neurons() {
+        let net = Recurrent::new(neuron(), FEATURES);
+        for mode in [Mode::TRAIN, Mode::STREAM] {
+            let layer_by_layer = Propagation::LayerByLayer;
+            let expected = results(&net, mode, layer_by_layer, device::cpu()?)?;
+            let fired = expected["y"].to_f64();
+            assert!(fired.contains(&1.0) && fired.contains(&0.0));
+            let states = expected.keys().filter(|k| k.starts_with("state")).count();
+            assert!(states == 0 || expected.contains_key("state spikes"));
+            for propagation in Propagation::ALL {
+                for backend in &devices {
+                    let made = results(&net, mode, propagation, backend.clone())?;
+                    assert_eq!(made.len(), expected.len());
+                    for (name, value) in &made {
+                        let fits = match name.starts_with("grad") {
+                            true => close(value, &expected[name]),
+                            false => value == &expected[name],
+                        };
+                        assert!(fits, "{propagation}, {}, {name}", backend.name());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_recurrent_neuron_is_that_of_a_plain_loop() -> Result<()> {
+    let net = Recurrent::new(Lif::new(2.0).v_threshold(0.3), FEATURES);
+    let mut probe = Probe::new(&net, Mode::TRAIN, &SHAPE)?;
+    let weight = probe.tensor("feedback.weight")?;
+    let (mut v, mut s) = (vec![0.0; BATCH * FEATURES], vec![0.0; BATCH * FEATURES]);
+    let mut expected = vec![];
+    for x in probe.x.clone().chunks(BATCH * FEATURES) {
+        let fed = |k: usize| -> f64 {
+            let (n, out) = (k / FEATURES, k % FEATURES);
+            (0..FEATURES)
+                .map(|i| weight[out * FEATURES + i] * s[n * FEATURES + i])
+                .sum()
+        };
+        let h: Vec<f64> = (0..v.len())
+            .map(|k| v[k] + (x[k] + fed(k) - v[k]) / 2.0)
+            .collect();
+        s = h.iter().map(|h| f64::from(u8::from(*h >= 0.3))).collect();
+        v = h.iter().zip(&s).map(|(h, s)| h * (1.0 - s)).collect();
+        expected.extend(s.clone());
+    }
+    assert_close("spikes", &probe.run("y")?, &expected, 0.0);
+    assert!(expected.contains(&1.0));
+    Ok(())
+}
+
+#[test]
+fn gradients_go_back_through_recurrent_connections() -> Result<()> {
+    let smooth = Lif::new(2.0).spiking(false).v_threshold(0.3);
+    let mut probe = Probe::new(&Recurrent::new(smooth, FEATURES), Mode::TRAIN, &SHAPE)?;
+    probe.check_gradients("recurrent")?;
+    let named: Vec<&str> = probe
+        .parameters
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(named, ["feedback.weight"]);
+    assert!(probe.buffers.is_empty() && probe.shape == SHAPE);
+    probe.set_x(vec![0.5; SHAPE.iter().product()])?;
+    assert!(probe.run("grad feedback.weight")?.iter().any(|g| *g != 0.0));
+    Ok(())
+}
+
+#[test]
+fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result<()> {
+    let neuron = || OtttLif::default().v_threshold(0.4);
+    let then = || Linear::new(FEATURES, 2);
+    let mut plain = Probe::new(
+        &Sequential::new()
+            .add_named("neuron", neuron())
+            .add_named("then", then()),
+        Mode::TRAIN,
+        &SHAPE,
+    )?;
+    let mut traced = Probe::new(&OnTrace::new(neuron(), then()), Mode::TRAIN, &SHAPE)?;
+    assert_close("y", &traced.run("y")?, &plain.run("y")?, 1e-12);
+    assert_close(
+        "grad x",
+        &traced.run("grad x")?,
+        &plain.run("grad x")?,
+        1e-12,
+    );
+
+    // dW = Σ g ⊗ A, with A[t] = A[t−1]·(1 − 1/τ) + S[t].
+    let mut spikes = Probe::new(&neuron(), Mode::TRAIN, &SHAPE)?;
+    let (s, g) = (spikes.run("y")?, values(STEPS * BATCH * 2, 7));
+    let mut a = vec![0.0; BATCH * FEATURES];
+    let mut expected = vec![0.0; 2 * FEATURES];
+    for (s, g) in s.chunks(a.len()).zip(g.chunks(2 * BATCH)) {
+        a.iter_mut().zip(s).for_each(|(a, s)| *a = *a * 0.5 + s);
+        for (n, out, i) in
+            (0..BATCH).flat_map(|n| (0..2 * FEATURES).map(move |k| (n, k / FEATURES, k % FEATURES)))
+        {
+            expected[out * FEATURES + i] += g[2 * n + out] * a[n * FEATURES + i];
+        }
+    }
+    assert!(expected.iter().any(|w| *w != 0.0));
+    assert_close(
+        "grad weight",
+        &traced.run("grad then.weight")?,
+        &expected,
+        1e-12,
+    );
+    assert!(traced.buffers.is_empty() && traced.parameters.len() == 1 && traced.shape.len() == 3);
+    Ok(())
+}
+
+#[test]
+fn a_neuron_without_a_trace_is_refused() {
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, SHAPE);
+    let net = OnTrace::new(Lif::new(2.0), Linear::new(FEATURES, 2));
+    let error = cx.trace(&net, x).expect_err("refused").to_string();
+    assert!(error.contains("`lif` has no state `trace`"), "{error}");
+}
