@@ -194,9 +194,11 @@ fn draw_curves(svg: &mut Svg, area: Area, curves: &[(&str, &[f64])], ticks: usiz
             begins = false;
         }
         svg.path(&commands, Stroke::new(colour, 1.6));
-        let style = LABEL.coloured(colour).bold().anchored(Anchor::End);
-        svg.text([right, area.y - 5.0], style, name);
-        right -= style.width_of(name) + 14.0;
+        if !name.is_empty() {
+            let style = LABEL.coloured(colour).bold().anchored(Anchor::End);
+            svg.text([right, area.y - 5.0], style, name);
+            right -= style.width_of(name) + 14.0;
+        }
     }
 }
 
