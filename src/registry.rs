@@ -15,6 +15,50 @@ pub struct Entry<T: ?Sized> {
     pub defaults: fn() -> Map<String, Value>,
     /// Builds it; constants that are not given take their defaults.
     pub build: Build<T>,
+    /// The file that it is written in.
+    pub file: &'static str,
+}
+
+impl<T: ?Sized> Entry<T> {
+    /// The head of its file, in Markdown: title, equation, where it comes from.
+    pub fn head(&self) -> String {
+        let lines = self.file.lines().map_while(|line| line.strip_prefix("//!"));
+        plain(lines)
+    }
+
+    /// What its file says of the type itself, in Markdown: a sentence, the table of its fields.
+    /// Examples are left out.
+    pub fn description(&self) -> String {
+        let from = |line: &&str| !line.starts_with("///");
+        let lines = self.file.lines().skip_while(from);
+        plain(lines.map_while(|line| line.strip_prefix("///")))
+    }
+}
+
+/// The lines of a comment as text that stands by itself: without code, and without links to items.
+fn plain<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut code = false;
+    let mut text = String::new();
+    for line in lines {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if line.starts_with("```") {
+            code = !code;
+        } else if !code {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let mut linked = text.split("[`");
+    let mut plain = linked.next().unwrap_or_default().to_string();
+    for part in linked {
+        let (name, rest) = part.split_once("`]").unwrap_or((part, ""));
+        let target = rest.strip_prefix('(').and_then(|r| r.split_once(')'));
+        plain.push_str(&format!(
+            "`{name}`{}",
+            target.map_or(rest, |(_, rest)| rest)
+        ));
+    }
+    plain.trim_end().to_string()
 }
 
 /// The fields of a value as JSON.
@@ -100,9 +144,28 @@ macro_rules! family {
                     let made: $type = $crate::registry::from_fields($name, given)?;
                     Ok(std::sync::Arc::new(made))
                 },
+                file: include_str!(concat!(stringify!($module), ".rs")),
             }),*]
         }
     };
 }
 
 pub(crate) use {base, family, spec};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_become_text_that_stands_by_itself() {
+        let entry: Entry<dyn std::fmt::Debug> = Entry {
+            name: "one",
+            summary: "first of its kind",
+            defaults: Map::new,
+            build: |_| Err("not to be built".to_string()),
+            file: "//! One.\n//!\n//! H = X, see [`Two`](crate::Two).\n\nuse std;\n\n/// As [`Three`].\n///\n/// ```\n/// code\n/// ```\npub struct One;\n/// Others.\n",
+        };
+        assert_eq!(entry.head(), "One.\n\nH = X, see `Two`.");
+        assert_eq!(entry.description(), "As `Three`.");
+    }
+}

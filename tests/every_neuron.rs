@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use spikelet::device;
 use spikelet::layer::spiking;
 use spikelet::model::host;
-use spikelet::neuron::{self, Inputs, constants, derive, from_spec, run};
+use spikelet::neuron::{self, Inputs, constants, derive, from_spec, is_parallel, run};
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,13 +77,6 @@ fn near(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
     !finite || a.iter().zip(&b).all(close)
 }
 
-/// Whether the neuron makes something of the whole sequence.
-fn needs_all_steps(neuron: &dyn Neuron) -> bool {
-    let cx = Context::new(Mode::EVAL, DType::F32);
-    let x = cx.tracer().input("x", DType::F32, SHAPE);
-    neuron.charge_seq(&cx, &x).expect("it fits").is_some()
-}
-
 /// Output, gradients of the input and of what is learnt, and states where they are carried.
 fn results(
     module: &dyn Module,
@@ -141,7 +134,7 @@ fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
             let whole = run(Propagation::LayerByLayer)?;
             for propagation in [Propagation::StepByStep, Propagation::StepByStepUnfused] {
                 let steps = run(propagation);
-                if needs_all_steps(&*neuron) {
+                if is_parallel(&*neuron) {
                     let error = steps.expect_err("refused").to_string();
                     assert!(error.contains("all time steps at once"), "{what}: {error}");
                     continue;
@@ -167,7 +160,7 @@ fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
 fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
     for (what, neuron) in all() {
         let by_step = |p: &Param| matches!(p.share, Share::Step | Share::StepChannel);
-        if needs_all_steps(&*neuron) || neuron.params().iter().any(by_step) {
+        if is_parallel(&*neuron) || neuron.params().iter().any(by_step) {
             continue;
         }
         for scale in SCALES {

@@ -116,10 +116,14 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         out = decoded.repeat_over_time(1);
     }
     let state_seqs = names.iter().zip(&made[1 + states.len()..]);
-    Ok(Spiking {
-        out,
-        state_seqs: state_seqs.map(|(s, v)| (s.name, v.clone())).collect(),
-    })
+    let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
+    if cx.watches() {
+        cx.record("x_seq", &x);
+        for (name, sequence) in &state_seqs {
+            cx.record(&format!("{name}_seq"), sequence);
+        }
+    }
+    Ok(Spiking { out, state_seqs })
 }
 
 /// A neuron's layer on its way into the graph: what is learnt becomes operands of the step.

@@ -72,6 +72,8 @@ pub struct Context {
     tracer: Tracer,
     mode: Mode,
     propagation: Propagation,
+    /// Whether neurons show what goes into them and what their states are.
+    watches: bool,
     traced: Rc<RefCell<Traced>>,
     /// There while a network is traced step by step.
     unrolling: Rc<RefCell<Option<Unrolling>>>,
@@ -87,6 +89,7 @@ impl Context {
             tracer: Tracer::new(float),
             mode,
             propagation: Propagation::default(),
+            watches: false,
             traced: Rc::default(),
             unrolling: Rc::default(),
         }
@@ -115,6 +118,18 @@ impl Context {
     pub fn precision(self, precision: Precision) -> Self {
         self.tracer.set_precision(precision);
         self
+    }
+
+    /// Lets neurons record their inputs and states as well as their spikes; before anything is
+    /// traced.
+    pub(crate) fn watching(mut self) -> Self {
+        self.watches = true;
+        self
+    }
+
+    /// Whether neurons show what goes into them and what their states are.
+    pub(crate) fn watches(&self) -> bool {
+        self.watches
     }
 
     /// Whether neurons are built of kernels for charge, fire and reset.

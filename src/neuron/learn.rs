@@ -58,7 +58,10 @@ pub enum Bound {
 
 /// In files `"channel"` is short for `{"share": "channel"}`.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a learnt constant is `layer`, `channel`, `neuron`, or an object with `share` and `bound`"
+)]
 enum Form {
     Share(Share),
     Whole(Whole),

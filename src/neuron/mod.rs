@@ -22,7 +22,7 @@ pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
 pub(crate) use step::{CHARGED, FIRED, Layout, parts};
-pub use step::{Learnable, constants, derive, learnables};
+pub use step::{Learnable, constants, derive, is_parallel, learnables};
 
 use crate::error::Result;
 use crate::module::Context;

@@ -1,7 +1,9 @@
 //! From a neuron's equations to the step that the engine runs.
 
 use super::{Bound, Emits, Neuron, Param, Scope, Share, scope::NOISE};
+use crate::module::{Context, Mode};
 use spikelet_expr::Expr;
+use spikelet_graph::DType;
 use spikelet_graph::op::Recurrence;
 
 /// Writes one step of a neuron: its output, next states.
@@ -68,6 +70,14 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, String> {
     let states = neuron.states();
     let starts = states.iter().map(|s| (start(s.name), s.reset));
     Ok(asked.chain(starts).collect())
+}
+
+/// Whether the neuron charges with something that it makes of the whole sequence, so that it cannot
+/// run step by step.
+pub fn is_parallel(neuron: &dyn Neuron) -> bool {
+    let cx = Context::new(Mode::EVAL, DType::F32);
+    let x = cx.tracer().input("x_seq", DType::F32, [1, 1, 1]);
+    matches!(neuron.charge_seq(&cx, &x), Ok(Some(_)))
 }
 
 /// A neuron's step with what its layer has to provide for it.

@@ -3,7 +3,7 @@
 //! The report has loss and accuracy over the epochs, and a few inputs with the spikes that answered
 //! them. Written as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and
 //! `raster.rs` the two kinds of picture, and this file the page. [`Activity`] is the picture of a
-//! few images, layer by layer, as SVG or PNG.
+//! few images, layer by layer, as SVG or PNG; [`Response`] that of a neuron and a step input.
 
 mod activity;
 pub mod axis;
@@ -14,10 +14,12 @@ mod font;
 pub mod png;
 mod portrait;
 pub mod raster;
+mod response;
 pub mod svg;
 
 pub use activity::{Activity, LayerActivity};
 pub use raster::Example;
+pub use response::Response;
 
 use crate::files::{self, FileError};
 use axis::Axis;

@@ -1,9 +1,11 @@
 //! Training: settings, the compiled step, checkpoints, the loop.
 
 mod checkpoint;
+mod diagnosis;
 mod evaluation;
 mod in_flight;
 mod interrupt;
+mod picture;
 mod run;
 mod scaling;
 mod settings;

@@ -1,27 +1,23 @@
 //! The training loop.
 
 use super::checkpoint::{Checkpoint, EpochRecord, Progress};
+use super::diagnosis::{Suspect, check_weights};
 use super::evaluation::Evaluation;
 use super::in_flight::InFlight;
 use super::step::Outcome as StepOutcome;
 use super::trainer::{Outcome, Trainer};
 use super::writer::Writer;
-use super::{Shape, TrainStep, interrupt, show_examples};
+use super::{Shape, TrainStep, interrupt, picture};
 use crate::device;
 use crate::error::{Error, Result};
 use crate::log::{Console, EpochBar, EpochLine, JsonLines, SummaryWriter};
 use crate::model::Store;
-use crate::network::Network;
-use crate::report::{EpochPoint, Report};
 use spikelet_data::{Loader, Split};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Optimiser steps between two points of the curves.
 const STEPS_A_POINT: u64 = 50;
-
-/// Images that the picture shows.
-const EXAMPLES: usize = 6;
 
 /// The files of a run, open for what comes next.
 struct Logs {
@@ -44,6 +40,7 @@ pub(super) struct Run<'a> {
     data: &'a Split,
     console: Console,
     store: Store,
+    shape: Shape,
     step: TrainStep,
     evaluation: Evaluation,
     loader: Loader,
@@ -87,6 +84,7 @@ impl<'a> Run<'a> {
             data,
             console,
             store,
+            shape,
             step,
             evaluation,
             progress: Progress::default(),
@@ -240,19 +238,10 @@ impl<'a> Run<'a> {
         bar: &EpochBar,
     ) -> Result<()> {
         let batch_size = self.trainer.settings.batch_size as f64;
-        let p = &mut self.progress;
         if !found.loss.is_finite() {
-            return Err(Error::invalid(
-                "training",
-                format!(
-                    "the loss is {} in step {step} (epoch {}, batch {})",
-                    found.loss,
-                    p.epoch + 1,
-                    p.batch + 1
-                ),
-                "lower the learning rate or clip the gradients",
-            ));
+            return Err(self.diagnosis(found.loss, step));
         }
+        let p = &mut self.progress;
         p.step = step;
         p.batch += 1;
         p.loss_sum += found.loss;
@@ -271,6 +260,27 @@ impl<'a> Run<'a> {
                 .add_scalar("step/accuracy", step, share as f32)?;
         }
         Ok(())
+    }
+
+    /// What is to be said of the step that found a loss that is not finite.
+    fn diagnosis(&mut self, loss: f64, step: u64) -> Error {
+        let Progress { epoch, batch, .. } = self.progress;
+        let problem = format!(
+            "the loss is {loss} in step {step} (epoch {}, batch {})",
+            epoch + 1,
+            batch + 1
+        );
+        let Some(given) = self.loader.epoch(epoch as u64, batch).next() else {
+            return Error::invalid("training", problem, "lower the learning rate");
+        };
+        let suspect = Suspect {
+            module: &*self.trainer.module,
+            settings: &self.trainer.settings,
+            batch: &given,
+            shape: self.shape,
+            step,
+        };
+        suspect.error(&problem, &mut self.store)
     }
 
     fn end_epoch(&mut self) -> Result<()> {
@@ -317,7 +327,10 @@ impl<'a> Run<'a> {
         if improved {
             self.save_best()?;
         }
-        if self.progress.epoch == self.trainer.settings.epochs {
+        if self.logs.is_none() {
+            // Nothing is written: the weights are looked at all the same.
+            self.checkpoint(self.step.model().map(String::from))?;
+        } else if self.progress.epoch == self.trainer.settings.epochs {
             self.save()?;
         } else {
             self.save_if_idle()?;
@@ -344,14 +357,17 @@ impl<'a> Run<'a> {
     }
 
     fn checkpoint(&self, names: impl Iterator<Item = String>) -> Result<Checkpoint> {
-        Checkpoint::take(
+        let checkpoint = Checkpoint::take(
             &self.store,
             names,
             self.trainer.network.as_ref(),
             &self.trainer.settings,
             &self.progress,
             &self.data.train.name,
-        )
+        )?;
+        let model: Vec<String> = self.step.model().map(String::from).collect();
+        check_weights(&checkpoint.tensors, &model, self.progress.step)?;
+        Ok(checkpoint)
     }
 
     /// Writes all that a resumed run needs.
@@ -425,52 +441,11 @@ impl<'a> Run<'a> {
             picture: None,
             history,
         };
-        if !interrupted {
-            outcome.picture = self.draw(&outcome)?;
+        if !interrupted && let Some(logs) = &self.logs {
+            let path = logs.folder.join("report.svg");
+            picture::draw(self.trainer, self.data, &mut self.store, &outcome)?.save(&path)?;
+            outcome.picture = Some(path);
         }
         Ok(outcome)
-    }
-
-    fn draw(&mut self, outcome: &Outcome) -> Result<Option<PathBuf>> {
-        let Some(folder) = self.logs.as_ref().map(|logs| logs.folder.clone()) else {
-            return Ok(None);
-        };
-        let test = &self.data.test;
-        let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
-        let settings = &self.trainer.settings;
-        let examples = show_examples(
-            &*self.trainer.module,
-            settings,
-            test,
-            &indices,
-            &mut self.store,
-        )?;
-        let name = self
-            .trainer
-            .network
-            .as_ref()
-            .map_or("network", Network::name);
-        let point = |r: &EpochRecord| EpochPoint {
-            epoch: r.epoch,
-            train_loss: r.train_loss,
-            test_loss: Some(r.test_loss),
-            train_accuracy: r.train_accuracy,
-            test_accuracy: Some(r.test_accuracy),
-        };
-        let report = Report {
-            title: format!("{name} on {}", test.name),
-            subtitle: format!(
-                "{} · {} time steps · test accuracy {}, best {}",
-                self.store.backend().name(),
-                settings.time_steps,
-                crate::log::console::percent(outcome.test_accuracy),
-                crate::log::console::percent(outcome.best_accuracy),
-            ),
-            epochs: outcome.history.iter().map(point).collect(),
-            examples,
-        };
-        let path = folder.join("report.svg");
-        report.save(&path)?;
-        Ok(Some(path))
     }
 }

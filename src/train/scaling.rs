@@ -34,10 +34,12 @@ pub(super) struct LossScale {
     steps: Var,
 }
 
-/// Whether a step's gradients are finite.
-pub(super) struct Verdict {
-    /// How many elements are not.
-    bad: Var,
+/// Whether a step updates anything.
+pub(super) enum Verdict {
+    /// Not if the loss is not finite: what it was computed with stays, and can be looked at.
+    OfLoss(Var),
+    /// Not if an element of the gradients is not finite: how many there are.
+    OfGradients(Var),
 }
 
 impl LossScale {
@@ -87,18 +89,25 @@ impl LossScale {
         let tracer = self.scale.tracer();
         tracer.update(&self.scale, &next[0]);
         tracer.update(&self.steps, &next[1]);
-        (grads, Verdict { bad })
+        (grads, Verdict::OfGradients(bad))
     }
 }
 
 impl Verdict {
     /// The operand that [`Verdict::choose`] expects, a scalar.
     pub(super) fn operand(&self) -> &Var {
-        &self.bad
+        match self {
+            Self::OfLoss(loss) => loss,
+            Self::OfGradients(bad) => bad,
+        }
     }
 
     /// The new value after a good step, the old one after a bad one.
-    pub(super) fn choose(bad: &Expr, old: &Expr, new: Expr) -> Expr {
+    pub(super) fn choose(&self, operand: &Expr, old: &Expr, new: Expr) -> Expr {
+        let bad = match self {
+            Self::OfLoss(_) => not_finite(operand),
+            Self::OfGradients(_) => operand.clone(),
+        };
         Expr::select(bad.gt(0.0), old, new)
     }
 }
@@ -122,7 +131,7 @@ mod tests {
         let loss_scale = LossScale::new(&tracer);
         let (grads_of, verdict) = loss_scale.unscaled(&[grad]);
         let new = Var::map(&[&weight, &grads_of[0], verdict.operand()], |x| {
-            Verdict::choose(&x[2], &x[0], &x[0] - &x[1])
+            verdict.choose(&x[2], &x[0], &x[0] - &x[1])
         });
         tracer.update(&weight, &new);
         let mut store = Store::new(crate::device::cpu()?);

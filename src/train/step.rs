@@ -97,7 +97,7 @@ pub(super) fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> R
     Ok(())
 }
 
-/// Forward, backward and update.
+/// Forward, backward and update. A step whose loss is not finite updates nothing.
 pub struct TrainStep {
     program: Compiled,
     settings: Settings,
@@ -138,11 +138,15 @@ impl TrainStep {
         let scale = (settings.precision == Precision::F16).then(|| LossScale::new(tracer));
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
         let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
-        let verdict = scale.map(|scale| {
-            let (unscaled, verdict) = scale.unscaled(&grads);
-            grads = unscaled;
-            verdict
-        });
+        let scales = scale.is_some();
+        let verdict = match scale {
+            Some(scale) => {
+                let (unscaled, verdict) = scale.unscaled(&grads);
+                grads = unscaled;
+                verdict
+            }
+            None => Verdict::OfLoss(loss.clone()),
+        };
         if let Some(clip) = settings.clip {
             grads = clip.apply(&grads);
         }
@@ -152,13 +156,13 @@ impl TrainStep {
             .collect();
         for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
         {
-            update(optimizer, name, weight, grad, &numbers, verdict.as_ref());
+            update(optimizer, name, weight, grad, &numbers, &verdict);
         }
         tracer.output("loss", &loss);
         tracer.output("correct", &correct);
         let graph = tracer.finish()?;
         store.initialise(&traced, DType::F32, settings.seed)?;
-        if verdict.is_some() {
+        if scales {
             LossScale::initialise(store)?;
         }
         Ok(Self {
@@ -230,7 +234,7 @@ fn update(
     weight: &Var,
     grad: &Var,
     numbers: &[Var],
-    verdict: Option<&Verdict>,
+    verdict: &Verdict,
 ) {
     let tracer = weight.tracer();
     let names = optimizer.slots();
@@ -242,7 +246,7 @@ fn update(
         .into_iter()
         .chain(&slots)
         .chain(numbers)
-        .chain(verdict.map(Verdict::operand))
+        .chain([verdict.operand()])
         .collect();
     let made = Var::map_many(&operands, |x: &[Expr]| {
         let (slots, rest) = x[2..].split_at(names.len());
@@ -252,12 +256,9 @@ fn update(
             slots,
             numbers: &rest[..numbers.len()],
         });
-        let Some(bad) = verdict.and_then(|_| rest.last()) else {
-            return new;
-        };
         let old = std::iter::once(&x[0]).chain(slots);
         old.zip(new)
-            .map(|(old, new)| Verdict::choose(bad, old, new))
+            .map(|(old, new)| verdict.choose(&rest[numbers.len()], old, new))
             .collect()
     });
     for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {

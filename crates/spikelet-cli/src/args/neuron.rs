@@ -16,7 +16,8 @@ pub struct NeuronArgs {
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; may be repeated
+    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; `learn.KEY=layer`, `channel`
+    /// or `neuron` learns it; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
 
@@ -119,7 +120,12 @@ impl NeuronArgs {
         let wrong = |problem: String| {
             Failure::argument(problem, format!("see `spikelet neuron show {name}`"))
         };
-        (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)
+        let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
+        // What cannot be learnt is told here, and not by the layer.
+        match made.common().learn.is_empty() {
+            true => Ok(made),
+            false => neuron::learnables(&*made).map(|_| made).map_err(wrong),
+        }
     }
 
     /// What was given, by the names of the neuron's constants. `surrogate` is what the neuron has
@@ -132,11 +138,12 @@ impl NeuronArgs {
         let entry = neuron::find(name)
             .map_err(|problem| Failure::argument(problem, "see `spikelet neuron list`"))?;
         let defaults = (entry.defaults)();
-        let (of_surrogate, own): (Vec<_>, Vec<_>) = self
-            .set
-            .iter()
-            .map(|s| (s.key.clone(), s.value.clone()))
-            .partition(|(key, _)| key.starts_with("surrogate."));
+        let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
+        let (of_surrogate, own): (Vec<_>, Vec<_>) =
+            settings.partition(|(key, _)| key.starts_with("surrogate."));
+        let (learnt, own): (Vec<_>, Vec<_>) = own
+            .into_iter()
+            .partition(|(key, _)| key.starts_with("learn."));
         if own.iter().any(|(key, _)| key == "surrogate") {
             return Err(Failure::argument(
                 "the surrogate is chosen by name, not by `--set`",
@@ -144,6 +151,13 @@ impl NeuronArgs {
             ));
         }
         let mut given = overlay(&format!("`{name}`"), &defaults, own)?;
+        if !learnt.is_empty() {
+            let learnt = learnt.into_iter().map(|(key, how)| {
+                let constant = key.strip_prefix("learn.").unwrap_or(&key).to_string();
+                (constant, how)
+            });
+            given.insert("learn".to_string(), Value::Object(learnt.collect()));
+        }
         if self.surrogate.is_some() || !of_surrogate.is_empty() {
             let settings = of_surrogate.into_iter().map(|(key, value)| {
                 let key = key.strip_prefix("surrogate.").unwrap_or(&key).to_string();

@@ -205,3 +205,75 @@ fn a_difference_is_told_by_its_first_step_and_neuron() {
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).starts_with("v_seq: shapes [3, 4] and [3, 2]\n"));
 }
+
+#[test]
+fn the_page_on_all_neurons_is_up_to_date() {
+    let made = tempfile::tempdir().expect("a folder");
+    said(&["neuron", "docs", "--out", &path(made.path(), "neurons.md")]);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let pictures = |folder: &Path| -> Vec<String> {
+        let files = std::fs::read_dir(folder.join("neurons")).expect("a folder of pictures");
+        let mut names: Vec<String> = files
+            .map(|f| {
+                f.expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    let names = pictures(made.path());
+    assert_eq!(names.len(), neuron::entries().len());
+    assert_eq!(pictures(&kept), names);
+    let pictures = names.iter().map(|name| format!("neurons/{name}"));
+    for name in pictures.chain(["neurons.md".to_string()]) {
+        assert!(
+            read(made.path(), &name) == read(&kept, &name),
+            "docs/{name} is old: run `spikelet neuron docs --out docs/neurons.md`"
+        );
+    }
+}
+
+#[test]
+fn a_constant_is_learnt_if_it_is_asked_for() {
+    let shown = said(&["neuron", "show", "lif", "--set", "learn.tau=channel"]);
+    let learnt = "learnable: tau, one for each channel, starts at 2";
+    assert!(
+        shown.contains(learnt) && shown.contains("∂tau ="),
+        "{shown}"
+    );
+    let bounded = r#"learn.tau={"bound": {"above": {"low": 1}}}"#;
+    let shown = said(&["neuron", "show", "lif", "--set", bounded]);
+    assert!(shown.contains("p, which stands for"), "{shown}");
+    let output = run(&["neuron", "show", "lif", "--set", "learn.tua=layer"]);
+    assert_eq!(code(&output), 2);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("no constant `tua`") && told.contains("tau"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_parallel_neuron_says_what_it_charges_with() {
+    let shown = said(&["neuron", "show", "psn"]);
+    assert!(shown.contains("x is what the neuron makes of the whole sequence first"));
+    assert!(shown.contains("W·X + b"), "{shown}");
+}
+
+#[test]
+fn all_neurons_are_measured_in_one_table() {
+    let words = "bench neuron --all --time-steps 2 --neurons 256 --repeats 1 --warm-up 0 --threads 1 --device cpu";
+    let words: Vec<&str> = words.split(' ').collect();
+    let text = said(&words);
+    for entry in neuron::entries() {
+        let lines = text
+            .lines()
+            .filter(|l| l.split_whitespace().next() == Some(entry.name));
+        let with_copy = lines.filter(|l| l.contains(" % ")).count();
+        assert_eq!(with_copy, 2, "{}: forward and backward\n{text}", entry.name);
+    }
+}

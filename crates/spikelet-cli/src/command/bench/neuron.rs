@@ -15,6 +15,7 @@ use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
 use spikelet::model::Store;
 use spikelet::module::{Precision, Propagation};
+use spikelet::neuron::is_parallel;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -30,12 +31,17 @@ use std::sync::Arc;
     "spikelet bench neuron" => "LIF with the arc tangent, 32 steps, 262,144 neurons",
     "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several lengths",
     "spikelet bench neuron --neuron plif --propagation layer-by-layer" => "the multi-step passes alone",
+    "spikelet bench neuron --all --time-steps 16" => "all neurons, each with its own surrogate",
     "spikelet bench neuron --threads 1 --json" => "one thread, for machines",
 ])]
 pub struct Neuron {
     /// The neuron
     #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", default_value = "lif", value_parser = neuron_names())]
     name: String,
+
+    /// All neurons, layer by layer unless said otherwise
+    #[arg(long, help_heading = "Neuron", conflicts_with_all = ["name", "set", "surrogate", "reset_grad"])]
+    all: bool,
 
     #[command(flatten)]
     neuron: NeuronArgs,
@@ -68,6 +74,12 @@ const SURROGATE: &str = "atan";
 
 /// Copying more than this shows nothing new.
 const LARGEST_COPY: u64 = 1 << 30;
+
+/// A neuron that is measured.
+struct Chosen {
+    name: String,
+    neuron: Arc<dyn spikelet::neuron::Neuron>,
+}
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -102,73 +114,117 @@ impl Row {
 
 impl Neuron {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let neuron = self.neuron.build_over(&self.name, SURROGATE)?;
+        let chosen = self.chosen()?;
         if let Some(key) = &self.repeats.only {
-            console.say_json(&self.measure(key, &neuron)?.json());
+            console.say_json(&self.measure(key, &chosen)?.json());
             return Ok(ExitCode::SUCCESS);
         }
         let backend = self.device.open()?;
         self.check_size(&*backend)?;
+        let what = match &chosen[..] {
+            [one] => {
+                let surrogate = one.neuron.common().surrogate.spec();
+                format!("{} ({})", one.name, value::text(&surrogate))
+            }
+            all => format!("{} neurons", all.len()),
+        };
         console.say(format!(
-            "{} ({}) · N={} · {}",
-            self.name,
-            value::text(&neuron.common().surrogate.spec()),
+            "{what} · N={} · {}",
             thousands(u64::from(self.neurons)),
             self.device.describe(&*backend),
         ));
-        let copy = measured(&*backend, COPY, || self.measure(COPY, &neuron))?;
+        let copy = measured(&*backend, COPY, || self.measure(COPY, &chosen))?;
         let copy_speed = self.copy().say(&copy, console);
-        let mut table = Table::new(&[
-            "T", "type", "order", "pass", "kernels", "moved", "ms", "GB/s", "of copy", "peak",
-        ])
-        .right(&[0, 4, 5, 6, 7, 8, 9]);
-        for row in self.rows() {
-            for backward in [false, true] {
-                let plan = Plan::new(
-                    self.passes(row, &neuron, backward).trace()?.graph,
-                    &*backend,
-                );
-                let moved = plan.moved_bytes();
-                let head = [
-                    row.time_steps.to_string(),
-                    row.dtype.to_string(),
-                    row.propagation.to_string(),
-                    if backward { "+ backward" } else { "forward" }.to_string(),
-                    plan.kernels.len().to_string(),
-                    bytes(moved),
-                ];
-                if let Some(free) = too_large(&plan, &*backend) {
-                    let needed = bytes(plan.peak_bytes() as u64);
-                    let problem = format!("needs {needed} of {free}");
-                    table.row(head.into_iter().chain([problem]));
-                    continue;
+        let head = [
+            "neuron", "T", "type", "order", "pass", "kernels", "moved", "ms", "GB/s", "of copy",
+            "peak",
+        ];
+        // One neuron is named above.
+        let first = usize::from(!self.all);
+        let numbers = [1, 5, 6, 7, 8, 9, 10].map(|column| column - first);
+        let mut table = Table::new(&head[first..]).right(&numbers);
+        for one in &chosen {
+            for row in self.rows() {
+                for backward in [false, true] {
+                    let cells = self.line(one, row, backward, &backend, copy_speed, console)?;
+                    let named = std::iter::once(one.name.clone()).skip(first);
+                    table.row(named.chain(cells));
                 }
-                let key = row.key(&self.name, backward);
-                let found = measured(&*backend, &key, || self.measure(&key, &neuron))?;
-                let speed = found.speed(moved);
-                let mut line = found.json();
-                line["name"] = json!(row.name(&self.name, backward));
-                line["time_steps"] = json!(row.time_steps);
-                line["neurons"] = json!(self.neurons);
-                line["dtype"] = json!(row.dtype.to_string());
-                line["propagation"] = json!(row.propagation);
-                line["kernels"] = json!(plan.kernels.len());
-                line["bytes"] = json!(moved);
-                line["gb_per_second"] = json!(speed / 1e9);
-                line["copy_share"] = json!(speed / copy_speed);
-                line["plan_peak_bytes"] = json!(plan.peak_bytes());
-                console.say_json(&line);
-                let numbers = [
-                    format!("{:.3}", found.median_ms),
-                    format!("{:.1}", speed / 1e9),
-                    format!("{:.0} %", 100.0 * speed / copy_speed),
-                    peak(&found, &plan, &*backend),
-                ];
-                table.row(head.into_iter().chain(numbers));
             }
         }
         say_table(console, &table);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The neurons that are measured.
+    fn chosen(&self) -> Result<Vec<Chosen>, Failure> {
+        let built = |name: &str, neuron| Chosen {
+            name: name.to_string(),
+            neuron,
+        };
+        if !self.all {
+            let neuron = self.neuron.build_over(&self.name, SURROGATE)?;
+            return Ok(vec![built(&self.name, neuron)]);
+        }
+        let entries = spikelet::neuron::entries().into_iter();
+        let all = entries.map(|e| Ok(built(e.name, self.neuron.build(e.name)?)));
+        all.collect()
+    }
+
+    /// Measures one pass of a neuron, and says what the table says of it.
+    fn line(
+        &self,
+        one: &Chosen,
+        row: Row,
+        backward: bool,
+        backend: &Arc<dyn Backend>,
+        copy_speed: f64,
+        console: &Console,
+    ) -> Result<Vec<String>, Failure> {
+        let head = [
+            row.time_steps.to_string(),
+            row.dtype.to_string(),
+            row.propagation.to_string(),
+            if backward { "+ backward" } else { "forward" }.to_string(),
+        ];
+        let refused = |problem: String| Ok([&head[..], &[problem]].concat());
+        if row.propagation.is_step_by_step() && is_parallel(&*one.neuron) {
+            return refused("needs all time steps at once".to_string());
+        }
+        let traced = self.passes(row, &one.neuron, backward).trace()?;
+        let plan = Plan::new(traced.graph, &**backend);
+        let moved = plan.moved_bytes();
+        let cost = [plan.kernels.len().to_string(), bytes(moved)];
+        if let Some(free) = too_large(&plan, &**backend) {
+            let needed = bytes(plan.peak_bytes() as u64);
+            return refused(format!(
+                "{}: needs {needed} of {free}",
+                cost.join(" kernels, ")
+            ));
+        }
+        let key = row.key(&one.name, backward);
+        let here = || self.measure(&key, std::slice::from_ref(one));
+        let found = measured(&**backend, &key, here)?;
+        let speed = found.speed(moved);
+        let mut line = found.json();
+        line["name"] = json!(row.name(&one.name, backward));
+        line["time_steps"] = json!(row.time_steps);
+        line["neurons"] = json!(self.neurons);
+        line["dtype"] = json!(row.dtype.to_string());
+        line["propagation"] = json!(row.propagation);
+        line["kernels"] = json!(plan.kernels.len());
+        line["bytes"] = json!(moved);
+        line["gb_per_second"] = json!(speed / 1e9);
+        line["copy_share"] = json!(speed / copy_speed);
+        line["plan_peak_bytes"] = json!(plan.peak_bytes());
+        console.say_json(&line);
+        let numbers = [
+            format!("{:.3}", found.median_ms),
+            format!("{:.1}", speed / 1e9),
+            format!("{:.0} %", 100.0 * speed / copy_speed),
+            peak(&found, &plan, &**backend),
+        ];
+        Ok([&head[..], &cost, &numbers].concat())
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -177,7 +233,12 @@ impl Neuron {
             for &time_steps in &self.time_steps {
                 // From the slowest to the fastest.
                 for propagation in Propagation::ALL.into_iter().rev() {
-                    if self.propagation.is_empty() || self.propagation.contains(&propagation) {
+                    let usual = !self.all || !propagation.is_step_by_step();
+                    let wanted = match &self.propagation[..] {
+                        [] => usual,
+                        named => named.contains(&propagation),
+                    };
+                    if wanted {
                         rows.push(Row {
                             time_steps,
                             dtype,
@@ -243,30 +304,27 @@ impl Neuron {
         }
     }
 
-    fn measure(
-        &self,
-        key: &str,
-        neuron: &Arc<dyn spikelet::neuron::Neuron>,
-    ) -> Result<Measurement, Failure> {
+    /// Makes the measurement of this key, of one of the neurons.
+    fn measure(&self, key: &str, chosen: &[Chosen]) -> Result<Measurement, Failure> {
         let backend = self.device.open()?;
         if key == COPY {
             return self.copy().measure(&backend, &self.repeats);
         }
-        let cases = self
-            .rows()
-            .into_iter()
-            .flat_map(|row| [(row, false), (row, true)]);
-        let found = cases
-            .into_iter()
-            .find(|(row, b)| row.key(&self.name, *b) == key);
-        let (row, backward) = found.ok_or_else(|| {
+        let of_neuron = |one| {
+            let rows = self.rows().into_iter();
+            rows.flat_map(move |row| [(one, row, false), (one, row, true)])
+        };
+        let found = (chosen.iter().flat_map(of_neuron))
+            .find(|(one, row, backward)| row.key(&one.name, *backward) == key);
+        let (one, row, backward) = found.ok_or_else(|| {
             Failure::argument(
                 format!("there is no measurement `{key}`"),
                 "leave out --only",
             )
         })?;
         let mut store = Store::new(backend.clone());
-        let mut program = self.passes(row, neuron, backward).compile(&mut store)?;
+        let passes = self.passes(row, &one.neuron, backward);
+        let mut program = passes.compile(&mut store)?;
         let wait = || Ok(backend.synchronize()?);
         self.repeats.measure(key, wait, || Ok(program.run()?))
     }

@@ -1,6 +1,7 @@
 //! `spikelet neuron …`
 
 mod diff;
+mod docs;
 mod list;
 mod run;
 mod show;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
     "spikelet neuron list" => "all neurons with their constants",
     "spikelet neuron show plif --reset-grad detach" => "its equations, forward and backward",
     "spikelet neuron run --case case.safetensors --out ours.safetensors" => "what it makes of a recorded input",
+    "spikelet neuron docs --out docs/neurons.md" => "a page on all of them",
     "spikelet neuron diff ours.safetensors case.safetensors" => "where two results part",
 ])]
 pub enum Command {
@@ -25,6 +27,7 @@ pub enum Command {
     Show(show::Show),
     Run(run::Run),
     Diff(diff::Diff),
+    Docs(docs::Docs),
 }
 
 impl Command {
@@ -34,6 +37,7 @@ impl Command {
             Self::Show(command) => command.run(console),
             Self::Run(command) => command.run(console),
             Self::Diff(command) => command.run(console),
+            Self::Docs(command) => command.run(console),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
-use spikelet::neuron::{self, Bound, Neuron, Share, derive, learnables};
+use spikelet::neuron::{self, Bound, Neuron, Share, derive, is_parallel, learnables};
 use spikelet::surrogate::{self, Surrogate};
 use std::process::ExitCode;
 
@@ -24,6 +24,7 @@ use std::process::ExitCode;
     "spikelet neuron show lif --set tau=100 --set v_reset=null --reset-grad detach"
         => "a soft reset that no gradient passes",
     "spikelet neuron show if --surrogate sigmoid --set surrogate.alpha=1" => "a constant of the surrogate",
+    "spikelet neuron show lif --set learn.tau=channel" => "a time constant that each channel learns",
 ])]
 pub struct Show {
     /// The neuron
@@ -53,6 +54,16 @@ impl Show {
         }
         console.say(format!("{}  {}", console.bold(entry.name), entry.summary));
         section(console, "forward, from x and the state before the step");
+        if is_parallel(&*neuron) {
+            console.say("  x is what the neuron makes of the whole sequence first:");
+            let head = entry.head();
+            head.lines()
+                .skip(1)
+                .filter(|l| !l.is_empty())
+                .for_each(|line| {
+                    console.say(format!("  {}", console.dim(line)));
+                });
+        }
         for (name, value) in step.forward() {
             console.say(format!("  {name} = {}", pretty(value)));
         }

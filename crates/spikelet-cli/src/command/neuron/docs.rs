@@ -1,0 +1,153 @@
+//! `spikelet neuron docs`
+
+use crate::args::value;
+use crate::command::examples;
+use crate::equation::{Step, pretty};
+use crate::failure::Failure;
+use serde_json::{Map, Value, json};
+use spikelet::files::write_atomically;
+use spikelet::log::Console;
+use spikelet::neuron::{self, Neuron, Share, constants, is_parallel, learnables};
+use spikelet::report::Response;
+use spikelet::{Entry, Error};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write a page on all neurons, with a picture of each
+///
+/// The page is made of the neurons' own files and of what is derived from them: equations,
+/// constants with their defaults, sources, and what each does with an input that is switched on
+/// and off. The pictures come into a folder beside it that is called like the page.
+#[derive(clap::Args)]
+#[command(after_help = examples![
+    "spikelet neuron docs --out docs/neurons.md" => "docs/neurons.md and docs/neurons/*.svg",
+])]
+pub struct Docs {
+    /// Where to write the page
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+const INTRODUCTION: &str = "\
+# All neurons
+
+Made by `spikelet neuron docs --out docs/neurons.md` from the neurons' own files; do not edit it.
+How neurons charge, fire and reset, what they have in common and how their gradients are derived:
+[Neurons](guide/neurons.md). A neuron of your own: [Your own neuron](guide/your-own-neuron.md).
+
+Capital letters are values of the present step: X the input, H the potential after charging, S what
+fires, V the potential after the reset, Y what comes out where that is not S. Small letters are the
+states before the step, and parameters. `∂V` is the derivative of the loss with respect to V.
+";
+
+impl Docs {
+    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
+        let folder = self.out.with_extension("");
+        let beside = folder.file_name().unwrap_or_default().to_string_lossy();
+        let mut page = format!("{INTRODUCTION}\n{}", list()?);
+        for entry in neuron::entries() {
+            let neuron = built(&entry)?;
+            let picture = format!("{}.svg", entry.name);
+            page.push_str(&section(&entry, &*neuron, &format!("{beside}/{picture}"))?);
+            let response = Response::of(&*neuron, &format!("{}: {}", entry.name, entry.summary))?;
+            write(&folder.join(picture), &response.to_svg())?;
+        }
+        write(&self.out, &page)?;
+        console.say_json(&json!({"page": self.out, "neurons": neuron::entries().len()}));
+        console.say(format!("written: {}", self.out.display()));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    write_atomically(path, text.as_bytes()).map_err(|error| Error::from(error).into())
+}
+
+fn wrong(problem: String) -> Failure {
+    Failure::other(
+        problem,
+        "the defaults of a neuron must be usable; please report this",
+    )
+}
+
+fn built(entry: &Entry<dyn Neuron>) -> Result<std::sync::Arc<dyn Neuron>, Failure> {
+    (entry.build)(&Map::new()).map_err(wrong)
+}
+
+/// The table of all neurons.
+fn list() -> Result<String, Failure> {
+    let mut table =
+        String::from("| neuron | | states | learnable | puts out |\n|---|---|---|---|---|\n");
+    for entry in neuron::entries() {
+        let neuron = built(&entry)?;
+        let name = entry.name;
+        let states: Vec<&str> = neuron.states().iter().map(|s| s.name).collect();
+        let learnt = learnables(&*neuron).map_err(wrong)?;
+        let learnt: Vec<&str> = learnt.iter().map(|l| &l.name[..]).collect();
+        table.push_str(&format!(
+            "| [`{name}`](#{name}) | {} | {} | {} | {} |\n",
+            entry.summary,
+            states.join(", "),
+            learnt.join(", "),
+            word(&json!(neuron.emits())),
+        ));
+    }
+    Ok(table)
+}
+
+/// A word of an enumeration.
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
+
+/// All that is to be said of one neuron.
+fn section(
+    entry: &Entry<dyn Neuron>,
+    neuron: &dyn Neuron,
+    picture: &str,
+) -> Result<String, Failure> {
+    let step = Step::of(neuron).map_err(wrong)?;
+    let (name, head, description) = (entry.name, entry.head(), entry.description());
+    let mut defaults = (entry.defaults)();
+    // Nothing is learnt unless it is asked for.
+    defaults.remove("learn");
+    let mut text = format!("\n## {name}\n\n{head}\n\n{description}\n\n![{name}]({picture})\n\n");
+    text.push_str(&format!("Defaults: `{}`.\n\n", value::list(&defaults)));
+    let known = constants(neuron).map_err(wrong)?;
+    let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let learnt = learnables(neuron).map_err(wrong)?;
+    for learnt in &learnt {
+        let share = match learnt.share {
+            Share::Layer => "layer",
+            Share::Channel => "channel",
+            Share::Neuron => "neuron",
+            Share::Step => "time step",
+            Share::StepChannel => "time step and channel",
+        };
+        // −0 is printed as 0.
+        let init = value::text(&json!(learnt.init + 0.0));
+        text.push_str(&format!(
+            "Learnable: `{}`, one a {share}, starts at {init}.\n\n",
+            learnt.name
+        ));
+    }
+    if !known.is_empty() {
+        text.push_str(&format!(
+            "Constants that can be learnt: {}.\n\n",
+            known.join(", ")
+        ));
+    }
+    if is_parallel(neuron) {
+        text.push_str("x is what the neuron makes of the whole sequence first.\n\n");
+    }
+    text.push_str("```text\n");
+    for (name, value) in step.forward() {
+        text.push_str(&format!("{name} = {}\n", pretty(value)));
+    }
+    text.push('\n');
+    for (name, value) in step.backward() {
+        text.push_str(&format!("{name} {}\n", pretty(value)));
+    }
+    text.push_str("```\n");
+    Ok(text)
+}

@@ -1,0 +1,45 @@
+//! The picture of a run.
+
+use super::checkpoint::EpochRecord;
+use super::show_examples;
+use super::trainer::{Outcome, Trainer};
+use crate::error::Result;
+use crate::model::Store;
+use crate::network::Network;
+use crate::report::{EpochPoint, Report};
+use spikelet_data::Split;
+
+/// Images that the picture shows.
+const EXAMPLES: usize = 6;
+
+/// The picture of a run that came to `outcome`.
+pub(super) fn draw(
+    trainer: &Trainer,
+    data: &Split,
+    store: &mut Store,
+    outcome: &Outcome,
+) -> Result<Report> {
+    let (test, settings) = (&data.test, &trainer.settings);
+    let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
+    let examples = show_examples(&*trainer.module, settings, test, &indices, store)?;
+    let name = trainer.network.as_ref().map_or("network", Network::name);
+    let point = |r: &EpochRecord| EpochPoint {
+        epoch: r.epoch,
+        train_loss: r.train_loss,
+        test_loss: Some(r.test_loss),
+        train_accuracy: r.train_accuracy,
+        test_accuracy: Some(r.test_accuracy),
+    };
+    Ok(Report {
+        title: format!("{name} on {}", test.name),
+        subtitle: format!(
+            "{} · {} time steps · test accuracy {}, best {}",
+            store.backend().name(),
+            settings.time_steps,
+            crate::log::console::percent(outcome.test_accuracy),
+            crate::log::console::percent(outcome.best_accuracy),
+        ),
+        epochs: outcome.history.iter().map(point).collect(),
+        examples,
+    })
+}

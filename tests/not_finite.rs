@@ -1,0 +1,104 @@
+//! Training that goes wrong says where.
+
+use spikelet::data::{Split, synthetic};
+use spikelet::neuron::{Decode, Qif};
+use spikelet::prelude::*;
+
+fn digits() -> Split {
+    synthetic::digits_of(0, 128, 32)
+}
+
+/// A learning rate that makes weights huge in the first step.
+fn settings() -> Settings {
+    Settings {
+        time_steps: 4,
+        batch_size: 32,
+        epochs: 2,
+        learning_rate: 1e25,
+        schedule: Schedule::Constant,
+        encoder: "direct".to_string(),
+        ..Settings::default()
+    }
+}
+
+/// Real numbers all the way: the second product of two huge numbers is too large for f32.
+fn runs_away() -> Sequential {
+    let membrane = NonSpikingLif {
+        decode: Some(Decode::Last),
+        ..NonSpikingLif::default()
+    };
+    let positive_part = Liaf {
+        threshold_related: false,
+        ..Liaf::default()
+    };
+    Sequential::new()
+        .add(Flatten)
+        .add_named("fc1", Linear::new(784, 16))
+        .add_named("liaf", positive_part)
+        .add_named("fc2", Linear::new(16, 10))
+        .add_named("out", membrane)
+}
+
+#[test]
+fn a_loss_that_is_not_finite_names_step_layer_and_time_step() {
+    let error = Trainer::new(runs_away(), settings()).fit(&digits());
+    let error = error.expect_err("weights are huge").to_string();
+    assert!(error.contains("in step 2 (epoch 1, batch 2)"), "{error}");
+    let began = "not finite first: the input of layer `out`, at time step 1 of 4";
+    assert!(error.contains(began), "{error}");
+    assert!(error.contains("lower the learning rate"), "{error}");
+}
+
+#[test]
+fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
+    use spikelet::data::{Loader, LoaderConfig};
+    use spikelet::train::{Shape, TrainStep};
+    let shape = Shape {
+        batch: 32,
+        image: [1, 28, 28],
+    };
+    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut step = TrainStep::new(&runs_away(), &settings(), shape, &mut store)?;
+    let config = LoaderConfig {
+        batch_size: 32,
+        ..LoaderConfig::default()
+    };
+    let batch = Loader::new(digits().train.clone(), config)?
+        .epoch(0, 0)
+        .next();
+    let batch = batch.expect("a batch");
+    let weights = |store: &Store| -> Result<Vec<Tensor>> {
+        store.names().map(|name| store.get(name)).collect()
+    };
+    assert!(step.run(&batch, 1, 0.0)?.loss.is_finite());
+    let before = weights(&store)?;
+    assert!(!step.run(&batch, 2, 0.0)?.loss.is_finite());
+    assert_eq!(weights(&store)?, before);
+    Ok(())
+}
+
+#[test]
+fn weights_that_are_not_finite_do_not_get_into_a_checkpoint() {
+    // Spikes stay finite, so the loss does; the gradient of a potential that runs away does not.
+    let net = Sequential::new()
+        .add(Flatten)
+        .add_named("fc1", Linear::new(784, 10))
+        .add_named(
+            "qif",
+            Qif::new(2.0).v_reset(None).surrogate(Atan::default()),
+        );
+    let folder = tempfile::tempdir().expect("a folder");
+    let trainer = Trainer::new(net, settings()).folder(folder.path());
+    let error = trainer
+        .fit(&digits())
+        .expect_err("weights are huge")
+        .to_string();
+    assert!(
+        error.contains("weights are not finite: fc1.weight"),
+        "{error}"
+    );
+    assert!(
+        error.contains("spikes are finite whatever a potential is"),
+        "{error}"
+    );
+}
