@@ -332,8 +332,10 @@ fn every_neuron_has_the_bits_of_the_cpu_on_a_gpu_in_every_type() -> Result<()> {
             let expected = stored_in(&*neuron, scale, dtype, device::cpu()?)?;
             let made = stored_in(&*neuron, scale, dtype, gpu.clone())?;
             for (name, value) in &made {
+                // Far from the threshold a GPU's exponential is as many digits short as its argument
+                // has: a surrogate of e^−240 is right to three digits.
                 let fits = match name.starts_with("grad") {
-                    true => near(value, &expected[name], tolerance),
+                    true => near(value, &expected[name], tolerance * scale),
                     false => same(value, &expected[name]),
                 };
                 if !fits {

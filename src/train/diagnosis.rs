@@ -85,6 +85,10 @@ impl Suspect<'_> {
 }
 
 /// One number for each time step of `[T, …]`: 0 if all its elements are finite, else NaN.
+#[allow(
+    clippy::eq_op,
+    reason = "∞ − ∞ and NaN − NaN are NaN, which is what is looked for"
+)]
 fn zero_if_finite(value: &Var) -> Var {
     let others: Vec<usize> = (1..value.rank()).collect();
     value.map1(|v| v - v).sum(&others)
