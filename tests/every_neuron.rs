@@ -72,10 +72,16 @@ fn same(a: &Tensor, b: &Tensor) -> bool {
 fn near(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
     let (a, b) = (a.to_f64(), b.to_f64());
     let largest = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    // Far from the threshold a surrogate is e^−240 and the like, of which a GPU makes 0.
-    let close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance * largest + 1e-20;
+    let close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance * largest;
     let finite = a.iter().chain(&b).all(|x| x.is_finite());
     !finite || a.iter().zip(&b).all(close)
+}
+
+/// The largest difference.
+fn apart(a: &Tensor, b: &Tensor) -> f64 {
+    let (a, b) = (a.to_f64(), b.to_f64());
+    let apart = a.iter().zip(&b).map(|(x, y)| (x - y).abs());
+    apart.fold(0.0, f64::max)
 }
 
 /// Output, gradients of the input and of what is learnt, and states where they are carried.
@@ -333,8 +339,13 @@ fn every_neuron_has_the_bits_of_the_cpu_on_a_gpu_in_every_type() -> Result<()> {
             let expected = stored_in(&*neuron, scale, dtype, device::cpu()?)?;
             let made = stored_in(&*neuron, scale, dtype, gpu.clone())?;
             for (name, value) in &made {
+                // What comes in backwards is about 1. Far from the threshold a GPU's surrogate is as
+                // near to the CPU's as that allows, not as its own smallness would.
                 let fits = match name.starts_with("grad") {
-                    true => near(value, &expected[name], tolerance),
+                    true => {
+                        near(value, &expected[name], tolerance)
+                            || apart(value, &expected[name]) <= tolerance * scale
+                    }
                     false => same(value, &expected[name]),
                 };
                 if !fits {
