@@ -41,7 +41,7 @@ pub struct Learnable {
 /// constants, initial states.
 ///
 /// # Errors
-/// As [`derive`].
+/// As [`derive()`].
 pub fn learnables(neuron: &dyn Neuron) -> Result<Vec<Learnable>, String> {
     let layout = Layout::of(neuron)?;
     let starts = layout.starts.into_iter().flatten();
@@ -53,7 +53,7 @@ pub fn learnables(neuron: &dyn Neuron) -> Result<Vec<Learnable>, String> {
 /// what its states start from.
 ///
 /// # Errors
-/// As [`derive`].
+/// As [`derive()`].
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -93,7 +93,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// # Errors
-    /// As [`derive`].
+    /// As [`derive()`].
     pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, String> {
         let parts = write(neuron, |_, whole| whole.clone())?;
         let Parts {
@@ -225,7 +225,7 @@ pub(crate) const FIRED: &str = "s[t]";
 /// Writes the parts of a step, each of the results of the one before.
 ///
 /// # Errors
-/// As [`derive`].
+/// As [`derive()`].
 pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, String> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
