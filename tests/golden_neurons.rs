@@ -154,7 +154,7 @@ fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
                 let all = expected.to_f64();
                 let largest = all.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
                 let apart = first_apart(value, expected, |a, b| {
-                    a == b || (!exact && (a - b).abs() <= near * b.abs() + 1e-6 * largest)
+                    a == b || (!exact && (a - b).abs() <= near * b.abs() + 1e-5 * largest)
                 });
                 failures.extend(apart.map(|apart| format!("{name}, {dtype}, {tensor}, {apart}")));
             }

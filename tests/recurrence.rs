@@ -193,7 +193,7 @@ fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result
     let mut spikes = Probe::new(&neuron(), Mode::TRAIN, &SHAPE)?;
     let (s, g) = (spikes.run("y")?, values(STEPS * BATCH * 2, 7));
     let mut a = [0.0; BATCH * FEATURES];
-    let mut expected = vec![0.0; 2 * FEATURES];
+    let mut expected = [0.0; 2 * FEATURES];
     for (s, g) in s.chunks(a.len()).zip(g.chunks(2 * BATCH)) {
         a.iter_mut().zip(s).for_each(|(a, s)| *a = *a * 0.5 + s);
         for (n, out, i) in

@@ -7,6 +7,7 @@
 //! Spikes are finite whatever a potential is: a NaN may spoil weights and never reach the loss.
 //! Weights are looked at whenever they are on their way into a checkpoint.
 
+use super::scaling::not_finite;
 use super::step::{context, feed, trace};
 use super::{Settings, Shape};
 use crate::error::{Error, Result};
@@ -60,7 +61,7 @@ impl Suspect<'_> {
         let mut shown = vec![];
         for (k, (path, value)) in cx.traced().recorded.iter().enumerate() {
             let name = format!("recorded {k}");
-            cx.tracer().output(&name, &zero_if_finite(value));
+            cx.tracer().output(&name, &count(value));
             shown.push((name, path.clone()));
         }
         store.initialise(&traced, DType::F32, self.settings.seed)?;
@@ -84,14 +85,10 @@ impl Suspect<'_> {
     }
 }
 
-/// One number for each time step of `[T, …]`: 0 if all its elements are finite, else NaN.
-#[allow(
-    clippy::eq_op,
-    reason = "∞ − ∞ and NaN − NaN are NaN, which is what is looked for"
-)]
-fn zero_if_finite(value: &Var) -> Var {
+/// How many elements of each time step of `[T, …]` are not finite.
+fn count(value: &Var) -> Var {
     let others: Vec<usize> = (1..value.rank()).collect();
-    value.map1(|v| v - v).sum(&others)
+    value.map1(not_finite).sum(&others)
 }
 
 /// What a recorded value is, in words.

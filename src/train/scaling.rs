@@ -113,7 +113,7 @@ impl Verdict {
 }
 
 /// 1 for infinities and NaN, else 0. A comparison with NaN is false.
-fn not_finite(x: &Expr) -> Expr {
+pub(super) fn not_finite(x: &Expr) -> Expr {
     Expr::select(x.abs().le(f64::from(f32::MAX)), 0.0, 1.0)
 }
 
