@@ -1,9 +1,7 @@
 //! What most programs use.
 
-pub use crate::encoder::{
-    Delta, Direct, Encoder, Latency, LatencyCode, Periodic, Poisson, Population, Rate,
-    WeightedPhase,
-};
+pub use crate::encoder::members::*;
+pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
     BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, ConstantInput, Conv1d, Conv2d, Conv3d,
     ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, EachStep, Flatten,
@@ -13,12 +11,10 @@ pub use crate::layer::{
 pub use crate::loss;
 pub use crate::model::{Compiled, Store};
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
+pub use crate::neuron::members::*;
 pub use crate::neuron::{
-    Adex, Alif, Alpha, Bound, Brf, Clif, Common, CubaLif, Decode, Eif, Emits, GatedLif,
-    HalfThresholdIf, If, Ilif, Izhikevich, Klif, Learn, Liaf, Lif, MaskedPsn, Neuron, NeuronExt,
-    NonSpikingIf, NonSpikingLif, OtttLif, Param, Plif, Psn, Qif, Raf, RefractoryLif, ResetGrad,
-    Run, Scope, Share, SlidingPsn, SlttLif, SoftPulseIf, SoftPulseLif, State, Synaptic, TernaryIf,
-    TernaryLif,
+    Bound, Common, Decode, Emits, Learn, Neuron, NeuronExt, Param, ResetGrad, Run, Scope, Share,
+    State,
 };
 pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};

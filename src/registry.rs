@@ -134,6 +134,11 @@ macro_rules! family {
     ($trait:ident; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
         $(mod $module; pub use $module::$type;)*
 
+        /// The members alone, to be imported together.
+        pub mod members {
+            $(pub use super::$module::$type;)*
+        }
+
         /// All members, in alphabetical order of declaration.
         pub fn entries() -> Vec<$crate::registry::Entry<dyn $trait>> {
             vec![$($crate::registry::Entry {

@@ -48,3 +48,35 @@ fn a_network_run_step_by_step_has_the_bits_of_the_network_run_at_once() -> Resul
     }
     Ok(())
 }
+
+#[test]
+fn a_state_is_reset_to_what_was_learnt() -> Result<()> {
+    let shares = [
+        (Share::Layer, vec![0.75]),
+        (Share::Channel, vec![0.5, 0.25]),
+        (Share::Neuron, vec![0.5, 0.25, 1.0, 0.75, 0.0, -0.5]),
+    ];
+    for (share, learnt) in shares {
+        let net = If::new().learn("v_start", Learn::new(share).clamp(0.0, 2.0));
+        let cx = Context::new(Mode::STREAM, DType::F32);
+        let x = cx.tracer().input("x_seq", DType::F32, [1, 2, 2, 3]);
+        let y = cx.trace(&net, x)?;
+        cx.tracer().output("y", &y);
+        let mut store = Store::new(device::cpu()?);
+        store.initialise(&cx.traced(), DType::F32, 0)?;
+        assert_eq!(store.get("v")?.to_f64(), [0.0; 12]);
+        let shape = store.ty("v_start").expect("it is learnt").shape.clone();
+        store.set(
+            "v_start",
+            &Tensor::f64(shape, learnt.clone()).cast(DType::F32),
+        )?;
+        store.reset(&cx.traced(), DType::F32)?;
+        let of = |k: usize| match share {
+            Share::Channel => learnt[k / 3 % 2],
+            _ => learnt[k % learnt.len()],
+        };
+        let expected: Vec<f64> = (0..12).map(|k| of(k).max(0.0)).collect();
+        assert_eq!(store.get("v")?.to_f64(), expected, "{share:?}");
+    }
+    Ok(())
+}

@@ -17,8 +17,9 @@ use std::process::ExitCode;
 /// A case is a safetensors file whose metadata has `spec` (JSON: `neuron`, and optionally
 /// `params`, `surrogate`, `reset_grad`) and whose tensors are `x_seq` [T, N], optionally `v_init`
 /// [N], learnable parameters by name, `grad_spike_seq` and `grad_v_seq` [T, N]. The result has
-/// `spike_seq`, `v_seq`, and with gradients `grad_x_seq`, `grad_v_init` and those of the
-/// parameters.
+/// `spike_seq` (what comes out), `v_seq` and the sequences of other states, and with gradients
+/// `grad_x_seq`, `grad_v_init` and those of the parameters. A neuron that decodes has `out` and
+/// `grad_out` [N] instead of `spike_seq` and `grad_spike_seq`.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet neuron run --case case.safetensors --out ours.safetensors" => "runs the case",
