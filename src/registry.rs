@@ -127,6 +127,32 @@ macro_rules! base {
     };
 }
 
+/// Inside the `impl Neuron` of one with a field `decode`: it never fires nor resets, its membrane
+/// comes out.
+macro_rules! membrane {
+    () => {
+        fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
+            Expr::constant(0.0)
+        }
+
+        fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+            h.clone()
+        }
+
+        fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+            h.clone()
+        }
+
+        fn emits(&self) -> $crate::neuron::Emits {
+            $crate::neuron::Emits::Real
+        }
+
+        fn decode(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
+            Some(self.decode?.over_time(seq))
+        }
+    };
+}
+
 /// Declares the members of a family: modules, re-exports and the list of entries.
 ///
 /// Each line is `module::Type = "name", "what it is";`.
@@ -155,7 +181,7 @@ macro_rules! family {
     };
 }
 
-pub(crate) use {base, family, spec};
+pub(crate) use {base, family, membrane, spec};
 
 #[cfg(test)]
 mod tests {

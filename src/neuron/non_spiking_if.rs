@@ -6,11 +6,10 @@
 //! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
 //! 14:119, 2020.
 
-use super::{Common, Decode, Emits, Neuron, Scope};
-use crate::registry::base;
+use super::{Common, Decode, Neuron, Scope};
+use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
-use spikelet_graph::Var;
 
 /// Integrator that never fires.
 ///
@@ -35,28 +34,9 @@ pub struct NonSpikingIf {
 
 impl Neuron for NonSpikingIf {
     base!("non_spiking_if");
+    membrane!();
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") + x
-    }
-
-    fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
-        Expr::constant(0.0)
-    }
-
-    fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-        h.clone()
-    }
-
-    fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-        h.clone()
-    }
-
-    fn emits(&self) -> Emits {
-        Emits::Real
-    }
-
-    fn decode(&self, seq: &Var) -> Option<Var> {
-        Some(self.decode?.over_time(seq))
     }
 }

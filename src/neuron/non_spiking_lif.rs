@@ -6,11 +6,10 @@
 //! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
 //! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
-use super::{Decode, Emits, Lif, Neuron, Scope};
-use crate::registry::base;
+use super::{Decode, Lif, Neuron, Scope};
+use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
-use spikelet_graph::Var;
 
 /// Leaky integrator that never fires.
 ///
@@ -37,28 +36,9 @@ pub struct NonSpikingLif {
 
 impl Neuron for NonSpikingLif {
     base!("non_spiking_lif", neuron.common);
+    membrane!();
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)
-    }
-
-    fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
-        Expr::constant(0.0)
-    }
-
-    fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-        h.clone()
-    }
-
-    fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-        h.clone()
-    }
-
-    fn emits(&self) -> Emits {
-        Emits::Real
-    }
-
-    fn decode(&self, seq: &Var) -> Option<Var> {
-        Some(self.decode?.over_time(seq))
     }
 }

@@ -1,23 +1,10 @@
 //! Backward scans sum the gradients that a channel shares, for a target that can.
 
-use crate::graphs::{F, live, traced};
+use crate::graphs::{F, live, traced, weighted as neuron};
 use crate::targets::{Plain, Sums};
 use insta::assert_snapshot;
-use spikelet_expr::Expr;
-use spikelet_graph::op::{Recurrence, ScanGrad};
+use spikelet_graph::op::ScanGrad;
 use spikelet_graph::{Graph, Tracer, Var, pass};
-use std::sync::Arc;
-
-fn neuron() -> Arc<Recurrence> {
-    let [x, v, k] = ["x", "v", "k"].map(Expr::symbol);
-    let h = v * 0.5 + x * k;
-    Arc::new(
-        Recurrence::new("li", ["x"], ["v"])
-            .params(["k"])
-            .output("y", h.tanh(), false)
-            .next(vec![h]),
-    )
-}
 
 /// Gradients through a neuron whose parameter has this shape, and through scale and shift before
 /// it.

@@ -32,6 +32,18 @@ pub fn neuron() -> Arc<Recurrence> {
     )
 }
 
+/// A leaky neuron whose input has a weight, the parameter `k`.
+pub fn weighted() -> Arc<Recurrence> {
+    let [x, v, k] = ["x", "v", "k"].map(Expr::symbol);
+    let h = v * 0.5 + x * k;
+    Arc::new(
+        Recurrence::new("li", ["x"], ["v"])
+            .params(["k"])
+            .output("y", h.tanh(), false)
+            .next(vec![h]),
+    )
+}
+
 /// `[T, N, C, H, W] → [T, N, H, W, C]`
 pub fn channels_last(x: &Var) -> Var {
     x.permute(&[0, 1, 3, 4, 2])

@@ -1,23 +1,10 @@
 //! Large sequences go through their time steps in parts.
 
-use crate::graphs::{F, live};
+use crate::graphs::{F, live, weighted as neuron};
 use crate::targets::Parts;
 use insta::assert_snapshot;
-use spikelet_expr::Expr;
-use spikelet_graph::op::{Conv, Recurrence};
+use spikelet_graph::op::Conv;
 use spikelet_graph::{Graph, Plan, Tracer, Var, pass};
-use std::sync::Arc;
-
-fn neuron() -> Arc<Recurrence> {
-    let [x, v, k] = ["x", "v", "k"].map(Expr::symbol);
-    let h = v * 0.5 + x * k;
-    Arc::new(
-        Recurrence::new("li", ["x"], ["v"])
-            .params(["k"])
-            .output("y", h.tanh(), false)
-            .next(vec![h]),
-    )
-}
 
 /// Six steps of so many layers of convolution, statistics and a neuron, and their gradients.
 fn trained(layers: usize) -> Graph {
