@@ -7,6 +7,7 @@
 mod backend;
 mod backward;
 mod error;
+mod exchange;
 mod graph;
 pub mod op;
 pub mod pass;
@@ -19,6 +20,7 @@ mod types;
 pub use backend::{Backend, Buffer, Executor, Pending, Target};
 pub use backward::{Backward, gradients, pull_back};
 pub use error::{Error, Refusal, Result};
+pub use exchange::Exchange;
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
