@@ -82,6 +82,16 @@ pub enum Unary {
     Floor,
 }
 
+impl Unary {
+    /// Whether it takes a polynomial, and not one instruction.
+    pub fn is_elementary(self) -> bool {
+        !matches!(
+            self,
+            Self::Neg | Self::Sqrt | Self::Abs | Self::Round | Self::Floor
+        )
+    }
+}
+
 /// Functions of two arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Binary {
@@ -330,6 +340,44 @@ impl Expr {
             } => vec![condition.clone(), then.clone(), otherwise.clone()],
             Node::Graft { value, tangent } => vec![value.clone(), tangent.clone()],
         }
+    }
+
+    /// Whether computing the value takes an elementary function (`exp`, `sigmoid`, `sin`, …) of
+    /// something for whose symbols `varies` holds.
+    ///
+    /// ```
+    /// use spikelet_expr::Expr;
+    /// let h = Expr::symbol("v") * Expr::symbol("w").sigmoid();
+    /// assert!(h.needs_function_of(&|name| name == "w"));
+    /// assert!(!h.needs_function_of(&|name| name == "v"));
+    /// ```
+    pub fn needs_function_of(&self, varies: &dyn Fn(&str) -> bool) -> bool {
+        let is_symbol = |e: &Expr| matches!(e.node(), Node::Symbol(name) if varies(name));
+        let is_function = |e: &Expr| match e.node() {
+            Node::Unary(op, _) => op.is_elementary(),
+            Node::Binary(op, ..) => *op == Binary::Pow,
+            _ => false,
+        };
+        self.has(&|e| is_function(e) && e.has(&is_symbol))
+    }
+
+    /// Whether a node that the value is computed from, or this one, is as `wanted`.
+    fn has(&self, wanted: &dyn Fn(&Expr) -> bool) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![self.clone()];
+        while let Some(e) = open.pop() {
+            if !seen.insert(Arc::as_ptr(&e.0)) {
+                continue;
+            }
+            if wanted(&e) {
+                return true;
+            }
+            match e.node() {
+                Node::Graft { value, .. } => open.push(value.clone()),
+                _ => open.extend(e.children()),
+            }
+        }
+        false
     }
 
     /// Every symbol replaced by what `replace` gives for its name; `None` keeps it.

@@ -225,6 +225,7 @@ pub(super) fn load(op: &Scan, site: &Site<'_>) -> Load {
         read: r.inputs.len(),
         written: sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
         states,
+        functions: r.needs_functions(),
     }
 }
 

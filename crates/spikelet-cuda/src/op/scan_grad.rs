@@ -30,6 +30,7 @@ fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
             + sequences(outputs + states..outputs + 2 * states),
         written: r.inputs.len(),
         states,
+        functions: r.needs_functions(),
     }
 }
 

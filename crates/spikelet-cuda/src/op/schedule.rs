@@ -37,6 +37,8 @@ pub(crate) struct Load {
     pub(crate) written: usize,
     /// States.
     pub(crate) states: usize,
+    /// Whether a step has elementary functions of what changes from step to step.
+    pub(crate) functions: bool,
 }
 
 impl Load {
@@ -98,9 +100,12 @@ impl Schedule {
         }
         // Wider packs of 16-bit numbers would keep fewer steps in registers.
         let pack = load.pack(gpu, 4);
+        // Measured: with fewer steps in registers more warps fit, and those hide the latencies of
+        // memory and of elementary functions; what the more kept states cost is less than that.
+        let registers = if load.functions { 64 } else { 128 };
         Self {
             pack,
-            steps: power(192 / (pack * held)).clamp(4, 32),
+            steps: power(registers / (pack * held)).clamp(4, 32),
             block: 128,
             ahead: false,
             once,

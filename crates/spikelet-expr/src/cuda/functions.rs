@@ -134,12 +134,13 @@ impl Function {
             Self::Radians | Self::Turns => &[Self::Bits, Self::Quadrant],
             Self::Exp => &[Self::Bits],
             Self::Ln1p => &[Self::Ln],
-            Self::Tanh | Self::Sigmoid | Self::Erf | Self::Erfc => &[Self::Exp],
+            Self::Tanh | Self::Erf | Self::Erfc => &[Self::Exp],
             Self::Sin | Self::Cos => &[Self::Radians],
             Self::Sin2Pi | Self::Cos2Pi => &[Self::Turns],
             Self::Bits
             | Self::Quadrant
             | Self::Ln
+            | Self::Sigmoid
             | Self::Atan
             | Self::Pow
             | Self::Min

@@ -92,6 +92,12 @@ impl Recurrence {
         params.iter().all(by_channel)
     }
 
+    /// Whether a step takes elementary functions of what changes from step to step.
+    pub fn needs_functions(&self) -> bool {
+        let varies = |name: &str| !self.params.iter().any(|param| param == name);
+        self.next.iter().any(|e| e.needs_function_of(&varies))
+    }
+
     /// The symbol of dL/d`name` in the derived step.
     pub fn grad_name(name: &str) -> String {
         format!("d_{name}")

@@ -6,7 +6,7 @@ __device__ __forceinline__ float spk_exp_of_difference(float x, float y) {
     x = x < -105.0f ? -105.0f : x;
     const spk_rounded n = spk_round((x - y) * 1.44269504f);
 
-    const float high = x - n.value * 0.6933594f;
+    const float high = __fmaf_rn(n.value, -0.6933594f, x); // the product is exact
     const float low = n.value * -2.1219444e-4f + y;
     const float r = high - low;
     const float d = (high - r) - low;
