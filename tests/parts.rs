@@ -62,13 +62,14 @@ impl Backend for Cutting {
         self.backend.download(from, values)
     }
 
-    fn load(
+    fn load_into(
         &self,
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
+        arena: &Buffer,
     ) -> graph::Result<Box<dyn Executor>> {
-        self.backend.load(plan, inputs, outputs)
+        self.backend.load_into(plan, inputs, outputs, arena)
     }
 }
 

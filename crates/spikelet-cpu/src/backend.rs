@@ -1,6 +1,6 @@
 //! The CPU as a backend.
 
-use crate::executor::CpuExecutor;
+use crate::executor::{Bound, CpuExecutor};
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op;
 use rayon::ThreadPool;
@@ -194,14 +194,19 @@ impl Backend for Cpu {
         Ok(())
     }
 
-    fn load(
+    fn load_into(
         &self,
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
+        arena: &Buffer,
     ) -> Result<Box<dyn Executor>> {
-        let executor =
-            CpuExecutor::new(self.shared.clone(), self.threads(), plan, inputs, outputs)?;
+        let bound = Bound {
+            inputs,
+            outputs,
+            arena,
+        };
+        let executor = CpuExecutor::new(self.shared.clone(), self.threads(), plan, &bound)?;
         Ok(Box::new(executor))
     }
 }

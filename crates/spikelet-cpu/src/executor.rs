@@ -1,7 +1,7 @@
 //! A loaded plan: arena, prepared kernels, and the loop that runs them.
 
-use crate::backend::{Shared, failure, memory, memory_of};
-use crate::memory::{Memory, Slot, View, ViewMut};
+use crate::backend::{Shared, failure, memory_of};
+use crate::memory::{Slot, View, ViewMut};
 use crate::op::{self, Kernel};
 use spikelet_graph::op::Operation;
 use spikelet_graph::{Buffer, Executor, Node, Place, Plan, Result, TensorType};
@@ -28,9 +28,16 @@ struct Step {
 // the backend's lock.
 unsafe impl Send for Step {}
 
+/// The buffers that a plan is bound to.
+pub(crate) struct Bound<'a> {
+    pub(crate) inputs: &'a [Buffer],
+    pub(crate) outputs: &'a [Option<Buffer>],
+    pub(crate) arena: &'a Buffer,
+}
+
 pub(crate) struct CpuExecutor {
     shared: Arc<Shared>,
-    arena: Memory,
+    arena_bytes: usize,
     steps: Vec<Step>,
     copies: Vec<(Slot, Slot)>,
     /// Keeps the memory behind the slots alive.
@@ -53,12 +60,23 @@ impl CpuExecutor {
         shared: Arc<Shared>,
         threads: usize,
         plan: &Plan,
-        inputs: &[Buffer],
-        outputs: &[Option<Buffer>],
+        bound: &Bound<'_>,
     ) -> Result<Self> {
+        let Bound {
+            inputs,
+            outputs,
+            arena: buffer,
+        } = *bound;
         plan.check()?;
         plan.check_buffers(inputs, outputs)?;
-        let arena = memory(plan.arena_bytes, "the plan's arena")?;
+        let arena = memory_of(buffer)?;
+        if arena.bytes() < plan.arena_bytes {
+            return Err(failure(format!(
+                "an arena of {} bytes was given, the plan needs {}",
+                arena.bytes(),
+                plan.arena_bytes
+            )));
+        }
         let slot = |place: Place, ty: &TensorType| -> Result<Option<Slot>> {
             let pointer = match place {
                 Place::Arena(offset) => arena.at(offset),
@@ -122,11 +140,12 @@ impl CpuExecutor {
         let buffers = inputs
             .iter()
             .chain(outputs.iter().flatten())
+            .chain([buffer])
             .cloned()
             .collect();
         Ok(Self {
             shared,
-            arena,
+            arena_bytes: plan.arena_bytes,
             steps,
             copies,
             _buffers: buffers,
@@ -193,7 +212,7 @@ impl Executor for CpuExecutor {
     }
 
     fn arena_bytes(&self) -> usize {
-        self.arena.bytes()
+        self.arena_bytes
     }
 
     fn profile(&mut self) -> Result<Vec<f64>> {

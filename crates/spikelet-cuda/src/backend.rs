@@ -3,17 +3,18 @@
 use crate::bytes;
 use crate::dnn::Dnn;
 use crate::error::{Doing, failure};
-use crate::executor::CudaExecutor;
+use crate::executor::{self, Bound, CudaExecutor};
 use crate::fetch::{self, Pool};
 use crate::gemm::Gemm;
 use crate::gpu::{Gpu, Properties};
 use crate::memory::{DeviceMemory, download_async, upload_async};
 use crate::op;
+use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, Node, Pending, Plan, Result, Target, TensorType,
-    ValueId,
+    Backend, Buffer, DType, Executor, Graph, Moment, Node, Parcel, Pending, Plan, Result, Target,
+    TensorType, ValueId,
 };
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -247,17 +248,67 @@ impl Backend for Cuda {
         self.shared.gpu.synchronize()
     }
 
+    fn moment(&self) -> Result<Arc<dyn Moment>> {
+        let _alone = self.shared.stream_alone()?;
+        Ok(Arc::new(transfer::Reached::now(&self.shared.gpu)?))
+    }
+
+    fn wait_for(&self, moment: &dyn Moment) -> Result<()> {
+        let _alone = self.shared.stream_alone()?;
+        transfer::wait_for(&self.shared.gpu, &self.shared.gpu.stream, moment)
+    }
+
+    fn send(&self, from: &Buffer) -> Result<Arc<dyn Parcel>> {
+        self.memory_of(from)?;
+        let _alone = self.shared.stream_alone()?;
+        Ok(Arc::new(transfer::OnGpu::new(self, from)?))
+    }
+
+    fn receive(
+        &self,
+        to: &Buffer,
+        parcel: &dyn Parcel,
+        free: Option<&dyn Moment>,
+    ) -> Result<Arc<dyn Moment>> {
+        self.memory_of(to)?;
+        match parcel.as_any().downcast_ref::<transfer::OnGpu>() {
+            Some(parcel) => {
+                let _alone = self.shared.stream_alone()?;
+                transfer::receive(&self.shared.gpu, to, parcel, free)
+            }
+            None => {
+                self.upload(to, (&*parcel.on_host()?).into())?;
+                self.moment()
+            }
+        }
+    }
+
     fn load(
         &self,
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Box<dyn Executor>> {
+        let arena = executor::arena(&self.shared.gpu, plan)?;
+        self.load_into(plan, inputs, outputs, &arena)
+    }
+
+    fn load_into(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+        arena: &Buffer,
+    ) -> Result<Box<dyn Executor>> {
+        let bound = Bound {
+            inputs,
+            outputs,
+            arena,
+        };
         Ok(Box::new(CudaExecutor::new(
             self.shared.clone(),
             plan,
-            inputs,
-            outputs,
+            bound,
         )?))
     }
 }

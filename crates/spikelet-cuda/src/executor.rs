@@ -13,18 +13,19 @@ use action::{Step, start};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use planning::Planned;
+pub(crate) use planning::{Bound, arena};
 use spikelet_graph::{Buffer, Executor, Plan, Result};
 use std::sync::Arc;
 
 pub(crate) struct CudaExecutor {
     shared: Arc<Shared>,
-    arena: DeviceMemory,
+    arena_bytes: usize,
     /// Keeps what custom operations' kernels take by address alive.
     _constants: Option<DeviceMemory>,
     steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     names: Vec<String>,
-    graph: Option<CudaGraph>,
+    graph: Option<Recorded>,
     /// Whether the plan has run once, kernel by kernel.
     proved: bool,
     /// Whether every run is kernel by kernel.
@@ -33,32 +34,35 @@ pub(crate) struct CudaExecutor {
     _buffers: Vec<Buffer>,
 }
 
+/// A run that was recorded.
+struct Recorded(CudaGraph);
+
+// SAFETY: the driver lets any thread use a graph, one at a time; it is only used through `&mut` of
+// the executor that owns it.
+unsafe impl Send for Recorded {}
+
 impl CudaExecutor {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        plan: &Plan,
-        inputs: &[Buffer],
-        outputs: &[Option<Buffer>],
-    ) -> Result<Self> {
+    pub(crate) fn new(shared: Arc<Shared>, plan: &Plan, bound: Bound<'_>) -> Result<Self> {
         plan.check()?;
-        plan.check_buffers(inputs, outputs)?;
+        plan.check_buffers(bound.inputs, bound.outputs)?;
         let Planned {
-            arena,
             constants,
             steps,
             names,
-        } = planning::plan(&shared, plan, inputs, outputs)?;
+        } = planning::plan(&shared, plan, bound)?;
         Ok(Self {
-            arena,
+            arena_bytes: plan.arena_bytes,
             _constants: constants,
             steps,
             names,
             graph: None,
             proved: false,
             check: launch::is_checked(),
-            _buffers: inputs
+            _buffers: bound
+                .inputs
                 .iter()
-                .chain(outputs.iter().flatten())
+                .chain(bound.outputs.iter().flatten())
+                .chain([bound.arena])
                 .cloned()
                 .collect(),
             shared,
@@ -120,16 +124,16 @@ impl Executor for CudaExecutor {
             return Ok(());
         }
         if self.graph.is_none() {
-            self.graph = self.capture()?;
+            self.graph = self.capture()?.map(Recorded);
         }
         match &self.graph {
-            Some(graph) => graph.launch().doing(&gpu.name, "replaying the plan"),
+            Some(Recorded(graph)) => graph.launch().doing(&gpu.name, "replaying the plan"),
             None => Ok(()),
         }
     }
 
     fn arena_bytes(&self) -> usize {
-        self.arena.bytes
+        self.arena_bytes
     }
 
     fn profile(&mut self) -> Result<Vec<f64>> {

@@ -72,6 +72,8 @@ pub(crate) struct Gpu {
     pub(crate) stream: Arc<CudaStream>,
     /// Batches come up here, beside the kernels.
     pub(crate) copy_stream: Arc<CudaStream>,
+    /// What other GPUs send arrives here, beside kernels and batches.
+    pub(crate) arrivals: Arc<CudaStream>,
     /// By name and source.
     functions: Mutex<HashMap<String, CudaFunction>>,
 }
@@ -111,6 +113,7 @@ impl Gpu {
         Ok(Self {
             stream: context.new_stream().doing(&name, "making a stream")?,
             copy_stream: context.new_stream().doing(&name, "making a stream")?,
+            arrivals: context.new_stream().doing(&name, "making a stream")?,
             name,
             ordinal,
             properties,

@@ -25,6 +25,7 @@ mod op;
 mod piece;
 pub mod scan_source;
 pub mod source_file;
+mod transfer;
 mod upload;
 
 pub use backend::Cuda;

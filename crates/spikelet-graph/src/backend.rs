@@ -5,7 +5,8 @@ use crate::graph::{Graph, Node, ValueId};
 use crate::op::{HostTensor, HostTensorMut};
 use crate::plan::Plan;
 use crate::tensor::Tensor;
-use crate::types::TensorType;
+use crate::transfer::{AtOnce, Moment, OnHost, Parcel};
+use crate::types::{DType, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -107,6 +108,53 @@ pub trait Backend: Target + Send + Sync {
         Ok(())
     }
 
+    /// A point in the order of this device's work: reached when all that was started is done.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn moment(&self) -> Result<Arc<dyn Moment>> {
+        Ok(Arc::new(AtOnce::now()))
+    }
+
+    /// What is started from now on waits until another device, or this one, has reached a moment.
+    ///
+    /// # Errors
+    /// When a device fails.
+    fn wait_for(&self, moment: &dyn Moment) -> Result<()> {
+        moment.wait()
+    }
+
+    /// Offers a buffer, as it is when all that was started is done, to another device. Until that
+    /// one has it, nothing may be started that changes the buffer.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn send(&self, from: &Buffer) -> Result<Arc<dyn Parcel>> {
+        let mut tensor = Tensor::zeros(&from.ty);
+        self.download(from, (&mut tensor).into())?;
+        Ok(Arc::new(OnHost(tensor)))
+    }
+
+    /// Copies what another device offers into a buffer of the same type, beside the kernels and as
+    /// soon as the moment `free` is reached; what is started from now on finds it there. The
+    /// moment that is returned is when the sender may change its buffer.
+    ///
+    /// # Errors
+    /// When types differ or a device fails.
+    fn receive(
+        &self,
+        to: &Buffer,
+        parcel: &dyn Parcel,
+        free: Option<&dyn Moment>,
+    ) -> Result<Arc<dyn Moment>> {
+        if let Some(free) = free {
+            free.wait()?;
+        }
+        let tensor = parcel.on_host()?;
+        self.upload(to, (&*tensor).into())?;
+        Ok(Arc::new(AtOnce::now()))
+    }
+
     /// Makes a plan ready to run: arena allocated, kernels prepared. `inputs` are the buffers of
     /// the graph's inputs in order; `outputs` those of its outputs, `None` for one that updates
     /// an input in place.
@@ -119,11 +167,28 @@ pub trait Backend: Target + Send + Sync {
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
+    ) -> Result<Box<dyn Executor>> {
+        let words = plan.arena_bytes.div_ceil(8);
+        let arena = self.allocate(&TensorType::new(DType::I64, [words]))?;
+        self.load_into(plan, inputs, outputs, &arena)
+    }
+
+    /// As [`Backend::load`], with an arena that is given: a buffer of at least as many bytes as the
+    /// plan's. Plans that run one after the other can share one.
+    ///
+    /// # Errors
+    /// As [`Backend::load`]; when the arena is too small.
+    fn load_into(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+        arena: &Buffer,
     ) -> Result<Box<dyn Executor>>;
 }
 
 /// Copies that are on their way from a device.
-pub trait Pending {
+pub trait Pending: Send {
     /// Waits for them: one tensor a buffer, in the order in which they were asked for.
     ///
     /// # Errors
@@ -141,7 +206,7 @@ impl Pending for Arrived {
 }
 
 /// A plan with its memory on a device.
-pub trait Executor {
+pub trait Executor: Send {
     /// Runs the plan once.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod plan;
 mod precision;
 mod tensor;
 mod trace;
+mod transfer;
 mod types;
 
 pub use backend::{Backend, Buffer, Executor, Pending, Target};
@@ -24,8 +25,9 @@ pub use exchange::Exchange;
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
-pub use plan::{Allocation, Kernel, Place, Plan};
+pub use plan::{Allocation, Halves, Kernel, Place, Plan};
 pub use precision::{Precision, UnknownPrecision};
 pub use tensor::{Data, Tensor};
 pub use trace::{Tracer, Var};
+pub use transfer::{AtOnce, Moment, OnHost, Parcel};
 pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};

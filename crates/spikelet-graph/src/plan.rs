@@ -2,11 +2,13 @@
 
 mod arena;
 mod check;
+mod halves;
 mod old_values;
 mod print;
 
 pub use arena::Allocation;
 pub(crate) use arena::{requests, roots};
+pub use halves::Halves;
 
 use crate::backend::Target;
 use crate::error::{Error, Result};

@@ -11,12 +11,11 @@ use crate::memory::{DeviceMemory, size};
 use crate::op::{self, Site, Work};
 use crate::piece::{self, Launched, Leads, Piece};
 use rayon::prelude::*;
-use spikelet_graph::{Buffer, Place, Plan, Result};
+use spikelet_graph::{Buffer, DType, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 
 /// A plan on the GPU.
 pub(super) struct Planned {
-    pub(super) arena: DeviceMemory,
     /// What kernels of custom operations take by address, if they do.
     pub(super) constants: Option<DeviceMemory>,
     pub(super) steps: Vec<Step>,
@@ -30,14 +29,30 @@ enum Other {
     Own(Box<Own>),
 }
 
-pub(super) fn plan(
-    shared: &Shared,
-    plan: &Plan,
-    inputs: &[Buffer],
-    outputs: &[Option<Buffer>],
-) -> Result<Planned> {
+/// The buffers that a plan is bound to.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound<'a> {
+    pub(crate) inputs: &'a [Buffer],
+    pub(crate) outputs: &'a [Option<Buffer>],
+    pub(crate) arena: &'a Buffer,
+}
+
+pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
     let gpu = &shared.gpu;
-    let arena = arena(gpu, plan)?;
+    let Bound {
+        inputs, outputs, ..
+    } = bound;
+    let arena = memory_of(gpu, bound.arena)?;
+    if arena.bytes < plan.arena_bytes {
+        return Err(error::failure(
+            &gpu.name,
+            format!(
+                "an arena of {} was given, the plan needs {}",
+                size(arena.bytes),
+                size(plan.arena_bytes)
+            ),
+        ));
+    }
     let address = |place: Place| -> Result<u64> {
         Ok(match place {
             Place::Arena(offset) => arena.pointer + offset as u64,
@@ -151,7 +166,6 @@ pub(super) fn plan(
         }
     }
     Ok(Planned {
-        arena,
         constants,
         steps,
         names,
@@ -159,12 +173,12 @@ pub(super) fn plan(
 }
 
 /// The arena, or an error that says what the plan needs and what would lower it.
-fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
+pub(crate) fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<Buffer> {
     let what = format!(
         "the plan's arena (its peak with all buffers is {})",
         size(plan.peak_bytes())
     );
-    DeviceMemory::or_advise(gpu, plan.arena_bytes, &what, || {
+    let memory = DeviceMemory::or_advise(gpu, plan.arena_bytes, &what, || {
         let mut largest: Vec<_> = plan.allocations.iter().collect();
         largest.sort_by_key(|a| std::cmp::Reverse(a.bytes));
         let named: Vec<String> = largest
@@ -179,6 +193,10 @@ fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<DeviceMemory> {
             "; its largest tensors are {}; a smaller batch, fewer time steps or --precision bf16 lower it",
             named.join(", ")
         )
+    })?;
+    Ok(Buffer {
+        ty: TensorType::new(DType::I64, [plan.arena_bytes / 8]),
+        handle: Arc::new(memory),
     })
 }
 
