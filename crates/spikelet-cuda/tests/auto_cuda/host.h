@@ -40,8 +40,6 @@ struct alignas(4) half2 {
     half x, y;
 };
 
-static inline float __fdividef(float a, float b) { return a / b; }
-
 static inline half2 __floats2half2_rn(float a, float b) { return {(half)a, (half)b}; }
 static inline half2 __float2half2_rn(float a) { return {(half)a, (half)a}; }
 static inline float __low2float(half2 a) { return (float)a.x; }

@@ -281,13 +281,14 @@ impl Backend for KeepsNothing {
         self.0.download(from, values)
     }
 
-    fn load(
+    fn load_into(
         &self,
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
+        arena: &Buffer,
     ) -> Result<Box<dyn Executor>> {
-        self.0.load(plan, inputs, outputs)
+        self.0.load_into(plan, inputs, outputs, arena)
     }
 }
 

@@ -27,7 +27,12 @@ __device__ __forceinline__ float spk_exp_below_zero(float x) {
 // the quotient. Where something could underflow, 1 + z is 1.
 __device__ __forceinline__ float spk_share_of_one(float z) {
     const float b = 1.0f + z;
-    float r = __fdividef(1.0f, b);
+#ifdef __CUDA_ARCH__
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+#else
+    float r = 1.0f / b;
+#endif
     r = __fmaf_rn(r, __fmaf_rn(-b, r, 1.0f), r);
     const float t = z * r;
     return __fmaf_rn(__fmaf_rn(-b, t, z), r, t);
