@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The backend of a device name: `auto` (the first GPU that can be used, else the CPU), `cpu`,
-/// `cuda` (the first GPU), `cuda:1` (a certain one). `threads` is for the CPU; 0 takes all cores.
+/// `cpu:0`, `cpu:1`, … (devices of their own that share the cores), `cuda` (the first GPU), `cuda:1`
+/// (a certain one). `threads` is for the CPU; 0 takes all cores.
 ///
 /// # Errors
 /// When the name is unknown or the device cannot be used.
@@ -28,6 +29,12 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
             };
         }
         "cuda" => Some(0),
+        _ if name.starts_with("cpu:") => {
+            if let Some(number) = name.strip_prefix("cpu:").and_then(|n| n.parse().ok()) {
+                return Ok(Arc::new(Cpu::numbered(number, threads)?));
+            }
+            None
+        }
         _ => name.strip_prefix("cuda:").and_then(|n| n.parse().ok()),
     };
     match ordinal {
@@ -35,7 +42,7 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
         None => Err(Error::invalid(
             "device",
             format!("`{name}` is not known"),
-            "use auto, cpu, cuda or cuda:1",
+            "use auto, cpu, cpu:0, cuda or cuda:1",
         )),
     }
 }

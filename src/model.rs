@@ -26,9 +26,46 @@ pub fn download(backend: &dyn Backend, buffer: &Buffer) -> Result<Tensor> {
 
 /// Named tensors on a device: parameters, optimiser tensors, carried states. Programs that are
 /// compiled with one store share what they name alike.
+///
+/// What a network on several devices needs lies on each of them; [`Store::place`] says where new
+/// tensors go.
 pub struct Store {
     backend: Arc<dyn Backend>,
-    buffers: BTreeMap<String, Buffer>,
+    buffers: BTreeMap<String, Held>,
+    /// What no checkpoint needs.
+    scratch: BTreeMap<String, Held>,
+}
+
+/// A tensor on its device.
+#[derive(Clone)]
+struct Held {
+    backend: Arc<dyn Backend>,
+    buffer: Buffer,
+}
+
+impl Held {
+    fn new(backend: &Arc<dyn Backend>, ty: &TensorType) -> Result<Self> {
+        Ok(Self {
+            buffer: backend.allocate(ty)?,
+            backend: backend.clone(),
+        })
+    }
+
+    /// The buffer, for a program on `backend`.
+    fn on(&self, backend: &Arc<dyn Backend>, name: &str) -> Result<Buffer> {
+        if Arc::ptr_eq(&self.backend, backend) {
+            return Ok(self.buffer.clone());
+        }
+        Err(Error::invalid(
+            format!("tensor `{name}`"),
+            format!(
+                "it lies on {}, the program runs on {}",
+                self.backend.name(),
+                backend.name()
+            ),
+            "gather the tensors on one device first",
+        ))
+    }
 }
 
 impl Store {
@@ -37,10 +74,46 @@ impl Store {
         Self {
             backend,
             buffers: BTreeMap::new(),
+            scratch: BTreeMap::new(),
         }
     }
 
-    /// The device.
+    /// From here on, new tensors lie on this device.
+    pub fn place(&mut self, backend: &Arc<dyn Backend>) {
+        self.backend = backend.clone();
+    }
+
+    /// All tensors, copied to one device.
+    ///
+    /// # Errors
+    /// When a device fails or has not enough memory.
+    pub fn gathered(&self, backend: &Arc<dyn Backend>) -> Result<Self> {
+        let mut all = Self::new(backend.clone());
+        for name in self.buffers.keys() {
+            all.set(name, &self.get(name)?)?;
+        }
+        Ok(all)
+    }
+
+    /// The buffer of a tensor on a device, made if it is new.
+    pub(crate) fn buffer(
+        &mut self,
+        backend: &Arc<dyn Backend>,
+        name: &str,
+        ty: &TensorType,
+        lasts: bool,
+    ) -> Result<Buffer> {
+        let map = match lasts {
+            true => &mut self.buffers,
+            false => &mut self.scratch,
+        };
+        if !map.contains_key(name) {
+            map.insert(name.to_string(), Held::new(backend, ty)?);
+        }
+        map[name].on(backend, name)
+    }
+
+    /// The device of new tensors.
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
     }
@@ -52,7 +125,7 @@ impl Store {
 
     /// Element type and shape of a tensor.
     pub fn ty(&self, name: &str) -> Option<&TensorType> {
-        self.buffers.get(name).map(|b| &b.ty)
+        self.buffers.get(name).map(|held| &held.buffer.ty)
     }
 
     /// The values of a tensor.
@@ -61,7 +134,7 @@ impl Store {
     /// When there is none of this name.
     pub fn get(&self, name: &str) -> Result<Tensor> {
         match self.buffers.get(name) {
-            Some(buffer) => download(&*self.backend, buffer),
+            Some(held) => download(&*held.backend, &held.buffer),
             None => Err(unknown(name, self.names())),
         }
     }
@@ -72,22 +145,23 @@ impl Store {
     /// When a tensor of this name has another type.
     pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         let ty = tensor.ty();
-        match self.buffers.get(name) {
-            Some(buffer) if buffer.ty != ty => {
+        let held = match self.buffers.get(name) {
+            Some(held) if held.buffer.ty != ty => {
                 return Err(spikelet_graph::Error::Type {
                     name: name.to_string(),
                     given: ty,
-                    expected: buffer.ty.clone(),
+                    expected: held.buffer.ty.clone(),
                 }
                 .into());
             }
-            Some(_) => {}
+            Some(held) => held.clone(),
             None => {
-                self.buffers
-                    .insert(name.to_string(), self.backend.allocate(&ty)?);
+                let held = Held::new(&self.backend, &ty)?;
+                self.buffers.insert(name.to_string(), held.clone());
+                held
             }
-        }
-        Ok(self.backend.upload(&self.buffers[name], host(tensor))?)
+        };
+        Ok(held.backend.upload(&held.buffer, host(tensor))?)
     }
 
     /// Makes the parameters and states that a trace has met and the store has not, with their
@@ -194,13 +268,11 @@ impl Compiled {
         let mut buffers = vec![];
         for input in &plan.graph.inputs {
             let ty = plan.graph.ty(input.value);
-            let buffer = match (input.kind, store.buffers.get(&input.name)) {
-                (InputKind::Data, _) => backend.allocate(ty)?,
-                (_, Some(buffer)) => buffer.clone(),
-                (_, None) => {
-                    let buffer = backend.allocate(ty)?;
-                    store.buffers.insert(input.name.clone(), buffer.clone());
-                    buffer
+            let buffer = match input.kind {
+                InputKind::Data => backend.allocate(ty)?,
+                _ => {
+                    let lasts = !store.scratch.contains_key(&input.name);
+                    store.buffer(&backend, &input.name, ty, lasts)?
                 }
             };
             if input.kind == InputKind::Data {

@@ -51,6 +51,35 @@ pub struct LearntStart {
     pub bound: Bound,
 }
 
+/// A part of the time steps that is a program of its own, where what came before and what comes
+/// after are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Whether it has the first time step: states begin with their reset values.
+    pub begins: bool,
+    /// Whether it has the last: what states become matters to nobody.
+    pub ends: bool,
+}
+
+impl Chunk {
+    /// All time steps.
+    pub const WHOLE: Self = Self {
+        begins: true,
+        ends: true,
+    };
+}
+
+/// A state of a chunk.
+#[derive(Clone, Debug)]
+pub struct ChunkState {
+    /// The state's name.
+    pub path: String,
+    /// What the chunk finds: an input, or the reset value where the chunk begins the sequence.
+    pub before: Var,
+    /// What it leaves.
+    pub after: Option<Var>,
+}
+
 /// Parameters and states that a trace has met.
 #[derive(Clone, Debug, Default)]
 pub struct Traced {
@@ -75,6 +104,9 @@ pub struct Context {
     /// Whether neurons show what goes into them and what their states are.
     watches: bool,
     traced: Rc<RefCell<Traced>>,
+    /// There where a network is traced for a part of the time steps.
+    chunk: Option<Chunk>,
+    chunk_states: Rc<RefCell<Vec<ChunkState>>>,
     /// There while a network is traced step by step.
     unrolling: Rc<RefCell<Option<Unrolling>>>,
 }
@@ -91,6 +123,8 @@ impl Context {
             propagation: Propagation::default(),
             watches: false,
             traced: Rc::default(),
+            chunk: None,
+            chunk_states: Rc::default(),
             unrolling: Rc::default(),
         }
     }
@@ -118,6 +152,23 @@ impl Context {
     pub fn precision(self, precision: Precision) -> Self {
         self.tracer.set_precision(precision);
         self
+    }
+
+    /// Traces for a part of the time steps: states are inputs and outputs of the program, in
+    /// training too; before anything is traced.
+    pub fn chunk(mut self, chunk: Chunk) -> Self {
+        self.chunk = Some(chunk);
+        self
+    }
+
+    /// Whether only a part of the time steps is traced.
+    pub(super) fn is_chunk(&self) -> bool {
+        self.chunk.is_some_and(|chunk| chunk != Chunk::WHOLE)
+    }
+
+    /// The states of a chunk.
+    pub fn chunk_states(&self) -> Vec<ChunkState> {
+        self.chunk_states.borrow().clone()
     }
 
     /// Lets neurons record their inputs and states as well as their spikes; before anything is
@@ -203,7 +254,22 @@ impl Context {
         {
             return state;
         }
-        let var = if self.mode.carry_state {
+        let var = if let Some(chunk) = self.chunk {
+            let before = match chunk.begins {
+                true => start(),
+                false => self.tracer.input(
+                    &format!("state before {path}"),
+                    self.tracer.float(),
+                    shape.into(),
+                ),
+            };
+            self.chunk_states.borrow_mut().push(ChunkState {
+                path: path.clone(),
+                before: before.clone(),
+                after: None,
+            });
+            before
+        } else if self.mode.carry_state {
             let shape = shape.into();
             let var = self.tracer.state(&path, shape.clone());
             let mut traced = self.traced.borrow_mut();
@@ -288,6 +354,12 @@ impl Context {
             if !unrolling.set_state(state, value) {
                 // Says that this is no state.
                 self.tracer.update(state, value);
+            }
+        } else if self.chunk.is_some() {
+            let mut states = self.chunk_states.borrow_mut();
+            let known = states.iter_mut().find(|s| s.before.id() == state.id());
+            if let Some(known) = known {
+                known.after = Some(value.clone());
             }
         } else if self.mode.carry_state {
             self.tracer.update(state, value);

@@ -12,7 +12,7 @@ mod sequential;
 mod unroll;
 
 pub(crate) use context::GENERATOR;
-pub use context::{Context, LearntStart, Mode, Traced};
+pub use context::{Chunk, ChunkState, Context, LearntStart, Mode, Traced};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
@@ -21,6 +21,7 @@ pub use unroll::OverTime;
 
 use crate::error::Result;
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// Something that maps a sequence to a sequence.
 ///
@@ -42,10 +43,33 @@ pub trait Module: Send + Sync {
     /// # Errors
     /// When shapes do not fit; the error names the layer.
     fn forward(&self, cx: &Context, x: Var) -> Result<Var>;
+
+    /// The modules that this one runs one after the other, with their paths in it, such as
+    /// `conv.0`; none if it is not such a chain. A pipeline cuts it between two of them.
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        vec![]
+    }
 }
 
 impl Module for Box<dyn Module> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         (**self).forward(cx, x)
     }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        (**self).chain()
+    }
+}
+
+/// The chain of a module that is called `name` in another one's, or the module itself.
+pub(crate) fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Module>)> {
+    let inner = module.chain();
+    if inner.is_empty() {
+        return vec![(name.to_string(), module.clone())];
+    }
+    let named = |(path, link): (String, Arc<dyn Module>)| match name {
+        "" => (path, link),
+        _ => (format!("{name}.{path}"), link),
+    };
+    inner.into_iter().map(named).collect()
 }

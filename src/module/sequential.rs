@@ -1,8 +1,9 @@
 //! Modules one after the other.
 
-use super::{Context, Module};
+use super::{Context, Module, links};
 use crate::error::Result;
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// Modules one after the other, named `0`, `1`, `2` … in their parameters' paths, or as given.
 ///
@@ -16,7 +17,7 @@ use spikelet_graph::Var;
 /// ```
 #[derive(Default)]
 pub struct Sequential {
-    modules: Vec<(String, Box<dyn Module>)>,
+    modules: Vec<(String, Arc<dyn Module>)>,
 }
 
 impl Sequential {
@@ -37,7 +38,7 @@ impl Sequential {
 
     /// Adds a module with a name of its own.
     pub fn add_named(mut self, name: &str, module: impl Module + 'static) -> Self {
-        self.modules.push((name.to_string(), Box::new(module)));
+        self.modules.push((name.to_string(), Arc::new(module)));
         self
     }
 
@@ -57,5 +58,10 @@ impl Module for Sequential {
         self.modules.iter().try_fold(x, |x, (name, module)| {
             cx.child(name, |cx| module.forward(cx, x))
         })
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        let links = self.modules.iter().map(|(name, m)| links(name, m));
+        links.flatten().collect()
     }
 }

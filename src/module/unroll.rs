@@ -154,6 +154,13 @@ impl Context {
     /// # Errors
     /// When the network runs step by step.
     pub fn expect_all_steps(&self, what: &str) -> crate::Result<()> {
+        if self.is_chunk() {
+            return Err(crate::Error::invalid(
+                format!("{what} `{}`", self.tracer().path()),
+                "needs all time steps at once, the sequence is cut into chunks",
+                "do not cut time: leave the chunk as long as the sequence",
+            ));
+        }
         if !self.is_unrolling() {
             return Ok(());
         }

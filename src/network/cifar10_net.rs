@@ -7,12 +7,13 @@
 use super::sized;
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
-use crate::module::{Context, Module, Sequential};
+use crate::module::{Context, Module, Sequential, links};
 use crate::neuron;
 use crate::train::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// Six convolutions and a linear layer.
 ///
@@ -54,8 +55,8 @@ impl Default for Cifar10Net {
 }
 
 struct Net {
-    conv: Sequential,
-    fc: Sequential,
+    conv: Arc<dyn Module>,
+    fc: Arc<dyn Module>,
 }
 
 impl Cifar10Net {
@@ -117,7 +118,10 @@ impl Cifar10Net {
             .add(Flatten)
             .add(Linear::new(c * left * left, self.classes))
             .add(neuron);
-        Ok(Net { conv, fc })
+        Ok(Net {
+            conv: Arc::new(conv),
+            fc: Arc::new(fc),
+        })
     }
 }
 
@@ -125,5 +129,9 @@ impl Module for Net {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
         cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        [links("conv", &self.conv), links("fc", &self.fc)].concat()
     }
 }

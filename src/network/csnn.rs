@@ -8,13 +8,14 @@
 use super::sized;
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, ConstantInput, Conv2d, Flatten, Linear, Pool2d};
-use crate::module::{Context, Module, Sequential};
+use crate::module::{Context, Module, Sequential, links};
 use crate::neuron;
 use crate::optim::{AnyOptimizer, Schedule, Sgd};
 use crate::train::{Loss, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// Two convolutions and two linear layers, each followed by a neuron.
 ///
@@ -56,9 +57,9 @@ impl Default for Csnn {
 }
 
 struct Net {
-    static_conv: ConstantInput<Sequential>,
-    conv: Sequential,
-    fc: Sequential,
+    static_conv: Arc<dyn Module>,
+    conv: Arc<dyn Module>,
+    fc: Arc<dyn Module>,
 }
 
 impl Csnn {
@@ -112,9 +113,9 @@ impl Csnn {
             .add(Linear::new(hidden, self.classes))
             .add(neuron);
         Ok(Net {
-            static_conv: ConstantInput(static_conv),
-            conv,
-            fc,
+            static_conv: Arc::new(ConstantInput(static_conv)),
+            conv: Arc::new(conv),
+            fc: Arc::new(fc),
         })
     }
 }
@@ -124,5 +125,14 @@ impl Module for Net {
         let x = cx.child("static_conv", |cx| self.static_conv.forward(cx, x))?;
         let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
         cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        [
+            links("static_conv", &self.static_conv),
+            links("conv", &self.conv),
+            links("fc", &self.fc),
+        ]
+        .concat()
     }
 }

@@ -5,11 +5,12 @@
 
 use crate::error::{Error, Result};
 use crate::layer::{Flatten, Linear};
-use crate::module::{Context, Module, Sequential};
+use crate::module::{Context, Module, Sequential, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// Two linear layers, each followed by a neuron.
 ///
@@ -46,7 +47,7 @@ impl Default for MnistFc {
 }
 
 struct Net {
-    fc: Sequential,
+    fc: Arc<dyn Module>,
 }
 
 impl MnistFc {
@@ -79,12 +80,16 @@ impl MnistFc {
             .add(neuron.clone())
             .add(Linear::new(self.hidden, self.classes))
             .add(neuron);
-        Ok(Net { fc })
+        Ok(Net { fc: Arc::new(fc) })
     }
 }
 
 impl Module for Net {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        links("fc", &self.fc)
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct LossScale {
 }
 
 /// Whether a step updates anything.
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Not if the loss is not finite: what it was computed with stays, and can be looked at.
     OfLoss(Var),
     /// Not if an element of the gradients is not finite: how many there are.

@@ -109,7 +109,7 @@ fn slot_name(slot: &str, parameter: &str) -> String {
     format!("optimizer.{slot}.{parameter}")
 }
 
-fn number_name(k: usize) -> String {
+pub(crate) fn number_name(k: usize) -> String {
     format!("optimizer number {k}")
 }
 
@@ -228,7 +228,8 @@ impl TrainStep {
     }
 }
 
-fn update(
+/// Traces the update of a parameter and of the optimiser's tensors for it.
+pub(crate) fn update(
     optimizer: &dyn Optimizer,
     name: &str,
     weight: &Var,
@@ -267,7 +268,7 @@ fn update(
 }
 
 /// Draws of an evaluation are apart from those of training, whose steps count from 1.
-pub(super) const EVALUATION: u64 = 1 << 31;
+pub(crate) const EVALUATION: u64 = 1 << 31;
 
 /// Forward only.
 pub struct EvalStep {

@@ -29,6 +29,7 @@ pub struct Cpu {
 }
 
 pub(crate) struct Shared {
+    name: String,
     pub(crate) pool: ThreadPool,
     /// Held by whoever touches buffers.
     lock: Mutex<()>,
@@ -65,6 +66,18 @@ impl Cpu {
     /// When the threads cannot be started, or the matrix library that was asked for by
     /// `SPIKELET_GEMM` is not there.
     pub fn new(threads: usize) -> Result<Self> {
+        Self::named("cpu", threads)
+    }
+
+    /// As [`Cpu::new`], one of several devices that share the machine's cores: `cpu:0`, `cpu:1`, …
+    ///
+    /// # Errors
+    /// As [`Cpu::new`].
+    pub fn numbered(number: usize, threads: usize) -> Result<Self> {
+        Self::named(&format!("cpu:{number}"), threads)
+    }
+
+    fn named(name: &str, threads: usize) -> Result<Self> {
         crate::gemm::GemmLibrary::get().map_err(|e| failure(e.to_string()))?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -73,6 +86,7 @@ impl Cpu {
             .map_err(|e| failure(format!("cannot start {threads} threads: {e}")))?;
         Ok(Self {
             shared: Arc::new(Shared {
+                name: name.to_string(),
                 pool,
                 lock: Mutex::new(()),
             }),
@@ -142,7 +156,7 @@ fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
 
 impl Backend for Cpu {
     fn name(&self) -> String {
-        "cpu".to_string()
+        self.shared.name.clone()
     }
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {

@@ -212,6 +212,10 @@ impl Backend for Cuda {
         self.shared.gpu.name.clone()
     }
 
+    fn memory_bytes(&self) -> Option<usize> {
+        Some(self.properties().memory_bytes)
+    }
+
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
         let _alone = self.shared.uploads();

@@ -66,6 +66,11 @@ pub trait Backend: Target + Send + Sync {
     /// A short name: `cpu`, `cuda:0`.
     fn name(&self) -> String;
 
+    /// Bytes of the device's memory, where it has its own.
+    fn memory_bytes(&self) -> Option<usize> {
+        None
+    }
+
     /// Memory for one tensor, set to zero.
     ///
     /// # Errors

@@ -36,6 +36,22 @@ pub fn run(graph: &mut Graph) -> Report {
     }
 }
 
+/// What a value repeats along axis 0, once the pass has run.
+pub(crate) fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
+    let maker = graph.nodes.iter().find(|n| n.outputs.contains(&value))?;
+    repeats(graph, maker)
+}
+
+/// The one step that a node repeats along axis 0, if it does nothing else.
+fn repeats(graph: &Graph, node: &Node) -> Option<ValueId> {
+    let Op::Expand(op) = &node.op else {
+        return None;
+    };
+    let (from, to) = (graph.shape(node.inputs[0]), &op.shape);
+    let only_time = from.len() == to.len() && !to.is_empty() && from[1..] == to[1..];
+    (only_time && from[0] == 1 && to[0] != 1).then(|| node.inputs[0])
+}
+
 /// Whether axis 0 of the first operand is an axis 0 of the result that the operation does not mix.
 fn treats_steps_alike(graph: &Graph, node: &Node) -> bool {
     let rank = graph.shape(node.inputs[0]).len();
@@ -63,11 +79,8 @@ impl Pass {
                 .copied()
         };
         match &node.op {
-            Op::Expand(op) => {
-                let x = node.inputs[0];
-                let (from, to) = (graph.shape(x), &op.shape);
-                let only_time = from.len() == to.len() && !to.is_empty() && from[1..] == to[1..];
-                if only_time && from[0] == 1 && to[0] != 1 {
+            Op::Expand(_) => {
+                if let Some(x) = repeats(graph, &node) {
                     self.sources.insert(node.outputs[0], x);
                 }
             }

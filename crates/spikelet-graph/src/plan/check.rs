@@ -7,7 +7,7 @@ use crate::backend::Buffer;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
-use crate::types::{DType, TensorType};
+use crate::types::TensorType;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Plan {
         let given_outputs = given_outputs.filter_map(|(o, b)| Some((o, b.as_ref()?)));
         for ((name, value), buffer) in given_inputs.chain(given_outputs) {
             let expected = graph.ty(value);
-            if buffer.ty != *expected || expected.dtype == DType::Bits {
+            if buffer.ty != *expected {
                 return Err(Error::Type {
                     name: name.clone(),
                     given: buffer.ty.clone(),

@@ -259,6 +259,26 @@ impl Var {
         one.expand(shape)
     }
 
+    /// The one step `[1, N, …]` that this sequence repeats over time, if it does nothing else.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let x = tracer.input("x", DType::F32, [8, 3]);
+    /// let w = tracer.parameter("w", [2, 3]);
+    /// let y = x.repeat_over_time(5).linear(&w);
+    /// assert_eq!(y.source_over_time().map(|one| one.shape().to_vec()), Some(vec![1, 8, 2]));
+    /// ```
+    pub fn source_over_time(&self) -> Option<Var> {
+        let id = self.id?;
+        let found = {
+            let mut state = self.tracer.state.borrow_mut();
+            crate::pass::hoist_time::run(&mut state.graph);
+            crate::pass::hoist_time::source(&state.graph, id)
+        };
+        found.map(|source| self.tracer.var(source))
+    }
+
     /// Logarithm of the softmax over the last axis.
     pub fn log_softmax(&self) -> Var {
         self.tracer.apply1(LogSoftmax, &[self])

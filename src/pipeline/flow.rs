@@ -1,0 +1,251 @@
+//! A compiled pipeline: the stages' programs, their buffers, and the threads that run them.
+
+use super::cutting::Cutting;
+use super::head::Head;
+use super::program::{Buffers, Program};
+use super::stage::{GRAD_X, state_names};
+use super::timetable::{IN_TURN, Timetable};
+use crate::error::Result;
+use spikelet_graph::{Backend, Buffer, DType, InputKind, Moment, Plan, TensorType};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The plans of a stage for one kind of unit.
+pub(super) struct Passes {
+    pub(super) forward: Plan,
+    pub(super) backward: Option<Plan>,
+}
+
+/// What a stage's units have in common, by the size of the micro-batch.
+pub(super) struct StagePlans {
+    /// By whether the chunk is the first, and whether it is the last.
+    pub(super) passes: BTreeMap<(bool, bool), Passes>,
+}
+
+/// Buffers of a unit that is under way, and when they were last used.
+pub(super) struct Slot {
+    pub(super) buffers: Buffers,
+    pub(super) forward: BTreeMap<(bool, bool), Program>,
+    pub(super) backward: BTreeMap<(bool, bool), Program>,
+    pub(super) used: Option<Arc<dyn Moment>>,
+}
+
+/// A stage on its device, for micro-batches of one size.
+pub(super) struct Class {
+    pub(super) slots: Vec<Slot>,
+    /// The loss, behind the last stage, for each micro-batch that is kept.
+    pub(super) head: Vec<Head>,
+}
+
+/// A stage on its device.
+pub(super) struct StageRun {
+    /// For micro-batches of each size that occurs.
+    pub(super) classes: Vec<Class>,
+}
+
+/// A pipeline that is ready to run.
+pub(super) struct Flow {
+    pub(super) cutting: Cutting,
+    pub(super) training: bool,
+    pub(super) timetable: Timetable,
+    pub(super) stages: Vec<Mutex<StageRun>>,
+    /// The device of each stage.
+    pub(super) homes: Vec<usize>,
+    pub(super) devices: Vec<Arc<dyn Backend>>,
+    arenas: Vec<Buffer>,
+}
+
+/// The parts from which a [`Flow`] is put together.
+pub(super) struct Design<'a> {
+    pub(super) cutting: Cutting,
+    pub(super) training: bool,
+    pub(super) timetable: Timetable,
+    /// The devices, and each stage's number among them.
+    pub(super) devices: Vec<Arc<dyn Backend>>,
+    pub(super) homes: &'a [usize],
+    /// For each size of micro-batches, each stage's plans.
+    pub(super) plans: Vec<Vec<StagePlans>>,
+}
+
+/// What outlives a run: parameters, sums of gradients. By device and name.
+pub(super) type Find<'a> = dyn FnMut(usize, &str, &TensorType) -> Result<Buffer> + 'a;
+
+impl Flow {
+    /// Allocates and loads everything. `heads` makes the loss's program for a micro-batch of a
+    /// size, given the buffers of its chunks.
+    pub(super) fn new(
+        design: Design<'_>,
+        find: &mut Find<'_>,
+        heads: &mut dyn FnMut(usize, &mut [Buffers]) -> Result<Head>,
+    ) -> Result<Self> {
+        let Design {
+            cutting,
+            training,
+            timetable,
+            devices,
+            homes,
+            plans,
+        } = design;
+        let arenas = arenas(&devices, homes, &plans)?;
+        let mut stages = vec![];
+        for (stage, &device) in homes.iter().enumerate() {
+            let mut classes = vec![];
+            for (class, size) in cutting.sizes().into_iter().enumerate() {
+                let kept = match training {
+                    true if class > 0 => 1,
+                    true => timetable.in_flight[stage],
+                    false => IN_TURN,
+                };
+                let place = Place {
+                    backend: &devices[device],
+                    device,
+                    cutting: &cutting,
+                    training,
+                    arena: &arenas[device],
+                };
+                let plans = &plans[class][stage];
+                let mut buffers = place.buffers(kept);
+                let mut head = vec![];
+                if training && stage + 1 == homes.len() {
+                    for chunks in buffers.chunks_mut(cutting.chunks) {
+                        head.push(heads(size, chunks)?);
+                    }
+                }
+                let slots = place.slots(buffers, plans, find)?;
+                classes.push(Class { slots, head });
+            }
+            stages.push(Mutex::new(StageRun { classes }));
+        }
+        Ok(Self {
+            cutting,
+            training,
+            timetable,
+            stages,
+            homes: homes.to_vec(),
+            devices,
+            arenas,
+        })
+    }
+
+    /// Bytes of the arena, and of what units keep while they are under way, by device.
+    pub(super) fn bytes(&self) -> Vec<usize> {
+        let mut bytes: Vec<usize> = self.arenas.iter().map(|a| a.ty.bytes()).collect();
+        for (stage, device) in self.stages.iter().zip(&self.homes) {
+            let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let slots = stage.classes.iter().flat_map(|c| &c.slots);
+            bytes[*device] += slots.map(|s| s.buffers.bytes()).sum::<usize>();
+        }
+        bytes
+    }
+}
+
+/// Where the programs of a stage are loaded.
+struct Place<'a> {
+    backend: &'a Arc<dyn Backend>,
+    device: usize,
+    cutting: &'a Cutting,
+    training: bool,
+    arena: &'a Buffer,
+}
+
+impl Place<'_> {
+    /// Empty sets of buffers: one for each chunk of each micro-batch that is kept, or some that
+    /// units use in turn.
+    fn buffers(&self, kept: usize) -> Vec<Buffers> {
+        let count = match self.training {
+            true => kept * self.cutting.chunks,
+            false => kept,
+        };
+        vec![Buffers::default(); count]
+    }
+
+    /// Loads the programs of each set of buffers.
+    fn slots(
+        &self,
+        mut buffers: Vec<Buffers>,
+        plans: &StagePlans,
+        find: &mut Find<'_>,
+    ) -> Result<Vec<Slot>> {
+        let count = buffers.len();
+        // All slots have one, for it is sent on before the next one is made.
+        let mut grad_x = Buffers::default();
+        let mut loaded = vec![];
+        for slot in 0..count {
+            let mut bind = |name: &str, kind: InputKind, ty: &TensorType| -> Result<Buffer> {
+                if kind != InputKind::Data {
+                    return find(self.device, name, ty);
+                }
+                if name == GRAD_X {
+                    return grad_x.or_make(name, ty, &**self.backend);
+                }
+                let (at, name) = match (state_before(name), grad_after(name)) {
+                    (Some(other), _) => ((slot + count - 1) % count, other),
+                    (_, Some(other)) => ((slot + 1) % count, other),
+                    _ => (slot, name.to_string()),
+                };
+                buffers[at].or_make(&name, ty, &**self.backend)
+            };
+            let mut programs = (BTreeMap::new(), BTreeMap::new());
+            for (&position, passes) in &plans.passes {
+                let own = self.cutting.position(slot % self.cutting.chunks);
+                if self.training && position != own {
+                    continue;
+                }
+                let mut load = |plan| Program::load(self.backend, plan, self.arena, &mut bind);
+                programs.0.insert(position, load(&passes.forward)?);
+                if let Some(backward) = &passes.backward {
+                    programs.1.insert(position, load(backward)?);
+                }
+            }
+            loaded.push(programs);
+        }
+        let slots = buffers.into_iter().zip(loaded);
+        Ok(slots
+            .map(|(mut buffers, (forward, backward))| {
+                if let Some(shared) = grad_x.get(GRAD_X) {
+                    buffers.insert(GRAD_X, shared.clone());
+                }
+                Slot {
+                    buffers,
+                    forward,
+                    backward,
+                    used: None,
+                }
+            })
+            .collect())
+    }
+}
+
+/// What the chunk before calls a state that this one begins with.
+fn state_before(name: &str) -> Option<String> {
+    let path = name.strip_prefix("state before ")?;
+    Some(state_names(path)[1].clone())
+}
+
+/// What the next chunk calls the gradient of a state that this one ends with.
+fn grad_after(name: &str) -> Option<String> {
+    let path = name.strip_prefix("grad of state after ")?;
+    Some(state_names(path)[2].clone())
+}
+
+/// One arena a device, as large as its largest plan needs: its plans run one after the other.
+fn arenas(
+    devices: &[Arc<dyn Backend>],
+    homes: &[usize],
+    plans: &[Vec<StagePlans>],
+) -> Result<Vec<Buffer>> {
+    let mut bytes = vec![0; devices.len()];
+    for stages in plans {
+        for (plans, &device) in stages.iter().zip(homes) {
+            for passes in plans.passes.values() {
+                for plan in std::iter::once(&passes.forward).chain(&passes.backward) {
+                    bytes[device] = bytes[device].max(plan.arena_bytes);
+                }
+            }
+        }
+    }
+    let made = devices.iter().zip(bytes).map(|(backend, bytes)| {
+        Ok(backend.allocate(&TensorType::new(DType::I64, [bytes.div_ceil(8)]))?)
+    });
+    made.collect()
+}

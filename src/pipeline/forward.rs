@@ -1,0 +1,245 @@
+//! Forward passes through a pipeline.
+
+use super::cost;
+use super::cutting::Cutting;
+use super::flow::{Design, Flow};
+use super::layout::Layout;
+use super::plans::{self, Aim};
+use super::timetable::{Job, Timetable, Unit};
+use super::worker::Given;
+use crate::error::{Error, Result};
+use crate::loss;
+use crate::model::{Compiled, Store, host};
+use crate::train::{EVALUATION, Settings, StepOutcome};
+use spikelet_data::Batch;
+use spikelet_graph::{DType, ShapeText, Tensor, Tracer};
+use std::collections::BTreeMap;
+
+/// What becomes of the outputs of all time steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    /// Their sum.
+    Sum,
+    /// All of them, `[T, N, …]`.
+    Stack,
+}
+
+/// What a compiled forward pass is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Sized {
+    pub(super) time_steps: usize,
+    pub(super) batch: usize,
+    pub(super) split: usize,
+    pub(super) chunk: usize,
+    /// Whether the input is the same at each step.
+    pub(super) constant: bool,
+    /// The input's shape behind N.
+    pub(super) shape: Vec<usize>,
+}
+
+/// A compiled forward pass.
+pub(super) struct ForwardFlow {
+    flow: Flow,
+    cutting: Cutting,
+    sized: Sized,
+    /// The shape of what comes out, `[T, N, …]`.
+    output: Vec<usize>,
+}
+
+impl ForwardFlow {
+    pub(super) fn new(
+        layout: &Layout,
+        aim: &Aim,
+        sized: &Sized,
+        seed: u64,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
+        let backends = layout.backends();
+        let mut sizes = vec![];
+        let (mut traced, mut output) = (vec![], vec![]);
+        for size in cutting.sizes() {
+            let planned = plans::plan(&layout.modules, &backends, aim, &cutting, size)?;
+            traced = planned.traced;
+            output = planned.output.shape;
+            sizes.push(planned.stages);
+        }
+        let [steps, batch, ..] = &mut output[..] else {
+            return Err(Error::invalid(
+                "pipeline",
+                format!("the last stage makes {}", ShapeText(&output)),
+                "let it make a sequence [T, N, …]",
+            ));
+        };
+        *steps *= cutting.chunks;
+        *batch = sized.batch;
+        let job = Job {
+            stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
+                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, *home))
+                .collect(),
+            micros: cutting.micros,
+            chunks: cutting.chunks,
+            training: false,
+        };
+        let timetable = Timetable::of(&job, layout.schedule)?;
+        for (stage, backend) in traced.iter().zip(&backends) {
+            store.place(backend);
+            store.initialise(stage, DType::F32, seed)?;
+        }
+        store.place(&layout.devices[0]);
+        let design = Design {
+            cutting,
+            training: false,
+            timetable,
+            devices: layout.devices.clone(),
+            homes: &layout.homes,
+            plans: sizes,
+        };
+        let flow = Flow::new(
+            design,
+            &mut |device, name, ty| store.buffer(&layout.devices[device], name, ty, true),
+            &mut |_, _| unreachable!("only training has a loss"),
+        )?;
+        Ok(Self {
+            flow,
+            cutting,
+            sized: sized.clone(),
+            output,
+        })
+    }
+
+    /// Runs the whole input, `[N, …]` or `[T, N, …]`, and puts the parts together.
+    pub(super) fn run(&self, x: &Tensor, seed: u64, step: u64) -> Result<Tensor> {
+        let x = x.cast(DType::F32);
+        let values = x.as_f32().expect("it was cast");
+        let each: usize = self.sized.shape.iter().product();
+        let batch = self.sized.batch;
+        let part = |unit: Unit| -> Vec<f32> {
+            let images = self.cutting.images(unit.micro);
+            let row =
+                |first: usize| &values[(first + images.start) * each..(first + images.end) * each];
+            if self.sized.constant {
+                return row(0).to_vec();
+            }
+            let steps = unit.chunk * self.cutting.steps..(unit.chunk + 1) * self.cutting.steps;
+            steps.flat_map(|t| row(t * batch)).copied().collect()
+        };
+        let given = Given {
+            x: &part,
+            labels: &[],
+            seed,
+            step,
+            watch: false,
+        };
+        let ran = self.flow.run(&given)?;
+        Ok(self.join(&ran.outputs))
+    }
+
+    fn join(&self, outputs: &BTreeMap<Unit, Tensor>) -> Tensor {
+        let each: usize = self.output[2..].iter().product();
+        let (batch, steps) = (self.sized.batch, self.output[0] / self.cutting.chunks);
+        let mut all = vec![0.0_f32; self.output.iter().product()];
+        for (unit, tensor) in outputs {
+            let tensor = tensor.cast(DType::F32);
+            let values = tensor.as_f32().expect("it was cast");
+            let images = self.cutting.images(unit.micro);
+            let width = images.len() * each;
+            for t in 0..steps {
+                let to = ((unit.chunk * steps + t) * batch + images.start) * each;
+                all[to..to + width].copy_from_slice(&values[t * width..(t + 1) * width]);
+            }
+        }
+        Tensor::f32(self.output.clone(), all)
+    }
+
+    pub(super) fn bytes(&self) -> Vec<usize> {
+        self.flow.bytes()
+    }
+}
+
+/// `[T, N, …]` summed over T, step by step.
+pub(super) fn sum_over_time(x: &Tensor) -> Tensor {
+    let values = x.as_f32().expect("outputs are put together in f32");
+    let step: usize = x.shape[1..].iter().product();
+    let mut sum = vec![0.0_f32; step];
+    for row in values.chunks_exact(step.max(1)) {
+        for (sum, value) in sum.iter_mut().zip(row) {
+            *sum += value;
+        }
+    }
+    Tensor::f32(x.shape[1..].to_vec(), sum)
+}
+
+/// Evaluation through a pipeline: the stages on their devices, the loss on the CPU.
+pub struct PipelineEval {
+    flow: ForwardFlow,
+    scores: Compiled,
+    seed: u64,
+    shape: Vec<usize>,
+}
+
+impl PipelineEval {
+    /// Compiles a forward pass for batches of `batch` images.
+    ///
+    /// # Errors
+    /// When shapes do not fit or a device refuses.
+    pub fn new(
+        layout: &Layout,
+        settings: &Settings,
+        batch: usize,
+        image: [usize; 3],
+        store: &mut Store,
+    ) -> Result<Self> {
+        let sized = Sized {
+            time_steps: settings.time_steps,
+            batch,
+            split: layout.split,
+            chunk: layout.chunk.unwrap_or(settings.time_steps),
+            constant: true,
+            shape: image.to_vec(),
+        };
+        let aim = Aim {
+            training: false,
+            precision: settings.precision,
+            propagation: settings.propagation,
+            feed: layout.feed(&settings.encoder)?,
+            shape: image.to_vec(),
+        };
+        let flow = ForwardFlow::new(layout, &aim, &sized, settings.seed, store)?;
+        let tracer = Tracer::new(DType::F32);
+        let sequence = tracer.input("output_seq", DType::F32, flow.output.clone());
+        let labels = tracer.input("labels", DType::I64, [batch]);
+        let scores = sequence.mean(&[0]);
+        tracer.output("loss", &settings.loss.apply(&scores, &labels));
+        tracer.output("correct", &loss::correct(&scores, &labels));
+        let mut own = Store::new(crate::device::cpu()?);
+        Ok(Self {
+            scores: Compiled::new(tracer.finish()?, &mut own)?,
+            flow,
+            seed: settings.seed,
+            shape: [vec![batch], image.to_vec()].concat(),
+        })
+    }
+
+    /// Evaluates batch number `index`.
+    ///
+    /// # Errors
+    /// When the batch has another size, or a device fails.
+    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<StepOutcome> {
+        let x = Tensor::f32(self.shape.clone(), batch.images.clone());
+        let made = self.flow.run(&x, self.seed, EVALUATION + index as u64)?;
+        self.scores.set("output_seq", host(&made))?;
+        self.scores
+            .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;
+        self.scores.run()?;
+        Ok(StepOutcome {
+            loss: self.scores.number("loss")?,
+            correct: self.scores.number("correct")?,
+        })
+    }
+
+    /// Bytes on each device.
+    pub fn bytes(&self) -> Vec<usize> {
+        self.flow.bytes()
+    }
+}

@@ -1,0 +1,239 @@
+//! Stages, their devices, and how batches are cut.
+
+use super::cost;
+use super::cut::{self, LinkCost};
+use super::cutting::Cutting;
+use super::plans::{self, Aim};
+use super::stage::Feed;
+use super::timetable::Schedule;
+use crate::encoder;
+use crate::error::{Error, Result};
+use crate::module::{Context, Module, links};
+use crate::train::Settings;
+use serde::Serialize;
+use spikelet_graph::{Backend, Var};
+use std::sync::Arc;
+
+/// Bytes a second from one device to another, for the choice of a cut.
+const BETWEEN: f64 = 100e9;
+
+/// Modules of a chain under their paths in the whole network.
+pub(super) struct Linked(pub(super) Vec<(String, Arc<dyn Module>)>);
+
+impl Module for Linked {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        self.0.iter().try_fold(x, |x, (path, module)| {
+            let names: Vec<&str> = path.split('.').collect();
+            within(cx, &names, &mut |cx| module.forward(cx, x.clone()))
+        })
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        self.0.clone()
+    }
+}
+
+/// Traces inside of the scopes of a path.
+fn within(
+    cx: &Context,
+    names: &[&str],
+    inside: &mut dyn FnMut(&Context) -> Result<Var>,
+) -> Result<Var> {
+    match names {
+        [] => inside(cx),
+        [name, rest @ ..] => cx.child(name, |cx| within(cx, rest, inside)),
+    }
+}
+
+/// Stages on their devices.
+#[derive(Clone)]
+pub struct Layout {
+    pub(super) modules: Vec<Arc<dyn Module>>,
+    /// Each device once.
+    pub(super) devices: Vec<Arc<dyn Backend>>,
+    /// The number of each stage's device.
+    pub(super) homes: Vec<usize>,
+    pub(super) split: usize,
+    pub(super) chunk: Option<usize>,
+    pub(super) schedule: Schedule,
+}
+
+/// A stage as people read of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageReport {
+    /// Its device.
+    pub device: String,
+    /// The paths of its modules.
+    pub modules: Vec<String>,
+}
+
+impl Layout {
+    /// Stages from modules with a device each. With `time_chunk`, sequences are cut into chunks of
+    /// so many steps.
+    ///
+    /// # Errors
+    /// When there is no stage.
+    pub fn new(
+        modules: Vec<Arc<dyn Module>>,
+        backends: &[Arc<dyn Backend>],
+        split_size: usize,
+        time_chunk: Option<usize>,
+        schedule: Schedule,
+    ) -> Result<Self> {
+        if modules.is_empty() || modules.len() != backends.len() {
+            return Err(Error::invalid(
+                "pipeline",
+                format!("{} modules, {} devices", modules.len(), backends.len()),
+                "append at least one module, each with its device",
+            ));
+        }
+        let mut devices: Vec<Arc<dyn Backend>> = vec![];
+        let mut homes = vec![];
+        for backend in backends {
+            let known = devices.iter().position(|d| Arc::ptr_eq(d, backend));
+            homes.push(known.unwrap_or(devices.len()));
+            if known.is_none() {
+                devices.push(backend.clone());
+            }
+        }
+        Ok(Self {
+            modules,
+            devices,
+            homes,
+            split: split_size,
+            chunk: time_chunk,
+            schedule,
+        })
+    }
+
+    /// Cuts a module that is a chain, such as a network of this crate. `firsts` are the numbers of
+    /// the modules with which the stages after the first begin.
+    ///
+    /// # Errors
+    /// When the module is no chain, or cannot be cut there.
+    pub fn at(
+        module: &Arc<dyn Module>,
+        firsts: &[usize],
+        backends: &[Arc<dyn Backend>],
+        split_size: usize,
+        time_chunk: Option<usize>,
+        schedule: Schedule,
+    ) -> Result<Self> {
+        let chain = links("", module);
+        let bounds: Vec<usize> = std::iter::once(0)
+            .chain(firsts.iter().copied())
+            .chain([chain.len()])
+            .collect();
+        if firsts.len() + 1 != backends.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
+            return Err(Error::invalid(
+                "stages",
+                format!(
+                    "{firsts:?} was given for {} devices and {} modules",
+                    backends.len(),
+                    chain.len()
+                ),
+                format!(
+                    "give {} rising numbers from 1 to {}, or auto",
+                    backends.len().saturating_sub(1),
+                    chain.len().saturating_sub(1)
+                ),
+            ));
+        }
+        let stages = bounds
+            .windows(2)
+            .map(|w| Arc::new(Linked(chain[w[0]..w[1]].to_vec())) as Arc<dyn Module>);
+        Self::new(stages.collect(), backends, split_size, time_chunk, schedule)
+    }
+
+    /// Cuts a module that is a chain so that the busiest device has the least to do and each has
+    /// room, by the plans of its modules.
+    ///
+    /// # Errors
+    /// When there are fewer modules than devices, or no cut fits the devices.
+    pub fn auto(
+        module: &Arc<dyn Module>,
+        settings: &Settings,
+        image: [usize; 3],
+        backends: &[Arc<dyn Backend>],
+        split_size: usize,
+        time_chunk: Option<usize>,
+        schedule: Schedule,
+    ) -> Result<Self> {
+        let chain = links("", module);
+        let each: Vec<Arc<dyn Module>> = (chain.iter())
+            .map(|link| Arc::new(Linked(vec![link.clone()])) as Arc<dyn Module>)
+            .collect();
+        let first = backends[..1.min(backends.len())].to_vec();
+        let one = vec![first.first().cloned(); each.len()];
+        let one: Vec<Arc<dyn Backend>> = one.into_iter().flatten().collect();
+        let trial = Self::new(each, &one, split_size, time_chunk, schedule)?;
+        let cutting = trial.cutting(settings.batch_size, settings.time_steps)?;
+        let aim = Aim {
+            training: true,
+            precision: settings.precision,
+            propagation: settings.propagation,
+            feed: trial.feed(&settings.encoder)?,
+            shape: image.to_vec(),
+        };
+        let planned = plans::plan(&trial.modules, &one, &aim, &cutting, cutting.size)?;
+        let placed = Self::new(
+            vec![module.clone(); backends.len()],
+            backends,
+            split_size,
+            time_chunk,
+            schedule,
+        )?;
+        let costs: Vec<LinkCost> = (planned.stages.iter().zip(&planned.handed_on))
+            .map(|(plans, bytes)| {
+                let cost = cost::of_stage(plans, &*one[0], 0);
+                let kept = plans.passes.values().map(|p| p.forward.buffer_bytes());
+                LinkCost {
+                    seconds: cost.forward + cost.backward,
+                    bytes: kept.max().unwrap_or(0) * backends.len().min(cutting.micros),
+                    hand_on: 2.0 * *bytes as f64 / BETWEEN,
+                }
+            })
+            .collect();
+        let room: Vec<usize> = placed.devices.iter().map(|d| room(&**d)).collect();
+        let found = cut::cut(&costs, &placed.homes, &room)?;
+        let firsts: Vec<usize> = found[1..].iter().map(|links| links.start).collect();
+        Self::at(module, &firsts, backends, split_size, time_chunk, schedule)
+    }
+
+    /// Which modules are where.
+    pub fn report(&self) -> Vec<StageReport> {
+        let stages = self.modules.iter().zip(&self.homes);
+        stages
+            .map(|(module, home)| StageReport {
+                device: self.devices[*home].name(),
+                modules: module.chain().into_iter().map(|(path, _)| path).collect(),
+            })
+            .collect()
+    }
+
+    /// The devices, each once.
+    pub fn devices(&self) -> &[Arc<dyn Backend>] {
+        &self.devices
+    }
+
+    pub(super) fn backends(&self) -> Vec<Arc<dyn Backend>> {
+        let devices = self.homes.iter().map(|home| self.devices[*home].clone());
+        devices.collect()
+    }
+
+    pub(super) fn cutting(&self, batch: usize, time_steps: usize) -> Result<Cutting> {
+        let steps = self.chunk.unwrap_or(time_steps);
+        Cutting::of(batch, self.split, time_steps, steps)
+    }
+
+    pub(super) fn feed(&self, encoder: &str) -> Result<Feed> {
+        Ok(Feed::Encoded(encoder::find(encoder)?))
+    }
+}
+
+/// Bytes that a device has for a pipeline.
+fn room(backend: &dyn Backend) -> usize {
+    backend
+        .memory_bytes()
+        .map_or(usize::MAX, |bytes| bytes / 10 * 9)
+}

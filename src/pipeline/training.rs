@@ -1,0 +1,305 @@
+//! One step of training through a pipeline.
+
+use super::chart::Trace;
+use super::flow::{Design, Flow};
+use super::head::{self, CORRECT, Head, LOSS};
+use super::plans::{self, Aim};
+use super::stage::sum_name;
+use super::timetable::{Job, Timetable};
+use super::worker::Given;
+use super::{Layout, cost};
+use crate::error::{Error, Result};
+use crate::model::{Compiled, Store};
+use crate::module::Traced;
+use crate::optim::Clip;
+use crate::train::{Settings, StepOutcome, Verdict, number_name, update};
+use spikelet_data::Batch;
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{Buffer, DType, TensorType, Tracer, Var};
+
+/// Inputs of an update program.
+const BAD: &str = "whether the step is bad";
+const SCALE: &str = "what gradients are scaled by";
+
+/// Forward, backward and update through the stages of a pipeline. A step whose loss is not finite
+/// updates nothing.
+pub struct PipelineStep {
+    layout: Layout,
+    flow: Flow,
+    settings: Settings,
+    traced: Vec<Traced>,
+    /// Sums of squares of each stage's gradients, where their norm is held.
+    norms: Vec<Compiled>,
+    updates: Vec<Compiled>,
+    sums: [Buffer; 2],
+    trace: Option<Trace>,
+}
+
+impl PipelineStep {
+    /// Compiles a step for images of this shape. Parameters that the store does not have are made,
+    /// each on its stage's device.
+    ///
+    /// # Errors
+    /// When shapes do not fit, a device refuses, or a setting cannot be used with a pipeline.
+    pub fn new(
+        layout: &Layout,
+        settings: &Settings,
+        image: [usize; 3],
+        store: &mut Store,
+    ) -> Result<Self> {
+        if settings.precision == crate::module::Precision::F16 {
+            return Err(Error::invalid(
+                "precision",
+                "f16 needs a loss scale, which a pipeline has not".to_string(),
+                "use bf16 or f32",
+            ));
+        }
+        let aim = Aim {
+            training: true,
+            precision: settings.precision,
+            propagation: settings.propagation,
+            feed: layout.feed(&settings.encoder)?,
+            shape: image.to_vec(),
+        };
+        let batch = settings.batch_size;
+        let cutting = layout.cutting(batch, settings.time_steps)?;
+        let backends = layout.backends();
+        let mut sizes = vec![];
+        let mut traced = vec![];
+        let mut heads = vec![];
+        for size in cutting.sizes() {
+            let planned = plans::plan(&layout.modules, &backends, &aim, &cutting, size)?;
+            let last = backends.last().expect("there is a stage");
+            let chunks = cutting.chunks;
+            heads.push((
+                size,
+                head::plan(
+                    settings.loss,
+                    &planned.output,
+                    chunks,
+                    [size, batch],
+                    &**last,
+                )?,
+            ));
+            traced = planned.traced;
+            sizes.push(planned.stages);
+        }
+        let job = Job {
+            stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
+                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, *home))
+                .collect(),
+            micros: cutting.micros,
+            chunks: cutting.chunks,
+            training: true,
+        };
+        let timetable = Timetable::of(&job, layout.schedule)?;
+        for (stage, backend) in traced.iter().zip(&backends) {
+            store.place(backend);
+            store.initialise(stage, DType::F32, settings.seed)?;
+        }
+        let design = Design {
+            cutting,
+            training: true,
+            timetable,
+            devices: layout.devices.clone(),
+            homes: &layout.homes,
+            plans: sizes,
+        };
+        let last = backends.last().expect("there is a stage").clone();
+        let shared = std::cell::RefCell::new(&mut *store);
+        let flow = Flow::new(
+            design,
+            &mut |device, name, ty| {
+                let lasts = !name.starts_with("sum of ");
+                shared
+                    .borrow_mut()
+                    .buffer(&layout.devices[device], name, ty, lasts)
+            },
+            &mut |size, chunks| {
+                let plan = heads.iter().find(|(s, _)| *s == size);
+                let (_, plan) = plan.expect("planned for every size");
+                Head::load(plan, &last, chunks, &mut |name, ty| {
+                    shared.borrow_mut().buffer(&last, name, ty, false)
+                })
+            },
+        )?;
+        let scalar = TensorType::new(DType::F32, []);
+        let sums = [
+            store.buffer(&last, LOSS, &scalar, false)?,
+            store.buffer(&last, CORRECT, &scalar, false)?,
+        ];
+        let (mut norms, mut updates) = (vec![], vec![]);
+        for (stage, backend) in traced.iter().zip(&backends) {
+            store.place(backend);
+            if matches!(settings.clip, Some(Clip::Norm(_))) && !stage.parameters.is_empty() {
+                norms.push(norm_program(stage, store)?);
+            }
+            if !stage.parameters.is_empty() {
+                updates.push(update_program(stage, settings, store)?);
+            }
+        }
+        store.place(&layout.devices[0]);
+        Ok(Self {
+            layout: layout.clone(),
+            flow,
+            settings: settings.clone(),
+            traced,
+            norms,
+            updates,
+            sums,
+            trace: None,
+        })
+    }
+
+    /// Notes from now on when each task runs.
+    pub fn watch(&mut self) {
+        self.trace = Some(Trace::default());
+    }
+
+    /// When the tasks of the last step ran, if it was watched.
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
+    }
+
+    /// Names of the tensors that make the model: parameters, and what is kept with them.
+    pub fn model(&self) -> impl Iterator<Item = &str> {
+        let parameters = self.traced.iter().flat_map(|t| &t.parameters);
+        let buffers = self.traced.iter().flat_map(|t| &t.buffers);
+        parameters.chain(buffers).map(|(name, ..)| name.as_str())
+    }
+
+    /// Bytes on each device of what the step needs beside parameters and the optimiser's tensors:
+    /// an arena, and what is kept of the micro-batches that are under way.
+    pub fn bytes(&self) -> Vec<usize> {
+        self.flow.bytes()
+    }
+
+    /// The share of time in which devices are predicted to be idle.
+    pub fn predicted_idle(&self) -> f64 {
+        self.flow.timetable.idle
+    }
+
+    /// How many micro-batches each stage keeps.
+    pub fn in_flight(&self) -> &[usize] {
+        &self.flow.timetable.in_flight
+    }
+
+    /// Trains on a batch: `step` counts from 1, `epoch` is the progress in epochs.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or a device fails.
+    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepOutcome> {
+        let expected = self.settings.batch_size;
+        if batch.len() != expected {
+            return Err(Error::invalid(
+                "batch",
+                format!(
+                    "{} images were given, the step is compiled for {expected}",
+                    batch.len()
+                ),
+                "compile a step for this size",
+            ));
+        }
+        let last = self.layout.backends().pop().expect("there is a stage");
+        for sum in &self.sums {
+            last.upload(sum, HostTensor::F32(&[0.0]))?;
+        }
+        let each = batch.images.len() / expected;
+        let x = |unit: super::timetable::Unit| {
+            let images = self.flow.cutting.images(unit.micro);
+            batch.images[images.start * each..images.end * each].to_vec()
+        };
+        let given = Given {
+            x: &x,
+            labels: &batch.labels,
+            seed: self.settings.seed,
+            step,
+            watch: self.trace.is_some(),
+        };
+        let ran = self.flow.run(&given)?;
+        if self.trace.is_some() {
+            let names = self.layout.devices.iter().map(|d| d.name()).collect();
+            self.trace = Some(Trace::new(names, ran.spans));
+        }
+        let found = last.fetch(&[&self.sums[0], &self.sums[1]])?.wait()?;
+        let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
+        let outcome = StepOutcome {
+            loss: number(0),
+            correct: number(1),
+        };
+        self.update(outcome.loss.is_finite(), step, epoch)?;
+        Ok(outcome)
+    }
+
+    fn update(&mut self, good: bool, step: u64, epoch: f64) -> Result<()> {
+        let settings = &self.settings;
+        let scale = match settings.clip {
+            Some(Clip::Norm(most)) => {
+                let mut total = 0.0;
+                for program in &mut self.norms {
+                    program.run()?;
+                }
+                for program in &self.norms {
+                    total += program.number("squares")?;
+                }
+                (most / (total.sqrt() + 1e-6)).min(1.0)
+            }
+            _ => 1.0,
+        };
+        let rate = settings.learning_rate * settings.schedule.factor(epoch, settings.epochs as f64);
+        let numbers = settings.optimizer.get().numbers(step, rate);
+        for program in &mut self.updates {
+            for (k, number) in numbers.iter().enumerate() {
+                program.set(&number_name(k), HostTensor::F32(&[*number as f32]))?;
+            }
+            program.set(BAD, HostTensor::F32(&[if good { 0.0 } else { 1.0 }]))?;
+            if program.has_input(SCALE) {
+                program.set(SCALE, HostTensor::F32(&[scale as f32]))?;
+            }
+            program.run()?;
+        }
+        Ok(())
+    }
+}
+
+/// The summed gradients of a stage.
+fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
+    let sum =
+        |(name, shape, _): &(String, Vec<usize>, _)| tracer.state(&sum_name(name), shape.clone());
+    stage.parameters.iter().map(sum).collect()
+}
+
+fn norm_program(stage: &Traced, store: &mut Store) -> Result<Compiled> {
+    let tracer = Tracer::new(DType::F32);
+    let squares = sums(&tracer, stage)
+        .into_iter()
+        .map(|g| g.square().sum_all());
+    if let Some(total) = squares.reduce(|a, b| a + b) {
+        tracer.output("squares", &total);
+    }
+    Compiled::new(tracer.finish()?, store)
+}
+
+fn update_program(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compiled> {
+    let tracer = Tracer::new(DType::F32);
+    let verdict = Verdict::OfGradients(tracer.input(BAD, DType::F32, []));
+    let optimizer = settings.optimizer.get();
+    let numbers: Vec<Var> = (0..optimizer.numbers(1, settings.learning_rate).len())
+        .map(|k| tracer.input(&number_name(k), DType::F32, []))
+        .collect();
+    let sums = sums(&tracer, stage);
+    let grads = match settings.clip {
+        Some(Clip::Norm(_)) => {
+            let scale = tracer.input(SCALE, DType::F32, []);
+            sums.iter().map(|g| g * &scale).collect()
+        }
+        Some(clip) => clip.apply(&sums),
+        None => sums.clone(),
+    };
+    for (((name, shape, _), sum), grad) in stage.parameters.iter().zip(&sums).zip(&grads) {
+        let weight = tracer.parameter(name, shape.clone());
+        update(optimizer, name, &weight, grad, &numbers, &verdict);
+        tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
+    }
+    Compiled::new(tracer.finish()?, store)
+}
