@@ -2,9 +2,9 @@
 
 use crate::backend::{Shared, failure, memory, memory_of};
 use crate::memory::{Memory, Slot, View, ViewMut};
-use crate::op::{self, Kernel};
+use crate::op::Kernel;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Buffer, Executor, Node, Place, Plan, Result, TensorType};
+use spikelet_graph::{Buffer, Executor, Graph, Node, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,7 +51,7 @@ fn name_of(node: &Node) -> String {
 impl CpuExecutor {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        threads: usize,
+        prepare: impl Fn(&Graph, &Node) -> Result<Box<dyn Kernel>>,
         plan: &Plan,
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
@@ -104,7 +104,7 @@ impl CpuExecutor {
                 None => (arena.at(0), 0),
             };
             steps.push(Step {
-                kernel: op::prepare(&plan.graph, node, threads)?,
+                kernel: prepare(&plan.graph, node)?,
                 name: name_of(node),
                 reads,
                 writes,

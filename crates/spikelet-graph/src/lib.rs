@@ -9,6 +9,7 @@ mod backward;
 mod error;
 mod exchange;
 mod graph;
+mod local_exchange;
 pub mod op;
 pub mod pass;
 mod plan;
@@ -24,8 +25,9 @@ pub use exchange::Exchange;
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
+pub use local_exchange::LocalExchange;
 pub use plan::{Allocation, Kernel, Place, Plan};
 pub use precision::{Precision, UnknownPrecision};
 pub use tensor::{Data, Tensor};
-pub use trace::{Tracer, Var};
+pub use trace::{Buckets, Tracer, Var};
 pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};
