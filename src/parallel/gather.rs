@@ -25,7 +25,7 @@ pub fn gather(exchange: &dyn Exchange, own: &[u8]) -> Result<Vec<Vec<u8>>> {
 ///
 /// # Errors
 /// As [`gather`].
-pub(crate) fn gather_numbers(exchange: &dyn Exchange, own: &[f64]) -> Result<Vec<Vec<f64>>> {
+pub(super) fn gather_numbers(exchange: &dyn Exchange, own: &[f64]) -> Result<Vec<Vec<f64>>> {
     let bytes: Vec<u8> = own.iter().flat_map(|number| number.to_le_bytes()).collect();
     let numbers = |bytes: Vec<u8>| {
         let each = bytes.chunks_exact(8);

@@ -29,6 +29,7 @@ mod world;
 
 pub use failure::RankError;
 pub use gather::gather;
+pub(crate) use gather::sum_numbers;
 pub use gradients::average_over_ranks;
 pub use group::{Group, Limits};
 pub use launch::Launcher;

@@ -11,6 +11,7 @@ mod scaling;
 mod settings;
 mod show;
 mod step;
+mod together;
 mod trainer;
 mod writer;
 
@@ -19,5 +20,5 @@ pub use evaluation::evaluate;
 pub use in_flight::InFlight;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
-pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Shape, TrainStep};
+pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Place, Shape, TrainStep};
 pub use trainer::{Outcome, Trainer};
