@@ -14,6 +14,7 @@
 //!
 //! Everything is plain TCP between hosts that trust each other: nothing is encrypted.
 
+mod device;
 mod environment;
 mod failure;
 mod gather;
@@ -27,6 +28,7 @@ mod watch;
 mod wire;
 mod world;
 
+pub use device::{check_devices, device_of};
 pub use failure::RankError;
 pub use gather::gather;
 pub(crate) use gather::sum_numbers;
