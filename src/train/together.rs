@@ -218,3 +218,54 @@ impl Talks {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallel::{Address, Fingerprint, Limits, World};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// What two ranks say of weights that differ in one place.
+    fn compared(second: f32) -> Vec<Result<()>> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let master = Address {
+            host: "127.0.0.1".to_string(),
+            port: listener.local_addr().expect("an address").port(),
+        };
+        drop(listener);
+        let one = |rank: usize| {
+            let world = World::new(rank, 2, rank, master.clone())?;
+            let group = Group::connect(world, &Fingerprint::new(), Limits::default())?;
+            group.run(|| {
+                let mut store = Store::new(crate::device::find("cpu", 1)?);
+                let last = if rank == 0 { 1.0 } else { second };
+                store.set("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
+                store.set("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
+                let names = ["a.weight", "b.weight"].map(String::from);
+                Together::new(Some(group.clone())).check_same_weights(&store, &names)
+            })
+        };
+        thread::scope(|scope| {
+            let one = &one;
+            let ranks = [0, 1].map(|rank| scope.spawn(move || one(rank)));
+            let ends = ranks.into_iter();
+            ends.map(|rank| rank.join().expect("no rank panics"))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn weights_that_differ_between_ranks_are_named() {
+        for end in compared(1.0) {
+            end.expect("the same");
+        }
+        for end in compared(1.0 + f32::EPSILON) {
+            let message = end.expect_err("different").to_string();
+            assert!(
+                message.contains("parameter `b.weight`: rank 1 on "),
+                "{message}"
+            );
+        }
+    }
+}
