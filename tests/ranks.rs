@@ -6,7 +6,8 @@ use spikelet::graph::{Backend, Buckets, Exchange, Graph, LocalExchange, Var};
 use spikelet::optim::{Adam, Optimizer, Update};
 use spikelet::prelude::*;
 use spikelet_cpu::Cpu;
-use std::sync::Arc;
+use spikelet_cuda::Cuda;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What each rank makes of its number and its device.
 fn ranks<T: Send>(size: usize, run: impl Fn(usize, Arc<dyn Backend>) -> T + Sync) -> Vec<T> {
@@ -69,22 +70,23 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
 
 const SHAPE: [usize; 5] = [3, 8, 4, 5, 5];
 
-/// What batch norm made of a part of the batch: output, gradient of the input, running statistics,
-/// gradients of weight and bias.
-struct Normalised {
+/// What a module made of a part of the batch: output, gradient of the input, running statistics,
+/// gradients of what is learnt.
+struct Made {
     sequences: [Vec<f64>; 2],
-    statistics: [Vec<f64>; 2],
-    gradients: [Vec<f64>; 2],
+    statistics: Vec<Vec<f64>>,
+    gradients: Vec<Vec<f64>>,
 }
 
 /// L = Σ y·g over a part of the batch; `offset` is far from zero, measured in deviations.
-fn normalise(
+fn run(
+    module: &dyn Module,
     size: usize,
     rank: usize,
     offset: f32,
     propagation: Propagation,
     backend: Arc<dyn Backend>,
-) -> Result<Normalised> {
+) -> Result<Made> {
     let n = SHAPE[1] / size;
     let mut shape = SHAPE.to_vec();
     shape[1] = n;
@@ -92,68 +94,164 @@ fn normalise(
         .propagation(propagation)
         .in_group(size, true);
     let t = cx.tracer();
-    let x = t.input("x", DType::F32, shape.clone());
-    let g = t.input("g", DType::F32, shape);
-    let y = cx.child("bn", |cx| cx.trace(&BatchNorm2d::new(SHAPE[2]), x.clone()))?;
-    let learnt = ["bn.weight", "bn.bias"].map(|name| t.find_input(name).unwrap());
-    let grads = t.gradients(&(&y * &g).sum_all(), &[&x, &learnt[0], &learnt[1]]);
+    let x = t.input("x", DType::F32, shape);
+    let y = cx.trace(module, x.clone())?;
+    let g = t.input("g", DType::F32, y.shape());
+    let traced = cx.traced();
+    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let learnt: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
+    let wrt: Vec<&Var> = [&x].into_iter().chain(&learnt).collect();
+    let grads = t.gradients(&(&y * &g).sum_all(), &wrt);
     let mut of_learnt = grads[1..].to_vec();
     if size > 1 {
         of_learnt = t.all_reduce_gradients(&of_learnt, size, Buckets::default());
     }
     t.output("y", &y);
     t.output("dx", &grads[0]);
-    t.output("dw", &of_learnt[0].map1(|v| v * 1.0));
-    t.output("db", &of_learnt[1].map1(|v| v * 1.0));
+    for (k, grad) in of_learnt.iter().enumerate() {
+        t.output(&format!("d{k}"), &grad.map1(|v| v * 1.0));
+    }
+    let mut whole = y.shape().to_vec();
+    whole[1] = SHAPE[1];
     let mut store = Store::new(backend);
-    store.initialise(&cx.traced(), DType::F32, 1)?;
-    store.set("bn.weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
+    store.initialise(&traced, DType::F32, 1)?;
+    if store.ty("weight").is_some() {
+        store.set("weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
+    }
     let mut program = Compiled::new(t.finish()?, &mut store)?;
     let count = SHAPE.iter().product();
     let all: Vec<f32> = values(count, 1).iter().map(|x| x + offset).collect();
     program.set("x", HostTensor::F32(&part(&all, &SHAPE, rank, n)))?;
-    program.set(
-        "g",
-        HostTensor::F32(&part(&values(count, 2), &SHAPE, rank, n)),
-    )?;
+    let g = values(whole.iter().product(), 2);
+    program.set("g", HostTensor::F32(&part(&g, &whole, rank, n)))?;
     program.run()?;
     let out = |name: &str| Ok::<_, spikelet::Error>(program.get(name)?.to_f64());
-    let kept = |name: &str| Ok::<_, spikelet::Error>(store.get(name)?.to_f64());
-    Ok(Normalised {
+    let kept = traced
+        .buffers
+        .iter()
+        .map(|(name, ..)| Ok(store.get(name)?.to_f64()));
+    Ok(Made {
         sequences: [out("y")?, out("dx")?],
-        statistics: [kept("bn.running_mean")?, kept("bn.running_var")?],
-        gradients: [out("dw")?, out("db")?],
+        statistics: kept.collect::<Result<_>>()?,
+        gradients: (0..learnt.len())
+            .map(|k| out(&format!("d{k}")))
+            .collect::<Result<_>>()?,
     })
+}
+
+/// The parts of all ranks are what one rank makes of the whole.
+#[track_caller]
+fn assert_whole(made: &[Made], one: &Made, near: f64) {
+    for (k, name) in ["output", "gradient of the input"].iter().enumerate() {
+        let parts: Vec<Vec<f64>> = made.iter().map(|m| m.sequences[k].clone()).collect();
+        assert_close(name, &join(&parts, SHAPE[0]), &one.sequences[k], near);
+    }
+    for own in made {
+        assert_eq!(own.statistics, made[0].statistics, "the ranks differ");
+        assert_eq!(own.gradients, made[0].gradients, "the ranks differ");
+        for (own, one) in own.statistics.iter().zip(&one.statistics) {
+            assert_close("statistics", own, one, 1e-5);
+        }
+        for (own, one) in own.gradients.iter().zip(&one.gradients) {
+            assert_close("gradients", own, one, 10.0 * near);
+        }
+    }
 }
 
 #[test]
 fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> {
     use Propagation::{LayerByLayer, StepByStep};
+    let norm = BatchNorm2d::new(SHAPE[2]);
     for (propagation, offset) in [(LayerByLayer, 0.0), (LayerByLayer, 50.0), (StepByStep, 0.0)] {
-        let one = normalise(1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
+        let one = run(&norm, 1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
         // What f32 has left of numbers that far from zero.
         let near = 1e-5_f64.max(2e-6 * f64::from(offset));
         for size in [2, 4] {
             let made = ranks(size, |rank, backend| {
-                normalise(size, rank, offset, propagation, backend).unwrap()
+                run(&norm, size, rank, offset, propagation, backend).unwrap()
             });
-            for (k, name) in ["y", "dx"].iter().enumerate() {
-                let parts: Vec<Vec<f64>> = made.iter().map(|m| m.sequences[k].clone()).collect();
-                assert_close(name, &join(&parts, SHAPE[0]), &one.sequences[k], near);
-            }
-            for own in &made {
-                for k in 0..2 {
-                    assert_eq!(own.statistics[k], made[0].statistics[k]);
-                    assert_close("statistics", &own.statistics[k], &one.statistics[k], 1e-5);
-                    assert_close(
-                        "gradients",
-                        &own.gradients[k],
-                        &one.gradients[k],
-                        10.0 * near,
-                    );
-                }
-            }
+            assert_whole(&made, &one, near);
         }
+    }
+    Ok(())
+}
+
+/// Normalisation that becomes part of a neuron, whose spikes leave it as maxima.
+fn images() -> Sequential {
+    Sequential::new()
+        .add(Conv2d::new(SHAPE[2], 6, 2))
+        .add(BatchNorm2d::new(6))
+        .add(If::new())
+        .add(Pool2d::max(2))
+}
+
+#[test]
+fn a_network_with_batch_norm_has_the_gradients_of_the_whole_batch() -> Result<()> {
+    let (net, layers) = (images(), Propagation::LayerByLayer);
+    let one = run(&net, 1, 0, 0.0, layers, Arc::new(Cpu::new(1)?))?;
+    assert!(
+        one.sequences[0].iter().sum::<f64>() > 10.0,
+        "hardly a spike"
+    );
+    let made = ranks(2, |rank, backend| {
+        run(&net, 2, rank, 0.0, layers, backend).unwrap()
+    });
+    assert_whole(&made, &one, 1e-5);
+    Ok(())
+}
+
+/// What two ranks with a GPU each make; a line that says why, if they cannot.
+fn on_gpus<T: Send>(run: impl Fn(usize, Arc<dyn Backend>) -> Result<T> + Sync) -> Option<Vec<T>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let gpus = [0, 1].map(Cuda::new);
+    if let Some(error) = gpus.iter().find_map(|gpu| gpu.as_ref().err()) {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    let run = &run;
+    std::thread::scope(|scope| {
+        let pairs = LocalExchange::group(2).into_iter().zip(gpus);
+        let threads: Vec<_> = pairs
+            .map(|(exchange, gpu)| {
+                scope.spawn(move || {
+                    let (rank, gpu) = (exchange.rank(), gpu.ok()?);
+                    if let Err(error) = gpu.join_group(Arc::new(exchange)) {
+                        let told = error.to_string();
+                        assert!(told.contains("NCCL ("), "{told}");
+                        eprintln!("skipped: {told}");
+                        return None;
+                    }
+                    Some(run(rank, Arc::new(gpu)).unwrap())
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn two_gpus_normalise_as_one_cpu() -> Result<()> {
+    let layers = Propagation::LayerByLayer;
+    let (norm, net) = (BatchNorm2d::new(SHAPE[2]), images());
+    for module in [&norm as &dyn Module, &net] {
+        let one = run(module, 1, 0, 0.0, layers, Arc::new(Cpu::new(1)?))?;
+        let Some(made) = on_gpus(|rank, gpu| run(module, 2, rank, 0.0, layers, gpu)) else {
+            return Ok(());
+        };
+        assert_whole(&made, &one, 5e-5);
+    }
+    Ok(())
+}
+
+#[test]
+fn two_gpus_train_as_one_cpu() -> Result<()> {
+    let one = train(1, 0, Buckets::default(), Arc::new(Cpu::new(1)?))?;
+    let trained = on_gpus(|rank, gpu| train(2, rank, Buckets::default(), gpu));
+    let Some(made) = trained else { return Ok(()) };
+    assert_eq!(made[0], made[1], "the ranks differ");
+    for (found, expected) in made[0].iter().zip(&one) {
+        assert_close("parameter", found, expected, 1e-4);
     }
     Ok(())
 }
