@@ -127,20 +127,47 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
     Ok(())
 }
 
+fn normalised() -> Sequential {
+    Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(784, 12))
+        .add(BatchNorm0d::new(12))
+        .add(Lif::new(2.0))
+        .add(Linear::new(12, 10))
+        .add(Lif::new(2.0))
+}
+
+#[test]
+fn batch_norm_over_all_ranks_is_that_of_all_their_images() -> Result<()> {
+    let data = synthetic::digits_of(0, 96, 64);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [alone, own] = ["alone", "own"].map(|name| folder.path().join(name));
+    Trainer::new(normalised(), settings(32, 2))
+        .folder(&alone)
+        .fit(&data)?;
+    let over_all = Settings {
+        sync_batch_norm: true,
+        ..settings(16, 2)
+    };
+    let trainer = || Trainer::new(normalised(), over_all.clone()).folder(&own);
+    all_well(train(2, trainer, &data));
+    let (ours, theirs) = (tensors(&alone).tensors, tensors(&own).tensors);
+    for (name, ours) in &ours {
+        let pairs = ours.to_f64().into_iter().zip(theirs[name].to_f64());
+        let furthest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(furthest < 1e-4, "{name} differs by {furthest}");
+    }
+    Ok(())
+}
+
 #[test]
 fn running_statistics_of_ranks_are_one_network_s() {
     let data = synthetic::digits_of(0, 128, 600);
-    let normalised = || {
-        let net = Sequential::new()
-            .add(Flatten)
-            .add(Linear::new(784, 12))
-            .add(BatchNorm0d::new(12))
-            .add(Lif::new(2.0))
-            .add(Linear::new(12, 10))
-            .add(Lif::new(2.0));
-        Trainer::new(net, settings(16, 2))
-    };
-    let ends = all_well(train(2, normalised, &data));
+    let ends = all_well(train(
+        2,
+        || Trainer::new(normalised(), settings(16, 2)),
+        &data,
+    ));
     assert_eq!(ends[0].history[1].test_loss, ends[1].history[1].test_loss);
 }
 

@@ -158,7 +158,7 @@ impl TrainStep {
         place: Place,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = context(Mode::TRAIN, settings);
+        let cx = context(Mode::TRAIN, settings).in_group(place.ranks, settings.sync_batch_norm);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
         let correct = loss::correct(&scored.scores, &scored.labels);
