@@ -1,14 +1,18 @@
 //! Ranks, here threads, that train one network.
 
 use spikelet::data::{Dataset, Split, synthetic};
-use spikelet::parallel::{Address, Fingerprint, Group, Limits, RankError, World};
+use spikelet::parallel::{
+    Address, ENDED_BY_ANOTHER_RANK, Fingerprint, Group, Limits, RankError, World,
+};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::Outcome;
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 /// A port that was free a moment ago.
 fn address() -> Address {
@@ -224,4 +228,49 @@ fn a_batch_that_all_ranks_together_do_not_fill_is_refused() {
             "{message}"
         );
     }
+}
+
+/// The variable that makes this test program a rank, with where rank 0 is.
+const DEAF: &str = "SPIKELET_TEST_DEAF_RANK";
+
+#[test]
+fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
+    let limits = Limits {
+        grace: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    if let Ok(master) = std::env::var(DEAF) {
+        let world = World::new(1, 2, 1, master.parse()?)?;
+        let group = Group::connect(world, &Fingerprint::new(), limits)?;
+        return group.run(|| {
+            loop {
+                thread::sleep(Duration::from_secs(1));
+            }
+        });
+    }
+    let master = address();
+    let test = "a_process_that_does_not_end_with_the_others_is_ended";
+    let deaf = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(DEAF, master.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts again");
+    let world = World::new(0, 2, 0, master)?;
+    let group = Group::connect(world, &Fingerprint::new(), limits)?;
+    let error: Result<()> = group.run(|| Err(Error::invalid("the disk", "it is full", "tidy up")));
+    assert!(error.is_err());
+    let ended = deaf.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(
+        ended.status.code(),
+        Some(i32::from(ENDED_BY_ANOTHER_RANK)),
+        "{said}"
+    );
+    assert!(
+        said.contains("error: rank 0 of 2 on ") && said.contains("the disk: it is full"),
+        "{said}"
+    );
+    Ok(())
 }

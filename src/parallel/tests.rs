@@ -94,6 +94,19 @@ fn sums_are_right_and_have_the_same_bits_on_all_ranks() {
 }
 
 #[test]
+fn sums_of_more_than_connections_hold_do_not_wait_for_each_other() {
+    let length = 6_000_000;
+    for sum in grouped(3, |group| {
+        let mut values = vec![group.world().rank as f32; length];
+        group.exchange().all_reduce(&mut values)?;
+        Ok(values)
+    }) {
+        let sum = sum.expect("a sum");
+        assert!(sum.len() == length && sum.iter().all(|value| *value == 3.0));
+    }
+}
+
+#[test]
 fn bytes_go_from_any_rank_to_all() {
     for size in 1..=4 {
         for root in 0..size {

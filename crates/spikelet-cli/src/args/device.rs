@@ -51,8 +51,9 @@ impl DeviceArgs {
     pub fn describe(&self, backend: &dyn Backend) -> String {
         match backend.name().as_str() {
             "cpu" => format!(
-                "cpu, {} threads, {}",
+                "cpu, {} thread{}, {}",
                 self.thread_count(),
+                if self.thread_count() == 1 { "" } else { "s" },
                 spikelet_cpu::Cpu::instructions()
             ),
             other => other.to_string(),
