@@ -1,10 +1,13 @@
 //! What a module sees while it is traced.
 
+mod group;
+
 use super::unroll::Unrolling;
 use super::{Init, Module, OverTime, Propagation};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::neuron::{Bound, Share};
+use group::Group;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -74,10 +77,7 @@ pub struct Context {
     propagation: Propagation,
     /// Whether neurons show what goes into them and what their states are.
     watches: bool,
-    /// How many processes run this program together, each with a part of the batch.
-    ranks: usize,
-    /// Whether batch norm measures the parts of all of them.
-    sync_batch_norm: bool,
+    group: Group,
     traced: Rc<RefCell<Traced>>,
     /// There while a network is traced step by step.
     unrolling: Rc<RefCell<Option<Unrolling>>>,
@@ -94,8 +94,7 @@ impl Context {
             mode,
             propagation: Propagation::default(),
             watches: false,
-            ranks: 1,
-            sync_batch_norm: false,
+            group: Group::default(),
             traced: Rc::default(),
             unrolling: Rc::default(),
         }
@@ -124,38 +123,6 @@ impl Context {
     pub fn precision(self, precision: Precision) -> Self {
         self.tracer.set_precision(precision);
         self
-    }
-
-    /// Says that `ranks` processes run the program together, each with an equal part of the batch;
-    /// before anything is traced. With `sync_batch_norm`, batch norm measures mean and variance of
-    /// the whole batch, and its gradients are those of the whole batch too; otherwise each rank
-    /// measures its own part.
-    ///
-    /// The device must then be in a group of as many ranks, and all of them must run the program
-    /// together.
-    ///
-    /// ```
-    /// use spikelet::prelude::*;
-    /// let cx = Context::new(Mode::TRAIN, DType::F32).in_group(4, true);
-    /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 5, 5]);
-    /// cx.trace(&BatchNorm2d::new(8), x)?;
-    /// assert!(cx.tracer().traced().to_string().contains("all_reduce[4 ranks]"));
-    /// # Ok::<(), spikelet::Error>(())
-    /// ```
-    pub fn in_group(mut self, ranks: usize, sync_batch_norm: bool) -> Self {
-        self.ranks = ranks.max(1);
-        self.sync_batch_norm = sync_batch_norm;
-        self
-    }
-
-    /// How many processes run the program together: 1 unless [`Context::in_group`] says otherwise.
-    pub fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    /// Whether batch norm measures the parts of the batch of all ranks.
-    pub fn syncs_batch_norm(&self) -> bool {
-        self.sync_batch_norm && self.ranks > 1
     }
 
     /// Lets neurons record their inputs and states as well as their spikes; before anything is

@@ -128,6 +128,9 @@ impl Cuda {
     /// with a GPU of its own; `exchange` is only used to find each other. Ranks that are not there
     /// are waited for a minute.
     ///
+    /// The first two runs of a plan connect the ranks, and wait as long for each other: let the
+    /// ranks meet ([`Exchange::barrier`]) when all have loaded it.
+    ///
     /// ```no_run
     /// use spikelet_cuda::Cuda;
     /// use spikelet_graph::LocalExchange;

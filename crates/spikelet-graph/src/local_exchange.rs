@@ -47,7 +47,8 @@ struct State {
     /// How often all have met.
     meetings: u64,
     arrived: usize,
-    gone: Vec<bool>,
+    /// The first rank that left or failed: without it nobody meets again.
+    gone: Option<usize>,
     calls: Vec<Call>,
     values: Vec<Vec<f32>>,
     bytes: Vec<u8>,
@@ -72,7 +73,7 @@ impl LocalExchange {
         let state = State {
             meetings: 0,
             arrived: 0,
-            gone: vec![false; size],
+            gone: None,
             calls: vec![Call::Barrier; size],
             values: vec![vec![]; size],
             bytes: vec![],
@@ -97,11 +98,11 @@ impl LocalExchange {
     /// Waits until all are here.
     fn meet<'a>(&self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>> {
         let meeting = state.meetings;
-        if let Some(rank) = state.gone.iter().position(|gone| *gone) {
+        if let Some(rank) = state.gone {
             return Err(failure(format!("rank {rank} is gone")));
         }
         state.arrived += 1;
-        if state.arrived == state.gone.len() {
+        if state.arrived == state.calls.len() {
             state.arrived = 0;
             state.meetings += 1;
             self.meeting.changed.notify_all();
@@ -109,17 +110,17 @@ impl LocalExchange {
         }
         let end = Instant::now() + self.meeting.patience;
         while state.meetings == meeting {
-            if let Some(rank) = state.gone.iter().position(|gone| *gone) {
+            if let Some(rank) = state.gone {
                 return Err(failure(format!("rank {rank} is gone")));
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 // Who comes now would count this rank in.
-                state.gone[self.rank] = true;
+                state.gone.get_or_insert(self.rank);
                 return Err(failure(format!(
                     "{} of {} ranks were there after {:.0} s",
                     state.arrived,
-                    state.gone.len(),
+                    state.calls.len(),
                     self.meeting.patience.as_secs_f64()
                 )));
             }
@@ -140,7 +141,7 @@ impl LocalExchange {
         let Some(rank) = state.calls.iter().position(|other| *other != call) else {
             return Ok(state);
         };
-        state.gone[self.rank] = true;
+        state.gone.get_or_insert(self.rank);
         Err(failure(format!(
             "rank {} has come for {call:?}, rank {rank} for {:?}; all ranks must run the same program",
             self.rank, state.calls[rank]
@@ -154,7 +155,7 @@ impl Exchange for LocalExchange {
     }
 
     fn size(&self) -> usize {
-        self.lock().gone.len()
+        self.lock().calls.len()
     }
 
     fn all_reduce(&self, values: &mut [f32]) -> Result<()> {
@@ -176,10 +177,10 @@ impl Exchange for LocalExchange {
 
     fn broadcast(&self, bytes: &mut Vec<u8>, root: usize) -> Result<()> {
         let mut state = self.lock();
-        if root >= state.gone.len() {
+        if root >= state.calls.len() {
             return Err(failure(format!(
                 "there is no rank {root} among {}",
-                state.gone.len()
+                state.calls.len()
             )));
         }
         if root == self.rank {
@@ -198,7 +199,7 @@ impl Exchange for LocalExchange {
 
 impl Drop for LocalExchange {
     fn drop(&mut self) {
-        self.lock().gone[self.rank] = true;
+        self.lock().gone.get_or_insert(self.rank);
         self.meeting.changed.notify_all();
     }
 }

@@ -189,4 +189,18 @@ mod tests {
         assert_eq!((config.version, config.blocking), (21_400, 0));
         assert_eq!(config.padding, c_int::MIN);
     }
+
+    #[test]
+    fn where_there_is_nccl_all_functions_are_there_and_it_has_words_for_its_errors() {
+        match Api::get() {
+            Ok(api) => {
+                assert!(api.check(SUCCESS).is_ok());
+                let told = api.check(5).unwrap_err();
+                assert!(told.starts_with("invalid usage"), "{told}");
+                assert!(told.contains("(5)"), "{told}");
+            }
+            Err(told) if told.contains("was not found") => eprintln!("skipped: {told}"),
+            Err(told) => panic!("{told}"),
+        }
+    }
 }

@@ -278,6 +278,10 @@ fn a_sum_that_nobody_reads_is_dropped_whole_and_one_that_is_read_in_part_stays_w
     let plan = Plan::new(t.finish().unwrap(), &Plain);
     plan.check().unwrap();
     assert_eq!(names(&plan.graph), ["all_reduce", "arrive", "map"]);
+    // The one that nobody reads is written too, until all have arrived.
+    let unread = plan.graph.nodes[0].outputs[0];
+    let place = plan.allocations.iter().find(|a| a.value == Some(unread));
+    assert_eq!(place.unwrap().alive, (0, 1));
     let sum = &plan.kernels[0];
     assert!(
         sum.writes.iter().all(|w| matches!(w, Place::Arena(_))),
