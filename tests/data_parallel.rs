@@ -249,6 +249,7 @@ fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
         });
     }
     let master = address();
+    let world = World::new(0, 2, 0, master.clone())?;
     let test = "a_process_that_does_not_end_with_the_others_is_ended";
     let deaf = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
@@ -257,12 +258,12 @@ fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts again");
-    let world = World::new(0, 2, 0, master)?;
-    let group = Group::connect(world, &Fingerprint::new(), limits)?;
-    let error: Result<()> = group.run(|| Err(Error::invalid("the disk", "it is full", "tidy up")));
-    assert!(error.is_err());
+    let first = Group::connect(world, &Fingerprint::new(), limits).and_then(|group| {
+        group.run(|| Err::<(), Error>(Error::invalid("the disk", "it is full", "tidy up")))
+    });
     let ended = deaf.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(first.is_err());
     assert_eq!(
         ended.status.code(),
         Some(i32::from(ENDED_BY_ANOTHER_RANK)),
