@@ -190,3 +190,32 @@ impl Checkpoint {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_knows_no_ranks_is_one_rank_s() -> Result<()> {
+        let old = r#"{"step":7,"epoch":1,"batch":3,"loss_sum":0.5,"correct":9.0,
+            "train_seconds":1.0,"seconds":2.0,"history":[]}"#;
+        let progress: Progress = serde_json::from_str(old).expect("an old progress");
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("last.safetensors");
+        let settings = Settings {
+            batch_size: 20,
+            ..Settings::default()
+        };
+        let checkpoint = Checkpoint {
+            tensors: TensorFile::default(),
+            network: None,
+            settings,
+            progress,
+            dataset: "none".to_string(),
+        };
+        checkpoint.write(&path)?;
+        let read = Checkpoint::read(&path)?.progress;
+        assert_eq!((read.ranks, read.images, read.batch), (1, 60, 3));
+        Ok(())
+    }
+}

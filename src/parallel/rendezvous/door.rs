@@ -3,7 +3,8 @@
 use super::super::wire::{self, MAGIC};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, Peer, any, broken, failed, resolve,
+    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, Peer, broken, failed, open_at,
+    resolve,
 };
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -29,8 +30,7 @@ type Greeted = std::result::Result<(Hello, TcpStream), SocketAddr>;
 impl<'a> Door<'a> {
     pub(super) fn open(world: &'a World) -> Result<Self> {
         let address = resolve(world)?;
-        // A host's own name may lead to an address that other hosts do not see.
-        let listener = TcpListener::bind((any(address.ip()), address.port())).map_err(|e| {
+        let listener = TcpListener::bind((open_at(world, address.ip()), address.port())).map_err(|e| {
             let port = address.port();
             if e.kind() == ErrorKind::AddrInUse {
                 failed(
@@ -173,7 +173,8 @@ impl<'a> Door<'a> {
 
     fn welcome(self) -> Result<Met> {
         let unreachable = |e| broken("a port for the next rank cannot be opened", &e);
-        let ring = TcpListener::bind((any(self.address.ip()), 0)).map_err(unreachable)?;
+        let ring =
+            TcpListener::bind((open_at(self.world, self.address.ip()), 0)).map_err(unreachable)?;
         let own = Peer {
             host: self.world.host.clone(),
             ip: None,

@@ -3,10 +3,10 @@
 use super::super::wire::{self, MAGIC, is_timeout, until};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, any, broken, failed, resolve,
+    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, broken, failed, open_at, resolve,
 };
 use crate::error::Result;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,8 +26,7 @@ pub(super) fn join(
         )
     };
     let root = stream.peer_addr().map_err(lost)?.ip();
-    let own = stream.local_addr().map_err(lost)?.ip();
-    let listener = TcpListener::bind((any(own), 0)).map_err(lost)?;
+    let listener = TcpListener::bind((open_at(world, root), 0)).map_err(lost)?;
     let hello = Hello {
         rank: world.rank,
         size: world.size,
@@ -101,6 +100,10 @@ fn attempt(world: &World, deadline: Instant) -> Result<io::Result<TcpStream>> {
         Ok(stream) => stream,
         Err(e) => return Ok(Err(e)),
     };
+    // Where nobody listens yet, a system may connect a port with itself.
+    if stream.local_addr().ok() == stream.peer_addr().ok() {
+        return Ok(Err(ErrorKind::ConnectionRefused.into()));
+    }
     let greeting = || -> io::Result<_> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(GREETING))?;

@@ -146,10 +146,14 @@ fn broken(what: &str, error: &io::Error) -> Error {
     )
 }
 
-fn any(ip: IpAddr) -> IpAddr {
-    match ip {
-        // Nobody else can reach it, and nobody else is let in.
-        ip if ip.is_loopback() => ip,
+/// Where a port is opened, on a host that sees rank 0 at `root`: where a loopback address was given
+/// for rank 0, nobody else can reach it and nobody else is let in. A host's own name does not count
+/// as one, though on the host itself it often leads to one.
+fn open_at(world: &World, root: IpAddr) -> IpAddr {
+    let given = world.master.host.parse::<IpAddr>();
+    let local = given.is_ok_and(|ip| ip.is_loopback()) || world.master.host == "localhost";
+    match root {
+        root if local => root,
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }

@@ -74,7 +74,17 @@ impl Run<'_> {
         if before != now {
             let size = self.trainer.settings.batch_size;
             self.console.say(format!(
-                "the checkpoint is of {before} ranks, here are {now}: a step has {} images from here on, and had {}",
+                "the checkpoint is of {}, here {}: a step has {} images from here on, and had {}",
+                if before == 1 {
+                    "1 rank".to_string()
+                } else {
+                    format!("{before} ranks")
+                },
+                if now == 1 {
+                    "is 1".to_string()
+                } else {
+                    format!("are {now}")
+                },
                 now * size,
                 before * size,
             ));

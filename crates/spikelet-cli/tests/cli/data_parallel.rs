@@ -297,8 +297,8 @@ fn a_run_goes_on_with_another_number_of_ranks() {
             "--resume",
         ];
         let text = said(&words(&[&go_on, &["--data-parallel", after]]));
-        let expected =
-            format!("the checkpoint is of {before} ranks, here are {after}: a step has ");
+        let ranks = |n: &str| if n == "1" { "1 rank" } else { "2 ranks" };
+        let expected = format!("the checkpoint is of {}, here ", ranks(before));
         assert!(text.contains(&expected), "{text}");
         assert!(
             text.contains("epoch  2/2") && !text.contains("epoch  1/2"),
@@ -333,11 +333,69 @@ fn an_interruption_of_the_launcher_saves_and_ends_all_ranks() {
         "{}",
         stdout(&output)
     );
+    // In the middle of an epoch, most likely: another number of ranks goes on there.
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).expect("a folder");
+    for file in ["last.safetensors", "epochs.jsonl"] {
+        std::fs::copy(broken.join(file), other.join(file)).expect("a copy");
+    }
+    let go_on = ["--data-parallel", "1", "--resume", "--out", &text(&other)];
+    let alone = said(&words(&[&LONG, &go_on]));
+    assert!(
+        alone.contains("the checkpoint is of 2 ranks, here is 1"),
+        "{alone}"
+    );
+    let shares = epochs(&other);
+    assert_eq!(shares.len(), 6);
+    for epoch in shares {
+        let share = epoch["train_accuracy"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&share), "{epoch}");
+    }
     said(&words(&[
         &LONG,
         &["--data-parallel", "2", "--resume", "--out", &out],
     ]));
     assert!(same(&unbroken, &broken));
+}
+
+/// The processes that a launcher has started, by rank.
+#[cfg(target_os = "linux")]
+fn children(launcher: &Child) -> Vec<String> {
+    let id = launcher.id();
+    let listed = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+    let listed = listed.expect("a list of children");
+    listed.split_whitespace().map(String::from).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_launcher_ends_as_the_rank_that_failed_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let arguments = [
+        "--train-images",
+        "512",
+        "--epochs",
+        "100000",
+        "--data-parallel",
+        "2",
+    ];
+    let mut command = program(&words(&[&arguments, &["--out", &text(&out)]]));
+    let launcher = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let launcher = launcher.expect("it starts");
+    wait_for("a checkpoint", || out.join("last.safetensors").exists());
+    let killed = Command::new("kill")
+        .args(["-KILL", &children(&launcher)[1]])
+        .status();
+    assert!(killed.expect("kill starts").success());
+    let output = end(launcher);
+    let message = stderr(&output);
+    assert_eq!(code(&output), 128 + 9, "{message}");
+    assert!(message.contains("its connection closed"), "{message}");
+    assert!(
+        message.contains("error: rank 1 of 2 on ") && message.contains("ended with signal 9"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -360,13 +418,7 @@ fn no_rank_outlives_its_launcher() {
         .spawn()
         .expect("it starts");
     wait_for("a checkpoint", || out.join("last.safetensors").exists());
-    let id = launcher.id();
-    let listed = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
-    let children: Vec<String> = listed
-        .expect("a list of children")
-        .split_whitespace()
-        .map(String::from)
-        .collect();
+    let children = children(&launcher);
     assert_eq!(children.len(), 2);
     launcher.kill().expect("it can be killed");
     launcher.wait().expect("it can be waited for");
