@@ -147,25 +147,16 @@ impl Tracer {
             bucket.ready = ready(&value);
             bucket.values.push(value);
         }
+        let op = AllReduce { ranks };
         let mut starts = vec![];
         for bucket in &full {
-            starts.push(graph.make_node(
-                AllReduce { ranks }.into(),
-                &bucket.values,
-                &layer,
-                true,
-            )?);
+            starts.push(graph.make_node(op.into(), &bucket.values, &layer, true)?);
         }
         let mut sums = vec![];
         for (bucket, start) in full.iter().zip(&starts) {
             let wait = graph.make_node(Arrive.into(), &start.outputs, &layer, true)?;
-            sums.extend(
-                bucket
-                    .values
-                    .iter()
-                    .copied()
-                    .zip(wait.outputs.iter().copied()),
-            );
+            let pairs = bucket.values.iter().zip(&wait.outputs);
+            sums.extend(pairs.map(|(gradient, sum)| (*gradient, *sum)));
             graph.nodes.push(wait);
         }
         // The last first, so that the places of the others stay what they are.
