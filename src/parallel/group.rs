@@ -164,12 +164,23 @@ impl Group {
         done.map_err(|reason| Error::from(self.fail(&reason)).into())
     }
 
+    /// Ends the run on all ranks because of this one's error: for work that, before it returns the
+    /// error, lets go of a device on which it may wait for the others. A process that does not end
+    /// within [`Limits::grace`] from then on is ended.
+    pub fn report(&self, error: &impl Display) {
+        self.watch.report(&error.to_string(), self.patience());
+    }
+
     fn fail(&self, reason: &str) -> RankError {
+        self.watch.fail(reason, self.patience())
+    }
+
+    /// How long somebody else's reason may take to be known, before this rank's own counts.
+    fn patience(&self) -> Duration {
         // A lost neighbour is lost for a reason, which rank 0 finds out.
-        let patience = match self.ring.is_deserted() {
+        match self.ring.is_deserted() {
             true => self.limits.silence + Duration::from_secs(3),
             false => VERDICT,
-        };
-        self.watch.fail(reason, patience)
+        }
     }
 }

@@ -158,26 +158,30 @@ impl Watch {
         self.shared.tell_all(&Message::Checkpoint(words));
     }
 
-    /// The error of this rank, which has to end: because of the verdict, or, if there is none after
-    /// `patience`, because of its own reason, which the others are told.
-    pub(super) fn fail(&self, reason: &str, patience: Duration) -> RankError {
+    /// Ends the run on all ranks for this one's reason, unless it has ended for another one within
+    /// `patience`. From now on the main thread has the time that others leave it.
+    pub(super) fn report(&self, reason: &str, patience: Duration) {
         let shared = &self.shared;
         let judged = |state: &State| state.verdict.is_some();
-        if !shared.wait(patience, judged) {
-            let own = Verdict {
-                rank: shared.rank,
-                reason: reason.to_string(),
-            };
-            if shared.rank == 0 {
-                shared.condemn(own, true);
-            } else {
-                let reason = reason.to_string();
-                shared.tell_all(&Message::Failed { reason });
-                // Rank 0 answers with the verdict: then all know.
-                shared.wait(LAST_WORDS, judged);
-                shared.condemn(own, false);
-            }
+        if shared.wait(patience, judged) {
+            return;
         }
+        if shared.rank > 0 {
+            let reason = reason.to_string();
+            shared.tell_all(&Message::Failed { reason });
+            // Rank 0 answers with the verdict: then all know.
+            shared.wait(LAST_WORDS, judged);
+        }
+        shared.condemn(Verdict {
+            rank: shared.rank,
+            reason: reason.to_string(),
+        });
+    }
+
+    /// [`Watch::report`], and the error that the main thread ends with.
+    pub(super) fn fail(&self, reason: &str, patience: Duration) -> RankError {
+        self.report(reason, patience);
+        let shared = &self.shared;
         if shared.rank == 0 {
             shared.wait(LAST_WORDS, |state| {
                 state.lives.iter().all(|life| life.closed)
@@ -259,12 +263,12 @@ impl Shared {
                 Ok(Message::Farewell) => state.lives[k].farewell = true,
                 Ok(Message::Ended(verdict)) => {
                     drop(state);
-                    self.condemn(verdict, false);
+                    self.condemn(verdict);
                 }
                 Ok(Message::Failed { reason }) => {
                     drop(state);
                     let rank = other.rank;
-                    self.condemn(Verdict { rank, reason }, false);
+                    self.condemn(Verdict { rank, reason });
                 }
                 Err(_) => {
                     state.lives[k].closed = true;
@@ -273,13 +277,10 @@ impl Shared {
                     self.changed.notify_all();
                     if !expected {
                         let reason = "its connection closed: the process was killed or has crashed";
-                        self.condemn(
-                            Verdict {
-                                rank: other.rank,
-                                reason: reason.to_string(),
-                            },
-                            false,
-                        );
+                        self.condemn(Verdict {
+                            rank: other.rank,
+                            reason: reason.to_string(),
+                        });
                     }
                     return;
                 }
@@ -305,7 +306,7 @@ impl Shared {
             last = Instant::now();
             self.tell_all(&Message::Beat);
             if let Some(verdict) = self.silent() {
-                self.condemn(verdict, false);
+                self.condemn(verdict);
             }
             self.end_if_nobody_does();
         }
@@ -327,14 +328,14 @@ impl Shared {
     }
 
     /// The first verdict counts.
-    fn condemn(self: &Arc<Self>, verdict: Verdict, noticed: bool) {
+    fn condemn(self: &Arc<Self>, verdict: Verdict) {
         {
             let mut state = self.state();
             if state.verdict.is_some() {
                 return;
             }
             state.verdict = Some(verdict.clone());
-            state.unnoticed = (!noticed).then(Instant::now);
+            state.unnoticed = Some(Instant::now());
         }
         self.changed.notify_all();
         if self.rank == 0 {
@@ -350,8 +351,12 @@ impl Shared {
         let state = self.state();
         let overdue = |given: Instant| given.elapsed() > self.grace;
         if state.unnoticed.is_some_and(overdue) && !state.closing {
-            eprintln!("error: {}", self.error(&state));
-            std::process::exit(i32::from(ENDED_BY_ANOTHER_RANK));
+            let error = self.error(&state);
+            eprintln!("error: {error}");
+            std::process::exit(match error.own {
+                true => 1,
+                false => i32::from(ENDED_BY_ANOTHER_RANK),
+            });
         }
     }
 

@@ -113,15 +113,25 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn finish_training(mut self) -> Result<Outcome> {
-        let epochs = self.trainer.settings.epochs;
-        while self.progress.epoch < epochs {
+        let interrupted = self.train_epochs();
+        let done = interrupted.and_then(|interrupted| self.finish(interrupted));
+        if let Err(error) = &done {
+            // Before it lets go of its device, which may be waiting for the other ranks.
+            self.together.report(error);
+        }
+        done
+    }
+
+    /// Trains to the end of the last epoch; true if the run was interrupted before.
+    fn train_epochs(&mut self) -> Result<bool> {
+        while self.progress.epoch < self.trainer.settings.epochs {
             if !self.train_epoch()? {
                 self.save()?;
-                return self.finish(true);
+                return Ok(true);
             }
             self.end_epoch()?;
         }
-        self.finish(false)
+        Ok(false)
     }
 
     /// Trains to the end of the present epoch; false if the run was interrupted before. Steps are
@@ -350,7 +360,7 @@ impl<'a> Run<'a> {
         self.step.program().plan().peak_bytes() + self.evaluation.arena_bytes()
     }
 
-    fn finish(mut self, interrupted: bool) -> Result<Outcome> {
+    fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
         }

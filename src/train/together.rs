@@ -115,6 +115,13 @@ impl Together {
         Ok(())
     }
 
+    /// Ends the run on all ranks because of this one's error.
+    pub(super) fn report(&self, error: &Error) {
+        if let Some(group) = &self.0 {
+            group.report(error);
+        }
+    }
+
     /// Tells all ranks of a checkpoint that can be resumed.
     pub(super) fn tell_checkpoint(&self, path: &Path, progress: &Progress) {
         if let Some(group) = &self.0 {
