@@ -1,6 +1,7 @@
 //! The library's errors.
 
 use crate::files::FileError;
+use crate::parallel::RankError;
 use std::path::PathBuf;
 
 /// What can go wrong when a network is built, trained or stored.
@@ -28,6 +29,9 @@ pub enum Error {
         /// What to do.
         help: String,
     },
+    /// The end of a run of several ranks.
+    #[error(transparent)]
+    Rank(Box<RankError>),
     /// A checkpoint or tensor file that does not fit.
     #[error("{}: {problem}\n  help: {help}", .path.display())]
     Checkpoint {
@@ -38,6 +42,12 @@ pub enum Error {
         /// What to do.
         help: String,
     },
+}
+
+impl From<RankError> for Error {
+    fn from(error: RankError) -> Self {
+        Self::Rank(Box::new(error))
+    }
 }
 
 impl From<spikelet_data::Error> for Error {

@@ -16,6 +16,7 @@ pub mod module;
 pub mod network;
 pub mod neuron;
 pub mod optim;
+pub mod parallel;
 pub mod pipeline;
 pub mod prelude;
 mod registry;

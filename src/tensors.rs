@@ -48,10 +48,17 @@ impl TensorFile {
     /// # Errors
     /// When it cannot be read, or is not a safetensors file.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = files::read(path)?;
-        let (_, header) = SafeTensors::read_metadata(&bytes)
+        Self::of_bytes(&files::read(path)?, path)
+    }
+
+    /// The tensors of a file's bytes; `path` is for messages.
+    ///
+    /// # Errors
+    /// When they are no safetensors file.
+    pub(crate) fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let (_, header) = SafeTensors::read_metadata(bytes)
             .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
-        let parsed = SafeTensors::deserialize(&bytes)
+        let parsed = SafeTensors::deserialize(bytes)
             .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
         let mut tensors = BTreeMap::new();
         for (name, view) in parsed.tensors() {

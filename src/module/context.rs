@@ -1,10 +1,13 @@
 //! What a module sees while it is traced.
 
+mod group;
+
 use super::unroll::Unrolling;
 use super::{Init, Module, OverTime, Propagation};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::neuron::{Bound, Share};
+use group::Group;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -103,6 +106,7 @@ pub struct Context {
     propagation: Propagation,
     /// Whether neurons show what goes into them and what their states are.
     watches: bool,
+    group: Group,
     traced: Rc<RefCell<Traced>>,
     /// There where a network is traced for a part of the time steps.
     chunk: Option<Chunk>,
@@ -122,6 +126,7 @@ impl Context {
             mode,
             propagation: Propagation::default(),
             watches: false,
+            group: Group::default(),
             traced: Rc::default(),
             chunk: None,
             chunk_states: Rc::default(),

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::model::Store;
 use crate::network::Network;
 use crate::tensors::TensorFile;
@@ -36,9 +37,16 @@ pub struct Progress {
     pub step: u64,
     /// The present epoch, counted from 0.
     pub epoch: usize,
-    /// The next batch of it.
+    /// The next batch of it, over all ranks together.
     pub batch: usize,
-    /// Sum of the losses of its batches so far.
+    /// Images of it that are done, over all ranks: the next batch begins there, also with another
+    /// number of ranks.
+    #[serde(default)]
+    pub images: usize,
+    /// How many ranks there are; 0 in checkpoints of runs that knew none.
+    #[serde(default)]
+    pub ranks: usize,
+    /// Sum of the mean losses of its batches so far.
     pub loss_sum: f64,
     /// Correct images of its batches so far.
     pub correct: f64,
@@ -128,7 +136,15 @@ impl Checkpoint {
     /// # Errors
     /// When it is no checkpoint, or not of this version.
     pub fn read(path: &Path) -> Result<Self> {
-        let tensors = TensorFile::read(path)?;
+        Self::of_bytes(&files::read(path)?, path)
+    }
+
+    /// The checkpoint that a file holds.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`], naming the file.
+    pub(super) fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let tensors = TensorFile::of_bytes(bytes, path)?;
         let bad = |problem: String| Error::Checkpoint {
             path: path.to_path_buf(),
             problem,
@@ -148,10 +164,16 @@ impl Checkpoint {
         fn parse<T: serde::de::DeserializeOwned>(text: &str) -> std::result::Result<T, String> {
             serde_json::from_str(text).map_err(|e| e.to_string())
         }
+        let settings: Settings = parse(entry("settings")?).map_err(bad)?;
+        let mut progress: Progress = parse(entry("progress")?).map_err(bad)?;
+        if progress.ranks == 0 {
+            progress.ranks = 1;
+            progress.images = progress.batch * settings.batch_size;
+        }
         Ok(Self {
             network: parse(entry("network")?).map_err(bad)?,
-            settings: parse(entry("settings")?).map_err(bad)?,
-            progress: parse(entry("progress")?).map_err(bad)?,
+            settings,
+            progress,
             dataset: entry("dataset")?.to_string(),
             tensors,
         })
@@ -165,6 +187,35 @@ impl Checkpoint {
         for (name, tensor) in &self.tensors.tensors {
             store.set(name, tensor)?;
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_knows_no_ranks_is_one_rank_s() -> Result<()> {
+        let old = r#"{"step":7,"epoch":1,"batch":3,"loss_sum":0.5,"correct":9.0,
+            "train_seconds":1.0,"seconds":2.0,"history":[]}"#;
+        let progress: Progress = serde_json::from_str(old).expect("an old progress");
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("last.safetensors");
+        let settings = Settings {
+            batch_size: 20,
+            ..Settings::default()
+        };
+        let checkpoint = Checkpoint {
+            tensors: TensorFile::default(),
+            network: None,
+            settings,
+            progress,
+            dataset: "none".to_string(),
+        };
+        checkpoint.write(&path)?;
+        let read = Checkpoint::read(&path)?.progress;
+        assert_eq!((read.ranks, read.images, read.batch), (1, 60, 3));
         Ok(())
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Suspect<'a> {
     pub(super) settings: &'a Settings,
     pub(super) batch: &'a Batch,
     pub(super) shape: Shape,
+    /// The seed of its draws.
+    pub(super) seed: u64,
     /// Its number, counted from 1: its draws depend on it.
     pub(super) step: u64,
 }
@@ -66,7 +68,7 @@ impl Suspect<'_> {
         }
         store.initialise(&traced, DType::F32, self.settings.seed)?;
         let mut program = Compiled::new(cx.tracer().finish()?, store)?;
-        feed(&program, self.batch, self.settings.seed, self.step)?;
+        feed(&program, self.batch, self.seed, self.step)?;
         program.run()?;
         let mut first: Option<Finding> = None;
         for (name, path) in shown {

@@ -2,6 +2,7 @@
 
 use super::in_flight::InFlight;
 use super::step::Outcome;
+use super::together::Together;
 use super::{EvalStep, Settings, Shape};
 use crate::error::Result;
 use crate::model::Store;
@@ -23,7 +24,7 @@ pub fn evaluate(
     data: &Arc<Dataset>,
     store: &mut Store,
 ) -> Result<(f64, f64)> {
-    Evaluation::new(module, settings, data, store)?.run()
+    Evaluation::new(module, settings, data, store)?.run(&Together::new(None))
 }
 
 /// A data set and the compiled forward passes over it.
@@ -57,29 +58,45 @@ impl Evaluation {
         })
     }
 
-    /// Accuracy and mean loss.
-    pub(super) fn run(&mut self) -> Result<(f64, f64)> {
-        let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
-        let mut add = |(found, images): (Outcome, usize)| {
-            correct += found.correct;
-            loss += found.loss * images as f64;
-            count += images as f64;
+    /// Accuracy and mean loss. Ranks take turns batch by batch, and all come to what one alone
+    /// would: a batch's draws depend on its number, and batches are added up in their order.
+    pub(super) fn run(&mut self, together: &Together) -> Result<(f64, f64)> {
+        let mut found = vec![0.0; 2 * self.loader.len()];
+        let mut note = |(outcome, index): (Outcome, usize)| {
+            // Both were f32 on the device.
+            found[2 * index] = outcome.correct as f32;
+            found[2 * index + 1] = outcome.loss as f32;
         };
         let mut in_flight = InFlight::new();
-        let mut batches = self.loader.epoch(0, 0);
+        let mut batches = self.loader.share(0, together.share(0));
         while let Some(batch) = batches.next() {
             let Some(step) = self.steps.get_mut(&batch.len()) else {
                 continue;
             };
-            in_flight.make_room()?.map(&mut add);
-            in_flight.push(step.start(&batch, batch.index_in_epoch)?, batch.len());
+            in_flight.make_room()?.map(&mut note);
+            let index = batch.index_in_epoch;
+            in_flight.push(step.start(&batch, index)?, index);
             batches.recycle(batch);
         }
         while let Some(found) = in_flight.wait_for_oldest()? {
-            add(found);
+            note(found);
+        }
+        together.join(&mut found)?;
+        let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
+        for (index, batch) in found.chunks_exact(2).enumerate() {
+            let images = self.images_of(index) as f64;
+            correct += f64::from(batch[0]);
+            loss += f64::from(batch[1]) * images;
+            count += images;
         }
         let count = f64::max(count, 1.0);
         Ok((correct / count, loss / count))
+    }
+
+    /// How many images a batch has.
+    fn images_of(&self, index: usize) -> usize {
+        let (size, all) = (self.loader.config().batch_size, self.loader.dataset().len());
+        size.min(all - index * size)
     }
 
     pub(super) fn arena_bytes(&self) -> usize {

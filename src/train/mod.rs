@@ -11,6 +11,7 @@ mod scaling;
 mod settings;
 mod show;
 mod step;
+mod together;
 mod trainer;
 mod writer;
 
@@ -21,5 +22,5 @@ pub(crate) use scaling::Verdict;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub(crate) use step::{EVALUATION, number_name, update};
-pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Shape, TrainStep};
+pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Place, Shape, TrainStep};
 pub use trainer::{Outcome, Trainer};

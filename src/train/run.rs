@@ -1,31 +1,25 @@
 //! The training loop.
 
-use super::checkpoint::{Checkpoint, EpochRecord, Progress};
-use super::diagnosis::{Suspect, check_weights};
+mod folder;
+
+use super::checkpoint::{EpochRecord, Progress};
+use super::diagnosis::Suspect;
 use super::evaluation::Evaluation;
 use super::in_flight::InFlight;
 use super::step::Outcome as StepOutcome;
+use super::together::{Pause, Talks, Together};
 use super::trainer::{Outcome, Trainer};
-use super::writer::Writer;
-use super::{Shape, TrainStep, interrupt, picture};
+use super::{Place, Shape, TrainStep, interrupt, picture};
 use crate::device;
 use crate::error::{Error, Result};
-use crate::log::{Console, EpochBar, EpochLine, JsonLines, SummaryWriter};
+use crate::log::{Console, EpochBar, EpochLine, Output};
 use crate::model::Store;
+use folder::Logs;
 use spikelet_data::{Loader, Split};
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Optimiser steps between two points of the curves.
 const STEPS_A_POINT: u64 = 50;
-
-/// The files of a run, open for what comes next.
-struct Logs {
-    folder: PathBuf,
-    checkpoints: Writer,
-    curves: SummaryWriter,
-    epochs: JsonLines,
-}
 
 /// Times an epoch's training batches.
 struct Clock {
@@ -34,10 +28,19 @@ struct Clock {
     before: f64,
 }
 
+/// What a rank has found in an epoch.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    loss_sum: f64,
+    correct: f64,
+}
+
 /// A run that is under way.
 pub(super) struct Run<'a> {
     trainer: &'a Trainer,
     data: &'a Split,
+    together: Together,
+    talks: Talks,
     console: Console,
     store: Store,
     shape: Shape,
@@ -45,6 +48,9 @@ pub(super) struct Run<'a> {
     evaluation: Evaluation,
     loader: Loader,
     progress: Progress,
+    /// What this rank has found in the epoch; the others' share comes into `progress` when it is
+    /// saved or shown.
+    own: Own,
     logs: Option<Logs>,
     /// Seconds of earlier parts of this run.
     earlier: f64,
@@ -55,39 +61,43 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn start(trainer: &'a Trainer, data: &'a Split) -> Result<Self> {
         let settings = &trainer.settings;
-        let console = Console::new(trainer.output);
+        let together = Together::new(trainer.group.clone());
+        let console = Console::new(match together.leads() {
+            true => trainer.output,
+            false => Output::Quiet,
+        });
         let backend = match &trainer.backend {
             Some(backend) => backend.clone(),
             None => device::cpu()?,
         };
-        if data.train.len() < settings.batch_size {
-            return Err(Error::invalid(
-                "batch size",
-                format!(
-                    "{} was given, the training set has {} images",
-                    settings.batch_size,
-                    data.train.len()
-                ),
-                "use a smaller batch",
-            ));
-        }
+        together.check_batch(settings.batch_size, data.train.len())?;
         let shape = Shape {
             batch: settings.batch_size,
             image: data.train.shape,
         };
         let mut store = Store::new(backend);
-        let step = TrainStep::new(&*trainer.module, settings, shape, &mut store)?;
+        let place = Place {
+            rank: together.rank(),
+            ranks: together.ranks(),
+        };
+        let step = TrainStep::of_rank(&*trainer.module, settings, shape, place, &mut store)?;
         let evaluation = Evaluation::new(&*trainer.module, settings, &data.test, &mut store)?;
         let mut run = Self {
             loader: Loader::new(data.train.clone(), settings.training_batches())?,
             trainer,
             data,
+            together,
+            talks: Talks::new(),
             console,
             store,
             shape,
             step,
             evaluation,
-            progress: Progress::default(),
+            progress: Progress {
+                ranks: place.ranks,
+                ..Progress::default()
+            },
+            own: Own::default(),
             logs: None,
             earlier: 0.0,
             started: Instant::now(),
@@ -102,78 +112,26 @@ impl<'a> Run<'a> {
         &self.step
     }
 
-    fn last_path(folder: &Path) -> PathBuf {
-        folder.join("last.safetensors")
-    }
-
-    /// Finds the checkpoint to go on from, and opens the logs behind it.
-    fn open_folder(&mut self) -> Result<()> {
-        let Some(folder) = self.trainer.folder.clone() else {
-            return Ok(());
-        };
-        let last = Self::last_path(&folder);
-        let (curves, epochs) = (folder.join("tensorboard"), folder.join("epochs.jsonl"));
-        let logs = if self.trainer.resume && last.exists() {
-            let checkpoint = Checkpoint::read(&last)?;
-            self.check_same_run(&checkpoint, &last)?;
-            checkpoint.restore(&mut self.store)?;
-            self.progress = checkpoint.progress;
-            self.earlier = self.progress.seconds;
-            let done = self.progress.epoch as u64;
-            Logs {
-                checkpoints: Writer::new(),
-                curves: SummaryWriter::resume(curves, self.progress.step)?,
-                epochs: JsonLines::resume(epochs, "epoch", done)?,
-                folder,
-            }
-        } else {
-            Logs {
-                checkpoints: Writer::new(),
-                // An earlier run's curves would be drawn into this one's.
-                curves: SummaryWriter::resume(curves, 0)?,
-                epochs: JsonLines::create(epochs)?,
-                folder,
-            }
-        };
-        self.logs = Some(logs);
-        Ok(())
-    }
-
-    fn check_same_run(&self, checkpoint: &Checkpoint, path: &Path) -> Result<()> {
-        let mut theirs = checkpoint.settings.clone();
-        // More epochs may be asked for when the learning rate does not depend on their number.
-        if theirs.schedule == crate::optim::Schedule::Constant {
-            theirs.epochs = self.trainer.settings.epochs;
-        }
-        // How much memory a step takes decides nothing.
-        theirs.memory_budget = self.trainer.settings.memory_budget;
-        let what = if theirs != self.trainer.settings {
-            "other settings"
-        } else if checkpoint.network != self.trainer.network {
-            "another network"
-        } else if checkpoint.dataset != self.data.train.name {
-            "another data set"
-        } else {
-            return Ok(());
-        };
-        Err(Error::Checkpoint {
-            path: path.to_path_buf(),
-            problem: format!("it belongs to a run with {what}"),
-            help: "resume with the settings it was started with, or give another folder"
-                .to_string(),
-        })
-    }
-
     pub(super) fn finish_training(mut self) -> Result<Outcome> {
-        let epochs = self.trainer.settings.epochs;
-        while self.progress.epoch < epochs {
+        let interrupted = self.train_epochs();
+        let done = interrupted.and_then(|interrupted| self.finish(interrupted));
+        if let Err(error) = &done {
+            // Before it lets go of its device, which may be waiting for the other ranks.
+            self.together.report(error);
+        }
+        done
+    }
+
+    /// Trains to the end of the last epoch; true if the run was interrupted before.
+    fn train_epochs(&mut self) -> Result<bool> {
+        while self.progress.epoch < self.trainer.settings.epochs {
             if !self.train_epoch()? {
                 self.save()?;
-                return self.finish(true);
+                return Ok(true);
             }
             self.end_epoch()?;
         }
-        self.finish(false)
+        Ok(false)
     }
 
     /// Trains to the end of the present epoch; false if the run was interrupted before. Steps are
@@ -181,11 +139,14 @@ impl<'a> Run<'a> {
     /// saved.
     fn train_epoch(&mut self) -> Result<bool> {
         let settings = &self.trainer.settings;
-        let total = self.loader.len();
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
+        let share = self.together.share(self.progress.images);
+        let mut batches = self.loader.share(epoch as u64, share);
+        let total = first + batches.len();
+        let step_images = self.step_images();
+        let all_images = self.progress.images + batches.len() * step_images;
         let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
         (0..first).for_each(|_| bar.advance());
-        let mut batches = self.loader.epoch(epoch as u64, first);
         let clock = Clock {
             begun: Instant::now(),
             before: self.progress.train_seconds,
@@ -197,24 +158,45 @@ impl<'a> Run<'a> {
             }
             let ahead = in_flight.len();
             let step = self.progress.step + ahead as u64 + 1;
-            let started = self.progress.batch + ahead;
-            let at = epoch as f64 + started as f64 / total as f64;
+            let started = self.progress.images + ahead * step_images;
+            let at = epoch as f64 + started as f64 / all_images as f64;
             in_flight.push(self.step.start(&batch, step, at)?, step);
             batches.recycle(batch);
-            if started + 1 == total {
+            if started + step_images == all_images {
                 continue;
             }
-            let interrupted = self.trainer.interruptible && interrupt::requested();
-            if interrupted || self.saved.elapsed() >= self.trainer.checkpoint_every {
+            let own = Pause {
+                stop: self.trainer.interruptible && interrupt::requested(),
+                save: self.saved.elapsed() >= self.trainer.checkpoint_every,
+            };
+            let pause = self.talks.step(&self.together, own)?;
+            if pause.stop || pause.save {
                 self.count_all(&mut in_flight, &clock, &bar)?;
-                if interrupted {
+                self.put_together()?;
+                if pause.stop {
                     return Ok(false);
                 }
                 self.save()?;
             }
         }
         self.count_all(&mut in_flight, &clock, &bar)?;
+        self.put_together()?;
         Ok(true)
+    }
+
+    /// Images of a step, over all ranks.
+    fn step_images(&self) -> usize {
+        self.trainer.settings.batch_size * self.together.ranks()
+    }
+
+    /// Brings what all ranks have found in the epoch into the progress. Losses are f32: their sums
+    /// are as good as always exact, whenever they are taken.
+    fn put_together(&mut self) -> Result<()> {
+        let mut sums = [self.own.loss_sum, self.own.correct];
+        self.together.sum(&mut sums)?;
+        self.progress.loss_sum = sums[0] / self.together.ranks() as f64;
+        self.progress.correct = sums[1];
+        Ok(())
     }
 
     /// Waits for every step that is under way.
@@ -237,40 +219,49 @@ impl<'a> Run<'a> {
         clock: &Clock,
         bar: &EpochBar,
     ) -> Result<()> {
-        let batch_size = self.trainer.settings.batch_size as f64;
+        let step_images = self.step_images();
         if !found.loss.is_finite() {
             return Err(self.diagnosis(found.loss, step));
         }
         let p = &mut self.progress;
         p.step = step;
         p.batch += 1;
-        p.loss_sum += found.loss;
-        p.correct += found.correct;
+        p.images += step_images;
+        self.own.loss_sum += found.loss;
+        self.own.correct += found.correct;
         p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
         bar.advance();
-        let images = p.batch as f64 * batch_size;
-        bar.show(p.loss_sum / p.batch as f64, images / p.train_seconds);
-        if step.is_multiple_of(STEPS_A_POINT)
-            && let Some(logs) = &mut self.logs
-        {
-            let share = found.correct / batch_size;
-            logs.curves
-                .add_scalar("step/loss", step, found.loss as f32)?;
-            logs.curves
-                .add_scalar("step/accuracy", step, share as f32)?;
+        let mean = self.own.loss_sum / p.batch as f64;
+        bar.show(mean, p.images as f64 / p.train_seconds);
+        if step.is_multiple_of(STEPS_A_POINT) {
+            let ranks = self.together.ranks() as f64;
+            let mut sums = [found.loss, found.correct];
+            self.together.sum(&mut sums)?;
+            let (loss, share) = (sums[0] / ranks, sums[1] / step_images as f64);
+            if let Some(logs) = &mut self.logs {
+                logs.curves.add_scalar("step/loss", step, loss as f32)?;
+                logs.curves
+                    .add_scalar("step/accuracy", step, share as f32)?;
+            }
         }
         Ok(())
     }
 
     /// What is to be said of the step that found a loss that is not finite.
     fn diagnosis(&mut self, loss: f64, step: u64) -> Error {
-        let Progress { epoch, batch, .. } = self.progress;
+        let Progress {
+            epoch,
+            batch,
+            images,
+            ..
+        } = self.progress;
         let problem = format!(
             "the loss is {loss} in step {step} (epoch {}, batch {})",
             epoch + 1,
             batch + 1
         );
-        let Some(given) = self.loader.epoch(epoch as u64, batch).next() else {
+        let Some(given) = (self.loader.share(epoch as u64, self.together.share(images))).next()
+        else {
             return Error::invalid("training", problem, "lower the learning rate");
         };
         let suspect = Suspect {
@@ -278,6 +269,7 @@ impl<'a> Run<'a> {
             settings: &self.trainer.settings,
             batch: &given,
             shape: self.shape,
+            seed: self.step.seed(),
             step,
         };
         suspect.error(&problem, &mut self.store)
@@ -285,11 +277,15 @@ impl<'a> Run<'a> {
 
     fn end_epoch(&mut self) -> Result<()> {
         let tested = Instant::now();
-        let (test_accuracy, test_loss) = self.evaluation.run()?;
-        let settings = &self.trainer.settings;
+        let names = |names: &mut dyn Iterator<Item = &str>| names.map(String::from).collect();
+        let buffers: Vec<String> = names(&mut self.step.buffers());
+        self.together.follow_the_first(&mut self.store, &buffers)?;
+        let parameters: Vec<String> = names(&mut self.step.parameters());
+        self.together.check_same_weights(&self.store, &parameters)?;
+        let (test_accuracy, test_loss) = self.evaluation.run(&self.together)?;
         let p = &mut self.progress;
         let batches = p.batch.max(1) as f64;
-        let images = batches * settings.batch_size as f64;
+        let images = p.images.max(1) as f64;
         let best_before = p.best();
         let record = EpochRecord {
             epoch: p.epoch + 1,
@@ -307,9 +303,11 @@ impl<'a> Run<'a> {
             epoch: p.epoch + 1,
             seconds: self.earlier + self.started.elapsed().as_secs_f64(),
             history: std::mem::take(&mut p.history),
+            ranks: p.ranks,
             ..Progress::default()
         };
-        p.history.push(record.clone());
+        self.own = Own::default();
+        self.progress.history.push(record.clone());
         if let Some(logs) = &mut self.logs {
             let scalars = [
                 ("epoch/train_loss", record.train_loss),
@@ -327,7 +325,9 @@ impl<'a> Run<'a> {
         if improved {
             self.save_best()?;
         }
-        if self.logs.is_none() {
+        if !self.together.leads() {
+            // Rank 0 looks at the weights, which are the same.
+        } else if self.logs.is_none() {
             // Nothing is written: the weights are looked at all the same.
             self.checkpoint(self.step.model().map(String::from))?;
         } else if self.progress.epoch == self.trainer.settings.epochs {
@@ -356,73 +356,11 @@ impl<'a> Run<'a> {
         self.console.say_json(&event);
     }
 
-    fn checkpoint(&self, names: impl Iterator<Item = String>) -> Result<Checkpoint> {
-        let checkpoint = Checkpoint::take(
-            &self.store,
-            names,
-            self.trainer.network.as_ref(),
-            &self.trainer.settings,
-            &self.progress,
-            &self.data.train.name,
-        )?;
-        let model: Vec<String> = self.step.model().map(String::from).collect();
-        check_weights(&checkpoint.tensors, &model, self.progress.step)?;
-        Ok(checkpoint)
-    }
-
-    /// Writes all that a resumed run needs.
-    fn save(&mut self) -> Result<()> {
-        self.saved = Instant::now();
-        self.progress.seconds = self.earlier + self.started.elapsed().as_secs_f64();
-        let Some(logs) = &mut self.logs else {
-            return Ok(());
-        };
-        logs.curves.flush()?;
-        let path = Self::last_path(&logs.folder);
-        let names = self.store.names().map(String::from);
-        let checkpoint = self.checkpoint(names)?;
-        self.submit(path, checkpoint)
-    }
-
-    fn submit(&self, path: PathBuf, checkpoint: Checkpoint) -> Result<()> {
-        match &self.logs {
-            Some(logs) => logs.checkpoints.submit(path, checkpoint),
-            None => Ok(()),
-        }
-    }
-
-    /// As [`Run::save`], unless the last one is still being written: epochs may be shorter than
-    /// that takes.
-    fn save_if_idle(&mut self) -> Result<()> {
-        let busy = |logs: &Logs| logs.checkpoints.is_busy(&Self::last_path(&logs.folder));
-        if self.logs.as_ref().is_some_and(busy) {
-            return Ok(());
-        }
-        self.save()
-    }
-
-    fn best_path(&self) -> Option<PathBuf> {
-        self.logs
-            .as_ref()
-            .map(|logs| logs.folder.join("best.safetensors"))
-    }
-
-    /// Writes the weights alone.
-    fn save_best(&self) -> Result<()> {
-        match self.best_path() {
-            Some(path) => {
-                let checkpoint = self.checkpoint(self.step.model().map(String::from))?;
-                self.submit(path, checkpoint)
-            }
-            None => Ok(()),
-        }
-    }
-
     fn peak_bytes(&self) -> usize {
         self.step.program().plan().peak_bytes() + self.evaluation.arena_bytes()
     }
 
-    fn finish(mut self, interrupted: bool) -> Result<Outcome> {
+    fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
         }

@@ -38,7 +38,7 @@ impl Loss {
 pub struct Settings {
     /// Steps of a sequence.
     pub time_steps: usize,
-    /// Images of a step.
+    /// Images of a step, on each rank where there are several.
     pub batch_size: usize,
     /// Passes over the training set.
     pub epochs: usize,
@@ -61,6 +61,9 @@ pub struct Settings {
     pub precision: Precision,
     /// The most memory that a training step may take, if it is limited.
     pub memory_budget: Option<MemoryBudget>,
+    /// Whether batch norm takes mean and variance over the images of all ranks, where there are
+    /// several, instead of each rank over its own.
+    pub sync_batch_norm: bool,
     /// By how much training images are changed by chance.
     pub augment: Augment,
     /// What is subtracted from pixels and what they are divided by, if anything.
@@ -84,6 +87,7 @@ impl Default for Settings {
             propagation: Propagation::default(),
             precision: Precision::default(),
             memory_budget: None,
+            sync_batch_norm: false,
             augment: Augment::default(),
             normalise: None,
             seed: 0,

@@ -8,6 +8,7 @@ use crate::loss;
 use crate::model::{Compiled, Store};
 use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Precision, Traced};
 use crate::optim::{Optimizer, Update};
+use crate::parallel::{average_over_ranks, device_seed};
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
@@ -20,6 +21,22 @@ pub struct Shape {
     pub batch: usize,
     /// Channels, height, width.
     pub image: [usize; 3],
+}
+
+/// Which of several ranks makes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// From 0.
+    pub rank: usize,
+    /// How many there are.
+    pub ranks: usize,
+}
+
+impl Default for Place {
+    /// The only rank.
+    fn default() -> Self {
+        Self { rank: 0, ranks: 1 }
+    }
 }
 
 /// What a step found.
@@ -101,6 +118,8 @@ pub(super) fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> R
 pub struct TrainStep {
     program: Compiled,
     settings: Settings,
+    /// The seed of its draws.
+    seed: u64,
     traced: Traced,
 }
 
@@ -124,7 +143,22 @@ impl TrainStep {
         shape: Shape,
         store: &mut Store,
     ) -> Result<Self> {
-        let cx = context(Mode::TRAIN, settings);
+        Self::of_rank(module, settings, shape, Place::default(), store)
+    }
+
+    /// Compiles the step of one of several ranks, each of which brings a batch: gradients are the
+    /// means over all ranks. The store's device must be in a group of as many.
+    ///
+    /// # Errors
+    /// As [`TrainStep::new`].
+    pub fn of_rank(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let cx = context(Mode::TRAIN, settings).in_group(place.ranks, settings.sync_batch_norm);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
         let correct = loss::correct(&scored.scores, &scored.labels);
@@ -138,6 +172,10 @@ impl TrainStep {
         let scale = (settings.precision == Precision::F16).then(|| LossScale::new(tracer));
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
         let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        // Whether a step updates anything is decided alike on all ranks: by the mean of the losses.
+        grads.push(loss.clone());
+        grads = average_over_ranks(grads, place.ranks);
+        let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
         let scales = scale.is_some();
         let verdict = match scale {
             Some(scale) => {
@@ -145,7 +183,7 @@ impl TrainStep {
                 grads = unscaled;
                 verdict
             }
-            None => Verdict::OfLoss(loss.clone()),
+            None => Verdict::OfLoss(mean_loss),
         };
         if let Some(clip) = settings.clip {
             grads = clip.apply(&grads);
@@ -168,6 +206,7 @@ impl TrainStep {
         Ok(Self {
             program: Compiled::within(graph, store, settings.memory_budget)?,
             settings: settings.clone(),
+            seed: device_seed(settings.seed, place.rank),
             traced,
         })
     }
@@ -188,13 +227,31 @@ impl TrainStep {
         all.map(|(name, ..)| name.as_str())
     }
 
+    /// Names of the parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.traced
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.as_str())
+    }
+
+    /// Names of the model's tensors that are no parameters: running statistics.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &str> {
+        self.traced.buffers.iter().map(|(name, ..)| name.as_str())
+    }
+
+    /// The seed of its draws.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
     /// in epochs.
     ///
     /// # Errors
     /// When the batch has another size than the step.
     pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
-        feed(&self.program, batch, self.settings.seed, step)?;
+        feed(&self.program, batch, self.seed, step)?;
         let factor = self
             .settings
             .schedule

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::log::Output;
 use crate::module::Module;
 use crate::network::Network;
+use crate::parallel::Group;
 use spikelet_data::Split;
 use spikelet_graph::Backend;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub struct Trainer {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) interruptible: bool,
+    pub(super) group: Option<Arc<Group>>,
 }
 
 /// What a run came to.
@@ -84,6 +86,7 @@ impl Trainer {
             output: Output::Quiet,
             checkpoint_every: Duration::from_secs(20),
             interruptible: false,
+            group: None,
         }
     }
 
@@ -120,6 +123,14 @@ impl Trainer {
     /// Ctrl-C saves and ends the run instead of the process.
     pub fn interruptible(mut self, yes: bool) -> Self {
         self.interruptible = yes;
+        self
+    }
+
+    /// Trains as one of several ranks, each of which has such a trainer, within [`Group::run`]. The
+    /// backend must be in the group. The settings' batch size is that of each rank; rank 0 alone
+    /// reads and writes the folder, and prints.
+    pub fn group(mut self, group: Arc<Group>) -> Self {
+        self.group = Some(group);
         self
     }
 

@@ -1,6 +1,6 @@
 //! Checkpoints are written on a thread of their own, while training goes on.
 
-use super::Checkpoint;
+use super::{Checkpoint, Progress};
 use crate::error::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,16 +36,19 @@ impl Shared {
     }
 
     /// The writing thread's whole life.
-    fn write_all(&self) {
+    fn write_all(&self, written: impl Fn(&Path, &Progress)) {
         let mut state = self.state();
         loop {
             if let Some((path, checkpoint)) = state.waiting.pop_first() {
                 state.writing = Some(path.clone());
                 drop(state);
-                let written = checkpoint.write(&path);
+                let end = checkpoint.write(&path);
+                if end.is_ok() {
+                    written(&path, &checkpoint.progress);
+                }
                 state = self.state();
                 state.writing = None;
-                if let Err(error) = written {
+                if let Err(error) = end {
                     state.failed.get_or_insert(error);
                 }
                 self.changed.notify_all();
@@ -66,12 +69,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new() -> Self {
+    /// Calls `written` on its own thread after each checkpoint.
+    pub(super) fn new(written: impl Fn(&Path, &Progress) + Send + 'static) -> Self {
         let shared = Arc::<Shared>::default();
         let own = shared.clone();
         Self {
             shared,
-            thread: Some(thread::spawn(move || own.write_all())),
+            thread: Some(thread::spawn(move || own.write_all(written))),
         }
     }
 
@@ -126,7 +130,7 @@ impl Drop for Writer {
 mod tests {
     use super::*;
     use crate::tensors::TensorFile;
-    use crate::train::{Progress, Settings};
+    use crate::train::Settings;
 
     fn checkpoint(step: u64) -> Checkpoint {
         Checkpoint {
@@ -145,7 +149,7 @@ mod tests {
     fn the_newest_checkpoint_is_there_when_all_is_written() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = folder.path().join("last.safetensors");
-        let writer = Writer::new();
+        let writer = Writer::new(|_, _| {});
         for step in 0..20 {
             writer.submit(path.clone(), checkpoint(step))?;
         }
@@ -160,7 +164,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("file");
         std::fs::write(&file, "no folder").expect("a file can be made");
-        let writer = Writer::new();
+        let writer = Writer::new(|_, _| {});
         writer.submit(file.join("last.safetensors"), checkpoint(0))?;
         assert!(writer.finish().is_err());
         writer.submit(folder.path().join("last.safetensors"), checkpoint(1))?;

@@ -1,5 +1,6 @@
 //! What a command ends with when it does not succeed.
 
+use spikelet::parallel::ENDED_BY_ANOTHER_RANK;
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
@@ -50,6 +51,13 @@ impl Failure {
         }
     }
 
+    /// A [`Failure::Argument`] that the library has found.
+    pub fn wrong(error: &spikelet::Error) -> Self {
+        let text = error.to_string();
+        let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
+        Self::argument(problem, help)
+    }
+
     /// Prints the message on standard error and gives the exit code.
     pub fn print(&self) -> ExitCode {
         let error = if stderr_has_colour() {
@@ -61,6 +69,7 @@ impl Failure {
         let _ = writeln!(stderr(), "{error} {self}");
         ExitCode::from(match self {
             Self::Argument { .. } => 2,
+            Self::Library(spikelet::Error::Rank(end)) if !end.own => ENDED_BY_ANOTHER_RANK,
             _ => 1,
         })
     }

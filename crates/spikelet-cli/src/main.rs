@@ -1,6 +1,7 @@
 //! The `spikelet` program: one file for each command under `command`.
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 `neuron diff` found a difference.
+//! Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 `neuron diff` found a difference, 4 another
+//! rank has ended the run, 130 interrupted.
 
 mod args;
 mod command;

@@ -6,7 +6,8 @@ use crate::op;
 use rayon::ThreadPool;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Error, Executor, Graph, Node, Plan, Result, Target, TensorType, ValueId,
+    Backend, Buffer, DType, Error, Exchange, Executor, Graph, Node, Plan, Result, Target,
+    TensorType, ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Clone)]
 pub struct Cpu {
     shared: Arc<Shared>,
+    group: Option<Arc<dyn Exchange>>,
 }
 
 pub(crate) struct Shared {
@@ -90,7 +92,27 @@ impl Cpu {
                 pool,
                 lock: Mutex::new(()),
             }),
+            group: None,
         })
+    }
+
+    /// This CPU as a rank of a group: plans that it loads from now on add up over its ranks
+    /// ([`spikelet_graph::op::AllReduce`]). Ranks that are threads of one process need a CPU of
+    /// their own each, since one runs a plan at a time.
+    ///
+    /// ```
+    /// use spikelet_cpu::Cpu;
+    /// use spikelet_graph::LocalExchange;
+    /// use std::sync::Arc;
+    /// let only = LocalExchange::group(1).remove(0);
+    /// let cpu = Cpu::new(1)?.in_group(Arc::new(only));
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    pub fn in_group(self, group: Arc<dyn Exchange>) -> Self {
+        Self {
+            group: Some(group),
+            ..self
+        }
     }
 
     /// The number of threads.
@@ -220,7 +242,10 @@ impl Backend for Cpu {
             outputs,
             arena,
         };
-        let executor = CpuExecutor::new(self.shared.clone(), self.threads(), plan, &bound)?;
+        let kernel = |graph: &Graph, node: &Node| {
+            op::prepare(graph, node, self.threads(), self.group.as_ref())
+        };
+        let executor = CpuExecutor::new(self.shared.clone(), kernel, plan, &bound)?;
         Ok(Box::new(executor))
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::backend::{Shared, failure, memory_of};
 use crate::memory::{Slot, View, ViewMut};
-use crate::op::{self, Kernel};
+use crate::op::Kernel;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Buffer, Executor, Node, Place, Plan, Result, TensorType};
+use spikelet_graph::{Buffer, Executor, Graph, Node, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -58,7 +58,7 @@ fn name_of(node: &Node) -> String {
 impl CpuExecutor {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        threads: usize,
+        prepare: impl Fn(&Graph, &Node) -> Result<Box<dyn Kernel>>,
         plan: &Plan,
         bound: &Bound<'_>,
     ) -> Result<Self> {
@@ -122,7 +122,7 @@ impl CpuExecutor {
                 None => (arena.at(0), 0),
             };
             steps.push(Step {
-                kernel: op::prepare(&plan.graph, node, threads)?,
+                kernel: prepare(&plan.graph, node)?,
                 name: name_of(node),
                 reads,
                 writes,

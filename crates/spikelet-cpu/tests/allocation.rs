@@ -3,7 +3,9 @@
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Conv, HostTensor, Pooling, Recurrence, Scan, Window};
-use spikelet_graph::{Backend, Buffer, DType, Executor, Graph, Plan, Tracer, Var};
+use spikelet_graph::{
+    Backend, Buckets, Buffer, DType, Executor, Graph, LocalExchange, Plan, Tracer, Var,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +52,8 @@ fn neuron() -> Arc<Recurrence> {
     )
 }
 
-/// Encoder, linear layers, neurons, loss, gradients, and an optimiser with moments.
+/// Encoder, linear layers, neurons, loss, gradients, their sums over a group of one, and an
+/// optimiser with moments.
 ///
 /// The matrix library packs its operands into memory of its own. With `dense` the second layer
 /// goes through it, otherwise every product is one of spikes with weights.
@@ -81,6 +84,7 @@ fn training_step(dense: bool) -> Graph {
         .mean_all();
     let wrt = [&w1, &w2, &tau];
     let grads = tracer.gradients(&loss, &wrt);
+    let grads = tracer.all_reduce_gradients(&grads, 1, Buckets::default());
     tracer.output("loss", &loss);
     tracer.output("correct", &scores.argmax().equals(&labels).sum_all());
     tracer.output("counts", &first[0].permute(&[1, 0, 2]).sum(&[0, 2]));
@@ -157,7 +161,8 @@ fn images_step() -> Graph {
 /// What a step allocates it allocates in every run. The thread pool has lists that grow once in a
 /// while, and threads that make themselves known when they first get work: hence the fewest.
 fn allocations(graph: Graph, threads: usize) -> usize {
-    let cpu = Cpu::new(threads).unwrap();
+    let only = LocalExchange::group(1).remove(0);
+    let cpu = Cpu::new(threads).unwrap().in_group(Arc::new(only));
     let plan = Plan::new(graph, &cpu);
     let buffer = |v| cpu.allocate(plan.graph.ty(v)).unwrap();
     let inputs: Vec<Buffer> = plan.graph.inputs.iter().map(|i| buffer(i.value)).collect();

@@ -7,17 +7,19 @@ use crate::executor::{self, Bound, CudaExecutor};
 use crate::fetch::{self, Pool};
 use crate::gemm::Gemm;
 use crate::gpu::{Gpu, Properties};
+use crate::group::{self, Group};
 use crate::memory::{DeviceMemory, download_async, upload_async};
 use crate::op;
 use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, Moment, Node, Parcel, Pending, Plan, Result, Target,
-    TensorType, ValueId,
+    Backend, Buffer, DType, Exchange, Executor, Graph, Moment, Node, Parcel, Pending, Plan, Result,
+    Target, TensorType, ValueId,
 };
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Inputs larger than this do not go through the pinned slabs.
 const DIRECT: usize = 32 << 20;
@@ -120,6 +122,63 @@ impl Cuda {
                 gpu,
             }),
         })
+    }
+
+    /// Makes the GPU a rank of a group of GPUs, by NCCL: plans that are loaded from now on add up
+    /// over its ranks ([`spikelet_graph::op::AllReduce`]). All ranks must call this together, each
+    /// with a GPU of its own; `exchange` is only used to find each other. Ranks that are not there
+    /// are waited for a minute.
+    ///
+    /// The first two runs of a plan connect the ranks, and wait as long for each other: let the
+    /// ranks meet ([`Exchange::barrier`]) when all have loaded it.
+    ///
+    /// ```no_run
+    /// use spikelet_cuda::Cuda;
+    /// use spikelet_graph::LocalExchange;
+    /// use std::sync::Arc;
+    /// let only = LocalExchange::group(1).remove(0);
+    /// let gpu = Cuda::new(0)?;
+    /// gpu.join_group(Arc::new(only))?;
+    /// # Ok::<(), spikelet_graph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When NCCL is missing here (the error says what brings it) or on another rank, a rank does
+    /// not answer in time, two ranks have one GPU, or this GPU is in a group already.
+    pub fn join_group(&self, exchange: Arc<dyn Exchange>) -> Result<()> {
+        self.join_group_within(exchange, group::PATIENCE)
+    }
+
+    /// As [`Cuda::join_group`], with another time to wait for ranks, here and whenever something
+    /// is about to be added up.
+    ///
+    /// # Errors
+    /// As [`Cuda::join_group`].
+    pub fn join_group_within(&self, exchange: Arc<dyn Exchange>, patience: Duration) -> Result<()> {
+        let gpu = &self.shared.gpu;
+        let already = || {
+            failure(
+                &gpu.name,
+                "the GPU is in a group already; a GPU is one rank of one group",
+            )
+        };
+        if gpu.group().is_some() {
+            return Err(already());
+        }
+        let group = Group::join(gpu, &*exchange, patience)?;
+        match gpu.set_group(group) {
+            true => Ok(()),
+            false => Err(already()),
+        }
+    }
+
+    /// Gives up the group that the GPU is in, if it is in one: for whoever learns that a rank is
+    /// gone, from any thread. Kernels that wait for that rank end; what the running step computes
+    /// is void, and every later call that runs something or waits for it says so.
+    pub fn abort_group(&self) {
+        if let Some(group) = self.shared.gpu.group() {
+            group.give_up();
+        }
     }
 
     /// What the GPU is.

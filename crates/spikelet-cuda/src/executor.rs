@@ -113,15 +113,24 @@ impl CudaExecutor {
     }
 }
 
+impl Drop for CudaExecutor {
+    fn drop(&mut self) {
+        // A group's communicator ends when no recorded graph holds it any more: the graph goes
+        // before what may be the last handle of the group.
+        self.graph = None;
+    }
+}
+
 impl Executor for CudaExecutor {
     fn run(&mut self) -> Result<()> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
         let _alone = shared.stream_alone()?;
+        gpu.check_group()?;
         if self.check || !self.proved {
             self.start_all(true)?;
             self.proved = true;
-            return Ok(());
+            return gpu.check_group();
         }
         if self.graph.is_none() {
             self.graph = self.capture()?.map(Recorded);

@@ -87,6 +87,7 @@ impl Pending for Fetch {
         self.done
             .synchronize()
             .doing(&self.gpu.name, "waiting for results")?;
+        self.gpu.check_group()?;
         let pinned = self.pinned.as_ref().expect("taken when dropped");
         let mut tensors = std::mem::take(&mut self.tensors);
         for (at, tensor) in &mut tensors {

@@ -2,6 +2,7 @@
 
 use crate::cache;
 use crate::error::{Doing, describe, failure};
+use crate::group::Group;
 use crate::library::{self, Library};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
@@ -76,6 +77,8 @@ pub(crate) struct Gpu {
     pub(crate) arrivals: Arc<CudaStream>,
     /// By name and source.
     functions: Mutex<HashMap<String, CudaFunction>>,
+    /// The group that it has joined.
+    group: Mutex<Option<Arc<Group>>>,
 }
 
 impl Gpu {
@@ -119,6 +122,7 @@ impl Gpu {
             properties,
             context,
             functions: Mutex::default(),
+            group: Mutex::default(),
         })
     }
 
@@ -182,9 +186,35 @@ impl Gpu {
         function.set_attribute(MOST, bytes).doing(&self.name, &what)
     }
 
+    /// Waits for what was started. What a group that was given up has left undone is an error.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.stream
             .synchronize()
-            .doing(&self.name, "waiting for the GPU")
+            .doing(&self.name, "waiting for the GPU")?;
+        self.check_group()
+    }
+
+    fn group_slot(&self) -> MutexGuard<'_, Option<Arc<Group>>> {
+        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The group that the GPU is in.
+    pub(crate) fn group(&self) -> Option<Arc<Group>> {
+        self.group_slot().clone()
+    }
+
+    /// The group that the GPU is in from now on; false if it is in one already.
+    pub(crate) fn set_group(&self, group: Group) -> bool {
+        let mut slot = self.group_slot();
+        let free = slot.is_none();
+        if free {
+            *slot = Some(Arc::new(group));
+        }
+        free
+    }
+
+    /// Whether the group that the GPU is in, if it is, is still whole.
+    pub(crate) fn check_group(&self) -> Result<()> {
+        self.group().map_or(Ok(()), |group| group.check())
     }
 }

@@ -17,6 +17,7 @@ mod executor;
 mod fetch;
 mod gemm;
 mod gpu;
+mod group;
 mod join;
 mod launch;
 pub mod library;

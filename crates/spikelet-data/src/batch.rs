@@ -10,7 +10,7 @@ pub struct Batch {
     pub labels: Vec<i64>,
     /// Which image of the data set each is.
     pub indices: Vec<u32>,
-    /// Which batch of the epoch this is, counted from 0.
+    /// Which batch of the epoch this is, counted from 0, over all ranks that share it.
     pub index_in_epoch: usize,
 }
 

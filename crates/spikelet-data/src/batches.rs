@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::batch::Batch;
-use crate::loader::Loader;
+use crate::loader::{Loader, Share};
 
 /// How many finished batches of a thread may wait to be used if it is the only one.
 const PREFETCH_ALONE: usize = 3;
@@ -19,7 +19,8 @@ const PREFETCH_ALONE: usize = 3;
 /// How many if it is one of several.
 const PREFETCH: usize = 1;
 
-/// The batches of an epoch, in order; made by [`Loader::epoch`].
+/// The batches of an epoch, in order; made by [`Loader::epoch`] and
+/// [`Loader::share`].
 ///
 /// Dropping it ends the threads behind it.
 #[derive(Debug)]
@@ -58,6 +59,7 @@ impl Spare {
 struct Epoch {
     loader: Loader,
     epoch: u64,
+    share: Share,
     /// Worked out by whichever thread comes first.
     order: OnceLock<Vec<u32>>,
     spare: Arc<Spare>,
@@ -70,8 +72,9 @@ impl Epoch {
         let mut pipeline = self.loader.pipeline();
         for index in indices {
             let mut batch = self.spare.take();
+            let (epoch, share) = (self.epoch, self.share);
             self.loader
-                .fill(&mut batch, &mut pipeline, self.epoch, order, index);
+                .fill(&mut batch, &mut pipeline, epoch, order, share, index);
             if batches.send(batch).is_err() {
                 return;
             }
@@ -80,14 +83,20 @@ impl Epoch {
 }
 
 impl Batches {
-    /// The batches from `first` on, made by `threads` threads, or fewer if there are fewer batches.
-    pub(crate) fn start(loader: &Loader, epoch: u64, first: usize, threads: usize) -> Self {
-        let (len, spare) = (loader.len(), Arc::new(Spare::default()));
-        let remaining = len.saturating_sub(first);
-        let threads = threads.min(remaining);
+    /// The `len` batches of a share, made by `threads` threads, or fewer if there are fewer batches.
+    pub(crate) fn start(
+        loader: &Loader,
+        epoch: u64,
+        share: Share,
+        len: usize,
+        threads: usize,
+    ) -> Self {
+        let spare = Arc::new(Spare::default());
+        let threads = threads.min(len);
         let shared = Arc::new(Epoch {
             loader: loader.clone(),
             epoch,
+            share,
             order: OnceLock::new(),
             spare: spare.clone(),
         });
@@ -99,14 +108,14 @@ impl Batches {
         let start = |number| {
             let (batches, received) = mpsc::sync_channel(places);
             let shared = shared.clone();
-            let indices = (first + number..len).step_by(threads);
+            let indices = (number..len).step_by(threads);
             Worker {
                 received: Some(received),
                 thread: Some(thread::spawn(move || shared.prepare(indices, &batches))),
             }
         };
         Self {
-            remaining,
+            remaining: len,
             workers: (0..threads).map(start).collect(),
             turn: 0,
             spare,

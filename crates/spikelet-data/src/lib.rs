@@ -48,5 +48,5 @@ pub use batches::Batches;
 pub use dataset::{Dataset, Split};
 pub use download::Progress;
 pub use error::{Error, Result};
-pub use loader::{Loader, LoaderConfig};
+pub use loader::{Loader, LoaderConfig, Share};
 pub use source::{Files, RecordFiles, Source};

@@ -61,6 +61,37 @@ impl Default for LoaderConfig {
     }
 }
 
+/// Which batches of an epoch are made: those of one of several ranks, which take turns batch by
+/// batch.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `rank` | 0 | makes the batches `rank`, `rank + ranks`, … |
+/// | `ranks` | 1 | that share the epoch |
+/// | `first_image` | 0 | images of the epoch that are done: batches are cut from what is behind them |
+///
+/// So the batches that ranks make at a time are neighbours: one large batch of the epoch, each rank
+/// with its piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which of the ranks, from 0.
+    pub rank: usize,
+    /// How many share the epoch.
+    pub ranks: usize,
+    /// How many images of the epoch are done.
+    pub first_image: usize,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self {
+            rank: 0,
+            ranks: 1,
+            first_image: 0,
+        }
+    }
+}
+
 /// Cuts a data set into batches, epoch by epoch.
 ///
 /// The order of an epoch depends on the seed and the epoch's number alone, and what is changed in
@@ -148,7 +179,44 @@ impl Loader {
     /// If the system cannot start a thread.
     #[must_use]
     pub fn epoch(&self, epoch: u64, first_batch: usize) -> Batches {
-        Batches::start(self, epoch, first_batch, self.threads())
+        let share = Share {
+            first_image: first_batch.saturating_mul(self.config.batch_size),
+            ..Share::default()
+        };
+        self.share(epoch, share)
+    }
+
+    /// The batches that one of several ranks makes of epoch `epoch`. Where incomplete batches are
+    /// left out, all ranks make equally many.
+    ///
+    /// ```
+    /// use spikelet_data::{Loader, LoaderConfig, Share, synthetic};
+    ///
+    /// let digits = synthetic::digits_of(1, 100, 10).train;
+    /// let config = LoaderConfig { batch_size: 8, drop_last: true, ..LoaderConfig::default() };
+    /// let loader = Loader::new(digits, config)?;
+    /// let share = Share { rank: 1, ranks: 3, ..Share::default() };
+    /// let mine: Vec<usize> = loader.share(0, share).map(|b| b.index_in_epoch).collect();
+    /// assert_eq!(mine, [1, 4, 7, 10]);
+    /// # Ok::<(), spikelet_data::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the system cannot start a thread; if there are no ranks.
+    #[must_use]
+    pub fn share(&self, epoch: u64, share: Share) -> Batches {
+        Batches::start(self, epoch, share, self.share_len(share), self.threads())
+    }
+
+    /// How many batches a rank's share has.
+    fn share_len(&self, share: Share) -> usize {
+        let size = self.config.batch_size;
+        let left = self.dataset.len().saturating_sub(share.first_image);
+        if self.config.drop_last {
+            return left / (size * share.ranks);
+        }
+        let batches = left.div_ceil(size);
+        batches.saturating_sub(share.rank).div_ceil(share.ranks)
     }
 
     /// How many threads prepare the batches of an epoch, unless it has fewer batches.
@@ -187,21 +255,23 @@ impl Loader {
         )
     }
 
-    /// Makes batch `index_in_epoch` of the epoch that has this order, in place of whatever `batch`
-    /// held.
+    /// Makes batch number `index` of a share of the epoch that has this order, in place of whatever
+    /// `batch` held.
     pub(crate) fn fill(
         &self,
         batch: &mut Batch,
         pipeline: &mut Pipeline,
         epoch: u64,
         order: &[u32],
-        index_in_epoch: usize,
+        share: Share,
+        index: usize,
     ) {
         let size = self.config.batch_size;
-        let indices = &order[index_in_epoch * size..];
+        let index = index * share.ranks + share.rank;
+        let indices = &order[share.first_image + index * size..];
         let indices = &indices[..size.min(indices.len())];
         let image_len = self.dataset.image_len();
-        batch.index_in_epoch = index_in_epoch;
+        batch.index_in_epoch = share.first_image / size + index;
         batch.indices.clear();
         batch.indices.extend_from_slice(indices);
         let labels = &self.dataset.labels;

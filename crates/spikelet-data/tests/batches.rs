@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Batch, Dataset, Error, Loader, LoaderConfig};
+use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Share};
 
 /// `len` images of two pixels, by which each is known.
 fn numbered(len: usize) -> Arc<Dataset> {
@@ -190,6 +190,59 @@ fn data_that_does_not_fit_its_shape_is_refused() {
     bad.labels.clear();
     bad.images.clear();
     assert!(matches!(refused(bad), Error::Shape { len: 0, .. }));
+}
+
+/// The batches of all ranks, in the order of the epoch.
+fn shared(loader: &Loader, ranks: usize, first_image: usize) -> Vec<Batch> {
+    let share = |rank| Share {
+        rank,
+        ranks,
+        first_image,
+    };
+    let all = (0..ranks).flat_map(|rank| loader.share(3, share(rank)));
+    let mut all: Vec<Batch> = all.collect();
+    all.sort_by_key(|batch| batch.index_in_epoch);
+    all
+}
+
+#[test]
+fn ranks_together_make_the_batches_that_one_makes() {
+    for ranks in 1..=5 {
+        let loader = loader(103, 7, true, false);
+        let alone: Vec<Batch> = loader.epoch(3, 0).collect();
+        assert_eq!(shared(&loader, ranks, 0), alone);
+        assert_eq!(shared(&loader, ranks, 21), alone[3..]);
+    }
+}
+
+#[test]
+fn ranks_that_leave_incomplete_batches_out_make_equally_many() {
+    let loader = loader(103, 7, true, true);
+    for ranks in 1..=5 {
+        for rank in 0..ranks {
+            let share = Share {
+                rank,
+                ranks,
+                first_image: 10,
+            };
+            assert_eq!(loader.share(0, share).len(), 93 / (7 * ranks));
+        }
+    }
+}
+
+#[test]
+fn how_an_image_is_changed_does_not_depend_on_the_rank_that_has_it() {
+    let config = LoaderConfig {
+        batch_size: 4,
+        augment: Augment {
+            noise: 0.1,
+            flip: true,
+            ..Augment::default()
+        },
+        ..LoaderConfig::default()
+    };
+    let loader = Loader::new(numbered(32), config).unwrap();
+    assert_eq!(shared(&loader, 4, 0), shared(&loader, 1, 0));
 }
 
 proptest! {

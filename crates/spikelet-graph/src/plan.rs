@@ -2,6 +2,7 @@
 
 mod arena;
 mod check;
+mod collective;
 mod halves;
 mod old_values;
 mod print;
@@ -110,15 +111,16 @@ impl Plan {
         };
         let mut kernels = vec![];
         for (k, node) in graph.nodes.iter().enumerate() {
-            if node.op.is_view() {
+            if !node.op.runs() {
                 continue;
             }
             let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
             let written = node.outputs.iter().filter(|v| place(v) != Place::Unused);
-            let moved: usize = written
-                .chain(&node.inputs)
-                .map(|v| graph.ty(*v).bytes())
-                .sum();
+            let touched = written.chain(&node.inputs);
+            let moved: usize = match node.op.is_view() {
+                true => 0,
+                false => touched.map(|v| graph.ty(*v).bytes()).sum(),
+            };
             kernels.push(Kernel {
                 node: k,
                 reads: node.inputs.iter().map(place).collect(),

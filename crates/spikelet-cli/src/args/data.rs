@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use spikelet::data::{Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
+use spikelet::parallel::Group;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -143,6 +145,49 @@ impl DataArgs {
         Ok(split)
     }
 
+    /// As [`DataArgs::load`], on one of several ranks: the first of each host downloads for the
+    /// others, and all must have the same images.
+    ///
+    /// # Errors
+    /// As [`DataArgs::load`]; when a rank has other images.
+    pub fn load_on_rank(
+        &self,
+        network: &Network,
+        console: &Console,
+        group: &Group,
+    ) -> Result<Split, Failure> {
+        let first = group.world().local_rank == 0;
+        let load = || self.load(None, network, console);
+        let split = match (self.download, first) {
+            (false, _) => load()?,
+            (true, true) => {
+                let split = load()?;
+                group.exchange().barrier()?;
+                split
+            }
+            (true, false) => {
+                group.exchange().barrier()?;
+                load()?
+            }
+        };
+        group.check_same(
+            "the data set",
+            digest(&split),
+            "copy the files of one host to the others, or name the same folder with --data-dir",
+        )?;
+        Ok(split)
+    }
+
+    /// Which images are meant, as far as it is known before they are read.
+    pub fn meant(&self) -> String {
+        let name = self
+            .data
+            .map_or_else(|| "default".to_string(), DataName::word);
+        let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
+        let [train, test] = [self.train_images, self.test_images].map(first);
+        format!("{name} ({train} + {test})")
+    }
+
     fn read(&self, source: &Source, console: &Console) -> Result<Split, Failure> {
         let folder = self
             .data_dir
@@ -184,6 +229,15 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
         ),
         help,
     ))
+}
+
+/// A number that two data sets share if they have the same images.
+fn digest(split: &Split) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for part in [&split.train, &split.test] {
+        (&part.name, &part.images, &part.labels, part.shape).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {

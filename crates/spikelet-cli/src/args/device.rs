@@ -37,12 +37,23 @@ impl DeviceArgs {
         Ok(device::find(&self.device, self.threads)?)
     }
 
+    /// These for a rank: its own device, and its share of the cores where no number of threads is
+    /// given.
+    pub fn of_rank(mut self, device: String, ranks_here: usize) -> Self {
+        self.device = device;
+        if self.threads == 0 {
+            self.threads = (self.thread_count() / ranks_here).max(1);
+        }
+        self
+    }
+
     /// The device with what counts for its speed: `cpu, 2 threads, AVX-512`.
     pub fn describe(&self, backend: &dyn Backend) -> String {
         match backend.name().as_str() {
             "cpu" => format!(
-                "cpu, {} threads, {}",
+                "cpu, {} thread{}, {}",
                 self.thread_count(),
+                if self.thread_count() == 1 { "" } else { "s" },
                 spikelet_cpu::Cpu::instructions()
             ),
             other => other.to_string(),

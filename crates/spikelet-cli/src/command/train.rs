@@ -2,17 +2,21 @@
 
 use super::{examples, plan_json, summary};
 use crate::args::{
-    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ScheduleArgs, SettingsArgs, TutorialArgs,
-    count, described, positive,
+    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ParallelArgs, ScheduleArgs, SettingsArgs,
+    TutorialArgs, count, described, positive,
 };
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
-use spikelet::log::Console;
 use spikelet::log::console::{duration, percent, thousands};
+use spikelet::log::{Console, Output};
+use spikelet::network::Network;
+use spikelet::parallel::{Group, Role};
 use spikelet::train::{Outcome, Settings, Trainer};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What shells report of a program that Ctrl-C ended.
@@ -23,6 +27,9 @@ const INTERRUPTED: u8 = 130;
 /// Writes into the folder of the run: best.safetensors (the weights of the best epoch),
 /// last.safetensors (all that `--resume` needs), epochs.jsonl and TensorBoard curves, and
 /// report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume` goes on.
+///
+/// With `--data-parallel N`, or under torchrun, srun or mpirun, several processes train one network;
+/// when one fails, all end with its message (exit code 4 for the others).
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet train" => "mnist-fc on synthetic digits: needs no files",
@@ -31,6 +38,8 @@ const INTERRUPTED: u8 = 130;
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
     "spikelet train cifar10-net --augment crop=4,flip --normalise auto" => "with images changed by chance",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
+    "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
+    "spikelet train --data-parallel 2 --device cpu" => "as two processes that share the cores",
     "spikelet train --out runs/long --epochs 100 --resume" => "go on where the run was ended",
 ])]
 pub struct Train {
@@ -75,33 +84,87 @@ pub struct Train {
 
     #[command(flatten)]
     device: DeviceArgs,
+
+    #[command(flatten)]
+    parallel: ParallelArgs,
+}
+
+/// A process among several.
+struct Rank {
+    group: Arc<Group>,
+    device: String,
 }
 
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let (network, settings) = self.network.build(self.start)?;
         let mut settings = self.settings_over(settings)?;
+        self.parallel.put(&mut settings);
         settings.check()?;
+        match self.parallel.role()? {
+            Role::Alone => self.train(&network, settings, None, console),
+            Role::Launch(ranks) => self.parallel.launch(ranks, &self.device),
+            Role::Rank(world) => {
+                let quiet = world.rank > 0;
+                let found =
+                    (self.parallel).meet(world, &self.device, &network, &settings, &self.data)?;
+                let (group, device) = found;
+                let quiet = quiet.then(|| Console::new(Output::Quiet));
+                let rank = Rank {
+                    group: group.clone(),
+                    device,
+                };
+                let console = quiet.as_ref().unwrap_or(console);
+                group.run(|| self.train(&network, settings, Some(rank), console))
+            }
+        }
+    }
+
+    fn train(
+        self,
+        network: &Network,
+        mut settings: Settings,
+        rank: Option<Rank>,
+        console: &Console,
+    ) -> Result<ExitCode, Failure> {
         let folder = self
             .out
             .clone()
             .unwrap_or_else(|| Path::new("runs").join(network.name()));
-        let data = self.data.load(None, &network, console)?;
+        let data = match &rank {
+            None => self.data.load(None, network, console)?,
+            Some(rank) => self.data.load_on_rank(network, console, &rank.group)?,
+        };
         self.images.put(&mut settings, &data.train)?;
-        let backend = self.device.open()?;
+        let (device, backend) = match &rank {
+            None => (self.device.clone(), self.device.open()?),
+            Some(Rank { group, device }) => {
+                let own = (self.device.clone()).of_rank(device.clone(), group.world().ranks_here());
+                let backend = group.open_device(device, own.threads)?;
+                (own, backend)
+            }
+        };
         console.say(format!(
             "spikelet {} · {} on {} · {}",
             env!("CARGO_PKG_VERSION"),
             network.name(),
             describe(&data),
-            self.device.describe(&*backend),
+            device.describe(&*backend),
         ));
+        if let Some(rank) = &rank {
+            console.say(describe_ranks(&rank.group, settings.batch_size));
+        }
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
             "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
-            "device": backend.name(), "threads": self.device.thread_count(), "folder": folder,
+            "device": backend.name(), "threads": device.thread_count(), "folder": folder,
+            "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
-        let outcome = Trainer::network(&network, settings)?
+        let mut trainer = Trainer::network(network, settings)?;
+        if let Some(rank) = rank {
+            trainer = trainer.group(rank.group);
+        }
+        let outcome = trainer
             .backend(backend)
             .folder(&folder)
             .resume(self.resume)
@@ -135,6 +198,17 @@ impl Train {
 fn describe(data: &Split) -> String {
     let [train, test] = [&data.train, &data.test].map(|part| thousands(part.len() as u64));
     format!("{} ({train} + {test})", data.train.name)
+}
+
+/// `data parallel: 4 ranks on 2 hosts · 4 × 64 = 256 images a step`
+fn describe_ranks(group: &Group, batch_size: usize) -> String {
+    let ranks = group.world().size;
+    let hosts = group.hosts().iter().collect::<BTreeSet<_>>().len();
+    format!(
+        "data parallel: {ranks} ranks on {hosts} host{} · {ranks} × {batch_size} = {} images a step",
+        if hosts == 1 { "" } else { "s" },
+        thousands((ranks * batch_size) as u64),
+    )
 }
 
 fn finish(console: &Console, outcome: &Outcome) {

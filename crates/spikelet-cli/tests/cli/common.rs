@@ -7,7 +7,15 @@ use std::process::{Command, Output};
 pub fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_spikelet"));
     command.args(arguments);
-    for variable in ["SPIKELET_DATA", "NO_COLOR", "COLUMNS", "RUST_BACKTRACE"] {
+    let variables = ["SPIKELET_DATA", "NO_COLOR", "COLUMNS", "RUST_BACKTRACE"];
+    let launchers = [
+        "RANK",
+        "WORLD_SIZE",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "SLURM_PROCID",
+    ];
+    for variable in variables.into_iter().chain(launchers) {
         command.env_remove(variable);
     }
     command.env("SPIKELET_GEMM", "gemm").env("TERM", "xterm");

@@ -2,6 +2,7 @@
 
 mod common;
 mod convolution;
+mod data_parallel;
 mod help;
 mod kernel;
 mod neuron;

@@ -1,5 +1,6 @@
 //! The kernels, one file an operation, named as in `spikelet-graph/src/op`.
 
+mod all_reduce;
 mod bands;
 mod conv;
 mod convert;
@@ -23,7 +24,8 @@ use crate::gemm::{self, GemmError, Strided};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
-use spikelet_graph::{DType, Graph, Node, Result, TensorType, ValueId};
+use spikelet_graph::{DType, Exchange, Graph, Node, Result, TensorType, ValueId};
+use std::sync::Arc;
 
 /// A prepared operation.
 pub(crate) trait Kernel: Send {
@@ -115,8 +117,30 @@ impl Types {
     }
 }
 
+/// The group that a sum over ranks is for.
+fn group_of(ranks: usize, group: Option<&Arc<dyn Exchange>>) -> Result<Arc<dyn Exchange>> {
+    let problem = match group {
+        Some(group) if group.size() == ranks => return Ok(group.clone()),
+        Some(group) => format!("this backend is in a group of {}", group.size()),
+        None => "this backend is in no group".to_string(),
+    };
+    Err(failure(format!(
+        "the plan adds up over {ranks} ranks, {problem}; trace it for as many ranks as there are, \
+         and give the backend their group with `Cpu::in_group`"
+    )))
+}
+
 /// Makes a kernel for a node.
-pub(crate) fn prepare(graph: &Graph, node: &Node, threads: usize) -> Result<Box<dyn Kernel>> {
+pub(crate) fn prepare(
+    graph: &Graph,
+    node: &Node,
+    threads: usize,
+    group: Option<&Arc<dyn Exchange>>,
+) -> Result<Box<dyn Kernel>> {
+    if let Op::AllReduce(op) = &node.op {
+        let group = group_of(op.ranks, group)?;
+        return Ok(Box::new(all_reduce::AllReduceKernel { group }));
+    }
     if let Op::ScanGrad(op) = &node.op
         && op.channel_sums
     {
@@ -179,6 +203,8 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
         Op::Fill(op) => Box::new(movement::FillKernel { value: op.stored() }),
+        Op::AllReduce(_) => unreachable!("made where the group is known"),
+        Op::Arrive(_) => Box::new(all_reduce::ArriveKernel),
         Op::Expand(_)
         | Op::Permute(_)
         | Op::Slice(_)
@@ -199,6 +225,7 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
         (own, 0)
     };
     let words = match &node.op {
+        Op::AllReduce(_) => all_reduce::workspace_words(&types),
         Op::MatMul(op) => matmul::workspace_words(*op, &types),
         Op::Conv(op) => conv::workspace_words(op, &types, threads),
         Op::Moments(_) => moments::workspace_words(&types),

@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod all_reduce;
 mod conv;
 mod custom;
 mod draw;

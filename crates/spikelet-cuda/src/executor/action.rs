@@ -4,9 +4,11 @@ use crate::dnn::ConvCall;
 use crate::error::Doing;
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
+use crate::group::{Group, Sums};
 use crate::launch::Launch;
-use cudarc::driver::result;
+use cudarc::driver::{CudaEvent, result};
 use spikelet_graph::Result;
+use std::sync::Arc;
 
 /// Something that the stream runs.
 pub(super) enum Action {
@@ -34,6 +36,13 @@ pub(super) enum Action {
         to: u64,
         bytes: usize,
     },
+    /// Sums over ranks, beside what follows.
+    AllReduce {
+        group: Arc<Group>,
+        sums: Sums,
+    },
+    /// What follows waits for sums.
+    Arrive(Arc<CudaEvent>),
 }
 
 /// An action and the plan's kernel that it belongs to.
@@ -45,7 +54,8 @@ pub(super) struct Step {
 /// Starts one action.
 ///
 /// # Safety
-/// Its addresses must lead to memory of the sizes that it was planned for.
+/// Its addresses must lead to memory of the sizes that it was planned for; those of sums over ranks
+/// to memory that nothing else touches before they arrive.
 pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
     let stream = gpu.stream.cu_stream();
     // SAFETY: the caller's promise.
@@ -73,6 +83,8 @@ pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
                 result::memcpy_dtod_async(*to, *from, *bytes, stream)
                     .doing(&gpu.name, "copying a result")
             }
+            Action::AllReduce { group, sums } => group.start(gpu, sums),
+            Action::Arrive(done) => Group::arrive(gpu, done),
         }
     }
 }

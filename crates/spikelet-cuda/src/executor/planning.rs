@@ -3,15 +3,18 @@
 use super::action::{Action, Step};
 use super::own::{Constants, Own};
 use crate::backend::{Shared, memory_of};
-use crate::error;
+use crate::error::{self, failure};
 use crate::gpu::Gpu;
+use crate::group::Sums;
 use crate::join::{Draft, Group, join};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, size};
 use crate::op::{self, Site, Work};
 use crate::piece::{self, Launched, Leads, Piece};
+use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
-use spikelet_graph::{Buffer, DType, Place, Plan, Result, TensorType};
+use spikelet_graph::{Buffer, DType, Place, Plan, Result, TensorType, ValueId};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A plan on the GPU.
@@ -71,6 +74,8 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let mut planned = vec![];
     let mut names = vec![];
     let mut constants = Constants::default();
+    // What is recorded when sums over ranks are there, by the first of them.
+    let mut under_way: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
     for (number, kernel) in plan.kernels.iter().enumerate() {
         let node = &plan.graph.nodes[kernel.node];
         let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
@@ -145,6 +150,19 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     to: writes[k],
                     bytes: site.outputs[k].bytes(),
                 }),
+                Work::AllReduce(group) => {
+                    let counts = site.inputs.iter().map(TensorType::len);
+                    let tensors = reads.iter().zip(&writes).zip(counts);
+                    let tensors = tensors.filter(|(_, count)| *count > 0);
+                    let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
+                    let sums = Sums::new(gpu, tensors.collect())?;
+                    under_way.insert(node.outputs[0], sums.done());
+                    step(Action::AllReduce { group, sums })
+                }
+                Work::Arrive => match under_way.remove(&node.inputs[0]) {
+                    Some(done) => step(Action::Arrive(done)),
+                    None => return Err(failure(&gpu.name, "nothing is there to wait for")),
+                },
             });
         }
     }

@@ -1,5 +1,6 @@
 //! Device code of the operations: the same file names as in `spikelet-graph`.
 
+mod all_reduce;
 mod block;
 mod block_grad;
 mod channels;
@@ -30,10 +31,12 @@ use crate::dnn::ConvCall;
 use crate::error::failure;
 use crate::gemm::GemmCall;
 use crate::gpu::Properties;
+use crate::group::Group;
 use crate::piece::{Leads, Piece};
 use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What runs for a node, in order.
 pub(crate) enum Work {
@@ -59,6 +62,10 @@ pub(crate) enum Work {
     Own(DeviceKernel),
     /// Zeros in result k.
     Clear(usize),
+    /// Sums of all operands over the ranks of a group, on its stream.
+    AllReduce(Arc<Group>),
+    /// What follows waits for the sums that the operands are.
+    Arrive,
 }
 
 /// A node with the types of what it touches.
@@ -148,6 +155,8 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
         return Ok(vec![]);
     }
     match &site.node.op {
+        Op::AllReduce(op) => all_reduce::work(op, &shared.gpu, site),
+        Op::Arrive(_) => Ok(vec![Work::Arrive]),
         Op::MatMul(op) => matmul::work(op, shared, site),
         Op::Conv(op) => conv::work(op, shared, site),
         Op::Custom(op) => custom::work(op, &shared.gpu.name, site),
@@ -187,7 +196,8 @@ fn check(device: &str, site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The device code of a node that is no matrix product, convolution or custom operation.
+/// The device code of a node that is no matrix product, convolution, sum over ranks or custom
+/// operation.
 pub(crate) fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
     let expression = |source| Error::Expression {
         layer: site.node.layer.to_string(),
@@ -203,7 +213,9 @@ pub(crate) fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
         Op::Map(op) => map::pieces(op, site).map_err(expression)?,
-        Op::Conv(_)
+        Op::AllReduce(_)
+        | Op::Arrive(_)
+        | Op::Conv(_)
         | Op::Custom(_)
         | Op::Join(_)
         | Op::MatMul(_)

@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod all_reduce;
 mod copies;
 mod custom;
 mod custom_errors;

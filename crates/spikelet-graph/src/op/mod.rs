@@ -3,6 +3,7 @@
 //! Every operation states its shape rule, its derivative as graph operations, and its cost.
 //! The same file name on another floor (`spikelet-cpu/src/op/…`) runs it there.
 
+mod all_reduce;
 mod concat;
 mod conv;
 mod custom;
@@ -26,6 +27,7 @@ mod scan;
 mod scan_grad;
 mod slice;
 
+pub use all_reduce::{AllReduce, Arrive};
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
@@ -81,9 +83,15 @@ pub trait Operation {
     /// Floating-point operations.
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
 
-    /// Whether the output is the inputs' memory under another shape.
+    /// Whether the output is the inputs' memory under another shape. Of several outputs, each is
+    /// the input of its place.
     fn is_view(&self) -> bool {
         false
+    }
+
+    /// Whether a device has something to do for it, be it to wait.
+    fn runs(&self) -> bool {
+        !self.is_view()
     }
 
     /// Whether all outputs are written, even those that nobody reads. (A custom operation says for
@@ -112,7 +120,7 @@ macro_rules! operations {
 }
 
 operations! {
-    ArgMax, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Join, LogSoftmax, Map, MatMul,
+    AllReduce, ArgMax, Arrive, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Join, LogSoftmax, Map, MatMul,
     Moments, OneHot, Pack, Part, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
 }
 
@@ -139,6 +147,10 @@ impl Operation for Op {
 
     fn is_view(&self) -> bool {
         self.operation().is_view()
+    }
+
+    fn runs(&self) -> bool {
+        self.operation().runs()
     }
 
     fn writes_all(&self) -> bool {

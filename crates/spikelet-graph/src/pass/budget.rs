@@ -10,7 +10,7 @@
 //!
 //! At the moment at which most is alive, something that is not in use then is let go: spikes are
 //! kept as bits, or the operation that made a value is run again before it is next read, from what
-//! is alive by then or is made again itself. What frees most for the least predicted time comes
+//! is alive by then or is made again itself; sums over ranks are never made again. What frees most for the least predicted time comes
 //! first; this is repeated until the limit holds. Allowed because the same operations on the same
 //! operands give the same bits.
 
@@ -162,7 +162,7 @@ impl Memory {
         let mut touched = vec![vec![]; graph.values()];
         for (k, node) in graph.nodes.iter().enumerate() {
             // What was made in parts is there when the last of them is.
-            if node.op.is_view() && !matches!(node.op, Op::Join(_)) {
+            if !node.op.runs() && !matches!(node.op, Op::Join(_)) {
                 continue;
             }
             for v in node.outputs.iter().chain(&node.inputs) {
@@ -261,7 +261,7 @@ fn is_binary(graph: &Graph, value: ValueId) -> bool {
 fn again(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<Vec<Again>> {
     let mut list = vec![];
     collect(graph, memory, value, node, &mut list)?;
-    Some(list)
+    (!list.is_empty()).then_some(list)
 }
 
 fn collect(
@@ -285,9 +285,12 @@ fn collect(
         .nodes
         .iter()
         .position(|n| n.outputs.contains(&value))?;
-    // Parts that lie in a whole cannot lie in another one too.
-    if matches!(graph.nodes[maker].op, Op::Join(_)) {
-        return None;
+    match graph.nodes[maker].op {
+        // Parts that lie in a whole cannot lie in another one too.
+        Op::Join(_) => return None,
+        // What all ranks have added up together none of them can ask for again: it is kept.
+        Op::AllReduce(_) | Op::Arrive(_) => return Some(()),
+        _ => {}
     }
     if list.iter().any(|(k, _)| *k == maker) {
         return Some(());

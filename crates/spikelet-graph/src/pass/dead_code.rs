@@ -6,7 +6,8 @@
 //! `y` = %2
 //! ```
 //!
-//! Allowed because operations have no effects but their results.
+//! Allowed because operations have no effects but their results. A sum over ranks that nobody reads
+//! is dropped on every rank, since all have the same graph.
 
 use super::Report;
 use crate::graph::Graph;

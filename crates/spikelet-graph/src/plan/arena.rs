@@ -4,7 +4,7 @@
 //! somebody may still read it. Pieces are placed one by one, each in the tightest gap between those
 //! that are alive at the same time; of several orders the best is taken.
 
-use super::Place;
+use super::{Place, collective};
 use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
@@ -69,6 +69,7 @@ fn needs(graph: &Graph, target: &dyn Target) -> Needs {
         }
     }
 
+    collective::settle(graph, &mut roots, &mut lives, &places);
     take_over(graph, target, &mut roots, &mut lives, &places);
 
     let mut requests: Vec<Allocation> = vec![];
@@ -163,6 +164,11 @@ fn roots_and_offsets(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     for node in graph.nodes.iter().filter(|n| n.op.is_view()) {
         let made = node.outputs[0];
         match &node.op {
+            Op::Arrive(_) => {
+                for (sum, started) in node.outputs.iter().zip(&node.inputs) {
+                    inside[sum.index()] = Some((started.index(), 0));
+                }
+            }
             Op::Join(_) => {
                 for (k, part) in node.inputs.iter().enumerate() {
                     let start = k * graph.ty(*part).bytes();
@@ -197,7 +203,7 @@ fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
         }
     }
     for (k, node) in graph.nodes.iter().enumerate() {
-        if !node.op.is_view() {
+        if node.op.runs() {
             for input in &node.inputs {
                 last[roots[input.index()]] = Some(k);
             }
@@ -295,7 +301,7 @@ fn take_over(
 }
 
 /// The root of a value, where those that roots were given to have not been told yet.
-fn find(roots: &[usize], value: usize) -> usize {
+pub(super) fn find(roots: &[usize], value: usize) -> usize {
     let mut root = roots[value];
     while roots[root] != root {
         root = roots[root];
@@ -330,6 +336,13 @@ fn made_in_place(
     };
     let old = roots[old.index()];
     if graph.outputs.iter().any(|o| roots[o.value.index()] == old) {
+        return false;
+    }
+    let held = collective::held(graph);
+    if held
+        .iter()
+        .any(|(n, v)| *n > made && roots[v.index()] == old)
+    {
         return false;
     }
     for (n, node) in graph.nodes.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Devices follow a plan's places without looking: these checks are what makes that safe.
 
-use super::{Kernel, Place, Plan, arena};
+use super::{Kernel, Place, Plan, arena, collective};
 use crate::backend::Buffer;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
@@ -25,7 +25,7 @@ fn missing_output(graph: &Graph, k: usize) -> Error {
 impl Plan {
     /// Checks that what is read was made before, that no two allocations that live at the same time
     /// overlap, that every value fits its place, and that no kernel writes over anything else that it touches, but for a map,
-    /// a backward scan or a gradient of pooling that takes the place of an operand of the same type. True for every plan that
+    /// a backward scan, a gradient of pooling or a sum over ranks that takes the place of an operand of the same type. True for every plan that
     /// [`Plan::new`] makes; executors rely on it.
     ///
     /// # Errors
@@ -47,6 +47,7 @@ impl Plan {
             }
             made.extend(&node.outputs);
         }
+        collective::check(&self.graph)?;
         for kernel in &self.kernels {
             self.check_places(kernel)?;
             self.check_pieces(kernel)?;
@@ -198,12 +199,17 @@ impl Plan {
                 return Err(refusal(format!("{name} writes two results to one place")));
             }
         }
-        for (read, from) in reads() {
+        for (k, (read, from)) in reads().enumerate() {
             let (from, nowhere) = (self.graph.ty(*from), *read == Place::Unused);
-            let over = writes().find(|(write, _)| !nowhere && *write == read);
-            let in_place = over.is_none_or(|(_, to)| {
+            let mut over = writes().enumerate();
+            let over = over.find(|(_, (write, _))| !nowhere && *write == read);
+            let in_place = over.is_none_or(|(at, (_, to))| {
                 let to = self.graph.ty(*to);
-                let elementwise = matches!(node.op, Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_));
+                let elementwise = match node.op {
+                    Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_) => true,
+                    Op::AllReduce(_) | Op::Arrive(_) => at == k,
+                    _ => false,
+                };
                 elementwise && from.dtype == to.dtype && from.len() == to.len()
             });
             if nowhere || !in_place {

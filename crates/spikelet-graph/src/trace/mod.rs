@@ -5,10 +5,12 @@
 //! the next [`Tracer::check`] (every layer container calls it) or at [`Tracer::finish`]. So
 //! arithmetic on [`Var`] needs no `?`.
 
+mod group;
 mod operators;
 mod precision;
 mod var;
 
+pub use group::Buckets;
 pub use var::Var;
 
 use crate::backward;
@@ -327,10 +329,10 @@ impl Tracer {
             let ty = inputs.first().map(|v| v.ty().clone());
             return vec![
                 self.ignored(ty.unwrap_or(TensorType::new(self.float(), [])));
-                results(&op)
+                results(&op, inputs.len())
             ];
         };
-        let count = results(&op);
+        let count = results(&op, inputs.len());
         let made = if inputs
             .iter()
             .all(|v| Rc::ptr_eq(&v.tracer.state, &self.state))
@@ -412,8 +414,9 @@ impl Tracer {
 }
 
 /// At least as many results as a caller of the operation may take apart.
-fn results(op: &Op) -> usize {
+fn results(op: &Op, operands: usize) -> usize {
     match op {
+        Op::AllReduce(_) | Op::Arrive(_) => operands,
         Op::Map(map) => map.expressions.len().max(1),
         Op::Scan(scan) => scan.first_kept() + scan.recurrence.states.len(),
         Op::Custom(_) => 32,

@@ -1,6 +1,7 @@
 //! What the graph promises without any device: passes, plans, errors.
 
 mod absorb;
+mod all_reduce;
 mod channel_sums;
 mod checkpoint;
 mod custom;
@@ -9,6 +10,7 @@ mod graphs;
 mod half;
 mod image_errors;
 mod layout;
+mod local_exchange;
 mod parts;
 mod passes;
 mod plans;

@@ -34,6 +34,8 @@ struct Run {
     late: HashSet<ValueId>,
     /// Nodes that wait for that.
     later: Vec<usize>,
+    /// Whether there is a sum over ranks among them, which others must not overtake.
+    sums_over_ranks: bool,
 }
 
 impl Run {
@@ -53,7 +55,9 @@ pub(super) fn in_order(graph: &Graph, cuts: &[Option<Cut>]) -> Vec<Item> {
     for (k, node) in graph.nodes.iter().enumerate() {
         let Some(cut) = cuts[k] else {
             let waits = |v: &ValueId| run.made.contains(v) || run.late.contains(v);
-            if node.inputs.iter().any(waits) {
+            let sums = matches!(node.op, Op::AllReduce(_));
+            if node.inputs.iter().any(waits) || (sums && run.sums_over_ranks) {
+                run.sums_over_ranks |= sums;
                 run.late.extend(&node.outputs);
                 run.later.push(k);
             } else {

@@ -1,0 +1,104 @@
+//! Training on several ranks.
+
+use super::{DataArgs, DeviceArgs, count, positive, variable};
+use crate::failure::Failure;
+use spikelet::network::Network;
+use spikelet::parallel::{
+    Address, Fingerprint, Group, Launcher, Limits, Role, World, check_devices, device_of,
+};
+use spikelet::train::Settings;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many ranks train together, and how they find each other.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Several devices")]
+pub struct ParallelArgs {
+    /// Train on N GPUs of this host, or as N processes with --device cpu; each takes --batch-size
+    /// images of a step. Not needed under torchrun, srun or mpirun, whose variables say it
+    #[arg(long, value_name = "N", value_parser = count)]
+    data_parallel: Option<usize>,
+
+    /// Batch norm takes mean and variance over the images of all ranks
+    #[arg(long)]
+    sync_batch_norm: bool,
+
+    /// Where rank 0 listens, the same for all [default: $MASTER_ADDR:$MASTER_PORT, or what srun
+    /// tells; with --data-parallel alone a free port]
+    #[arg(long, value_name = "HOST:PORT")]
+    master: Option<Address>,
+
+    /// How long ranks wait until all have come, in seconds
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = positive)]
+    rendezvous_timeout: f64,
+
+    /// How long a rank may give no sign of life before it ends the run, in seconds
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
+    rank_timeout: f64,
+}
+
+fn seconds(given: f64) -> Duration {
+    Duration::from_secs_f64(given.min(1e9))
+}
+
+impl ParallelArgs {
+    /// What this process is to do.
+    ///
+    /// # Errors
+    /// When a launcher's variables contradict each other or the arguments.
+    pub fn role(&self) -> Result<Role, Failure> {
+        let found = Role::of(self.data_parallel, self.master.as_ref(), &variable);
+        found.map_err(|error| Failure::wrong(&error))
+    }
+
+    /// Puts what is given over the settings.
+    pub fn put(&self, settings: &mut Settings) {
+        settings.sync_batch_norm |= self.sync_batch_norm;
+    }
+
+    /// Starts this program again as so many ranks.
+    ///
+    /// # Errors
+    /// When there are too few GPUs, or a process cannot be started.
+    pub fn launch(&self, ranks: usize, device: &DeviceArgs) -> Result<ExitCode, Failure> {
+        check_devices(&device.device, ranks).map_err(|error| Failure::wrong(&error))?;
+        let program = std::env::current_exe().map_err(|e| {
+            Failure::other(
+                format!("this program cannot find itself: {e}"),
+                "start it by its whole path",
+            )
+        })?;
+        let arguments = std::env::args_os().skip(1);
+        let launcher = Launcher::new(program, arguments, ranks).master(self.master.clone());
+        Ok(ExitCode::from(launcher.run()?))
+    }
+
+    /// Meets the other ranks, and names this one's device.
+    ///
+    /// # Errors
+    /// When they do not come, or mean another run.
+    pub fn meet(
+        &self,
+        world: World,
+        device: &DeviceArgs,
+        network: &Network,
+        settings: &Settings,
+        data: &DataArgs,
+    ) -> Result<(Arc<Group>, String), Failure> {
+        let name = device_of(&world, &device.device).map_err(|error| Failure::wrong(&error))?;
+        let kind = name.split(':').next().unwrap_or_default();
+        let run = Fingerprint::new()
+            .with_fields(settings)
+            .with("network", serde_json::json!(network))
+            .with("data set", data.meant())
+            .with("kind of device", kind)
+            .with("version of spikelet", env!("CARGO_PKG_VERSION"));
+        let limits = Limits {
+            rendezvous: seconds(self.rendezvous_timeout),
+            silence: seconds(self.rank_timeout),
+            ..Limits::default()
+        };
+        Ok((Group::connect(world, &run, limits)?, name))
+    }
+}

@@ -1,0 +1,70 @@
+//! Sums over ranks, through the host.
+
+use super::{Kernel, Types};
+use crate::memory::{Element, View, ViewMut};
+use spikelet_graph::Exchange;
+use std::sync::Arc;
+
+/// What several operands need to go to the others as one.
+pub(super) fn workspace_words(types: &Types) -> usize {
+    match types.inputs.len() {
+        0 | 1 => 0,
+        _ => types
+            .inputs
+            .iter()
+            .map(|t| t.len())
+            .sum::<usize>()
+            .div_ceil(2),
+    }
+}
+
+/// One exchange with the other ranks.
+pub(super) struct AllReduceKernel {
+    pub(super) group: Arc<dyn Exchange>,
+}
+
+impl Kernel for AllReduceKernel {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let told = |error: spikelet_graph::Error| error.to_string();
+        if let ([read], [write]) = (reads, &mut *writes) {
+            let values = f32::of_mut(write);
+            if !matches!(read, View::InPlace(_)) {
+                values.copy_from_slice(f32::of(read));
+            }
+            return self.group.all_reduce(values).map_err(told);
+        }
+        let packed = <f32 as super::Float>::from_words(workspace);
+        let mut at = 0;
+        for (read, write) in reads.iter().zip(&mut *writes) {
+            let from: &[f32] = match read {
+                View::InPlace(_) => f32::of_mut(write),
+                read => f32::of(read),
+            };
+            packed[at..at + from.len()].copy_from_slice(from);
+            at += from.len();
+        }
+        self.group.all_reduce(&mut packed[..at]).map_err(told)?;
+        let mut rest = &packed[..at];
+        for write in writes {
+            let to = f32::of_mut(write);
+            let (sums, others) = rest.split_at(to.len());
+            to.copy_from_slice(sums);
+            rest = others;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing is under way: the sums are there when they were asked for.
+pub(super) struct ArriveKernel;
+
+impl Kernel for ArriveKernel {
+    fn run(&mut self, _: &[View<'_>], _: &mut [ViewMut<'_>], _: &mut [u64]) -> Result<(), String> {
+        Ok(())
+    }
+}

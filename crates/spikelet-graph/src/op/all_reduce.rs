@@ -1,0 +1,110 @@
+//! Sums over all ranks of a group, and the wait for them.
+
+use super::{Operation, elements};
+use crate::backward::Backward;
+use crate::error::{Refusal, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, TensorType};
+
+/// Starts to add tensors up over all ranks: one result for each operand, of its shape, f32.
+///
+/// All ranks run the same program, and so start the same sums in the same order. A result may be
+/// read by the [`Arrive`] that belongs to it and by nobody else: a device adds up while it goes on
+/// with what stands between the two. It lives where its operand lives, if nobody reads that
+/// otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AllReduce {
+    /// How many ranks there are.
+    pub ranks: usize,
+}
+
+/// Waits for the sums that one [`AllReduce`] has started: its operands are all results of that,
+/// and its own results are views of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Arrive;
+
+fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), Refusal> {
+    if inputs.is_empty() {
+        return Err(Refusal::new(
+            "there is nothing to add up",
+            "give at least one tensor",
+        ));
+    }
+    match inputs.iter().find(|t| t.dtype != DType::F32) {
+        None => Ok(()),
+        Some(other) => Err(Refusal::new(
+            format!("ranks add up f32, an operand is {}", other.dtype),
+            "cast it to f32 first; f64 is for references, which run as one rank",
+        )),
+    }
+}
+
+/// Adds up over all ranks and waits.
+fn sum(b: &mut Backward<'_>, op: AllReduce, values: &[ValueId]) -> Result<Vec<ValueId>> {
+    let started = b.push(op, values)?;
+    b.push(Arrive, &started)
+}
+
+impl Operation for AllReduce {
+    fn name(&self) -> String {
+        "all_reduce".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("all_reduce[{} ranks]", self.ranks)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        if self.ranks == 0 {
+            return Err(Refusal::new(
+                "a group of 0 ranks adds nothing up",
+                "name the number of ranks, this one included",
+            ));
+        }
+        expect_f32(inputs)?;
+        Ok(inputs.to_vec())
+    }
+
+    /// What one rank puts in reaches the losses of all: its gradient is the sum of theirs.
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let grads: Vec<ValueId> = b.grads.iter().flatten().copied().collect();
+        let mut sums = sum(b, *self, &grads)?.into_iter();
+        let known = b.grads.iter().take(node.inputs.len());
+        Ok(known.map(|g| g.and_then(|_| sums.next())).collect())
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs)
+    }
+
+    fn writes_all(&self) -> bool {
+        true
+    }
+}
+
+impl Operation for Arrive {
+    fn name(&self) -> String {
+        "arrive".to_string()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+        expect_f32(inputs)?;
+        Ok(inputs.to_vec())
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Ok(b.grads.clone())
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+
+    fn is_view(&self) -> bool {
+        true
+    }
+
+    fn runs(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,378 @@
+//! One rank's end is everybody's end.
+//!
+//! Each rank has a connection to rank 0, over which both say now and then that they live. Rank 0
+//! gives the verdict: a rank whose connection closes without a farewell, that is silent for too
+//! long, or that reports an error has ended the run. It tells the others, each of which cuts its
+//! ring, calls what aborts its device, and gives its main thread some seconds to end with the
+//! message; after that the process is ended. Where rank 0 is the one that is gone, everybody sees
+//! that for himself.
+
+use super::ENDED_BY_ANOTHER_RANK;
+use super::failure::RankError;
+use super::rendezvous::Control;
+use super::ring::Ring;
+use super::wire;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a rank that ends waits for others to hear of it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Which rank ended the run, and why.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Verdict {
+    pub(super) rank: usize,
+    pub(super) reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Message {
+    /// I live.
+    Beat,
+    /// Something went wrong here.
+    Failed { reason: String },
+    /// The run is over.
+    Ended(Verdict),
+    /// From here the run can be resumed, in words.
+    Checkpoint(String),
+    /// All is done; my silence from now on means nothing.
+    Farewell,
+}
+
+/// What is done to a device that waits for other ranks in vain.
+pub type Abort = Box<dyn Fn() + Send + Sync>;
+
+/// The other end of a connection.
+struct Other {
+    rank: usize,
+    stream: TcpStream,
+    /// One message at a time.
+    turn: Mutex<()>,
+}
+
+/// What is known of the other end.
+struct Life {
+    heard: Instant,
+    farewell: bool,
+    closed: bool,
+}
+
+struct State {
+    verdict: Option<Verdict>,
+    /// When it was given, until the main thread has taken note of it.
+    unnoticed: Option<Instant>,
+    checkpoint: Option<String>,
+    lives: Vec<Life>,
+    closing: bool,
+}
+
+struct Shared {
+    rank: usize,
+    ring: Arc<Ring>,
+    others: Vec<Other>,
+    aborts: Mutex<Vec<Abort>>,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// How long a rank may be silent.
+    silence: Duration,
+    /// How long the main thread may go on after a verdict.
+    grace: Duration,
+}
+
+/// Watches over the other ranks' lives.
+pub(super) struct Watch {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Watch {
+    pub(super) fn start(
+        rank: usize,
+        control: Control,
+        ring: Arc<Ring>,
+        silence: Duration,
+        grace: Duration,
+    ) -> io::Result<Self> {
+        let streams = match control {
+            Control::Root(streams) => (1..).zip(streams).collect(),
+            Control::Member(stream) => vec![(0, stream)],
+        };
+        let mut others = vec![];
+        for (rank, stream) in streams {
+            // Somebody who does not read must not keep this rank from telling the others.
+            stream.set_write_timeout(Some(Duration::from_secs(2)))?;
+            stream.set_read_timeout(None)?;
+            others.push(Other {
+                rank,
+                stream,
+                turn: Mutex::new(()),
+            });
+        }
+        let life = |_: &Other| Life {
+            heard: Instant::now(),
+            farewell: false,
+            closed: false,
+        };
+        let shared = Arc::new(Shared {
+            rank,
+            ring,
+            state: Mutex::new(State {
+                verdict: None,
+                unnoticed: None,
+                checkpoint: None,
+                lives: others.iter().map(life).collect(),
+                closing: false,
+            }),
+            others,
+            aborts: Mutex::default(),
+            changed: Condvar::new(),
+            silence,
+            grace,
+        });
+        let listeners = (0..shared.others.len()).map(|k| {
+            let shared = shared.clone();
+            thread::spawn(move || shared.listen(k))
+        });
+        let mut threads: Vec<JoinHandle<()>> = listeners.collect();
+        let own = shared.clone();
+        threads.push(thread::spawn(move || own.beat()));
+        Ok(Self { shared, threads })
+    }
+
+    pub(super) fn on_abort(&self, abort: Abort) {
+        let mut aborts = self.shared.aborts();
+        // Whoever comes after the verdict is aborted at once.
+        if self.shared.state().verdict.is_some() {
+            abort();
+        }
+        aborts.push(abort);
+    }
+
+    /// Tells all ranks where the run can be resumed.
+    pub(super) fn checkpoint(&self, words: String) {
+        self.shared.state().checkpoint = Some(words.clone());
+        self.shared.tell_all(&Message::Checkpoint(words));
+    }
+
+    /// Ends the run on all ranks for this one's reason, unless it has ended for another one within
+    /// `patience`. From now on the main thread has the time that others leave it.
+    pub(super) fn report(&self, reason: &str, patience: Duration) {
+        let shared = &self.shared;
+        let judged = |state: &State| state.verdict.is_some();
+        if shared.wait(patience, judged) {
+            return;
+        }
+        if shared.rank > 0 {
+            let reason = reason.to_string();
+            shared.tell_all(&Message::Failed { reason });
+            // Rank 0 answers with the verdict: then all know.
+            shared.wait(LAST_WORDS, judged);
+        }
+        shared.condemn(Verdict {
+            rank: shared.rank,
+            reason: reason.to_string(),
+        });
+    }
+
+    /// [`Watch::report`], and the error that the main thread ends with.
+    pub(super) fn fail(&self, reason: &str, patience: Duration) -> RankError {
+        self.report(reason, patience);
+        let shared = &self.shared;
+        if shared.rank == 0 {
+            shared.wait(LAST_WORDS, |state| {
+                state.lives.iter().all(|life| life.closed)
+            });
+        }
+        let mut state = shared.state();
+        state.unnoticed = None;
+        shared.error(&state)
+    }
+
+    /// Says farewell and waits for the others': after this nobody's end is an error. False if they
+    /// did not come in time.
+    pub(super) fn farewell(&self) -> bool {
+        self.shared.tell_all(&Message::Farewell);
+        let silence = self.shared.silence;
+        self.shared.wait(silence, |state| {
+            state.verdict.is_some() || state.lives.iter().all(|life| life.farewell)
+        });
+        let state = self.shared.state();
+        state.verdict.is_none() && state.lives.iter().all(|life| life.farewell)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.state().closing = true;
+        self.shared.changed.notify_all();
+        for other in &self.shared.others {
+            // One that is closed already is what is wanted.
+            let _ = other.stream.shutdown(Shutdown::Both);
+        }
+        for thread in self.threads.drain(..) {
+            // A panic of a thread has been reported by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn aborts(&self) -> MutexGuard<'_, Vec<Abort>> {
+        self.aborts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something holds; false if it did not in time.
+    fn wait(&self, limit: Duration, holds: impl Fn(&State) -> bool) -> bool {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), limit, |state| !holds(state));
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        holds(&state)
+    }
+
+    fn tell(&self, other: &Other, message: &Message) {
+        let _turn = other.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever cannot be told is missed by the thread that listens to him.
+        let _ = wire::send(&other.stream, message);
+    }
+
+    fn tell_all(&self, message: &Message) {
+        self.others
+            .iter()
+            .for_each(|other| self.tell(other, message));
+    }
+
+    /// The thread that hears one other rank.
+    fn listen(self: &Arc<Self>, k: usize) {
+        let other = &self.others[k];
+        loop {
+            let message = wire::receive(&other.stream);
+            let mut state = self.state();
+            state.lives[k].heard = Instant::now();
+            match message {
+                Ok(Message::Beat) => {}
+                Ok(Message::Checkpoint(words)) => state.checkpoint = Some(words),
+                Ok(Message::Farewell) => state.lives[k].farewell = true,
+                Ok(Message::Ended(verdict)) => {
+                    drop(state);
+                    self.condemn(verdict);
+                }
+                Ok(Message::Failed { reason }) => {
+                    drop(state);
+                    let rank = other.rank;
+                    self.condemn(Verdict { rank, reason });
+                }
+                Err(_) => {
+                    state.lives[k].closed = true;
+                    let expected = state.lives[k].farewell || state.closing;
+                    drop(state);
+                    self.changed.notify_all();
+                    if !expected {
+                        let reason = "its connection closed: the process was killed or has crashed";
+                        self.condemn(Verdict {
+                            rank: other.rank,
+                            reason: reason.to_string(),
+                        });
+                    }
+                    return;
+                }
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    /// The thread that says that this rank lives, looks whether the others do, and ends the process
+    /// when nobody else does.
+    fn beat(self: &Arc<Self>) {
+        let interval = (self.silence / 4).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        let mut last = Instant::now();
+        while !self.wait(interval, |state| state.closing) {
+            if last.elapsed() > interval * 3 {
+                // This process was stopped, not the others: they get their time anew.
+                let mut state = self.state();
+                state
+                    .lives
+                    .iter_mut()
+                    .for_each(|life| life.heard = Instant::now());
+            }
+            last = Instant::now();
+            self.tell_all(&Message::Beat);
+            if let Some(verdict) = self.silent() {
+                self.condemn(verdict);
+            }
+            self.end_if_nobody_does();
+        }
+    }
+
+    fn silent(&self) -> Option<Verdict> {
+        let state = self.state();
+        let lives = state.lives.iter().zip(&self.others);
+        let mut silent = lives.filter(|(life, _)| {
+            !life.farewell && !life.closed && life.heard.elapsed() > self.silence
+        });
+        silent.next().map(|(_, other)| Verdict {
+            rank: other.rank,
+            reason: format!(
+                "no sign of life for {} s: the process is stopped, or its host cannot be reached",
+                self.silence.as_secs_f64()
+            ),
+        })
+    }
+
+    /// The first verdict counts.
+    fn condemn(self: &Arc<Self>, verdict: Verdict) {
+        {
+            let mut state = self.state();
+            if state.verdict.is_some() {
+                return;
+            }
+            state.verdict = Some(verdict.clone());
+            state.unnoticed = Some(Instant::now());
+        }
+        self.changed.notify_all();
+        if self.rank == 0 {
+            self.tell_all(&Message::Ended(verdict));
+        }
+        self.ring.cut();
+        let shared = self.clone();
+        // What aborts a device may take its time itself.
+        thread::spawn(move || shared.aborts().iter().for_each(|abort| abort()));
+    }
+
+    fn end_if_nobody_does(&self) {
+        let state = self.state();
+        let overdue = |given: Instant| given.elapsed() > self.grace;
+        if state.unnoticed.is_some_and(overdue) && !state.closing {
+            let error = self.error(&state);
+            eprintln!("error: {error}");
+            std::process::exit(match error.own {
+                true => 1,
+                false => i32::from(ENDED_BY_ANOTHER_RANK),
+            });
+        }
+    }
+
+    fn error(&self, state: &State) -> RankError {
+        let hosts = self.ring.hosts();
+        let (rank, reason) = match &state.verdict {
+            Some(Verdict { rank, reason }) => (*rank, reason.clone()),
+            None => (self.rank, "ended without a reason".to_string()),
+        };
+        RankError {
+            rank,
+            size: hosts.len(),
+            host: hosts.get(rank).cloned().unwrap_or_default(),
+            reason,
+            checkpoint: state.checkpoint.clone(),
+            own: rank == self.rank,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! What the ranks of a run do together between steps; a run without ranks does it by itself.
+
+use super::Progress;
+use crate::error::{Error, Result};
+use crate::model::Store;
+use crate::parallel::{Group, gather, sum_numbers};
+use spikelet_data::Share;
+use spikelet_graph::{Data, Tensor};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// About how often ranks ask each other whether to save or to stop.
+const TALK: Duration = Duration::from_millis(250);
+
+/// Steps between two such talks at most.
+const MOST_STEPS: f32 = 256.0;
+
+/// The ranks of a run, as one of them sees them.
+#[derive(Clone)]
+pub(super) struct Together(Option<Arc<Group>>);
+
+impl Together {
+    pub(super) fn new(group: Option<Arc<Group>>) -> Self {
+        Self(group)
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.0.as_ref().map_or(0, |group| group.world().rank)
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.0.as_ref().map_or(1, |group| group.world().size)
+    }
+
+    /// Whether this rank writes and speaks for all.
+    pub(super) fn leads(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// This rank's share of an epoch of which so many images are done.
+    pub(super) fn share(&self, first_image: usize) -> Share {
+        Share {
+            rank: self.rank(),
+            ranks: self.ranks(),
+            first_image,
+        }
+    }
+
+    /// The sums of numbers over all ranks, to the last bit alike on all.
+    pub(super) fn sum(&self, numbers: &mut [f64]) -> Result<()> {
+        match &self.0 {
+            Some(group) => Ok(sum_numbers(&*group.exchange(), numbers)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts together what each rank has found, where it has left zeros for what others find.
+    pub(super) fn join(&self, found: &mut [f32]) -> Result<()> {
+        match &self.0 {
+            Some(group) => Ok(group.exchange().all_reduce(found)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of rank 0.
+    pub(super) fn hear_the_first(&self, mut own: Vec<u8>) -> Result<Vec<u8>> {
+        if let Some(group) = &self.0 {
+            group.exchange().broadcast(&mut own, 0)?;
+        }
+        Ok(own)
+    }
+
+    /// Sets tensors that ranks keep apart (running statistics) to those of rank 0.
+    pub(super) fn follow_the_first(&self, store: &mut Store, names: &[String]) -> Result<()> {
+        let Some(group) = &self.0 else {
+            return Ok(());
+        };
+        for name in names {
+            let mut tensor = store.get(name)?;
+            if let Data::F32(values) = &mut tensor.data {
+                let own = values.iter().flat_map(|value| value.to_le_bytes());
+                let mut bytes: Vec<u8> = own.collect();
+                group.exchange().broadcast(&mut bytes, 0)?;
+                let each = bytes.chunks_exact(4);
+                *values = each
+                    .map(|b| f32::from_le_bytes(b.try_into().expect("chunks have four bytes")))
+                    .collect();
+                store.set(name, &tensor)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all ranks have the same parameters, to the last bit.
+    pub(super) fn check_same_weights(&self, store: &Store, names: &[String]) -> Result<()> {
+        let Some(group) = &self.0 else {
+            return Ok(());
+        };
+        let exchange = group.exchange();
+        let digests = names.iter().map(|name| Ok(digest(&store.get(name)?)));
+        let digests = digests.collect::<Result<Vec<u64>>>()?;
+        let whole = gather(&*exchange, &hash(&digests).to_le_bytes())?;
+        if whole.iter().all(|other| *other == whole[0]) {
+            return Ok(());
+        }
+        for (name, digest) in names.iter().zip(digests) {
+            group.check_same(
+                &format!("parameter `{name}`"),
+                digest,
+                "ranks must compute alike: use the same program, libraries and kind of device on all hosts",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run on all ranks because of this one's error.
+    pub(super) fn report(&self, error: &Error) {
+        if let Some(group) = &self.0 {
+            group.report(error);
+        }
+    }
+
+    /// Tells all ranks of a checkpoint that can be resumed.
+    pub(super) fn tell_checkpoint(&self, path: &Path, progress: &Progress) {
+        if let Some(group) = &self.0 {
+            group.set_checkpoint(format!("{} (step {})", path.display(), progress.step));
+        }
+    }
+
+    /// Refuses a batch that leaves nothing to train on.
+    pub(super) fn check_batch(&self, batch_size: usize, images: usize) -> Result<()> {
+        let ranks = self.ranks();
+        if images >= batch_size * ranks {
+            return Ok(());
+        }
+        let given = match ranks {
+            1 => format!("{batch_size} was given"),
+            _ => format!("{batch_size} on each of {ranks} ranks were given"),
+        };
+        Err(Error::invalid(
+            "batch size",
+            format!("{given}, the training set has {images} images"),
+            "use a smaller batch",
+        ))
+    }
+}
+
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A number that two tensors share if they have the same bits.
+fn digest(tensor: &Tensor) -> u64 {
+    match &tensor.data {
+        Data::F32(values) => {
+            let bits: Vec<u32> = values.iter().map(|value| value.to_bits()).collect();
+            hash(&bits)
+        }
+        _ => {
+            let values = tensor.to_f64();
+            let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+            hash(&bits)
+        }
+    }
+}
+
+/// What a run is to do before its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pause {
+    pub(super) stop: bool,
+    pub(super) save: bool,
+}
+
+/// When ranks talk of stopping and saving: some steps apart, since a talk waits for all hosts, and
+/// all at the same step. How many steps, rank 0 says from its speed.
+pub(super) struct Talks {
+    /// Steps until the next.
+    left: usize,
+    steps: usize,
+    since: Instant,
+}
+
+impl Talks {
+    pub(super) fn new() -> Self {
+        Self {
+            left: 1,
+            steps: 1,
+            since: Instant::now(),
+        }
+    }
+
+    /// What is to be done after another step, given what this rank would do: any rank can stop the
+    /// run, rank 0 has it saved.
+    pub(super) fn step(&mut self, together: &Together, own: Pause) -> Result<Pause> {
+        let Some(group) = &together.0 else {
+            return Ok(own);
+        };
+        self.left -= 1;
+        if self.left > 0 {
+            return Ok(Pause {
+                stop: false,
+                save: false,
+            });
+        }
+        let speed = self.steps as f32 / self.since.elapsed().as_secs_f32().max(1e-6);
+        let next = (speed * TALK.as_secs_f32()).clamp(1.0, MOST_STEPS).floor();
+        let first = |value: f32| if together.leads() { value } else { 0.0 };
+        let mut said = [
+            f32::from(u8::from(own.stop)),
+            first(f32::from(u8::from(own.save))),
+            first(next),
+        ];
+        group.exchange().all_reduce(&mut said)?;
+        let [stop, save, next] = said;
+        self.steps = (next as usize).max(1);
+        self.left = self.steps;
+        self.since = Instant::now();
+        Ok(Pause {
+            stop: stop > 0.0,
+            save: save > 0.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallel::{Address, Fingerprint, Limits, World};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// What two ranks say of weights that differ in one place.
+    fn compared(second: f32) -> Vec<Result<()>> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let master = Address {
+            host: "127.0.0.1".to_string(),
+            port: listener.local_addr().expect("an address").port(),
+        };
+        drop(listener);
+        let one = |rank: usize| {
+            let world = World::new(rank, 2, rank, master.clone())?;
+            let group = Group::connect(world, &Fingerprint::new(), Limits::default())?;
+            group.run(|| {
+                let mut store = Store::new(crate::device::find("cpu", 1)?);
+                let last = if rank == 0 { 1.0 } else { second };
+                store.set("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
+                store.set("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
+                let names = ["a.weight", "b.weight"].map(String::from);
+                Together::new(Some(group.clone())).check_same_weights(&store, &names)
+            })
+        };
+        thread::scope(|scope| {
+            let one = &one;
+            let ranks = [0, 1].map(|rank| scope.spawn(move || one(rank)));
+            let ends = ranks.into_iter();
+            ends.map(|rank| rank.join().expect("no rank panics"))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn weights_that_differ_between_ranks_are_named() {
+        for end in compared(1.0) {
+            end.expect("the same");
+        }
+        for end in compared(1.0 + f32::EPSILON) {
+            let message = end.expect_err("different").to_string();
+            assert!(
+                message.contains("parameter `b.weight`: rank 1 on "),
+                "{message}"
+            );
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Several ranks with a part of the batch each, against one with the whole: batch norm over all of
+//! them, and training. Ranks are threads with a CPU each.
+
+use spikelet::graph::op::HostTensor;
+use spikelet::graph::{Backend, Buckets, Exchange, Graph, LocalExchange, Var};
+use spikelet::optim::{Adam, Optimizer, Update};
+use spikelet::prelude::*;
+use spikelet_cpu::Cpu;
+use spikelet_cuda::Cuda;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What each rank makes of its number and its device.
+fn ranks<T: Send>(size: usize, run: impl Fn(usize, Arc<dyn Backend>) -> T + Sync) -> Vec<T> {
+    let run = &run;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = LocalExchange::group(size)
+            .into_iter()
+            .map(|exchange| {
+                scope.spawn(move || {
+                    let rank = exchange.rank();
+                    let cpu = Cpu::new(1).unwrap().in_group(Arc::new(exchange));
+                    run(rank, Arc::new(cpu))
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+/// Numbers on [−1, 1), no two alike.
+fn values(count: usize, salt: u64) -> Vec<f32> {
+    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0;
+    let next = |_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as f64 / f64::from(1 << 23) - 1.0) as f32
+    };
+    (0..count).map(next).collect()
+}
+
+/// The images `rank·n .. (rank + 1)·n` of every step of `[T, N, …]`.
+fn part(whole: &[f32], shape: &[usize], rank: usize, n: usize) -> Vec<f32> {
+    let inner: usize = shape[2..].iter().product();
+    let steps = whole.chunks(shape[1] * inner);
+    steps
+        .flat_map(|step| step[rank * n * inner..(rank + 1) * n * inner].to_vec())
+        .collect()
+}
+
+/// The parts of all ranks as a whole again.
+fn join(parts: &[Vec<f64>], steps: usize) -> Vec<f64> {
+    let each = parts[0].len() / steps;
+    let step = |t: usize| {
+        parts
+            .iter()
+            .flat_map(move |p| p[t * each..][..each].to_vec())
+    };
+    (0..steps).flat_map(step).collect()
+}
+
+#[track_caller]
+fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (k, (a, b)) in found.iter().zip(expected).enumerate() {
+        let near = (a - b).abs() <= tolerance * (1.0 + b.abs());
+        assert!(near, "{what}[{k}] is {a}, expected {b}");
+    }
+}
+
+const SHAPE: [usize; 5] = [3, 8, 4, 5, 5];
+
+/// What a module made of a part of the batch: output, gradient of the input, running statistics,
+/// gradients of what is learnt.
+struct Made {
+    sequences: [Vec<f64>; 2],
+    statistics: Vec<Vec<f64>>,
+    gradients: Vec<Vec<f64>>,
+}
+
+/// L = Σ y·g over a part of the batch; `offset` is far from zero, measured in deviations.
+fn run(
+    module: &dyn Module,
+    size: usize,
+    rank: usize,
+    offset: f32,
+    propagation: Propagation,
+    backend: Arc<dyn Backend>,
+) -> Result<Made> {
+    let n = SHAPE[1] / size;
+    let mut shape = SHAPE.to_vec();
+    shape[1] = n;
+    let cx = Context::new(Mode::TRAIN, DType::F32)
+        .propagation(propagation)
+        .in_group(size, true);
+    let t = cx.tracer();
+    let x = t.input("x", DType::F32, shape);
+    let y = cx.trace(module, x.clone())?;
+    let g = t.input("g", DType::F32, y.shape());
+    let traced = cx.traced();
+    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let learnt: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
+    let wrt: Vec<&Var> = [&x].into_iter().chain(&learnt).collect();
+    let grads = t.gradients(&(&y * &g).sum_all(), &wrt);
+    let mut of_learnt = grads[1..].to_vec();
+    if size > 1 {
+        of_learnt = t.all_reduce_gradients(&of_learnt, size, Buckets::default());
+    }
+    t.output("y", &y);
+    t.output("dx", &grads[0]);
+    for (k, grad) in of_learnt.iter().enumerate() {
+        t.output(&format!("d{k}"), &grad.map1(|v| v * 1.0));
+    }
+    let mut whole = y.shape().to_vec();
+    whole[1] = SHAPE[1];
+    let mut store = Store::new(backend);
+    store.initialise(&traced, DType::F32, 1)?;
+    if store.ty("weight").is_some() {
+        store.set("weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
+    }
+    let mut program = Compiled::new(t.finish()?, &mut store)?;
+    let count = SHAPE.iter().product();
+    let all: Vec<f32> = values(count, 1).iter().map(|x| x + offset).collect();
+    program.set("x", HostTensor::F32(&part(&all, &SHAPE, rank, n)))?;
+    let g = values(whole.iter().product(), 2);
+    program.set("g", HostTensor::F32(&part(&g, &whole, rank, n)))?;
+    program.run()?;
+    let out = |name: &str| Ok::<_, spikelet::Error>(program.get(name)?.to_f64());
+    let kept = traced
+        .buffers
+        .iter()
+        .map(|(name, ..)| Ok(store.get(name)?.to_f64()));
+    Ok(Made {
+        sequences: [out("y")?, out("dx")?],
+        statistics: kept.collect::<Result<_>>()?,
+        gradients: (0..learnt.len())
+            .map(|k| out(&format!("d{k}")))
+            .collect::<Result<_>>()?,
+    })
+}
+
+/// The parts of all ranks are what one rank makes of the whole.
+#[track_caller]
+fn assert_whole(made: &[Made], one: &Made, near: f64) {
+    for (k, name) in ["output", "gradient of the input"].iter().enumerate() {
+        let parts: Vec<Vec<f64>> = made.iter().map(|m| m.sequences[k].clone()).collect();
+        assert_close(name, &join(&parts, SHAPE[0]), &one.sequences[k], near);
+    }
+    for own in made {
+        assert_eq!(own.statistics, made[0].statistics, "the ranks differ");
+        assert_eq!(own.gradients, made[0].gradients, "the ranks differ");
+        for (own, one) in own.statistics.iter().zip(&one.statistics) {
+            assert_close("statistics", own, one, 1e-5);
+        }
+        for (own, one) in own.gradients.iter().zip(&one.gradients) {
+            assert_close("gradients", own, one, 10.0 * near);
+        }
+    }
+}
+
+#[test]
+fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> {
+    use Propagation::{LayerByLayer, StepByStep};
+    let norm = BatchNorm2d::new(SHAPE[2]);
+    for (propagation, offset) in [(LayerByLayer, 0.0), (LayerByLayer, 50.0), (StepByStep, 0.0)] {
+        let one = run(&norm, 1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
+        // What f32 has left of numbers that far from zero.
+        let near = 1e-5_f64.max(2e-6 * f64::from(offset));
+        for size in [2, 4] {
+            let made = ranks(size, |rank, backend| {
+                run(&norm, size, rank, offset, propagation, backend).unwrap()
+            });
+            assert_whole(&made, &one, near);
+        }
+    }
+    Ok(())
+}
+
+/// Normalisation that becomes part of a neuron, whose spikes leave it as maxima.
+fn images() -> Sequential {
+    Sequential::new()
+        .add(Conv2d::new(SHAPE[2], 6, 2))
+        .add(BatchNorm2d::new(6))
+        .add(If::new())
+        .add(Pool2d::max(2))
+}
+
+#[test]
+fn a_network_with_batch_norm_has_the_gradients_of_the_whole_batch() -> Result<()> {
+    let (net, layers) = (images(), Propagation::LayerByLayer);
+    let one = run(&net, 1, 0, 0.0, layers, Arc::new(Cpu::new(1)?))?;
+    assert!(
+        one.sequences[0].iter().sum::<f64>() > 10.0,
+        "hardly a spike"
+    );
+    let made = ranks(2, |rank, backend| {
+        run(&net, 2, rank, 0.0, layers, backend).unwrap()
+    });
+    assert_whole(&made, &one, 1e-5);
+    Ok(())
+}
+
+/// What two ranks with a GPU each make; a line that says why, if they cannot.
+fn on_gpus<T: Send>(run: impl Fn(usize, Arc<dyn Backend>) -> Result<T> + Sync) -> Option<Vec<T>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let gpus = [0, 1].map(Cuda::new);
+    if let Some(error) = gpus.iter().find_map(|gpu| gpu.as_ref().err()) {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    let run = &run;
+    std::thread::scope(|scope| {
+        let pairs = LocalExchange::group(2).into_iter().zip(gpus);
+        let threads: Vec<_> = pairs
+            .map(|(exchange, gpu)| {
+                scope.spawn(move || {
+                    let (rank, gpu) = (exchange.rank(), gpu.ok()?);
+                    if let Err(error) = gpu.join_group(Arc::new(exchange)) {
+                        let told = error.to_string();
+                        assert!(told.contains("NCCL ("), "{told}");
+                        eprintln!("skipped: {told}");
+                        return None;
+                    }
+                    Some(run(rank, Arc::new(gpu)).unwrap())
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn two_gpus_normalise_as_one_cpu() -> Result<()> {
+    let layers = Propagation::LayerByLayer;
+    let (norm, net) = (BatchNorm2d::new(SHAPE[2]), images());
+    for module in [&norm as &dyn Module, &net] {
+        let one = run(module, 1, 0, 0.0, layers, Arc::new(Cpu::new(1)?))?;
+        let Some(made) = on_gpus(|rank, gpu| run(module, 2, rank, 0.0, layers, gpu)) else {
+            return Ok(());
+        };
+        assert_whole(&made, &one, 5e-5);
+    }
+    Ok(())
+}
+
+#[test]
+fn two_gpus_train_as_one_cpu() -> Result<()> {
+    let one = train(1, 0, Buckets::default(), Arc::new(Cpu::new(1)?))?;
+    let trained = on_gpus(|rank, gpu| train(2, rank, Buckets::default(), gpu));
+    let Some(made) = trained else { return Ok(()) };
+    assert_eq!(made[0], made[1], "the ranks differ");
+    for (found, expected) in made[0].iter().zip(&one) {
+        assert_close("parameter", found, expected, 1e-4);
+    }
+    Ok(())
+}
+
+#[test]
+fn without_the_option_each_rank_measures_its_own_part() -> Result<()> {
+    let collectives = |mode: Mode, ranks: usize, sync: bool| {
+        let cx = Context::new(mode, DType::F32).in_group(ranks, sync);
+        let x = cx.tracer().input("x", DType::F32, SHAPE);
+        let y = cx.trace(&BatchNorm2d::new(SHAPE[2]), x)?;
+        cx.tracer().output("y", &y);
+        let text = cx.tracer().finish()?.to_string();
+        Ok::<usize, spikelet::Error>(text.matches("all_reduce").count())
+    };
+    assert_eq!(collectives(Mode::TRAIN, 2, true)?, 2);
+    assert_eq!(collectives(Mode::TRAIN, 2, false)?, 0);
+    assert_eq!(collectives(Mode::TRAIN, 1, true)?, 0);
+    assert_eq!(collectives(Mode::EVAL, 2, true)?, 0);
+    Ok(())
+}
+
+const TIME: usize = 6;
+const BATCH: usize = 16;
+const PIXELS: usize = 64;
+const CLASSES: usize = 10;
+
+fn digits() -> Sequential {
+    Sequential::new()
+        .add(Linear::new(PIXELS, 48))
+        .add(Lif::new(2.0))
+        .add(Linear::new(48, CLASSES))
+        .add(Lif::new(2.0))
+}
+
+/// A step of Adam on a part of the batch.
+fn training_step(size: usize, buckets: Buckets) -> Result<(Graph, spikelet::module::Traced)> {
+    let n = BATCH / size;
+    let cx = Context::new(Mode::TRAIN, DType::F32).in_group(size, true);
+    let t = cx.tracer();
+    let x = t.input("x", DType::F32, [TIME, n, PIXELS]);
+    let y = t.input("y", DType::F32, [n, CLASSES]);
+    let numbers: Vec<Var> = (0..3)
+        .map(|k| t.input(&format!("number {k}"), DType::F32, []))
+        .collect();
+    let scores = cx.trace(&digits(), x)?.mean(&[0]);
+    let loss = (scores - y).square().mean_all();
+    let traced = cx.traced();
+    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let weights: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
+    let mut grads = t.gradients(&loss, &weights.iter().collect::<Vec<_>>());
+    if size > 1 {
+        grads = t.all_reduce_gradients(&grads, size, buckets);
+    }
+    for (k, (weight, grad)) in weights.iter().zip(&grads).enumerate() {
+        let slots = ["mean", "variance"].map(|s| t.state(&format!("{s} {k}"), weight.shape()));
+        let mut operands = vec![weight, grad, &slots[0], &slots[1]];
+        operands.extend(&numbers);
+        let made = Var::map_many(&operands, |v| {
+            Adam::default().update(&Update {
+                weight: &v[0],
+                grad: &(&v[1] * (1.0 / size as f64)),
+                slots: &v[2..4],
+                numbers: &v[4..],
+            })
+        });
+        for (old, new) in [weight, &slots[0], &slots[1]].into_iter().zip(&made) {
+            t.update(old, new);
+        }
+    }
+    Ok((t.finish()?, traced))
+}
+
+/// The parameters after five steps.
+fn train(
+    size: usize,
+    rank: usize,
+    buckets: Buckets,
+    backend: Arc<dyn Backend>,
+) -> Result<Vec<Vec<f64>>> {
+    let n = BATCH / size;
+    let (graph, traced) = training_step(size, buckets)?;
+    let mut store = Store::new(backend);
+    store.initialise(&traced, DType::F32, 7)?;
+    let mut program = Compiled::new(graph, &mut store)?;
+    for step in 1..=5 {
+        let shape = [TIME, BATCH, PIXELS];
+        let x = values(shape.iter().product(), step);
+        let y: Vec<f32> = values(BATCH * CLASSES, 100 + step)
+            .iter()
+            .map(|y| y.abs())
+            .collect();
+        program.set("x", HostTensor::F32(&part(&x, &shape, rank, n)))?;
+        let own = &y[rank * n * CLASSES..][..n * CLASSES];
+        program.set("y", HostTensor::F32(own))?;
+        for (k, number) in Adam::default().numbers(step, 1e-3).into_iter().enumerate() {
+            program.set(&format!("number {k}"), HostTensor::F32(&[number as f32]))?;
+        }
+        program.run()?;
+    }
+    let names = traced.parameters.iter().map(|(name, ..)| name);
+    names.map(|name| Ok(store.get(name)?.to_f64())).collect()
+}
+
+#[test]
+fn two_ranks_with_half_a_batch_train_as_one_with_the_whole() -> Result<()> {
+    let one = train(1, 0, Buckets::default(), Arc::new(Cpu::new(1)?))?;
+    let each = Buckets {
+        first: 1,
+        others: 1,
+    };
+    for buckets in [Buckets::default(), each] {
+        let made = ranks(2, |rank, backend| train(2, rank, buckets, backend).unwrap());
+        assert_eq!(made[0], made[1], "the ranks differ");
+        for (k, (found, expected)) in made[0].iter().zip(&one).enumerate() {
+            for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+                assert!((a - b).abs() <= 1e-6, "parameter {k}[{i}]: {a}, not {b}");
+            }
+        }
+    }
+    Ok(())
+}
