@@ -14,9 +14,16 @@ use std::sync::Arc;
 const STEPS: u64 = 20;
 const CLASSES: usize = 3;
 
+/// CPU devices; with `SPIKELET_TEST_GPUS=2`, two GPUs by turns.
 fn devices(count: usize) -> Result<Vec<Arc<dyn Backend>>> {
+    let gpus = std::env::var("SPIKELET_TEST_GPUS").ok();
+    let gpus: Option<usize> = gpus.and_then(|n| n.parse().ok());
+    let name = |k: usize| match gpus {
+        Some(gpus) => format!("cuda:{}", k % gpus.max(1)),
+        None => format!("cpu:{k}"),
+    };
     (0..count)
-        .map(|k| spikelet::device::find(&format!("cpu:{k}"), 1))
+        .map(|k| spikelet::device::find(&name(k), 1))
         .collect()
 }
 

@@ -16,6 +16,7 @@ use crate::train::{Settings, StepOutcome, Verdict, number_name, update};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Buffer, DType, TensorType, Tracer, Var};
+use std::path::PathBuf;
 
 /// Inputs of an update program.
 const BAD: &str = "whether the step is bad";
@@ -27,12 +28,14 @@ pub struct PipelineStep {
     layout: Layout,
     flow: Flow,
     settings: Settings,
-    traced: Vec<Traced>,
+    stages: Vec<Traced>,
     /// Sums of squares of each stage's gradients, where their norm is held.
     norms: Vec<Compiled>,
     updates: Vec<Compiled>,
     sums: [Buffer; 2],
     trace: Option<Trace>,
+    /// Where traces go, and of how many steps yet.
+    traced: Option<(PathBuf, u64)>,
 }
 
 impl PipelineStep {
@@ -143,12 +146,25 @@ impl PipelineStep {
             layout: layout.clone(),
             flow,
             settings: settings.clone(),
-            traced,
+            stages: traced,
             norms,
             updates,
             sums,
             trace: None,
+            traced: None,
         })
+    }
+
+    /// Writes the traces of the next `steps` steps to a file, each over the one before.
+    pub(crate) fn traced(mut self, path: PathBuf, steps: u64) -> Self {
+        self.trace = Some(Trace::default());
+        self.traced = Some((path, steps));
+        self
+    }
+
+    /// The seed of its draws.
+    pub(crate) fn seed(&self) -> u64 {
+        self.settings.seed
     }
 
     /// Notes from now on when each task runs.
@@ -161,11 +177,16 @@ impl PipelineStep {
         self.trace.as_ref()
     }
 
-    /// Names of the tensors that make the model: parameters, and what is kept with them.
-    pub fn model(&self) -> impl Iterator<Item = &str> {
-        let parameters = self.traced.iter().flat_map(|t| &t.parameters);
-        let buffers = self.traced.iter().flat_map(|t| &t.buffers);
-        parameters.chain(buffers).map(|(name, ..)| name.as_str())
+    /// Names of the learnable tensors.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        let all = self.stages.iter().flat_map(|t| &t.parameters);
+        all.map(|(name, ..)| name.as_str())
+    }
+
+    /// Names of the tensors that are kept with them.
+    pub fn buffers(&self) -> impl Iterator<Item = &str> {
+        let all = self.stages.iter().flat_map(|t| &t.buffers);
+        all.map(|(name, ..)| name.as_str())
     }
 
     /// Bytes on each device of what the step needs beside parameters and the optimiser's tensors:
@@ -219,7 +240,13 @@ impl PipelineStep {
         let ran = self.flow.run(&given)?;
         if self.trace.is_some() {
             let names = self.layout.devices.iter().map(|d| d.name()).collect();
-            self.trace = Some(Trace::new(names, ran.spans));
+            let trace = Trace::new(names, ran.spans);
+            if let Some((path, left)) = &mut self.traced {
+                trace.save(path)?;
+                *left = left.saturating_sub(1);
+            }
+            let goes_on = self.traced.as_ref().is_none_or(|(_, left)| *left > 0);
+            self.trace = goes_on.then_some(trace);
         }
         let found = last.fetch(&[&self.sums[0], &self.sums[1]])?.wait()?;
         let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);

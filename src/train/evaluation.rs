@@ -1,5 +1,6 @@
 //! Accuracy and loss on a data set.
 
+use super::engine::{Engine, EvalEngine};
 use super::in_flight::InFlight;
 use super::step::Outcome;
 use super::together::Together;
@@ -24,19 +25,35 @@ pub fn evaluate(
     data: &Arc<Dataset>,
     store: &mut Store,
 ) -> Result<(f64, f64)> {
-    Evaluation::new(module, settings, data, store)?.run(&Together::new(None))
+    let one = |shape, store: &mut Store| {
+        let step = EvalStep::new(module, settings, shape, false, store)?;
+        Ok(EvalEngine::One(Box::new(step)))
+    };
+    Evaluation::new(one, settings, data, store)?.run(&Together::new(None))
 }
 
 /// A data set and the compiled forward passes over it.
 pub(super) struct Evaluation {
     loader: Loader,
     /// A program for each batch size: whole batches, and the rest.
-    steps: BTreeMap<usize, EvalStep>,
+    steps: BTreeMap<usize, EvalEngine>,
 }
 
 impl Evaluation {
-    pub(super) fn new(
+    /// As the steps of training are made.
+    pub(super) fn through(
+        engine: &Engine,
         module: &dyn Module,
+        settings: &Settings,
+        data: &Arc<Dataset>,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let made = |shape, store: &mut Store| engine.eval(module, settings, shape, store);
+        Self::new(made, settings, data, store)
+    }
+
+    fn new(
+        made: impl Fn(Shape, &mut Store) -> Result<EvalEngine>,
         settings: &Settings,
         data: &Arc<Dataset>,
         store: &mut Store,
@@ -49,7 +66,7 @@ impl Evaluation {
                     batch,
                     image: data.shape,
                 };
-                steps.insert(batch, EvalStep::new(module, settings, shape, false, store)?);
+                steps.insert(batch, made(shape, store)?);
             }
         }
         Ok(Self {
@@ -100,6 +117,6 @@ impl Evaluation {
     }
 
     pub(super) fn arena_bytes(&self) -> usize {
-        self.steps.values().map(|s| s.program().arena_bytes()).sum()
+        self.steps.values().map(EvalEngine::bytes).sum()
     }
 }

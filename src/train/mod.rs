@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod diagnosis;
+mod engine;
 mod evaluation;
 mod in_flight;
 mod interrupt;
@@ -16,6 +17,7 @@ mod trainer;
 mod writer;
 
 pub use checkpoint::{Checkpoint, EpochRecord, Progress};
+pub use engine::{Engine, PipelineOptions, Stages};
 pub use evaluation::evaluate;
 pub use in_flight::InFlight;
 pub(crate) use scaling::Verdict;

@@ -9,7 +9,7 @@ use super::in_flight::InFlight;
 use super::step::Outcome as StepOutcome;
 use super::together::{Pause, Talks, Together};
 use super::trainer::{Outcome, Trainer};
-use super::{Place, Shape, TrainStep, interrupt, picture};
+use super::{Engine, Place, Shape, interrupt, picture};
 use crate::device;
 use crate::error::{Error, Result};
 use crate::log::{Console, EpochBar, EpochLine, Output};
@@ -44,7 +44,7 @@ pub(super) struct Run<'a> {
     console: Console,
     store: Store,
     shape: Shape,
-    step: TrainStep,
+    engine: Engine,
     evaluation: Evaluation,
     loader: Loader,
     progress: Progress,
@@ -66,7 +66,8 @@ impl<'a> Run<'a> {
             true => trainer.output,
             false => Output::Quiet,
         });
-        let backend = match &trainer.backend {
+        let first = trainer.pipeline.as_ref().and_then(|p| p.devices.first());
+        let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
             None => device::cpu()?,
         };
@@ -80,8 +81,9 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
-        let step = TrainStep::of_rank(&*trainer.module, settings, shape, place, &mut store)?;
-        let evaluation = Evaluation::new(&*trainer.module, settings, &data.test, &mut store)?;
+        let (module, pipeline) = (&trainer.module, trainer.pipeline.as_ref());
+        let engine = Engine::new(module, settings, shape, place, pipeline, &mut store)?;
+        let evaluation = Evaluation::through(&engine, &**module, settings, &data.test, &mut store)?;
         let mut run = Self {
             loader: Loader::new(data.train.clone(), settings.training_batches())?,
             trainer,
@@ -91,7 +93,7 @@ impl<'a> Run<'a> {
             console,
             store,
             shape,
-            step,
+            engine,
             evaluation,
             progress: Progress {
                 ranks: place.ranks,
@@ -107,9 +109,9 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// The step that it trains with.
-    pub(super) fn step(&self) -> &TrainStep {
-        &self.step
+    /// What makes its steps.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     pub(super) fn finish_training(mut self) -> Result<Outcome> {
@@ -160,7 +162,7 @@ impl<'a> Run<'a> {
             let step = self.progress.step + ahead as u64 + 1;
             let started = self.progress.images + ahead * step_images;
             let at = epoch as f64 + started as f64 / all_images as f64;
-            in_flight.push(self.step.start(&batch, step, at)?, step);
+            in_flight.push(self.engine.start(&batch, step, at)?, step);
             batches.recycle(batch);
             if started + step_images == all_images {
                 continue;
@@ -269,18 +271,28 @@ impl<'a> Run<'a> {
             settings: &self.trainer.settings,
             batch: &given,
             shape: self.shape,
-            seed: self.step.seed(),
+            seed: self.engine.seed(),
             step,
         };
-        suspect.error(&problem, &mut self.store)
+        match self.on_one_device() {
+            Ok(mut store) => suspect.error(&problem, store.as_mut().unwrap_or(&mut self.store)),
+            Err(error) => error,
+        }
+    }
+
+    /// The tensors of a pipeline on its first device; nothing where there is one device only.
+    fn on_one_device(&self) -> Result<Option<Store>> {
+        let gathered = self.engine.pipeline().map(|(_, layout)| {
+            let first = &layout.devices()[0];
+            self.store.gathered(first)
+        });
+        gathered.transpose()
     }
 
     fn end_epoch(&mut self) -> Result<()> {
         let tested = Instant::now();
-        let names = |names: &mut dyn Iterator<Item = &str>| names.map(String::from).collect();
-        let buffers: Vec<String> = names(&mut self.step.buffers());
+        let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
         self.together.follow_the_first(&mut self.store, &buffers)?;
-        let parameters: Vec<String> = names(&mut self.step.parameters());
         self.together.check_same_weights(&self.store, &parameters)?;
         let (test_accuracy, test_loss) = self.evaluation.run(&self.together)?;
         let p = &mut self.progress;
@@ -329,7 +341,7 @@ impl<'a> Run<'a> {
             // Rank 0 looks at the weights, which are the same.
         } else if self.logs.is_none() {
             // Nothing is written: the weights are looked at all the same.
-            self.checkpoint(self.step.model().map(String::from))?;
+            self.checkpoint(self.engine.model().into_iter())?;
         } else if self.progress.epoch == self.trainer.settings.epochs {
             self.save()?;
         } else {
@@ -357,7 +369,7 @@ impl<'a> Run<'a> {
     }
 
     fn peak_bytes(&self) -> usize {
-        self.step.program().plan().peak_bytes() + self.evaluation.arena_bytes()
+        self.engine.peak_bytes() + self.evaluation.arena_bytes()
     }
 
     fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
@@ -381,7 +393,9 @@ impl<'a> Run<'a> {
         };
         if !interrupted && let Some(logs) = &self.logs {
             let path = logs.folder.join("report.svg");
-            picture::draw(self.trainer, self.data, &mut self.store, &outcome)?.save(&path)?;
+            let mut gathered = self.on_one_device()?;
+            let store = gathered.as_mut().unwrap_or(&mut self.store);
+            picture::draw(self.trainer, self.data, store, &outcome)?.save(&path)?;
             outcome.picture = Some(path);
         }
         Ok(outcome)

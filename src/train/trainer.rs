@@ -2,7 +2,7 @@
 
 use super::checkpoint::EpochRecord;
 use super::run::Run;
-use super::{Settings, TrainStep, interrupt};
+use super::{Engine, PipelineOptions, Settings, interrupt};
 use crate::error::Result;
 use crate::log::Output;
 use crate::module::Module;
@@ -36,6 +36,7 @@ pub struct Trainer {
     pub(super) checkpoint_every: Duration,
     pub(super) interruptible: bool,
     pub(super) group: Option<Arc<Group>>,
+    pub(super) pipeline: Option<PipelineOptions>,
 }
 
 /// What a run came to.
@@ -87,6 +88,7 @@ impl Trainer {
             checkpoint_every: Duration::from_secs(20),
             interruptible: false,
             group: None,
+            pipeline: None,
         }
     }
 
@@ -134,6 +136,13 @@ impl Trainer {
         self
     }
 
+    /// Trains through a pipeline, in place of [`Trainer::backend`]. The module must be a chain, as
+    /// [`Sequential`](crate::module::Sequential) and the networks of this crate are.
+    pub fn pipeline(mut self, options: PipelineOptions) -> Self {
+        self.pipeline = Some(options);
+        self
+    }
+
     /// Trains to the end of the last epoch.
     ///
     /// # Errors
@@ -147,17 +156,13 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Trainer::fit`].
-    pub fn fit_announced(
-        &self,
-        data: &Split,
-        announce: impl FnOnce(&TrainStep),
-    ) -> Result<Outcome> {
+    pub fn fit_announced(&self, data: &Split, announce: impl FnOnce(&Engine)) -> Result<Outcome> {
         self.settings.check()?;
         if self.interruptible {
             interrupt::install();
         }
         let run = Run::start(self, data)?;
-        announce(run.step());
+        announce(run.engine());
         run.finish_training()
     }
 }

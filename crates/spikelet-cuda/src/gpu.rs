@@ -8,7 +8,7 @@ use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
 use spikelet_graph::Result;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What code generation and scheduling need to know of a GPU.
@@ -77,6 +77,8 @@ pub(crate) struct Gpu {
     pub(crate) arrivals: Arc<CudaStream>,
     /// By name and source.
     functions: Mutex<HashMap<String, CudaFunction>>,
+    /// Numbers of the GPUs whose memory this one was asked to reach.
+    peers: Mutex<HashSet<usize>>,
     /// The group that it has joined.
     group: Mutex<Option<Arc<Group>>>,
 }
@@ -122,6 +124,7 @@ impl Gpu {
             properties,
             context,
             functions: Mutex::default(),
+            peers: Mutex::default(),
             group: Mutex::default(),
         })
     }
@@ -131,6 +134,12 @@ impl Gpu {
         self.context
             .bind_to_thread()
             .doing(&self.name, "using the GPU")
+    }
+
+    /// Whether this was asked before of the GPU of this number; from now on it was.
+    pub(crate) fn reaches(&self, ordinal: usize) -> bool {
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        !peers.insert(ordinal)
     }
 
     fn functions(&self) -> MutexGuard<'_, HashMap<String, CudaFunction>> {

@@ -136,6 +136,7 @@ pub(crate) fn receive(
             if Arc::ptr_eq(sender, gpu) {
                 result::memcpy_dtod_async(target, from.pointer, bytes, stream.cu_stream())
             } else {
+                reach(gpu, sender)?;
                 result::memcpy_peer_async(
                     gpu.context.cu_ctx(),
                     target,
@@ -153,29 +154,25 @@ pub(crate) fn receive(
     Ok(Arc::new(done))
 }
 
-impl Cuda {
-    /// Lets this GPU read the other's memory directly, where the hardware can; copies go through
-    /// the host elsewhere. Says whether it can.
-    ///
-    /// # Errors
-    /// When the driver fails.
-    pub fn reach(&self, other: &Cuda) -> Result<bool> {
-        let (gpu, peer) = (&self.shared.gpu, &other.shared.gpu);
-        if Arc::ptr_eq(gpu, peer) {
-            return Ok(true);
-        }
+/// Lets a GPU read another's memory directly, where the hardware can; copies go through the host
+/// elsewhere.
+fn reach(gpu: &Gpu, peer: &Gpu) -> Result<()> {
+    if !gpu.reaches(peer.ordinal) {
         gpu.bind()?;
         // SAFETY: both contexts are alive; flags must be 0.
         let answer = unsafe { cuCtxEnablePeerAccess(peer.context.cu_ctx(), 0) };
         match answer {
-            CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(true),
-            CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED | CUresult::CUDA_ERROR_TOO_MANY_PEERS => {
-                Ok(false)
+            CUresult::CUDA_SUCCESS
+            | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+            | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+            | CUresult::CUDA_ERROR_TOO_MANY_PEERS => {}
+            error => {
+                return Err(failure(
+                    &gpu.name,
+                    format!("reaching {}: {error:?}", peer.name),
+                ));
             }
-            error => Err(failure(
-                &gpu.name,
-                format!("reaching {}: {error:?}", peer.name),
-            )),
         }
     }
+    Ok(())
 }

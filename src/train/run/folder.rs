@@ -135,7 +135,7 @@ impl Run<'_> {
             &self.progress,
             &self.data.train.name,
         )?;
-        let model: Vec<String> = self.step.model().map(String::from).collect();
+        let model = self.engine.model();
         check_weights(&checkpoint.tensors, &model, self.progress.step)?;
         Ok(checkpoint)
     }
@@ -181,7 +181,7 @@ impl Run<'_> {
     pub(super) fn save_best(&self) -> Result<()> {
         match self.best_path() {
             Some(path) => {
-                let checkpoint = self.checkpoint(self.step.model().map(String::from))?;
+                let checkpoint = self.checkpoint(self.engine.model().into_iter())?;
                 self.submit(path, checkpoint)
             }
             None => Ok(()),

@@ -1,6 +1,6 @@
 //! Training on several ranks.
 
-use super::{DataArgs, DeviceArgs, count, positive, variable};
+use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
 use spikelet::network::Network;
 use spikelet::parallel::{
@@ -84,14 +84,14 @@ impl ParallelArgs {
         device: &DeviceArgs,
         network: &Network,
         settings: &Settings,
-        data: &DataArgs,
+        data: &str,
     ) -> Result<(Arc<Group>, String), Failure> {
         let name = device_of(&world, &device.device).map_err(|error| Failure::wrong(&error))?;
         let kind = name.split(':').next().unwrap_or_default();
         let run = Fingerprint::new()
             .with_fields(settings)
             .with("network", serde_json::json!(network))
-            .with("data set", data.meant())
+            .with("data set", data)
             .with("kind of device", kind)
             .with("version of spikelet", env!("CARGO_PKG_VERSION"));
         let limits = Limits {

@@ -5,6 +5,7 @@ mod doctor;
 mod eval;
 mod kernel;
 mod neuron;
+mod pipeline_text;
 mod plan;
 mod program;
 mod show;

@@ -5,11 +5,11 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use spikelet::data::Batch;
 use spikelet::graph::op::Operation;
-use spikelet::graph::{Backend, Plan};
+use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::log::console::bytes;
 use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{InFlight, Settings, Shape, TrainStep};
+use spikelet::train::{InFlight, Place, Settings, Shape, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
@@ -30,6 +30,19 @@ impl StepProgram {
         settings: &Settings,
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
+        Self::compile_at(network, settings, Place::default(), backend)
+    }
+
+    /// Compiles the step of a rank.
+    ///
+    /// # Errors
+    /// As [`StepProgram::compile`].
+    pub fn compile_at(
+        network: &Network,
+        settings: &Settings,
+        place: Place,
+        backend: Arc<dyn Backend>,
+    ) -> Result<Self, Failure> {
         let image = network.image();
         let mut store = Store::new(backend);
         let shape = Shape {
@@ -37,7 +50,7 @@ impl StepProgram {
             image,
         };
         Ok(Self {
-            step: TrainStep::new(&*network.module()?, settings, shape, &mut store)?,
+            step: TrainStep::of_rank(&*network.module()?, settings, shape, place, &mut store)?,
             batch: random_batch(settings.batch_size, image),
             steps: 0,
             in_flight: InFlight::new(),
@@ -47,6 +60,13 @@ impl StepProgram {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         self.step.program().plan()
+    }
+
+    /// Bytes of parameters and the optimiser's tensors.
+    pub fn parameter_bytes(&self) -> usize {
+        let graph = &self.plan().graph;
+        let lasting = graph.inputs.iter().filter(|i| i.kind != InputKind::Data);
+        lasting.map(|i| graph.ty(i.value).bytes()).sum()
     }
 
     /// Starts a training step with its batch, and reads the loss of the step before the last, as

@@ -1,9 +1,9 @@
 //! `spikelet train`
 
-use super::{examples, plan_json, summary};
+use super::{examples, pipeline_text, plan_json, summary};
 use crate::args::{
-    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ParallelArgs, ScheduleArgs, SettingsArgs,
-    TutorialArgs, count, described, positive,
+    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs,
+    SettingsArgs, TutorialArgs, count, described, positive,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -40,6 +40,8 @@ const INTERRUPTED: u8 = 130;
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
     "spikelet train --data-parallel 2 --device cpu" => "as two processes that share the cores",
+    "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "cut over four GPUs, one of which comes again",
+    "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --constant-input" => "over two halves of the cores, without an encoder",
     "spikelet train --out runs/long --epochs 100 --resume" => "go on where the run was ended",
 ])]
 pub struct Train {
@@ -87,6 +89,18 @@ pub struct Train {
 
     #[command(flatten)]
     parallel: ParallelArgs,
+
+    #[command(flatten)]
+    pipeline: PipelineArgs,
+
+    /// Write when each device did what in a step of the pipeline, in Chrome's trace format
+    #[arg(
+        help_heading = "Pipeline",
+        long,
+        value_name = "FILE",
+        requires = "pipeline"
+    )]
+    trace: Option<PathBuf>,
 }
 
 /// A process among several.
@@ -100,14 +114,20 @@ impl Train {
         let (network, settings) = self.network.build(self.start)?;
         let mut settings = self.settings_over(settings)?;
         self.parallel.put(&mut settings);
+        self.pipeline.put(&mut settings);
         settings.check()?;
         match self.parallel.role()? {
             Role::Alone => self.train(&network, settings, None, console),
             Role::Launch(ranks) => self.parallel.launch(ranks, &self.device),
             Role::Rank(world) => {
                 let quiet = world.rank > 0;
-                let found =
-                    (self.parallel).meet(world, &self.device, &network, &settings, &self.data)?;
+                let found = (self.parallel).meet(
+                    world,
+                    &self.device,
+                    &network,
+                    &settings,
+                    &self.data.meant(),
+                )?;
                 let (group, device) = found;
                 let quiet = quiet.then(|| Console::new(Output::Quiet));
                 let rank = Rank {
@@ -136,8 +156,15 @@ impl Train {
             Some(rank) => self.data.load_on_rank(network, console, &rank.group)?,
         };
         self.images.put(&mut settings, &data.train)?;
+        let pipeline = self
+            .pipeline
+            .options(&settings, &self.device, self.trace.clone())?;
+        let first = pipeline.as_ref().map(|p| p.devices[0].clone());
         let (device, backend) = match &rank {
-            None => (self.device.clone(), self.device.open()?),
+            None => {
+                let backend = first.map_or_else(|| self.device.open(), Ok)?;
+                (self.device.clone(), backend)
+            }
             Some(Rank { group, device }) => {
                 let own = (self.device.clone()).of_rank(device.clone(), group.world().ranks_here());
                 let backend = group.open_device(device, own.threads)?;
@@ -164,6 +191,9 @@ impl Train {
         if let Some(rank) = rank {
             trainer = trainer.group(rank.group);
         }
+        if let Some(pipeline) = pipeline {
+            trainer = trainer.pipeline(pipeline);
+        }
         let outcome = trainer
             .backend(backend)
             .folder(&folder)
@@ -171,10 +201,16 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_announced(&data, |step| {
-                let plan = step.program().plan();
-                console.say(summary(plan));
-                start["plan"] = plan_json(plan);
+            .fit_announced(&data, |engine| {
+                if let Some(step) = engine.one() {
+                    let plan = step.program().plan();
+                    console.say(summary(plan));
+                    start["plan"] = plan_json(plan);
+                }
+                if let Some((step, layout)) = engine.pipeline() {
+                    console.say(pipeline_text::describe(step, layout));
+                    start["pipeline"] = pipeline_text::json_of(step, layout);
+                }
                 console.say_json(&start);
             })?;
         finish(console, &outcome);

@@ -6,6 +6,8 @@ mod linear_lif;
 mod measure;
 mod neuron;
 mod passes;
+mod pipeline;
+mod ranks;
 mod train;
 
 use super::examples;
@@ -26,13 +28,16 @@ use std::process::ExitCode;
     "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another one, for machines",
     "spikelet bench linear-lif --features 512" => "a layer with its neurons",
     "spikelet bench train mnist-fc" => "a training step",
+    "spikelet bench train cifar10-net --data-parallel 2" => "the same on two GPUs, against one",
     "spikelet bench infer csnn" => "images a second without training",
+    "spikelet bench pipeline cifar10-net --pipeline 0,1 --splits 8,16" => "a network over two GPUs, against one",
 ])]
 pub enum Command {
     Neuron(neuron::Neuron),
     LinearLif(linear_lif::LinearLif),
     Train(train::Train),
     Infer(infer::Infer),
+    Pipeline(pipeline::Pipeline),
 }
 
 impl Command {
@@ -42,6 +47,7 @@ impl Command {
             Self::LinearLif(command) => command.run(console),
             Self::Train(command) => command.run(console),
             Self::Infer(command) => command.run(console),
+            Self::Pipeline(command) => command.run(console),
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::copy::{COPY, Copy, USUAL};
 use super::measure::Repeats;
-use super::{is_cpu, measured};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs};
+use super::{is_cpu, measured, ranks};
+use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, SettingsArgs, TutorialArgs};
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
+use spikelet::parallel::Role;
 use std::process::ExitCode;
 
 /// Measure a training step of a network
@@ -34,13 +35,33 @@ pub struct Train {
 
     #[command(flatten)]
     device: DeviceArgs,
+
+    #[command(flatten)]
+    parallel: ParallelArgs,
 }
 
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         // The tutorial's network is what others measure too.
         let (network, settings) = self.network.build(TutorialArgs::PLAIN)?;
-        let settings = self.settings.build(settings)?;
+        let mut settings = self.settings.build(settings)?;
+        self.parallel.put(&mut settings);
+        match self.parallel.role()? {
+            Role::Alone => {}
+            Role::Launch(ranks) => return self.parallel.launch(ranks, &self.device),
+            Role::Rank(world) => {
+                let met = self.parallel.meet(
+                    world,
+                    &self.device,
+                    &network,
+                    &settings,
+                    "random images",
+                )?;
+                let group = met.0.clone();
+                return group
+                    .run(|| ranks::measure(&network, &settings, met, &self.device, console));
+            }
+        }
         let name = format!("{}_step", network.name().replace('-', "_"));
         let backend = self.device.open()?;
         let copy = Copy {

@@ -1,0 +1,112 @@
+//! Training through a pipeline of devices.
+
+use super::{DeviceArgs, count};
+use crate::failure::Failure;
+use spikelet::device;
+use spikelet::graph::Backend;
+use spikelet::pipeline::Schedule;
+use spikelet::train::{PipelineOptions, Settings, Stages};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A network that is spread over devices.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Pipeline")]
+pub struct PipelineArgs {
+    /// Device of each stage; one may come again: 0,1,2,0,3 are GPUs, cpu:0,cpu:1 share the cores
+    #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
+    pub pipeline: Vec<String>,
+
+    /// Images of a micro-batch [default: the batch in as many parts as there are stages]
+    #[arg(long, value_name = "N", value_parser = count, requires = "pipeline")]
+    pub split_size: Option<usize>,
+
+    /// Where the network is cut: auto, or the first module of each stage but the first, as in 2,3,6,7
+    #[arg(long, value_name = "CUTS", default_value = "auto", value_parser = stages, requires = "pipeline")]
+    stages: Stages,
+
+    /// Time steps of a chunk: stages work on chunks of a sequence one behind the other [default: all]
+    #[arg(long, value_name = "STEPS", value_parser = count, requires = "pipeline")]
+    time_chunk: Option<usize>,
+
+    /// Order of forward and backward passes: auto takes the faster by prediction, and if they are
+    /// alike the one that needs less memory
+    #[arg(long, value_name = "ORDER", default_value = "auto", value_parser = schedules(), requires = "pipeline")]
+    pipeline_schedule: String,
+
+    /// Show the image itself at each step, without an encoder
+    #[arg(long)]
+    pub constant_input: bool,
+}
+
+fn schedules() -> clap::builder::PossibleValuesParser {
+    Schedule::NAMES.map(|(name, _)| name).into()
+}
+
+fn stages(text: &str) -> Result<Stages, String> {
+    if text == "auto" {
+        return Ok(Stages::Auto);
+    }
+    let numbers = text.split(',').map(|n| n.trim().parse().ok());
+    let numbers: Option<Vec<usize>> = numbers.collect();
+    let numbers = numbers.ok_or("give auto, or numbers of modules as in 2,3,6,7")?;
+    Ok(Stages::At(numbers))
+}
+
+impl PipelineArgs {
+    /// Puts what is given over the settings.
+    pub fn put(&self, settings: &mut Settings) {
+        if self.constant_input {
+            settings.encoder = "direct".to_string();
+        }
+    }
+
+    /// The pipeline, if one was asked for.
+    ///
+    /// # Errors
+    /// When a device is not known or cannot be used.
+    pub fn options(
+        &self,
+        settings: &Settings,
+        own: &DeviceArgs,
+        trace: Option<PathBuf>,
+    ) -> Result<Option<PipelineOptions>, Failure> {
+        if self.pipeline.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = (self.pipeline.iter())
+            .map(|name| match name.trim().parse::<usize>() {
+                Ok(number) if own.device == "cpu" => format!("cpu:{number}"),
+                Ok(number) => format!("cuda:{number}"),
+                Err(_) => name.trim().to_string(),
+            })
+            .collect();
+        let mut open: BTreeMap<String, Arc<dyn Backend>> = BTreeMap::new();
+        let on_cpu = |name: &&String| name.starts_with("cpu");
+        let cpus = names
+            .iter()
+            .filter(on_cpu)
+            .collect::<std::collections::BTreeSet<_>>();
+        let threads = (own.thread_count() / cpus.len().max(1)).max(1);
+        let mut devices = vec![];
+        for name in &names {
+            if !open.contains_key(name) {
+                open.insert(name.clone(), device::find(name, threads)?);
+            }
+            devices.push(open[name].clone());
+        }
+        let schedule = Schedule::NAMES
+            .into_iter()
+            .find(|(n, _)| *n == self.pipeline_schedule);
+        let whole = settings.batch_size.div_ceil(devices.len());
+        Ok(Some(PipelineOptions {
+            devices,
+            split_size: self.split_size.unwrap_or(whole),
+            stages: self.stages.clone(),
+            time_chunk: self.time_chunk,
+            schedule: schedule.map_or(Schedule::Auto, |(_, schedule)| schedule),
+            trace,
+        }))
+    }
+}

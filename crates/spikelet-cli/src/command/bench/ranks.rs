@@ -1,0 +1,87 @@
+//! A training step on several ranks, against one.
+
+use crate::args::DeviceArgs;
+use crate::command::{StepProgram, median};
+use crate::failure::Failure;
+use serde_json::json;
+use spikelet::log::Console;
+use spikelet::log::console::thousands;
+use spikelet::network::Network;
+use spikelet::parallel::Group;
+use spikelet::train::{Place, Settings};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Steps that are timed together, so that the next one is ready when one ends.
+const GROUP: u32 = 10;
+/// Groups that are timed.
+const GROUPS: u32 = 10;
+
+/// Measures on this rank; rank 0 says what was found.
+pub fn measure(
+    network: &Network,
+    settings: &Settings,
+    (group, device): (Arc<Group>, String),
+    own: &DeviceArgs,
+    console: &Console,
+) -> Result<ExitCode, Failure> {
+    let world = group.world();
+    let (rank, ranks) = (world.rank, world.size);
+    let own = own.clone().of_rank(device.clone(), world.ranks_here());
+    let alone = match rank {
+        0 => {
+            let backend = spikelet::device::find(&device, own.threads)?;
+            let program = StepProgram::compile(network, settings, backend)?;
+            time(program)?
+        }
+        _ => 0.0,
+    };
+    let backend = group.open_device(&device, own.threads)?;
+    let program = StepProgram::compile_at(network, settings, Place { rank, ranks }, backend)?;
+    group.exchange().barrier().map_err(spikelet::Error::from)?;
+    let together = time(program)?;
+    if rank > 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let speed = |ms: f64, images: usize| images as f64 / ms * 1e3;
+    let one = speed(alone, settings.batch_size);
+    let all = speed(together, settings.batch_size * ranks);
+    console.say_json(&json!({
+        "network": network, "ranks": ranks, "batch_size": settings.batch_size,
+        "time_steps": settings.time_steps, "precision": settings.precision,
+        "median_ms_alone": alone, "median_ms": together,
+        "images_per_second_alone": one, "images_per_second": all, "times": all / one,
+    }));
+    console.say(format!(
+        "{}, {} time steps, batches of {} a rank, {}",
+        network.name(),
+        settings.time_steps,
+        settings.batch_size,
+        settings.precision,
+    ));
+    console.say(format!(
+        "1 rank: {alone:.3} ms a step, {} img/s · {ranks} ranks: {together:.3} ms, {} img/s, {:.2} times",
+        thousands(one as u64),
+        thousands(all as u64),
+        all / one,
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Milliseconds of a step. All ranks make as many.
+fn time(mut program: StepProgram) -> Result<f64, Failure> {
+    let mut group = || -> Result<f64, Failure> {
+        let start = Instant::now();
+        for _ in 0..GROUP {
+            program.run()?;
+        }
+        program.finish()?;
+        Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(GROUP))
+    };
+    group()?;
+    let mut times = (0..GROUPS)
+        .map(|_| group())
+        .collect::<Result<Vec<f64>, _>>()?;
+    Ok(median(&mut times))
+}

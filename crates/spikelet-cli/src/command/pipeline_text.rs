@@ -1,0 +1,41 @@
+//! What is said of a pipeline.
+
+use serde_json::{Value, json};
+use spikelet::log::console::bytes;
+use spikelet::pipeline::{Layout, PipelineStep};
+
+/// A line for each stage, one for each device, and what is expected.
+pub fn describe(step: &PipelineStep, layout: &Layout) -> String {
+    let mut lines = vec![];
+    for (k, (stage, kept)) in layout.report().iter().zip(step.in_flight()).enumerate() {
+        let modules = match &stage.modules[..] {
+            [first, .., last] => format!("{first} to {last}"),
+            modules => modules.join(", "),
+        };
+        lines.push(format!(
+            "stage {k} on {}: {modules} · keeps {kept} micro-batch{}",
+            stage.device,
+            if *kept == 1 { "" } else { "es" },
+        ));
+    }
+    let devices = layout.devices().iter().zip(step.bytes());
+    let memory: Vec<String> = devices
+        .map(|(device, held)| format!("{} {}", device.name(), bytes(held as u64)))
+        .collect();
+    lines.push(format!(
+        "pipeline: {} expected idle · {}",
+        spikelet::log::console::percent(step.predicted_idle()).trim_start(),
+        memory.join(", "),
+    ));
+    lines.join("\n")
+}
+
+/// The same for machines.
+pub fn json_of(step: &PipelineStep, layout: &Layout) -> Value {
+    json!({
+        "stages": layout.report(),
+        "in_flight": step.in_flight(),
+        "predicted_idle": step.predicted_idle(),
+        "device_bytes": step.bytes(),
+    })
+}
