@@ -120,7 +120,7 @@ fn for_machines_the_text_comes_with_its_parameters() {
         .flatten()
         .filter_map(|p| p["what"].as_str())
         .collect();
-    assert_eq!(what, ["x", "w", "s", "v after every 32 steps but the last"]);
+    assert_eq!(what, ["x", "w", "s", "v after every 16 steps but the last"]);
 }
 
 #[test]
