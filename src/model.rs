@@ -312,6 +312,11 @@ impl Compiled {
         self.executor.arena_bytes()
     }
 
+    /// The buffer of an input.
+    pub(crate) fn input(&self, name: &str) -> Option<&Buffer> {
+        self.inputs.get(name)
+    }
+
     /// Whether the program reads an input of this name.
     pub fn has_input(&self, name: &str) -> bool {
         self.inputs.contains_key(name)

@@ -6,7 +6,9 @@ use spikelet::graph::op::HostTensor;
 use spikelet::model::{Compiled, Store};
 use spikelet::network::Cifar10Net;
 use spikelet::optim::Clip;
-use spikelet::pipeline::{Layout, ModelPipeline, PipelineEval, PipelineStep, Reduce, Schedule};
+use spikelet::pipeline::{
+    Layout, ModelPipeline, PipelineEval, PipelineStep, Reduce, Schedule, Team,
+};
 use spikelet::prelude::*;
 use spikelet::train::{EvalStep, Shape, TrainStep};
 use std::sync::Arc;
@@ -102,8 +104,8 @@ fn convolutional() -> Result<Case> {
 #[derive(Clone, Debug)]
 struct Spread {
     firsts: Vec<usize>,
-    /// The device of each stage.
-    homes: Vec<usize>,
+    /// The devices of each stage.
+    homes: Vec<Vec<usize>>,
     split: usize,
     chunk: Option<usize>,
     schedule: Schedule,
@@ -113,7 +115,7 @@ impl Spread {
     fn of(firsts: &[usize], split: usize, schedule: Schedule) -> Self {
         Self {
             firsts: firsts.to_vec(),
-            homes: (0..=firsts.len()).collect(),
+            homes: (0..=firsts.len()).map(|k| vec![k]).collect(),
             split,
             chunk: None,
             schedule,
@@ -121,8 +123,13 @@ impl Spread {
     }
 
     fn layout(&self, case: &Case) -> Result<Layout> {
-        let devices = devices(1 + self.homes.iter().max().copied().unwrap_or(0))?;
-        let backends: Vec<_> = self.homes.iter().map(|d| devices[*d].clone()).collect();
+        let most = self.homes.iter().flatten().max().copied().unwrap_or(0);
+        let devices = devices(1 + most)?;
+        let team = |home: &Vec<usize>| {
+            let team: Vec<_> = home.iter().map(|d| devices[*d].clone()).collect();
+            Team::from(team)
+        };
+        let backends: Vec<Team> = self.homes.iter().map(team).collect();
         let (split, chunk) = (self.split, self.chunk);
         Layout::at(
             &case.module,
@@ -253,10 +260,46 @@ fn a_device_that_comes_again_changes_nothing() -> Result<()> {
     let case = convolutional()?;
     let mut spread = Spread::of(&[2, 3, 6, 7], 2, Schedule::Auto);
     let apart = through(&case, &spread)?;
-    spread.homes = vec![0, 1, 2, 0, 3];
+    spread.homes = [0, 1, 2, 0, 3].map(|d| vec![d]).to_vec();
     assert_eq!(through(&case, &spread)?, apart);
-    spread.homes = vec![0, 1, 0, 1, 0];
+    spread.homes = [0, 1, 0, 1, 0].map(|d| vec![d]).to_vec();
     assert_eq!(through(&case, &spread)?, apart);
+    Ok(())
+}
+
+#[test]
+fn devices_of_one_stage_take_turns_and_keep_the_same_parameters() -> Result<()> {
+    for case in [linear(), convolutional()?] {
+        let cut = cuts(&case)[0];
+        // Of two micro-batches each device sums one: the same additions as on one device.
+        let half = case.settings.batch_size / 2;
+        let one = through(&case, &Spread::of(&[], half, Schedule::Auto))?;
+        let close = through(&case, &Spread::of(&[], 2, Schedule::Auto))?;
+        for homes in [
+            vec![vec![0, 1], vec![2]],
+            vec![vec![0], vec![1, 2]],
+            vec![vec![0, 1], vec![1, 0]],
+        ] {
+            for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+                let mut spread = Spread::of(cut, half, schedule);
+                spread.homes = homes.clone();
+                let made = through(&case, &spread)?;
+                for (a, b) in made.losses.iter().zip(&one.losses) {
+                    // The devices' shares are added on the host.
+                    assert!((a - b).abs() < 1e-7, "{spread:?}: {a} and {b}");
+                }
+                for ((name, a), (_, b)) in made.tensors.iter().zip(&one.tensors) {
+                    // Running statistics are means over the devices.
+                    assert!(a == b || name.contains("running"), "{spread:?}: {name}");
+                }
+                spread.split = 2;
+                let made = through(&case, &spread)?;
+                for (a, b) in made.losses.iter().zip(&close.losses) {
+                    assert!((a - b).abs() < 1e-5, "{spread:?}");
+                }
+            }
+        }
+    }
     Ok(())
 }
 
@@ -509,7 +552,9 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
 #[test]
 fn a_network_is_cut_where_the_stages_have_about_as_much_to_do() -> Result<()> {
     let case = convolutional()?;
-    let backends = devices(3)?;
+    let backends: Vec<_> = (0..3)
+        .map(|k| spikelet::device::find(&format!("cpu:{k}"), 1))
+        .collect::<Result<_>>()?;
     let layout = Layout::auto(
         &case.module,
         &case.settings,

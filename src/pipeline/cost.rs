@@ -63,13 +63,13 @@ pub(super) fn seconds(plan: &Plan, backend: &dyn Backend) -> f64 {
 }
 
 /// What a unit of a stage takes.
-pub(super) fn of_stage(plans: &StagePlans, backend: &dyn Backend, device: usize) -> StageCost {
+pub(super) fn of_stage(plans: &StagePlans, backend: &dyn Backend, devices: &[usize]) -> StageCost {
     let count = plans.passes.len().max(1) as f64;
     let mean = |plan: &dyn Fn(&super::flow::Passes) -> f64| {
         plans.passes.values().map(plan).sum::<f64>() / count
     };
     StageCost {
-        device,
+        devices: devices.to_vec(),
         forward: mean(&|p| seconds(&p.forward, backend)),
         backward: mean(&|p| p.backward.as_ref().map_or(0.0, |b| seconds(b, backend))),
     }

@@ -17,9 +17,13 @@ pub(super) struct LinkCost {
 pub(super) type Links = std::ops::Range<usize>;
 
 /// Cuts a chain into as many stages as there are devices so that the busiest device has the least
-/// to do; `devices` gives each stage's device, `room` each device's bytes. A device that comes again
-/// does the work of several stages.
-pub(super) fn cut(links: &[LinkCost], devices: &[usize], room: &[usize]) -> Result<Vec<Links>> {
+/// to do; `devices` gives each stage's devices, `room` each device's bytes. A device that comes again
+/// does the work of several stages; devices of one stage share its work.
+pub(super) fn cut(
+    links: &[LinkCost],
+    devices: &[Vec<usize>],
+    room: &[usize],
+) -> Result<Vec<Links>> {
     let stages = devices.len();
     if stages == 0 || links.len() < stages {
         return Err(Error::invalid(
@@ -54,19 +58,21 @@ pub(super) fn cut(links: &[LinkCost], devices: &[usize], room: &[usize]) -> Resu
 /// What each device would have to do.
 fn loads(
     links: &[LinkCost],
-    devices: &[usize],
+    devices: &[Vec<usize>],
     ends: &[usize],
     count: usize,
 ) -> (Vec<f64>, Vec<usize>) {
     let (mut seconds, mut bytes) = (vec![0.0; count], vec![0; count]);
     let mut start = 0;
-    for (k, (&end, &device)) in ends.iter().zip(devices).enumerate() {
-        for link in &links[start..end] {
-            seconds[device] += link.seconds;
-            bytes[device] += link.bytes;
-        }
-        if k + 1 < ends.len() && end > 0 {
-            seconds[device] += links[end - 1].hand_on;
+    for (k, (&end, own)) in ends.iter().zip(devices).enumerate() {
+        for device in own {
+            for link in &links[start..end] {
+                seconds[*device] += link.seconds / own.len() as f64;
+                bytes[*device] += link.bytes;
+            }
+            if k + 1 < ends.len() && end > 0 {
+                seconds[*device] += links[end - 1].hand_on / own.len() as f64;
+            }
         }
         start = end;
     }
@@ -76,7 +82,7 @@ fn loads(
 /// Tries every cut: networks have some dozens of modules, pipelines a few stages.
 fn search(
     links: &[LinkCost],
-    devices: &[usize],
+    devices: &[Vec<usize>],
     room: &[usize],
     stage: usize,
     start: usize,
@@ -119,11 +125,23 @@ mod tests {
         seconds.iter().map(link).collect()
     }
 
+    fn of(devices: &[usize]) -> Vec<Vec<usize>> {
+        devices.iter().map(|d| vec![*d]).collect()
+    }
+
+    #[test]
+    fn devices_of_one_stage_share_its_work() -> Result<()> {
+        let chain = links(&[1.0, 5.0, 1.0, 1.0, 1.0]);
+        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &[100; 4])?;
+        assert_eq!(found, [0..3, 3..5]);
+        Ok(())
+    }
+
     #[test]
     fn the_busiest_device_has_the_least_to_do() -> Result<()> {
         let found = cut(
             &links(&[1.0, 5.0, 1.0, 1.0, 1.0, 3.0]),
-            &[0, 1, 2],
+            &of(&[0, 1, 2]),
             &[100; 3],
         )?;
         assert_eq!(found, [0..1, 1..2, 2..6]);
@@ -132,7 +150,11 @@ mod tests {
 
     #[test]
     fn a_device_that_comes_again_does_the_work_of_both_stages() -> Result<()> {
-        let found = cut(&links(&[2.0, 1.0, 1.0, 1.0, 1.0]), &[0, 1, 0], &[100; 2])?;
+        let found = cut(
+            &links(&[2.0, 1.0, 1.0, 1.0, 1.0]),
+            &of(&[0, 1, 0]),
+            &[100; 2],
+        )?;
         assert_eq!(found, [0..1, 1..4, 4..5]);
         Ok(())
     }
@@ -140,13 +162,13 @@ mod tests {
     #[test]
     fn a_cut_that_does_not_fit_is_not_taken() -> Result<()> {
         let chain = links(&[1.0, 1.0, 1.0, 5.0]);
-        assert_eq!(cut(&chain, &[0, 1], &[100, 100])?, [0..3, 3..4]);
-        assert_eq!(cut(&chain, &[0, 1], &[20, 100])?, [0..2, 2..4]);
-        let message = cut(&chain, &[0, 1], &[10, 10])
+        assert_eq!(cut(&chain, &of(&[0, 1]), &[100, 100])?, [0..3, 3..4]);
+        assert_eq!(cut(&chain, &of(&[0, 1]), &[20, 100])?, [0..2, 2..4]);
+        let message = cut(&chain, &of(&[0, 1]), &[10, 10])
             .expect_err("no room")
             .to_string();
         assert!(message.contains("no cut fits"), "{message}");
-        assert!(cut(&chain, &[0; 5], &[100]).is_err());
+        assert!(cut(&chain, &of(&[0; 5]), &[100]).is_err());
         Ok(())
     }
 }

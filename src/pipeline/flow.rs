@@ -48,9 +48,10 @@ pub(super) struct Flow {
     pub(super) cutting: Cutting,
     pub(super) training: bool,
     pub(super) timetable: Timetable,
-    pub(super) stages: Vec<Mutex<StageRun>>,
-    /// The device of each stage.
-    pub(super) homes: Vec<usize>,
+    /// Each stage on each of its devices.
+    pub(super) stages: Vec<Vec<Mutex<StageRun>>>,
+    /// The devices of each stage.
+    pub(super) homes: Vec<Vec<usize>>,
     pub(super) devices: Vec<Arc<dyn Backend>>,
     arenas: Vec<Buffer>,
 }
@@ -60,23 +61,24 @@ pub(super) struct Design<'a> {
     pub(super) cutting: Cutting,
     pub(super) training: bool,
     pub(super) timetable: Timetable,
-    /// The devices, and each stage's number among them.
+    /// The devices, and each stage's numbers among them.
     pub(super) devices: Vec<Arc<dyn Backend>>,
-    pub(super) homes: &'a [usize],
+    pub(super) homes: &'a [Vec<usize>],
     /// For each size of micro-batches, each stage's plans.
     pub(super) plans: Vec<Vec<StagePlans>>,
 }
 
-/// What outlives a run: parameters, sums of gradients. By device and name.
-pub(super) type Find<'a> = dyn FnMut(usize, &str, &TensorType) -> Result<Buffer> + 'a;
+/// What outlives a run: parameters, sums of gradients. By device, whether it is not the stage's
+/// first, and name.
+pub(super) type Find<'a> = dyn FnMut(usize, bool, &str, &TensorType) -> Result<Buffer> + 'a;
 
 impl Flow {
-    /// Allocates and loads everything. `heads` makes the loss's program for a micro-batch of a
-    /// size, given the buffers of its chunks.
+    /// Allocates and loads everything. `heads` makes the loss's program on a device for a
+    /// micro-batch of a size, given the buffers of its chunks.
     pub(super) fn new(
         design: Design<'_>,
         find: &mut Find<'_>,
-        heads: &mut dyn FnMut(usize, &mut [Buffers]) -> Result<Head>,
+        heads: &mut dyn FnMut(usize, usize, &mut [Buffers]) -> Result<Head>,
     ) -> Result<Self> {
         let Design {
             cutting,
@@ -88,33 +90,38 @@ impl Flow {
         } = design;
         let arenas = arenas(&devices, homes, &plans)?;
         let mut stages = vec![];
-        for (stage, &device) in homes.iter().enumerate() {
-            let mut classes = vec![];
-            for (class, size) in cutting.sizes().into_iter().enumerate() {
-                let kept = match training {
-                    true if class > 0 => 1,
-                    true => timetable.in_flight[stage],
-                    false => IN_TURN,
-                };
-                let place = Place {
-                    backend: &devices[device],
-                    device,
-                    cutting: &cutting,
-                    training,
-                    arena: &arenas[device],
-                };
-                let plans = &plans[class][stage];
-                let mut buffers = place.buffers(kept);
-                let mut head = vec![];
-                if training && stage + 1 == homes.len() {
-                    for chunks in buffers.chunks_mut(cutting.chunks) {
-                        head.push(heads(size, chunks)?);
+        for (stage, home) in homes.iter().enumerate() {
+            let mut copies = vec![];
+            for &device in home {
+                let mut classes = vec![];
+                for (class, size) in cutting.sizes().into_iter().enumerate() {
+                    let kept = match training {
+                        true if class > 0 => 1,
+                        true => timetable.in_flight[stage],
+                        false => IN_TURN,
+                    };
+                    let place = Place {
+                        backend: &devices[device],
+                        device,
+                        copy: device != home[0],
+                        cutting: &cutting,
+                        training,
+                        arena: &arenas[device],
+                    };
+                    let plans = &plans[class][stage];
+                    let mut buffers = place.buffers(kept);
+                    let mut head = vec![];
+                    if training && stage + 1 == homes.len() {
+                        for chunks in buffers.chunks_mut(cutting.chunks) {
+                            head.push(heads(device, size, chunks)?);
+                        }
                     }
+                    let slots = place.slots(buffers, plans, find)?;
+                    classes.push(Class { slots, head });
                 }
-                let slots = place.slots(buffers, plans, find)?;
-                classes.push(Class { slots, head });
+                copies.push(Mutex::new(StageRun { classes }));
             }
-            stages.push(Mutex::new(StageRun { classes }));
+            stages.push(copies);
         }
         Ok(Self {
             cutting,
@@ -130,7 +137,8 @@ impl Flow {
     /// Bytes of the arena, and of what units keep while they are under way, by device.
     pub(super) fn bytes(&self) -> Vec<usize> {
         let mut bytes: Vec<usize> = self.arenas.iter().map(|a| a.ty.bytes()).collect();
-        for (stage, device) in self.stages.iter().zip(&self.homes) {
+        let devices = self.homes.iter().flatten();
+        for (stage, device) in self.stages.iter().flatten().zip(devices) {
             let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
             let slots = stage.classes.iter().flat_map(|c| &c.slots);
             bytes[*device] += slots.map(|s| s.buffers.bytes()).sum::<usize>();
@@ -143,6 +151,8 @@ impl Flow {
 struct Place<'a> {
     backend: &'a Arc<dyn Backend>,
     device: usize,
+    /// Whether the stage has its parameters elsewhere, and copies here.
+    copy: bool,
     cutting: &'a Cutting,
     training: bool,
     arena: &'a Buffer,
@@ -173,7 +183,7 @@ impl Place<'_> {
         for slot in 0..count {
             let mut bind = |name: &str, kind: InputKind, ty: &TensorType| -> Result<Buffer> {
                 if kind != InputKind::Data {
-                    return find(self.device, name, ty);
+                    return find(self.device, self.copy, name, ty);
                 }
                 if name == GRAD_X {
                     return grad_x.or_make(name, ty, &**self.backend);
@@ -231,12 +241,13 @@ fn grad_after(name: &str) -> Option<String> {
 /// One arena a device, as large as its largest plan needs: its plans run one after the other.
 fn arenas(
     devices: &[Arc<dyn Backend>],
-    homes: &[usize],
+    homes: &[Vec<usize>],
     plans: &[Vec<StagePlans>],
 ) -> Result<Vec<Buffer>> {
     let mut bytes = vec![0; devices.len()];
     for stages in plans {
-        for (plans, &device) in stages.iter().zip(homes) {
+        let devices = stages.iter().zip(homes);
+        for (plans, device) in devices.flat_map(|(p, home)| home.iter().map(move |d| (p, *d))) {
             for passes in plans.passes.values() {
                 for plan in std::iter::once(&passes.forward).chain(&passes.backward) {
                     bytes[device] = bytes[device].max(plan.arena_bytes);

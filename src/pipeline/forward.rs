@@ -55,6 +55,8 @@ impl ForwardFlow {
         store: &mut Store,
     ) -> Result<Self> {
         let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
+        // Copies of parameters are those of training.
+        let layout = &layout.without_copies();
         let backends = layout.backends();
         let mut sizes = vec![];
         let (mut traced, mut output) = (vec![], vec![]);
@@ -75,7 +77,7 @@ impl ForwardFlow {
         *batch = sized.batch;
         let job = Job {
             stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
-                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, *home))
+                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
                 .collect(),
             micros: cutting.micros,
             chunks: cutting.chunks,
@@ -97,8 +99,8 @@ impl ForwardFlow {
         };
         let flow = Flow::new(
             design,
-            &mut |device, name, ty| store.buffer(&layout.devices[device], name, ty, true),
-            &mut |_, _| unreachable!("only training has a loss"),
+            &mut |device, _, name, ty| store.buffer(&layout.devices[device], name, ty, true),
+            &mut |_, _, _| unreachable!("only training has a loss"),
         )?;
         Ok(Self {
             flow,

@@ -5,6 +5,7 @@ use super::cut::{self, LinkCost};
 use super::cutting::Cutting;
 use super::plans::{self, Aim};
 use super::stage::Feed;
+use super::team::Team;
 use super::timetable::Schedule;
 use crate::encoder;
 use crate::error::{Error, Result};
@@ -51,8 +52,8 @@ pub struct Layout {
     pub(super) modules: Vec<Arc<dyn Module>>,
     /// Each device once.
     pub(super) devices: Vec<Arc<dyn Backend>>,
-    /// The number of each stage's device.
-    pub(super) homes: Vec<usize>,
+    /// The numbers of each stage's devices.
+    pub(super) homes: Vec<Vec<usize>>,
     pub(super) split: usize,
     pub(super) chunk: Option<usize>,
     pub(super) schedule: Schedule,
@@ -61,40 +62,60 @@ pub struct Layout {
 /// A stage as people read of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageReport {
-    /// Its device.
-    pub device: String,
+    /// Its devices.
+    pub devices: Vec<String>,
     /// The paths of its modules.
     pub modules: Vec<String>,
 }
 
 impl Layout {
-    /// Stages from modules with a device each. With `time_chunk`, sequences are cut into chunks of
+    /// Stages from modules with a device each, or several. With `time_chunk`, sequences are cut into chunks of
     /// so many steps.
     ///
     /// # Errors
-    /// When there is no stage.
-    pub fn new(
+    /// When there is no stage, or one without devices.
+    pub fn new<T: Clone + Into<Team>>(
         modules: Vec<Arc<dyn Module>>,
-        backends: &[Arc<dyn Backend>],
+        teams: &[T],
         split_size: usize,
         time_chunk: Option<usize>,
         schedule: Schedule,
     ) -> Result<Self> {
-        if modules.is_empty() || modules.len() != backends.len() {
+        if modules.is_empty() || modules.len() != teams.len() {
             return Err(Error::invalid(
                 "pipeline",
-                format!("{} modules, {} devices", modules.len(), backends.len()),
+                format!("{} modules, {} devices", modules.len(), teams.len()),
                 "append at least one module, each with its device",
             ));
         }
         let mut devices: Vec<Arc<dyn Backend>> = vec![];
         let mut homes = vec![];
-        for backend in backends {
-            let known = devices.iter().position(|d| Arc::ptr_eq(d, backend));
-            homes.push(known.unwrap_or(devices.len()));
-            if known.is_none() {
-                devices.push(backend.clone());
+        for team in teams {
+            let team: Team = team.clone().into();
+            let mut home = vec![];
+            for device in team.devices() {
+                let known = devices.iter().position(|d| Arc::ptr_eq(d, device));
+                let number = known.unwrap_or(devices.len());
+                if known.is_none() {
+                    devices.push(device.clone());
+                }
+                if home.contains(&number) {
+                    return Err(Error::invalid(
+                        "pipeline",
+                        format!("a stage has {} twice", device.name()),
+                        "let a device take its turn once",
+                    ));
+                }
+                home.push(number);
             }
+            if home.is_empty() {
+                return Err(Error::invalid(
+                    "pipeline",
+                    "a stage has no device".to_string(),
+                    "give each stage at least one",
+                ));
+            }
+            homes.push(home);
         }
         Ok(Self {
             modules,
@@ -111,10 +132,10 @@ impl Layout {
     ///
     /// # Errors
     /// When the module is no chain, or cannot be cut there.
-    pub fn at(
+    pub fn at<T: Clone + Into<Team>>(
         module: &Arc<dyn Module>,
         firsts: &[usize],
-        backends: &[Arc<dyn Backend>],
+        teams: &[T],
         split_size: usize,
         time_chunk: Option<usize>,
         schedule: Schedule,
@@ -124,17 +145,17 @@ impl Layout {
             .chain(firsts.iter().copied())
             .chain([chain.len()])
             .collect();
-        if firsts.len() + 1 != backends.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
+        if firsts.len() + 1 != teams.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
             return Err(Error::invalid(
                 "stages",
                 format!(
                     "{firsts:?} was given for {} devices and {} modules",
-                    backends.len(),
+                    teams.len(),
                     chain.len()
                 ),
                 format!(
                     "give {} rising numbers from 1 to {}, or auto",
-                    backends.len().saturating_sub(1),
+                    teams.len().saturating_sub(1),
                     chain.len().saturating_sub(1)
                 ),
             ));
@@ -142,7 +163,7 @@ impl Layout {
         let stages = bounds
             .windows(2)
             .map(|w| Arc::new(Linked(chain[w[0]..w[1]].to_vec())) as Arc<dyn Module>);
-        Self::new(stages.collect(), backends, split_size, time_chunk, schedule)
+        Self::new(stages.collect(), teams, split_size, time_chunk, schedule)
     }
 
     /// Cuts a module that is a chain so that the busiest device has the least to do and each has
@@ -150,11 +171,11 @@ impl Layout {
     ///
     /// # Errors
     /// When there are fewer modules than devices, or no cut fits the devices.
-    pub fn auto(
+    pub fn auto<T: Clone + Into<Team>>(
         module: &Arc<dyn Module>,
         settings: &Settings,
         image: [usize; 3],
-        backends: &[Arc<dyn Backend>],
+        teams: &[T],
         split_size: usize,
         time_chunk: Option<usize>,
         schedule: Schedule,
@@ -163,9 +184,14 @@ impl Layout {
         let each: Vec<Arc<dyn Module>> = (chain.iter())
             .map(|link| Arc::new(Linked(vec![link.clone()])) as Arc<dyn Module>)
             .collect();
-        let first = backends[..1.min(backends.len())].to_vec();
-        let one = vec![first.first().cloned(); each.len()];
-        let one: Vec<Arc<dyn Backend>> = one.into_iter().flatten().collect();
+        let placed = Self::new(
+            vec![module.clone(); teams.len()],
+            teams,
+            split_size,
+            time_chunk,
+            schedule,
+        )?;
+        let one = vec![placed.devices[0].clone(); each.len()];
         let trial = Self::new(each, &one, split_size, time_chunk, schedule)?;
         let cutting = trial.cutting(settings.batch_size, settings.time_steps)?;
         let aim = Aim {
@@ -176,20 +202,13 @@ impl Layout {
             shape: image.to_vec(),
         };
         let planned = plans::plan(&trial.modules, &one, &aim, &cutting, cutting.size)?;
-        let placed = Self::new(
-            vec![module.clone(); backends.len()],
-            backends,
-            split_size,
-            time_chunk,
-            schedule,
-        )?;
         let costs: Vec<LinkCost> = (planned.stages.iter().zip(&planned.handed_on))
             .map(|(plans, bytes)| {
-                let cost = cost::of_stage(plans, &*one[0], 0);
+                let cost = cost::of_stage(plans, &*one[0], &[0]);
                 let kept = plans.passes.values().map(|p| p.forward.buffer_bytes());
                 LinkCost {
                     seconds: cost.forward + cost.backward,
-                    bytes: kept.max().unwrap_or(0) * backends.len().min(cutting.micros),
+                    bytes: kept.max().unwrap_or(0) * teams.len().min(cutting.micros),
                     hand_on: 2.0 * *bytes as f64 / BETWEEN,
                 }
             })
@@ -197,7 +216,7 @@ impl Layout {
         let room: Vec<usize> = placed.devices.iter().map(|d| room(&**d)).collect();
         let found = cut::cut(&costs, &placed.homes, &room)?;
         let firsts: Vec<usize> = found[1..].iter().map(|links| links.start).collect();
-        Self::at(module, &firsts, backends, split_size, time_chunk, schedule)
+        Self::at(module, &firsts, teams, split_size, time_chunk, schedule)
     }
 
     /// Which modules are where.
@@ -205,7 +224,7 @@ impl Layout {
         let stages = self.modules.iter().zip(&self.homes);
         stages
             .map(|(module, home)| StageReport {
-                device: self.devices[*home].name(),
+                devices: home.iter().map(|d| self.devices[*d].name()).collect(),
                 modules: module.chain().into_iter().map(|(path, _)| path).collect(),
             })
             .collect()
@@ -216,9 +235,18 @@ impl Layout {
         &self.devices
     }
 
+    /// The first device of each stage, which has the parameters that others have copies of.
     pub(super) fn backends(&self) -> Vec<Arc<dyn Backend>> {
-        let devices = self.homes.iter().map(|home| self.devices[*home].clone());
-        devices.collect()
+        let firsts = self.homes.iter().map(|home| self.devices[home[0]].clone());
+        firsts.collect()
+    }
+
+    /// The stages on their first devices alone.
+    pub(super) fn without_copies(&self) -> Self {
+        Self {
+            homes: self.homes.iter().map(|home| vec![home[0]]).collect(),
+            ..self.clone()
+        }
     }
 
     pub(super) fn cutting(&self, batch: usize, time_steps: usize) -> Result<Cutting> {

@@ -16,6 +16,7 @@
 
 mod board;
 mod chart;
+mod copies;
 mod cost;
 mod cut;
 mod cutting;
@@ -26,6 +27,7 @@ mod layout;
 mod plans;
 mod program;
 mod stage;
+mod team;
 mod timetable;
 mod training;
 mod worker;
@@ -33,6 +35,7 @@ mod worker;
 pub use chart::Trace;
 pub use forward::{PipelineEval, Reduce};
 pub use layout::{Layout, StageReport};
+pub use team::Team;
 pub use timetable::{Schedule, Task, Unit, Work};
 pub use training::PipelineStep;
 
@@ -40,7 +43,7 @@ use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::{Module, Precision, Propagation};
 use forward::{ForwardFlow, Sized};
-use spikelet_graph::{Backend, Tensor};
+use spikelet_graph::Tensor;
 use stage::Feed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,7 +68,7 @@ fn micro_seed(seed: u64, micro: usize) -> u64 {
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 pub struct ModelPipeline {
-    stages: Vec<(Arc<dyn Module>, Arc<dyn Backend>)>,
+    stages: Vec<(Arc<dyn Module>, Team)>,
     seed: u64,
     precision: Precision,
     propagation: Propagation,
@@ -94,13 +97,13 @@ impl ModelPipeline {
         }
     }
 
-    /// Adds a stage behind the others; parameters of stage k are named `k.…`. A device may come
-    /// again.
-    pub fn append(mut self, module: impl Module + 'static, device: &Arc<dyn Backend>) -> Self {
+    /// Adds a stage behind the others, on a device or on several that take micro-batches by turns
+    /// ([`Team`]); parameters of stage k are named `k.…`. A device may come again.
+    pub fn append(mut self, module: impl Module + 'static, devices: impl Into<Team>) -> Self {
         let name = self.stages.len().to_string();
         let links = crate::module::links(&name, &(Arc::new(module) as Arc<dyn Module>));
         self.stages
-            .push((Arc::new(layout::Linked(links)), device.clone()));
+            .push((Arc::new(layout::Linked(links)), devices.into()));
         self
     }
 
@@ -127,8 +130,8 @@ impl ModelPipeline {
     /// # Errors
     /// When there is no stage.
     pub fn layout(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Layout> {
-        let (modules, backends): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
-        Layout::new(modules, &backends, split_size, time_chunk, self.schedule)
+        let (modules, teams): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
+        Layout::new(modules, &teams, split_size, time_chunk, self.schedule)
     }
 
     /// The parameters, each on its stage's device; there once something has run.

@@ -67,10 +67,10 @@ pub struct Task {
 }
 
 /// A stage as the timetable sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct StageCost {
-    /// Its device's number.
-    pub(super) device: usize,
+    /// Its devices' numbers, which take micro-batches by turns.
+    pub(super) devices: Vec<usize>,
     /// Seconds of a whole micro-batch's chunk.
     pub(super) forward: f64,
     pub(super) backward: f64,
@@ -103,6 +103,12 @@ pub(super) struct Timetable {
     pub(super) idle: f64,
 }
 
+impl StageCost {
+    pub(super) fn device(&self, micro: usize) -> usize {
+        self.devices[micro % self.devices.len()]
+    }
+}
+
 impl Job {
     fn last(&self) -> usize {
         self.stages.len() - 1
@@ -117,12 +123,13 @@ impl Job {
         }
     }
 
-    /// How many micro-batches a stage keeps.
+    /// How many micro-batches each device of a stage keeps.
     fn in_flight(&self, schedule: Schedule, stage: usize) -> usize {
+        let share = self.micros.div_ceil(self.stages[stage].devices.len());
         match schedule {
             _ if !self.training => IN_TURN,
-            Schedule::OneForwardOneBackward => self.micros.min(self.stages.len() - stage),
-            _ => self.micros,
+            Schedule::OneForwardOneBackward => share.min(self.stages.len() - stage),
+            _ => share,
         }
     }
 
@@ -155,6 +162,7 @@ impl Job {
             stage,
             unit: Unit { micro, chunk },
         };
+        let turns = self.stages[stage].devices.len();
         let mut before = vec![];
         match task.work {
             Work::Forward => {
@@ -163,10 +171,10 @@ impl Job {
                 }
                 if !first {
                     before.push(other(Work::Forward, stage, micro, chunk - 1));
-                } else if micro > 0 {
-                    before.push(other(Work::Forward, stage, micro - 1, self.chunks - 1));
+                } else if micro >= turns {
+                    before.push(other(Work::Forward, stage, micro - turns, self.chunks - 1));
                 }
-                let kept = self.in_flight(schedule, stage);
+                let kept = turns * self.in_flight(schedule, stage);
                 if self.training && first && micro >= kept {
                     before.push(other(Work::Backward, stage, micro - kept, 0));
                 }
@@ -185,8 +193,8 @@ impl Job {
                 }
                 if !final_chunk {
                     before.push(other(Work::Backward, stage, micro, chunk + 1));
-                } else if micro > 0 {
-                    before.push(other(Work::Backward, stage, micro - 1, 0));
+                } else if micro >= turns {
+                    before.push(other(Work::Backward, stage, micro - turns, 0));
                 }
             }
         }
@@ -209,7 +217,8 @@ impl Timetable {
     }
 
     fn played(job: &Job, schedule: Schedule) -> Result<Self> {
-        let devices = 1 + job.stages.iter().map(|s| s.device).max().unwrap_or(0);
+        let all = job.stages.iter().flat_map(|s| &s.devices);
+        let devices = 1 + all.max().copied().unwrap_or(0);
         let mut open: Vec<(Task, Vec<Task>)> = (job.tasks().into_iter())
             .map(|task| (task, job.before(task, schedule)))
             .collect();
@@ -245,7 +254,7 @@ impl Timetable {
                     .map(|b| found.times.get(b).map(|(_, end)| *end))
                     .collect::<Option<Vec<f64>>>();
                 let Some(ready) = ready else { continue };
-                let device = job.stages[task.stage].device;
+                let device = job.stages[task.stage].device(task.unit.micro);
                 let start = ready.into_iter().fold(free[device], f64::max);
                 let better = best.is_none_or(|(least, other)| {
                     start < least || start == least && preference(task) < preference(&open[other].0)
@@ -262,7 +271,7 @@ impl Timetable {
                 ));
             };
             let (task, _) = open.swap_remove(k);
-            let device = job.stages[task.stage].device;
+            let device = job.stages[task.stage].device(task.unit.micro);
             let end = start + job.seconds(task);
             free[device] = end;
             found.devices[device].push(task);
@@ -285,7 +294,7 @@ mod tests {
 
     fn job(stages: usize, micros: usize, chunks: usize, training: bool) -> Job {
         let stage = |device| StageCost {
-            device,
+            devices: vec![device],
             forward: 1.0,
             backward: 2.0,
         };
@@ -303,7 +312,8 @@ mod tests {
             for (stages, micros, chunks) in [(1, 1, 1), (3, 5, 1), (4, 4, 3), (5, 2, 2)] {
                 for training in [false, true] {
                     let mut job = job(stages, micros, chunks, training);
-                    job.stages[stages - 1].device = 0;
+                    job.stages[stages - 1].devices = vec![0];
+                    job.stages[0].devices = (0..stages).collect();
                     let table = Timetable::of(&job, schedule)?;
                     let done: usize = table.devices.iter().map(Vec::len).sum();
                     assert_eq!(done, job.tasks().len());
@@ -337,6 +347,19 @@ mod tests {
         assert_eq!(table.in_flight, [4, 3, 2, 1]);
         let table = Timetable::of(&job(4, 16, 1, true), Schedule::FillDrain)?;
         assert_eq!(table.in_flight, [16; 4]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_stage_on_two_devices_takes_half_the_time() -> Result<()> {
+        let mut job = job(2, 8, 1, true);
+        job.stages[0].forward = 2.0;
+        job.stages[0].backward = 4.0;
+        let one = Timetable::of(&job, Schedule::Auto)?.seconds;
+        job.stages[0].devices = vec![0, 2];
+        let two = Timetable::of(&job, Schedule::Auto)?;
+        assert!(two.seconds < 0.7 * one, "{} of {one}", two.seconds);
+        assert_eq!(two.devices[0].len(), two.devices[2].len());
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! One step of training through a pipeline.
 
 use super::chart::Trace;
+use super::copies::{Copies, copy_name};
 use super::flow::{Design, Flow};
 use super::head::{self, CORRECT, Head, LOSS};
 use super::plans::{self, Aim};
@@ -15,8 +16,9 @@ use crate::optim::Clip;
 use crate::train::{Settings, StepOutcome, Verdict, number_name, update};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{Buffer, DType, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Inputs of an update program.
 const BAD: &str = "whether the step is bad";
@@ -32,7 +34,11 @@ pub struct PipelineStep {
     /// Sums of squares of each stage's gradients, where their norm is held.
     norms: Vec<Compiled>,
     updates: Vec<Compiled>,
-    sums: [Buffer; 2],
+    /// Of the loss and of what is correct, on each device of the last stage.
+    sums: Vec<(Arc<dyn Backend>, [Buffer; 2])>,
+    copies: Vec<Copies>,
+    /// Whether the copies may be older than the parameters.
+    stale: bool,
     trace: Option<Trace>,
     /// Where traces go, and of how many steps yet.
     traced: Option<(PathBuf, u64)>,
@@ -89,7 +95,7 @@ impl PipelineStep {
         }
         let job = Job {
             stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
-                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, *home))
+                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
                 .collect(),
             micros: cutting.micros,
             chunks: cutting.chunks,
@@ -108,29 +114,39 @@ impl PipelineStep {
             homes: &layout.homes,
             plans: sizes,
         };
-        let last = backends.last().expect("there is a stage").clone();
         let shared = std::cell::RefCell::new(&mut *store);
         let flow = Flow::new(
             design,
-            &mut |device, name, ty| {
-                let lasts = !name.starts_with("sum of ");
-                shared
-                    .borrow_mut()
-                    .buffer(&layout.devices[device], name, ty, lasts)
+            &mut |device, copy, name, ty| {
+                let backend = &layout.devices[device];
+                let lasts = !copy && !name.starts_with("sum of ");
+                let own = match copy {
+                    true => copy_name(name, &**backend),
+                    false => name.to_string(),
+                };
+                shared.borrow_mut().buffer(backend, &own, ty, lasts)
             },
-            &mut |size, chunks| {
+            &mut |device, size, chunks| {
+                let backend = &layout.devices[device];
                 let plan = heads.iter().find(|(s, _)| *s == size);
                 let (_, plan) = plan.expect("planned for every size");
-                Head::load(plan, &last, chunks, &mut |name, ty| {
-                    shared.borrow_mut().buffer(&last, name, ty, false)
+                Head::load(plan, backend, chunks, &mut |name, ty| {
+                    let own = copy_name(name, &**backend);
+                    shared.borrow_mut().buffer(backend, &own, ty, false)
                 })
             },
         )?;
-        let scalar = TensorType::new(DType::F32, []);
-        let sums = [
-            store.buffer(&last, LOSS, &scalar, false)?,
-            store.buffer(&last, CORRECT, &scalar, false)?,
-        ];
+        let mut sums = vec![];
+        for device in layout.homes.last().into_iter().flatten() {
+            let backend = layout.devices[*device].clone();
+            let mut sum = |name: &str| {
+                let ty = TensorType::new(DType::F32, []);
+                store.buffer(&backend, &copy_name(name, &*backend), &ty, false)
+            };
+            let both = [sum(LOSS)?, sum(CORRECT)?];
+            sums.push((backend, both));
+        }
+        let copies = Copies::of(layout, &traced, store)?;
         let (mut norms, mut updates) = (vec![], vec![]);
         for (stage, backend) in traced.iter().zip(&backends) {
             store.place(backend);
@@ -150,6 +166,8 @@ impl PipelineStep {
             norms,
             updates,
             sums,
+            copies,
+            stale: true,
             trace: None,
             traced: None,
         })
@@ -221,9 +239,13 @@ impl PipelineStep {
                 "compile a step for this size",
             ));
         }
-        let last = self.layout.backends().pop().expect("there is a stage");
-        for sum in &self.sums {
-            last.upload(sum, HostTensor::F32(&[0.0]))?;
+        if std::mem::take(&mut self.stale) {
+            self.copies.iter().try_for_each(Copies::spread)?;
+        }
+        for (backend, sums) in &self.sums {
+            for sum in sums {
+                backend.upload(sum, HostTensor::F32(&[0.0]))?;
+            }
         }
         let each = batch.images.len() / expected;
         let x = |unit: super::timetable::Unit| {
@@ -248,13 +270,21 @@ impl PipelineStep {
             let goes_on = self.traced.as_ref().is_none_or(|(_, left)| *left > 0);
             self.trace = goes_on.then_some(trace);
         }
-        let found = last.fetch(&[&self.sums[0], &self.sums[1]])?.wait()?;
-        let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
-        let outcome = StepOutcome {
-            loss: number(0),
-            correct: number(1),
+        for copies in &mut self.copies {
+            copies.gather()?;
+        }
+        let mut outcome = StepOutcome {
+            loss: 0.0,
+            correct: 0.0,
         };
+        for (backend, [loss, correct]) in &self.sums {
+            let found = backend.fetch(&[loss, correct])?.wait()?;
+            let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
+            outcome.loss += number(0);
+            outcome.correct += number(1);
+        }
         self.update(outcome.loss.is_finite(), step, epoch)?;
+        self.copies.iter().try_for_each(Copies::spread)?;
         Ok(outcome)
     }
 

@@ -153,10 +153,17 @@ impl Flow {
         Ok(ran)
     }
 
-    fn stage(&self, stage: usize) -> MutexGuard<'_, StageRun> {
-        self.stages[stage]
+    /// The stage where it takes a micro-batch.
+    fn stage(&self, stage: usize, micro: usize) -> MutexGuard<'_, StageRun> {
+        self.stages[stage][micro % self.homes[stage].len()]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The device that takes a micro-batch of a stage.
+    fn home(&self, stage: usize, micro: usize) -> usize {
+        let home = &self.homes[stage];
+        home[micro % home.len()]
     }
 
     /// A unit's number among all.
@@ -178,7 +185,8 @@ impl Flow {
             (false, _) => self.number(unit) % IN_TURN,
             (true, 0) => {
                 let kept = self.timetable.in_flight[stage];
-                (unit.micro % kept) * self.cutting.chunks + unit.chunk
+                let turn = unit.micro / self.homes[stage].len();
+                (turn % kept) * self.cutting.chunks + unit.chunk
             }
             (true, _) => unit.chunk,
         };
@@ -199,7 +207,8 @@ impl Flow {
         if self.cutting.is_rest(unit.micro) {
             return None;
         }
-        let micro = unit.micro.checked_sub(self.timetable.in_flight[stage])?;
+        let turns = self.homes[stage].len();
+        let micro = (unit.micro).checked_sub(turns * self.timetable.in_flight[stage])?;
         let unit = Unit { micro, ..unit };
         Some(Task {
             work: Work::Backward,
@@ -221,7 +230,7 @@ impl Flow {
                 ..unit
             },
             Work::Backward => Unit {
-                micro: unit.micro.checked_sub(1)?,
+                micro: unit.micro.checked_sub(self.homes[stage].len())?,
                 chunk: 0,
             },
             Work::Loss => return None,
@@ -289,14 +298,15 @@ impl Worker<'_> {
                 Work::Forward => flow.frees(letter.to, task.unit),
                 _ => None,
             };
-            flow.homes[letter.to] == self.device && free.is_none_or(|t| self.started.contains(&t))
+            flow.home(letter.to, task.unit.micro) == self.device
+                && free.is_none_or(|t| self.started.contains(&t))
         };
         let letters = self.board.take(&mine, &|arrived| {
             unless.is_some_and(|task| arrived.contains_key(&task))
         })?;
         for (task, letter) in letters {
             let (class, slot) = flow.slot_of(letter.to, task.unit);
-            let stage = flow.stage(letter.to);
+            let stage = flow.stage(letter.to, task.unit.micro);
             let slot: &Slot = &stage.classes[class].slots[slot];
             let name = if task.work == Work::Forward {
                 X
@@ -321,7 +331,7 @@ impl Worker<'_> {
         let Task { work, stage, unit } = task;
         let flow = self.flow;
         let (class, at) = flow.slot_of(stage, unit);
-        let mut run = flow.stage(stage);
+        let mut run = flow.stage(stage, unit.micro);
         let position = flow.cutting.position(unit.chunk);
         if work == Work::Loss {
             let images = flow.cutting.images(unit.micro);

@@ -5,9 +5,8 @@ use super::{EvalStep, Place, Settings, Shape, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
-use crate::pipeline::{Layout, PipelineEval, PipelineStep, Schedule};
+use crate::pipeline::{Layout, PipelineEval, PipelineStep, Schedule, Team};
 use spikelet_data::Batch;
-use spikelet_graph::Backend;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,8 +23,8 @@ pub enum Stages {
 /// How a network is trained through a pipeline.
 #[derive(Clone)]
 pub struct PipelineOptions {
-    /// The device of each stage; one may come again.
-    pub devices: Vec<Arc<dyn Backend>>,
+    /// The devices of each stage; one may come again.
+    pub devices: Vec<Team>,
     /// Images of a micro-batch.
     pub split_size: usize,
     /// Where the network is cut.

@@ -66,7 +66,8 @@ impl<'a> Run<'a> {
             true => trainer.output,
             false => Output::Quiet,
         });
-        let first = trainer.pipeline.as_ref().and_then(|p| p.devices.first());
+        let teams = trainer.pipeline.iter().flat_map(|p| &p.devices);
+        let first = teams.flat_map(|team| team.devices()).next();
         let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
             None => device::cpu()?,

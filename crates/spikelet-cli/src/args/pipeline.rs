@@ -4,7 +4,7 @@ use super::{DeviceArgs, count};
 use crate::failure::Failure;
 use spikelet::device;
 use spikelet::graph::Backend;
-use spikelet::pipeline::Schedule;
+use spikelet::pipeline::{Schedule, Team};
 use spikelet::train::{PipelineOptions, Settings, Stages};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,11 +14,12 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Pipeline")]
 pub struct PipelineArgs {
-    /// Device of each stage; one may come again: 0,1,2,0,3 are GPUs, cpu:0,cpu:1 share the cores
+    /// Device of each stage; one may come again: 0,1,2,0,3 are GPUs, cpu:0,cpu:1 share the cores.
+    /// Devices of one stage, as in 0+1+2,3, take micro-batches by turns
     #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
     pub pipeline: Vec<String>,
 
-    /// Images of a micro-batch [default: the batch in as many parts as there are stages]
+    /// Images of a micro-batch [default: the batch in as many parts as there are devices]
     #[arg(long, value_name = "N", value_parser = count, requires = "pipeline")]
     pub split_size: Option<usize>,
 
@@ -75,13 +76,15 @@ impl PipelineArgs {
         if self.pipeline.is_empty() {
             return Ok(None);
         }
-        let names: Vec<String> = (self.pipeline.iter())
-            .map(|name| match name.trim().parse::<usize>() {
-                Ok(number) if own.device == "cpu" => format!("cpu:{number}"),
-                Ok(number) => format!("cuda:{number}"),
-                Err(_) => name.trim().to_string(),
-            })
+        let name = |name: &str| match name.trim().parse::<usize>() {
+            Ok(number) if own.device == "cpu" => format!("cpu:{number}"),
+            Ok(number) => format!("cuda:{number}"),
+            Err(_) => name.trim().to_string(),
+        };
+        let teams: Vec<Vec<String>> = (self.pipeline.iter())
+            .map(|team| team.split('+').map(name).collect())
             .collect();
+        let names: Vec<String> = teams.concat();
         let mut open: BTreeMap<String, Arc<dyn Backend>> = BTreeMap::new();
         let on_cpu = |name: &&String| name.starts_with("cpu");
         let cpus = names
@@ -89,17 +92,20 @@ impl PipelineArgs {
             .filter(on_cpu)
             .collect::<std::collections::BTreeSet<_>>();
         let threads = (own.thread_count() / cpus.len().max(1)).max(1);
-        let mut devices = vec![];
         for name in &names {
             if !open.contains_key(name) {
                 open.insert(name.clone(), device::find(name, threads)?);
             }
-            devices.push(open[name].clone());
         }
+        let team = |names: &Vec<String>| {
+            let devices = names.iter().map(|name| open[name].clone());
+            Team::from(devices.collect::<Vec<_>>())
+        };
+        let devices: Vec<Team> = teams.iter().map(team).collect();
         let schedule = Schedule::NAMES
             .into_iter()
             .find(|(n, _)| *n == self.pipeline_schedule);
-        let whole = settings.batch_size.div_ceil(devices.len());
+        let whole = settings.batch_size.div_ceil(names.len());
         Ok(Some(PipelineOptions {
             devices,
             split_size: self.split_size.unwrap_or(whole),

@@ -14,7 +14,7 @@ pub fn describe(step: &PipelineStep, layout: &Layout) -> String {
         };
         lines.push(format!(
             "stage {k} on {}: {modules} · keeps {kept} micro-batch{}",
-            stage.device,
+            stage.devices.join(" and "),
             if *kept == 1 { "" } else { "es" },
         ));
     }
