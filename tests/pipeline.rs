@@ -78,7 +78,6 @@ fn convolutional() -> Result<Case> {
             "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_threshold": 0.3},
             "surrogate": {"name": "atan", "alpha": 2.0},
         }),
-        ..Cifar10Net::default()
     };
     Ok(Case {
         module: Arc::new(net.module()?),
@@ -496,6 +495,27 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
         message.contains("needs all time steps at once"),
         "{message}"
     );
+    Ok(())
+}
+
+#[test]
+fn what_counts_all_steps_is_not_cut_in_time() -> Result<()> {
+    let mut early = linear();
+    early.settings.encoder = "latency".to_string();
+    let mut each_step = linear();
+    each_step.module = Arc::new(
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(16, CLASSES))
+            .add(GatedLif::default()),
+    );
+    for case in [early, each_step] {
+        let mut spread = Spread::of(&[2], 4, Schedule::Auto);
+        assert!(through(&case, &spread).is_ok());
+        spread.chunk = Some(3);
+        let message = through(&case, &spread).expect_err("chunk").to_string();
+        assert!(message.contains("number of time steps"), "{message}");
+    }
     Ok(())
 }
 
