@@ -87,7 +87,6 @@ fn convolutional() -> Result<Case> {
             "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_threshold": 0.3},
             "surrogate": {"name": "atan", "alpha": 2.0},
         }),
-        ..Cifar10Net::default()
     };
     Ok(Case {
         module: Arc::new(net.module()?),
@@ -481,6 +480,36 @@ fn forward_gives_the_spikes_of_one_device_for_every_split() -> Result<()> {
 }
 
 #[test]
+fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
+    let devices = devices(3)?;
+    let mut net = ModelPipeline::new()
+        .append(Flatten, &devices[0])
+        .append(Linear::new(6, 4), &devices[1])
+        .append(Lif::new(2.0).v_threshold(0.2), &devices[2]);
+    let x = sequence(10, 7);
+    let before = net.forward(&x, 3)?;
+    let settings = Settings {
+        time_steps: 4,
+        batch_size: 8,
+        learning_rate: 0.1,
+        encoder: "direct".to_string(),
+        ..Settings::default()
+    };
+    let layout = net.layout(3, Some(2))?;
+    let mut step = PipelineStep::new(&layout, &settings, [1, 1, 6], net.store_mut()?)?;
+    step.watch();
+    for k in 1..=5 {
+        step.run(&batch(8, [1, 1, 6], k), k, 0.0)?;
+    }
+    assert_ne!(net.forward(&x, 3)?, before);
+    // 3 stages, 3 micro-batches of 2 chunks, forward and backward; a loss for each micro-batch.
+    let trace = step.trace().expect("it is watched");
+    assert_eq!(trace.len(), 3 * 3 * 2 * 2 + 3);
+    assert_eq!(trace.to_svg().matches("<g><title>").count(), trace.len());
+    Ok(())
+}
+
+#[test]
 fn a_constant_input_runs_for_exactly_as_many_steps_as_were_asked_for() -> Result<()> {
     let devices = devices(3)?;
     let mut net = seeds_pipeline(&devices);
@@ -546,6 +575,27 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
         message.contains("needs all time steps at once"),
         "{message}"
     );
+    Ok(())
+}
+
+#[test]
+fn what_counts_all_steps_is_not_cut_in_time() -> Result<()> {
+    let mut early = linear();
+    early.settings.encoder = "latency".to_string();
+    let mut each_step = linear();
+    each_step.module = Arc::new(
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(16, CLASSES))
+            .add(GatedLif::default()),
+    );
+    for case in [early, each_step] {
+        let mut spread = Spread::of(&[2], 4, Schedule::Auto);
+        assert!(through(&case, &spread).is_ok());
+        spread.chunk = Some(3);
+        let message = through(&case, &spread).expect_err("chunk").to_string();
+        assert!(message.contains("number of time steps"), "{message}");
+    }
     Ok(())
 }
 

@@ -140,19 +140,19 @@ impl Layer<'_> {
         let step = &self.x.shape()[1..];
         let channels: &[usize] = step.get(1..2).unwrap_or_default();
         let behind = vec![1; step.len().saturating_sub(2)];
-        let time_steps = [self.cx.time_steps(self.x.dim(0))];
+        let time_steps = || [self.cx.time_steps(self.x.dim(0))];
         let (stored, own) = match learnt.share {
             Share::Layer => (vec![], vec![]),
             // [C, 1, …] broadcasts against [N, C, …].
             Share::Channel => (channels.to_vec(), [channels, &behind].concat()),
             Share::Neuron => (step[1..].to_vec(), step[1..].to_vec()),
             Share::Step => (
-                time_steps.to_vec(),
-                [&time_steps[..], &vec![1; step.len()]].concat(),
+                time_steps().to_vec(),
+                [&time_steps()[..], &vec![1; step.len()]].concat(),
             ),
             Share::StepChannel => (
-                [&time_steps, channels].concat(),
-                [&time_steps[..], &[1], channels, &behind].concat(),
+                [&time_steps(), channels].concat(),
+                [&time_steps()[..], &[1], channels, &behind].concat(),
             ),
         };
         let init = Init::Constant(learnt.init);

@@ -303,8 +303,18 @@ impl Context {
         }
     }
 
-    /// The steps of the whole sequence, of which the present module is given `here`.
+    /// The steps of the whole sequence, of which the present module is given `here`. A chunk of time
+    /// does not know them: to ask is an error that the next check finds.
     pub fn time_steps(&self, here: usize) -> usize {
+        if self.is_chunk() {
+            self.tracer.fail(spikelet_graph::Error::Shape {
+                layer: self.tracer.path(),
+                operation: "chunk of time".to_string(),
+                problem: "what is computed depends on the number of time steps".to_string(),
+                given: format!("a chunk of {here} steps"),
+                help: "do not cut time: leave the chunk as long as the sequence".to_string(),
+            });
+        }
         (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
     }
 

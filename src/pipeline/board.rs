@@ -14,12 +14,14 @@ pub(super) struct Letter {
     pub(super) to: usize,
 }
 
+/// When what tasks have sent has arrived, by the task.
+pub(super) type Arrivals = HashMap<Task, Arc<dyn Moment>>;
+
 #[derive(Default)]
 struct State {
     /// What tasks have sent, by the task.
     letters: HashMap<Task, Letter>,
-    /// When what a task has sent has arrived.
-    arrived: HashMap<Task, Arc<dyn Moment>>,
+    arrived: Arrivals,
     /// Whether a thread has failed, so that nobody need wait any more.
     failed: bool,
 }
@@ -64,7 +66,7 @@ impl Board {
     pub(super) fn take(
         &self,
         mine: &dyn Fn(&Task, &Letter) -> bool,
-        enough: &dyn Fn(&HashMap<Task, Arc<dyn Moment>>) -> bool,
+        enough: &dyn Fn(&Arrivals) -> bool,
     ) -> Result<Vec<(Task, Letter)>> {
         let mut state = self.state();
         loop {

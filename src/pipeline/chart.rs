@@ -1,4 +1,4 @@
-//! When each device did what: Chrome's trace format, and a picture.
+//! When each device did what, and Chrome's trace format of it. `picture.rs` draws it.
 
 use super::worker::Span;
 use crate::error::Result;
@@ -9,8 +9,8 @@ use std::path::Path;
 /// A run of a pipeline, task by task.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    devices: Vec<String>,
-    spans: Vec<Span>,
+    pub(super) devices: Vec<String>,
+    pub(super) spans: Vec<Span>,
 }
 
 impl Trace {

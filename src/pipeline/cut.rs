@@ -144,7 +144,8 @@ mod tests {
             &of(&[0, 1, 2]),
             &[100; 3],
         )?;
-        assert_eq!(found, [0..1, 1..2, 2..6]);
+        // Of all cuts whose busiest device has 6, that with the others most alike.
+        assert_eq!(found, [0..2, 2..5, 5..6]);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ mod flow;
 mod forward;
 mod head;
 mod layout;
+mod picture;
 mod plans;
 mod program;
 mod stage;
@@ -139,6 +140,30 @@ impl ModelPipeline {
         self.store.as_ref()
     }
 
+    /// The parameters, to be set, or to be trained: a [`PipelineStep`] that is made with this store
+    /// trains what [`ModelPipeline::forward`] runs.
+    ///
+    /// ```
+    /// use spikelet::pipeline::{ModelPipeline, PipelineStep};
+    /// use spikelet::prelude::*;
+    /// let cpu = spikelet::device::find("cpu:0", 1)?;
+    /// let mut net = ModelPipeline::new()
+    ///     .append(Sequential::new().add(Flatten).add(Linear::new(64, 10)).add(Lif::new(2.0)), &cpu);
+    /// let layout = net.layout(16, None)?;
+    /// let settings = Settings { time_steps: 4, ..Settings::default() };
+    /// let step = PipelineStep::new(&layout, &settings, [1, 8, 8], net.store_mut()?)?;
+    /// assert!(step.model().any(|name| name == "0.1.weight"));
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no stage.
+    pub fn store_mut(&mut self) -> Result<&mut Store> {
+        let layout = self.layout(1, None)?;
+        let made = || Store::new(layout.devices[0].clone());
+        Ok(self.store.get_or_insert_with(made))
+    }
+
     /// Runs a sequence `x [T, N, …]` through the stages, `split_size` of N at a time, and returns
     /// what comes out, `[T, N, …]`.
     ///
@@ -201,9 +226,8 @@ impl ModelPipeline {
         let chunk = Some(sized.chunk).filter(|c| *c != sized.time_steps);
         if !self.flows.contains_key(&sized) {
             let layout = self.layout(sized.split, chunk)?;
-            let store = self
-                .store
-                .get_or_insert_with(|| Store::new(layout.devices[0].clone()));
+            let made = || Store::new(layout.devices[0].clone());
+            let store = self.store.get_or_insert_with(made);
             let aim = plans::Aim {
                 training: false,
                 precision: self.precision,

@@ -265,6 +265,13 @@ impl Svg {
         ));
     }
 
+    /// What `draw` draws, with a text that programs show where the pointer is on it.
+    pub fn hinted(&mut self, hint: &str, draw: impl FnOnce(&mut Self)) {
+        self.push(format!("<g><title>{}</title>", escaped(hint)));
+        draw(self);
+        self.push("</g>".to_string());
+    }
+
     /// The finished document.
     pub fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");

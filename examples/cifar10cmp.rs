@@ -1,0 +1,70 @@
+//! SpikingFlow's `cifar10cmp`: the same image at each time step. The pipeline is started once and
+//! its parts work on chunks of time one behind the other; the first convolution, which sees nothing
+//! but the image, runs once for all steps of a chunk.
+//!
+//! `cargo run --release --example cifar10cmp -- 0,1,2,0,3`; where there are too few GPUs, CPU
+//! devices take a smaller network.
+
+mod cifar10_parts;
+
+use cifar10_parts::images;
+use spikelet::pipeline::{PipelineStep, Reduce};
+use spikelet::prelude::*;
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    let list = std::env::args().nth(1);
+    let list = list.unwrap_or_else(|| "0,1,2,0,3".to_string());
+    if list.split(',').count() != 5 {
+        println!("give five devices, such as 0,1,2,0,3");
+        return Ok(());
+    }
+    let (homes, gpus) = cifar10_parts::homes(&list)?;
+    let (channels, size, count, time_steps) = match gpus {
+        true => (256, 32, 32, 50),
+        false => (8, 16, 16, 20),
+    };
+    let mut net = cifar10_parts::parts(&homes, channels, size);
+
+    // The whole batch, a fifth of the time steps at a time.
+    let settings = Settings {
+        time_steps,
+        batch_size: count,
+        learning_rate: 1e-2,
+        encoder: "direct".to_string(),
+        ..Settings::default()
+    };
+    let layout = net.layout(count, Some(time_steps / 5))?;
+    let mut step = PipelineStep::new(&layout, &settings, [3, size, size], net.store_mut()?)?;
+    for k in 1..=10 {
+        let found = step.run(&images(count, size, k), k, 0.0)?;
+        println!("step {k:2}: loss {:.4}", found.loss);
+    }
+
+    let pixels = images(count, size, 0).images;
+    let image = Tensor::f32([count, 3, size, size], pixels.clone());
+    let repeated = pixels.repeat(time_steps);
+    let sequence = Tensor::f32([time_steps, count, 3, size, size], repeated);
+    // The first call of each compiles it.
+    let sums = net.constant_forward(&image, time_steps, Reduce::Sum)?;
+    let all = net.forward(&sequence, count)?.to_f64();
+    let start = Instant::now();
+    net.constant_forward(&image, time_steps, Reduce::Sum)?;
+    let constant = start.elapsed();
+    let start = Instant::now();
+    net.forward(&sequence, count)?;
+    let plain = start.elapsed();
+
+    // [T, N, 10] summed over T.
+    let outputs = count * 10;
+    let sum = |k: usize| all.iter().skip(k).step_by(outputs).sum::<f64>();
+    let expected: Vec<f64> = (0..outputs).map(sum).collect();
+    let spikes: f64 = expected.iter().sum();
+    println!("{spikes} spikes of {count} images in {time_steps} steps");
+    println!(
+        "the same from a repeated image: {}",
+        sums.to_f64() == expected
+    );
+    println!("constant_forward {constant:.1?}, forward of the repeated image {plain:.1?}");
+    Ok(())
+}

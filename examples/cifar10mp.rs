@@ -1,0 +1,70 @@
+//! SpikingFlow's `cifar10mp`: the network of its CIFAR-10 tutorial as a pipeline over four devices,
+//! of which the first has two of the five parts.
+//!
+//! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline`: the parts' GPUs, and the
+//! folder for the trace. Where there are too few GPUs, CPU devices take a smaller network.
+
+mod cifar10_parts;
+
+use cifar10_parts::images;
+use spikelet::pipeline::PipelineStep;
+use spikelet::prelude::*;
+use std::path::PathBuf;
+use std::time::Instant;
+
+const STEPS: u64 = 10;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let list = arguments.next().unwrap_or_else(|| "0,1,2,0,3".to_string());
+    let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "target/pipeline".into()));
+    if list.split(',').count() != 5 {
+        println!("give five devices, such as 0,1,2,0,3");
+        return Ok(());
+    }
+    let (homes, gpus) = cifar10_parts::homes(&list)?;
+    let (channels, size, batch, split, time_steps) = match gpus {
+        true => (256, 32, 64, 16, 50),
+        false => (8, 16, 32, 8, 4),
+    };
+    let mut net = cifar10_parts::parts(&homes, channels, size);
+    let settings = Settings {
+        time_steps,
+        batch_size: batch,
+        learning_rate: 1e-2,
+        encoder: "poisson".to_string(),
+        ..Settings::default()
+    };
+
+    let layout = net.layout(split, None)?;
+    let mut step = PipelineStep::new(&layout, &settings, [3, size, size], net.store_mut()?)?;
+    let start = Instant::now();
+    for k in 1..=STEPS {
+        let found = step.run(&images(batch, size, k), k, 0.0)?;
+        let correct = 100.0 * found.correct / batch as f64;
+        println!("step {k:2}: loss {:.4}, {correct:.0} % correct", found.loss);
+    }
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    let rate = (STEPS as usize * batch) as f64 / minutes;
+    println!("{rate:.0} images a minute, {batch} a step, {split} a micro-batch");
+    for (device, bytes) in layout.devices().iter().zip(step.bytes()) {
+        println!(
+            "{}: {:.1} MiB",
+            device.name(),
+            bytes as f64 / f64::from(1 << 20)
+        );
+    }
+
+    step.watch();
+    step.run(&images(batch, size, 0), STEPS + 1, 0.0)?;
+    let trace = step.trace().expect("it was watched");
+    trace.save(&folder.join("cifar10mp.json"))?;
+    trace.save_picture(folder.join("cifar10mp.svg"))?;
+    let (seconds, idle) = (trace.seconds(), 100.0 * trace.idle());
+    println!("one more step: {seconds:.3} s, devices idle for {idle:.0} % of it");
+    println!(
+        "when each did what: {}",
+        folder.join("cifar10mp.svg").display()
+    );
+    Ok(())
+}

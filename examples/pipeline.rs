@@ -1,0 +1,64 @@
+//! Four equal stages on four devices: a training step in three orders, each drawn as it ran.
+//!
+//! `cargo run --release --example pipeline -- FOLDER` writes the guide's pictures. The devices are
+//! `cpu:0` to `cpu:3` with one thread each; `cuda` as a second argument takes GPUs.
+
+use spikelet::data::Batch;
+use spikelet::pipeline::{ModelPipeline, PipelineStep, Schedule};
+use spikelet::prelude::*;
+use std::path::PathBuf;
+
+const WIDTH: usize = 1024;
+const BATCH: usize = 512;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "target/pipeline".into()));
+    let kind = arguments.next().unwrap_or_else(|| "cpu".to_string());
+    let settings = Settings {
+        time_steps: 8,
+        batch_size: BATCH,
+        encoder: "direct".to_string(),
+        ..Settings::default()
+    };
+    let batch = Batch {
+        images: (0..BATCH * WIDTH)
+            .map(|k| (k * 37 % 256) as f32 / 64.0)
+            .collect(),
+        labels: (0..BATCH).map(|k| (k % 10) as i64).collect(),
+        indices: (0..BATCH as u32).collect(),
+        index_in_epoch: 0,
+    };
+    for (name, schedule, split, chunk) in [
+        ("fill-drain", Schedule::FillDrain, 64, None),
+        ("1f1b", Schedule::OneForwardOneBackward, 64, None),
+        ("time-chunks", Schedule::FillDrain, BATCH, Some(1)),
+    ] {
+        let mut net = ModelPipeline::new().schedule(schedule);
+        for stage in 0..4 {
+            let device = spikelet::device::find(&format!("{kind}:{stage}"), 1)?;
+            let layers = Sequential::new()
+                .add(Flatten)
+                .add(Lif::new(2.0))
+                .add(Linear::new(WIDTH, WIDTH));
+            net = net.append(layers, &device);
+        }
+        let layout = net.layout(split, chunk)?;
+        let mut store = Store::new(layout.devices()[0].clone());
+        let mut step = PipelineStep::new(&layout, &settings, [1, 1, WIDTH], &mut store)?;
+        step.run(&batch, 1, 0.0)?;
+        step.watch();
+        step.run(&batch, 2, 0.0)?;
+        let trace = step.trace().expect("it was watched");
+        trace.save_picture(folder.join(format!("pipeline-{name}.svg")))?;
+        println!(
+            "{name}: {:.1} ms, idle {:.0} % ({:.0} % predicted), micro-batches kept {:?}, MiB {:?}",
+            1e3 * trace.seconds(),
+            100.0 * trace.idle(),
+            100.0 * step.predicted_idle(),
+            step.in_flight(),
+            step.bytes().iter().map(|b| b >> 20).collect::<Vec<_>>(),
+        );
+    }
+    Ok(())
+}
