@@ -72,13 +72,16 @@ pub(super) struct Design<'a> {
 /// first, and name.
 pub(super) type Find<'a> = dyn FnMut(usize, bool, &str, &TensorType) -> Result<Buffer> + 'a;
 
+/// The loss's program on a device, for micro-batches of a size, bound to the buffers of a
+/// micro-batch's chunks.
+pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result<Head> + 'a;
+
 impl Flow {
-    /// Allocates and loads everything. `heads` makes the loss's program on a device for a
-    /// micro-batch of a size, given the buffers of its chunks.
+    /// Allocates and loads everything.
     pub(super) fn new(
         design: Design<'_>,
         find: &mut Find<'_>,
-        heads: &mut dyn FnMut(usize, usize, &mut [Buffers]) -> Result<Head>,
+        heads: &mut MakeHead<'_>,
     ) -> Result<Self> {
         let Design {
             cutting,

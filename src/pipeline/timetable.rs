@@ -13,7 +13,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// The faster of the two by prediction; where they are alike, the one that needs less memory.
+    /// The second, which needs less memory, unless the first is predicted to be a tenth faster.
     #[default]
     Auto,
     /// All forward passes, then all backward passes (GPipe; Huang et al., NeurIPS 2019). Every part
@@ -84,6 +84,9 @@ pub(super) struct Job {
     pub(super) chunks: usize,
     pub(super) training: bool,
 }
+
+/// What keeping all micro-batches must bring: predictions are no better than that.
+const WORTH_IT: f64 = 0.9;
 
 /// Forward passes without backward ones use two sets of buffers in turn.
 pub(super) const IN_TURN: usize = 2;
@@ -210,7 +213,7 @@ impl Timetable {
         }
         let fill_drain = Self::played(job, Schedule::FillDrain)?;
         let one_one = Self::played(job, Schedule::OneForwardOneBackward)?;
-        Ok(match fill_drain.seconds < 0.99 * one_one.seconds {
+        Ok(match fill_drain.seconds < WORTH_IT * one_one.seconds {
             true => fill_drain,
             false => one_one,
         })

@@ -31,8 +31,8 @@ pub struct PipelineArgs {
     #[arg(long, value_name = "STEPS", value_parser = count, requires = "pipeline")]
     time_chunk: Option<usize>,
 
-    /// Order of forward and backward passes: auto takes the faster by prediction, and if they are
-    /// alike the one that needs less memory
+    /// Order of forward and backward passes: auto takes 1f1b, which needs less memory, unless
+    /// fill-drain is predicted to be a tenth faster
     #[arg(long, value_name = "ORDER", default_value = "auto", value_parser = schedules(), requires = "pipeline")]
     pipeline_schedule: String,
 

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "train",
     "eval",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 19] = [
     "kernel compile",
     "bench linear-lif",
     "bench neuron",
+    "bench pipeline",
     "bench train",
     "doctor",
 ];

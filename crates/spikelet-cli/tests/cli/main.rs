@@ -6,5 +6,6 @@ mod data_parallel;
 mod help;
 mod kernel;
 mod neuron;
+mod pipeline;
 mod train;
 mod wrong_input;

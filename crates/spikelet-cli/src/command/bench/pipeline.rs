@@ -64,7 +64,7 @@ struct Row {
 
 impl Pipeline {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(self.start.clone())?;
+        let (network, settings) = self.network.build(self.start)?;
         let mut settings = self.settings.build(settings)?;
         self.pipeline.put(&mut settings);
         let Some(mut options) = self.pipeline.options(&settings, &self.device, None)? else {
