@@ -103,9 +103,10 @@ impl Schedule {
         // Measured: with fewer steps in registers more warps fit, and those hide the latencies of
         // memory and of elementary functions; what the more kept states cost is less than that.
         let registers = if load.functions { 64 } else { 128 };
+        let step = pack * (4 * load.states + load.bytes * load.read);
         Self {
             pack,
-            steps: power(registers / (pack * held)).clamp(4, 32),
+            steps: power(4 * registers / step.max(1)).clamp(4, 32),
             block: 128,
             ahead: false,
             once,
