@@ -152,7 +152,7 @@ impl ModelPipeline {
     /// let layout = net.layout(16, None)?;
     /// let settings = Settings { time_steps: 4, ..Settings::default() };
     /// let step = PipelineStep::new(&layout, &settings, [1, 8, 8], net.store_mut()?)?;
-    /// assert!(step.model().any(|name| name == "0.1.weight"));
+    /// assert!(step.parameters().any(|name| name == "0.1.weight"));
     /// # Ok::<(), spikelet::Error>(())
     /// ```
     ///
