@@ -226,7 +226,8 @@ impl PipelineStep {
     /// Trains on a batch: `step` counts from 1, `epoch` is the progress in epochs.
     ///
     /// # Errors
-    /// When the batch has another size than the step, or a device fails.
+    /// When the batch has another size than the step, or a device fails; then sums of gradients may
+    /// be left half made, and the step is to be made anew.
     pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepOutcome> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
