@@ -1,6 +1,7 @@
 //! A compiled pipeline: the stages' programs, their buffers, and the threads that run them.
 
 use super::cutting::Cutting;
+use super::design::Design;
 use super::head::Head;
 use super::program::{Buffers, Program};
 use super::stage::{GRAD_X, state_names};
@@ -56,18 +57,6 @@ pub(super) struct Flow {
     arenas: Vec<Buffer>,
 }
 
-/// The parts from which a [`Flow`] is put together.
-pub(super) struct Design<'a> {
-    pub(super) cutting: Cutting,
-    pub(super) training: bool,
-    pub(super) timetable: Timetable,
-    /// The devices, and each stage's numbers among them.
-    pub(super) devices: Vec<Arc<dyn Backend>>,
-    pub(super) homes: &'a [Vec<usize>],
-    /// For each size of micro-batches, each stage's plans.
-    pub(super) plans: Vec<Vec<StagePlans>>,
-}
-
 /// What outlives a run: parameters, sums of gradients. By device, whether it is not the stage's
 /// first, and name.
 pub(super) type Find<'a> = dyn FnMut(usize, bool, &str, &TensorType) -> Result<Buffer> + 'a;
@@ -79,7 +68,7 @@ pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result
 impl Flow {
     /// Allocates and loads everything.
     pub(super) fn new(
-        design: Design<'_>,
+        design: Design,
         find: &mut Find<'_>,
         heads: &mut MakeHead<'_>,
     ) -> Result<Self> {
@@ -91,7 +80,7 @@ impl Flow {
             homes,
             plans,
         } = design;
-        let arenas = arenas(&devices, homes, &plans)?;
+        let arenas = arenas(&devices, &homes, &plans)?;
         let mut stages = vec![];
         for (stage, home) in homes.iter().enumerate() {
             let mut copies = vec![];
@@ -131,7 +120,7 @@ impl Flow {
             training,
             timetable,
             stages,
-            homes: homes.to_vec(),
+            homes,
             devices,
             arenas,
         })

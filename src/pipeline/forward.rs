@@ -1,11 +1,11 @@
 //! Forward passes through a pipeline.
 
-use super::cost;
 use super::cutting::Cutting;
-use super::flow::{Design, Flow};
+use super::design::Design;
+use super::flow::Flow;
 use super::layout::Layout;
-use super::plans::{self, Aim};
-use super::timetable::{Job, Timetable, Unit};
+use super::plans::Aim;
+use super::timetable::Unit;
 use super::worker::Given;
 use crate::error::{Error, Result};
 use crate::loss;
@@ -40,7 +40,6 @@ pub(super) struct Sized {
 /// A compiled forward pass.
 pub(super) struct ForwardFlow {
     flow: Flow,
-    cutting: Cutting,
     sized: Sized,
     /// The shape of what comes out, `[T, N, …]`.
     output: Vec<usize>,
@@ -57,15 +56,8 @@ impl ForwardFlow {
         let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
         // Copies of parameters are those of training.
         let layout = &layout.without_copies();
-        let backends = layout.backends();
-        let mut sizes = vec![];
-        let (mut traced, mut output) = (vec![], vec![]);
-        for size in cutting.sizes() {
-            let planned = plans::plan(&layout.modules, &backends, aim, &cutting, size)?;
-            traced = planned.traced;
-            output = planned.output.shape;
-            sizes.push(planned.stages);
-        }
+        let (design, _, mut outputs) = Design::of(layout, aim, cutting, seed, store)?;
+        let mut output = outputs.swap_remove(0).shape;
         let [steps, batch, ..] = &mut output[..] else {
             return Err(Error::invalid(
                 "pipeline",
@@ -75,28 +67,6 @@ impl ForwardFlow {
         };
         *steps *= cutting.chunks;
         *batch = sized.batch;
-        let job = Job {
-            stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
-                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
-                .collect(),
-            micros: cutting.micros,
-            chunks: cutting.chunks,
-            training: false,
-        };
-        let timetable = Timetable::of(&job, layout.schedule)?;
-        for (stage, backend) in traced.iter().zip(&backends) {
-            store.place(backend);
-            store.initialise(stage, DType::F32, seed)?;
-        }
-        store.place(&layout.devices[0]);
-        let design = Design {
-            cutting,
-            training: false,
-            timetable,
-            devices: layout.devices.clone(),
-            homes: &layout.homes,
-            plans: sizes,
-        };
         let flow = Flow::new(
             design,
             &mut |device, _, name, ty| store.buffer(&layout.devices[device], name, ty, true),
@@ -104,7 +74,6 @@ impl ForwardFlow {
         )?;
         Ok(Self {
             flow,
-            cutting,
             sized: sized.clone(),
             output,
         })
@@ -117,13 +86,14 @@ impl ForwardFlow {
         let each: usize = self.sized.shape.iter().product();
         let batch = self.sized.batch;
         let part = |unit: Unit| -> Vec<f32> {
-            let images = self.cutting.images(unit.micro);
+            let images = self.flow.cutting.images(unit.micro);
             let row =
                 |first: usize| &values[(first + images.start) * each..(first + images.end) * each];
             if self.sized.constant {
                 return row(0).to_vec();
             }
-            let steps = unit.chunk * self.cutting.steps..(unit.chunk + 1) * self.cutting.steps;
+            let steps =
+                unit.chunk * self.flow.cutting.steps..(unit.chunk + 1) * self.flow.cutting.steps;
             steps.flat_map(|t| row(t * batch)).copied().collect()
         };
         let given = Given {
@@ -139,12 +109,12 @@ impl ForwardFlow {
 
     fn join(&self, outputs: &BTreeMap<Unit, Tensor>) -> Tensor {
         let each: usize = self.output[2..].iter().product();
-        let (batch, steps) = (self.sized.batch, self.output[0] / self.cutting.chunks);
+        let (batch, steps) = (self.sized.batch, self.output[0] / self.flow.cutting.chunks);
         let mut all = vec![0.0_f32; self.output.iter().product()];
         for (unit, tensor) in outputs {
             let tensor = tensor.cast(DType::F32);
             let values = tensor.as_f32().expect("it was cast");
-            let images = self.cutting.images(unit.micro);
+            let images = self.flow.cutting.images(unit.micro);
             let width = images.len() * each;
             for t in 0..steps {
                 let to = ((unit.chunk * steps + t) * batch + images.start) * each;

@@ -20,6 +20,7 @@ mod copies;
 mod cost;
 mod cut;
 mod cutting;
+mod design;
 mod flow;
 mod forward;
 mod head;

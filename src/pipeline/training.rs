@@ -1,19 +1,19 @@
 //! One step of training through a pipeline.
 
+use super::Layout;
 use super::chart::Trace;
 use super::copies::{Copies, copy_name};
-use super::flow::{Design, Flow};
+use super::design::Design;
+use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
-use super::plans::{self, Aim};
+use super::plans::Aim;
 use super::stage::sum_name;
-use super::timetable::{Job, Timetable};
 use super::worker::Given;
-use super::{Layout, cost};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
 use crate::module::Traced;
 use crate::optim::Clip;
-use crate::train::{Settings, StepOutcome, Verdict, number_name, update};
+use crate::train::{Settings, StepOutcome, Verdict, feed_numbers, numbers_of, update};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
@@ -27,7 +27,6 @@ const SCALE: &str = "what gradients are scaled by";
 /// Forward, backward and update through the stages of a pipeline. A step whose loss is not finite
 /// updates nothing.
 pub struct PipelineStep {
-    layout: Layout,
     flow: Flow,
     settings: Settings,
     stages: Vec<Traced>,
@@ -72,48 +71,17 @@ impl PipelineStep {
         };
         let batch = settings.batch_size;
         let cutting = layout.cutting(batch, settings.time_steps)?;
+        let (design, traced, outputs) = Design::of(layout, &aim, cutting, settings.seed, store)?;
         let backends = layout.backends();
-        let mut sizes = vec![];
-        let mut traced = vec![];
+        let last = backends.last().expect("there is a stage");
         let mut heads = vec![];
-        for size in cutting.sizes() {
-            let planned = plans::plan(&layout.modules, &backends, &aim, &cutting, size)?;
-            let last = backends.last().expect("there is a stage");
-            let chunks = cutting.chunks;
+        for (size, output) in cutting.sizes().into_iter().zip(&outputs) {
+            let (loss, sizes) = (settings.loss, [size, batch]);
             heads.push((
                 size,
-                head::plan(
-                    settings.loss,
-                    &planned.output,
-                    chunks,
-                    [size, batch],
-                    &**last,
-                )?,
+                head::plan(loss, output, cutting.chunks, sizes, &**last)?,
             ));
-            traced = planned.traced;
-            sizes.push(planned.stages);
         }
-        let job = Job {
-            stages: (sizes[0].iter().zip(&backends).zip(&layout.homes))
-                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
-                .collect(),
-            micros: cutting.micros,
-            chunks: cutting.chunks,
-            training: true,
-        };
-        let timetable = Timetable::of(&job, layout.schedule)?;
-        for (stage, backend) in traced.iter().zip(&backends) {
-            store.place(backend);
-            store.initialise(stage, DType::F32, settings.seed)?;
-        }
-        let design = Design {
-            cutting,
-            training: true,
-            timetable,
-            devices: layout.devices.clone(),
-            homes: &layout.homes,
-            plans: sizes,
-        };
         let shared = std::cell::RefCell::new(&mut *store);
         let flow = Flow::new(
             design,
@@ -159,7 +127,6 @@ impl PipelineStep {
         }
         store.place(&layout.devices[0]);
         Ok(Self {
-            layout: layout.clone(),
             flow,
             settings: settings.clone(),
             stages: traced,
@@ -262,7 +229,7 @@ impl PipelineStep {
         };
         let ran = self.flow.run(&given)?;
         if self.trace.is_some() {
-            let names = self.layout.devices.iter().map(|d| d.name()).collect();
+            let names = self.flow.devices.iter().map(|d| d.name()).collect();
             let trace = Trace::new(names, ran.spans);
             if let Some((path, left)) = &mut self.traced {
                 trace.save(path)?;
@@ -304,12 +271,8 @@ impl PipelineStep {
             }
             _ => 1.0,
         };
-        let rate = settings.learning_rate * settings.schedule.factor(epoch, settings.epochs as f64);
-        let numbers = settings.optimizer.get().numbers(step, rate);
         for program in &mut self.updates {
-            for (k, number) in numbers.iter().enumerate() {
-                program.set(&number_name(k), HostTensor::F32(&[*number as f32]))?;
-            }
+            feed_numbers(program, settings, step, epoch)?;
             program.set(BAD, HostTensor::F32(&[if good { 0.0 } else { 1.0 }]))?;
             if program.has_input(SCALE) {
                 program.set(SCALE, HostTensor::F32(&[scale as f32]))?;
@@ -342,9 +305,7 @@ fn update_program(stage: &Traced, settings: &Settings, store: &mut Store) -> Res
     let tracer = Tracer::new(DType::F32);
     let verdict = Verdict::OfGradients(tracer.input(BAD, DType::F32, []));
     let optimizer = settings.optimizer.get();
-    let numbers: Vec<Var> = (0..optimizer.numbers(1, settings.learning_rate).len())
-        .map(|k| tracer.input(&number_name(k), DType::F32, []))
-        .collect();
+    let numbers = numbers_of(&tracer, settings);
     let sums = sums(&tracer, stage);
     let grads = match settings.clip {
         Some(Clip::Norm(_)) => {

@@ -23,6 +23,6 @@ pub use in_flight::InFlight;
 pub(crate) use scaling::Verdict;
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
-pub(crate) use step::{EVALUATION, number_name, update};
+pub(crate) use step::{EVALUATION, feed_numbers, numbers_of, update};
 pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Place, Shape, TrainStep};
 pub use trainer::{Outcome, Trainer};

@@ -12,7 +12,7 @@ use crate::parallel::{average_over_ranks, device_seed};
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, Pending, Var};
+use spikelet_graph::{DType, Pending, Tracer, Var};
 
 /// Images of a batch: `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,8 +142,36 @@ fn slot_name(slot: &str, parameter: &str) -> String {
     format!("optimizer.{slot}.{parameter}")
 }
 
-pub(crate) fn number_name(k: usize) -> String {
+fn number_name(k: usize) -> String {
     format!("optimizer number {k}")
+}
+
+/// The inputs of a step for the numbers that the optimiser works with.
+pub(crate) fn numbers_of(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
+    let count = settings
+        .optimizer
+        .get()
+        .numbers(1, settings.learning_rate)
+        .len();
+    (0..count)
+        .map(|k| tracer.input(&number_name(k), DType::F32, []))
+        .collect()
+}
+
+/// Gives a step those numbers: `step` counts from 1, `epoch` is the progress in epochs.
+pub(crate) fn feed_numbers(
+    program: &Compiled,
+    settings: &Settings,
+    step: u64,
+    epoch: f64,
+) -> Result<()> {
+    let factor = settings.schedule.factor(epoch, settings.epochs as f64);
+    let rate = settings.learning_rate * factor;
+    let numbers = settings.optimizer.get().numbers(step, rate);
+    for (k, number) in numbers.into_iter().enumerate() {
+        program.set(&number_name(k), HostTensor::F32(&[number as f32]))?;
+    }
+    Ok(())
 }
 
 impl TrainStep {
@@ -203,9 +231,7 @@ impl TrainStep {
             grads = clip.apply(&grads);
         }
         let optimizer = settings.optimizer.get();
-        let numbers: Vec<Var> = (0..optimizer.numbers(1, settings.learning_rate).len())
-            .map(|k| tracer.input(&number_name(k), DType::F32, []))
-            .collect();
+        let numbers = numbers_of(tracer, settings);
         for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
         {
             update(optimizer, name, weight, grad, &numbers, &verdict);
@@ -266,17 +292,7 @@ impl TrainStep {
     /// When the batch has another size than the step.
     pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
         feed(&self.program, batch, self.seed, step)?;
-        let factor = self
-            .settings
-            .schedule
-            .factor(epoch, self.settings.epochs as f64);
-        let rate = self.settings.learning_rate * factor;
-        let numbers = self.settings.optimizer.get().numbers(step, rate);
-        for (k, number) in numbers.into_iter().enumerate() {
-            self.program
-                .set(&number_name(k), HostTensor::F32(&[number as f32]))?;
-        }
-        Ok(())
+        feed_numbers(&self.program, &self.settings, step, epoch)
     }
 
     /// Starts to train on a batch. The device may still be at work when this returns; the batch

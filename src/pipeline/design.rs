@@ -1,0 +1,70 @@
+//! What a pipeline is put together from: the stages' plans, and who runs them when.
+
+use super::cost;
+use super::cutting::Cutting;
+use super::flow::StagePlans;
+use super::layout::Layout;
+use super::plans::{self, Aim};
+use super::timetable::{Job, Timetable};
+use crate::error::Result;
+use crate::model::Store;
+use crate::module::Traced;
+use spikelet_graph::{Backend, DType, TensorType};
+use std::sync::Arc;
+
+/// The parts from which a [`Flow`](super::flow::Flow) is put together.
+pub(super) struct Design {
+    pub(super) cutting: Cutting,
+    pub(super) training: bool,
+    pub(super) timetable: Timetable,
+    /// The devices, and each stage's numbers among them.
+    pub(super) devices: Vec<Arc<dyn Backend>>,
+    pub(super) homes: Vec<Vec<usize>>,
+    /// For each size of micro-batches, each stage's plans.
+    pub(super) plans: Vec<Vec<StagePlans>>,
+}
+
+impl Design {
+    /// Plans the stages for each size of micro-batches, and makes the parameters that the store does
+    /// not have, each on its stage's first device. Gives with it what each stage has met, and what a
+    /// chunk of each size makes of the whole.
+    pub(super) fn of(
+        layout: &Layout,
+        aim: &Aim,
+        cutting: Cutting,
+        seed: u64,
+        store: &mut Store,
+    ) -> Result<(Self, Vec<Traced>, Vec<TensorType>)> {
+        let backends = layout.backends();
+        let (mut plans, mut outputs, mut traced) = (vec![], vec![], vec![]);
+        for size in cutting.sizes() {
+            let planned = plans::plan(&layout.modules, &backends, aim, &cutting, size)?;
+            traced = planned.traced;
+            outputs.push(planned.output);
+            plans.push(planned.stages);
+        }
+        let job = Job {
+            stages: (plans[0].iter().zip(&backends).zip(&layout.homes))
+                .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
+                .collect(),
+            micros: cutting.micros,
+            chunks: cutting.chunks,
+            training: aim.training,
+        };
+        let timetable = Timetable::of(&job, layout.schedule)?;
+        for (stage, backend) in traced.iter().zip(&backends) {
+            store.place(backend);
+            store.initialise(stage, DType::F32, seed)?;
+        }
+        store.place(&layout.devices[0]);
+        let design = Self {
+            cutting,
+            training: aim.training,
+            timetable,
+            devices: layout.devices.clone(),
+            homes: layout.homes.clone(),
+            plans,
+        };
+        Ok((design, traced, outputs))
+    }
+}
