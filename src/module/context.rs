@@ -72,6 +72,9 @@ impl Chunk {
     };
 }
 
+/// The name of the input in which a chunk finds a state: this, then the state's path.
+pub(crate) const BEFORE: &str = "state before ";
+
 /// A state of a chunk.
 #[derive(Clone, Debug)]
 pub struct ChunkState {
@@ -263,7 +266,7 @@ impl Context {
             let before = match chunk.begins {
                 true => start(),
                 false => self.tracer.input(
-                    &format!("state before {path}"),
+                    &format!("{BEFORE}{path}"),
                     self.tracer.float(),
                     shape.into(),
                 ),

@@ -11,7 +11,7 @@ mod propagation;
 mod sequential;
 mod unroll;
 
-pub(crate) use context::GENERATOR;
+pub(crate) use context::{BEFORE, GENERATOR};
 pub use context::{Chunk, ChunkState, Context, LearntStart, Mode, Traced};
 pub use init::Init;
 pub use propagation::Propagation;

@@ -4,7 +4,7 @@ use super::cutting::Cutting;
 use super::design::Design;
 use super::head::Head;
 use super::program::{Buffers, Program};
-use super::stage::{GRAD_X, state_names};
+use super::stage::{self, GRAD_X, Neighbour};
 use super::timetable::{IN_TURN, Timetable};
 use crate::error::Result;
 use spikelet_graph::{Backend, Buffer, DType, InputKind, Moment, Plan, TensorType};
@@ -180,10 +180,10 @@ impl Place<'_> {
                 if name == GRAD_X {
                     return grad_x.or_make(name, ty, &**self.backend);
                 }
-                let (at, name) = match (state_before(name), grad_after(name)) {
-                    (Some(other), _) => ((slot + count - 1) % count, other),
-                    (_, Some(other)) => ((slot + 1) % count, other),
-                    _ => (slot, name.to_string()),
+                let (at, name) = match stage::neighbour(name) {
+                    Some(Neighbour::Before(other)) => ((slot + count - 1) % count, other),
+                    Some(Neighbour::Behind(other)) => ((slot + 1) % count, other),
+                    None => (slot, name.to_string()),
                 };
                 buffers[at].or_make(&name, ty, &**self.backend)
             };
@@ -216,18 +216,6 @@ impl Place<'_> {
             })
             .collect())
     }
-}
-
-/// What the chunk before calls a state that this one begins with.
-fn state_before(name: &str) -> Option<String> {
-    let path = name.strip_prefix("state before ")?;
-    Some(state_names(path)[1].clone())
-}
-
-/// What the next chunk calls the gradient of a state that this one ends with.
-fn grad_after(name: &str) -> Option<String> {
-    let path = name.strip_prefix("grad of state after ")?;
-    Some(state_names(path)[2].clone())
 }
 
 /// One arena a device, as large as its largest plan needs: its plans run one after the other.

@@ -8,7 +8,7 @@
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use crate::module::{Chunk, Context, Mode, Module, Precision, Propagation, Traced};
+use crate::module::{BEFORE, Chunk, Context, Mode, Module, Precision, Propagation, Traced};
 use spikelet_graph::{DType, Graph, Halves, Output, Plan, Target, TensorType, Var};
 use std::sync::Arc;
 
@@ -21,19 +21,37 @@ pub(super) const GRAD_Y: &str = "grad_y";
 /// The gradient of its input.
 pub(super) const GRAD_X: &str = "grad_x";
 
-/// A state when a chunk begins and when it ends, and their gradients.
-pub(super) fn state_names(path: &str) -> [String; 4] {
-    [
-        format!("state before {path}"),
-        format!("state after {path}"),
-        format!("grad of state before {path}"),
-        format!("grad of state after {path}"),
-    ]
-}
+const AFTER: &str = "state after ";
+const GRAD_BEFORE: &str = "grad of state before ";
+const GRAD_AFTER: &str = "grad of state after ";
+const SUM: &str = "sum of ";
 
 /// The sum of a parameter's gradients over micro-batches.
 pub(super) fn sum_name(parameter: &str) -> String {
-    format!("sum of {parameter}")
+    format!("{SUM}{parameter}")
+}
+
+/// Whether this is such a sum: it lasts no longer than a step.
+pub(super) fn is_sum(name: &str) -> bool {
+    name.starts_with(SUM)
+}
+
+/// What a neighbouring chunk holds of a state.
+pub(super) enum Neighbour {
+    /// The chunk before, under this name.
+    Before(String),
+    /// The chunk behind.
+    Behind(String),
+}
+
+/// In which other chunk's buffer a chunk finds what it reads under this name, if it is one: a
+/// state where it begins, or the gradient of one where it ends.
+pub(super) fn neighbour(name: &str) -> Option<Neighbour> {
+    let state = name.strip_prefix(BEFORE);
+    let grad = name.strip_prefix(GRAD_AFTER);
+    state
+        .map(|path| Neighbour::Before(format!("{AFTER}{path}")))
+        .or(grad.map(|path| Neighbour::Behind(format!("{GRAD_BEFORE}{path}"))))
 }
 
 /// What the first stage is given.
@@ -123,13 +141,13 @@ pub(super) fn trace(
         .filter_map(|state| Some((state.path.as_str(), state.after.as_ref()?)))
         .collect();
     for (path, after) in &handed_on {
-        tracer.output(&state_names(path)[1], after);
+        tracer.output(&format!("{AFTER}{path}"), after);
     }
     if purpose.training {
         let mut given = vec![(&y, tracer.input(GRAD_Y, output.dtype, output.shape.clone()))];
         for (path, after) in &handed_on {
-            let name = &state_names(path)[3];
-            given.push((after, tracer.input(name, after.ty().dtype, after.shape())));
+            let name = format!("{GRAD_AFTER}{path}");
+            given.push((after, tracer.input(&name, after.ty().dtype, after.shape())));
         }
         let weights: Vec<(String, Var)> = (traced.parameters.iter())
             .filter_map(|(name, ..)| Some((sum_name(name), tracer.find_input(name)?)))
@@ -139,7 +157,7 @@ pub(super) fn trace(
             others.push((GRAD_X.to_string(), x.clone()));
         }
         for state in states.iter().filter(|_| !purpose.chunk.begins) {
-            others.push((state_names(&state.path)[2].clone(), state.before.clone()));
+            others.push((format!("{GRAD_BEFORE}{}", state.path), state.before.clone()));
         }
         let pairs: Vec<(&Var, &Var)> = given.iter().map(|(v, g)| (*v, g)).collect();
         let operands: Vec<&Var> = weights.iter().chain(&others).map(|(_, v)| v).collect();
@@ -165,9 +183,7 @@ pub(super) fn trace(
 
 /// The two passes of a training stage.
 pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<Halves> {
-    let late = |name: &str| {
-        name == GRAD_X || name.starts_with("sum of ") || name.starts_with("grad of state before ")
-    };
+    let late = |name: &str| name == GRAD_X || is_sum(name) || name.starts_with(GRAD_BEFORE);
     let first = |output: &Output| !late(&output.name);
     Ok(Plan::halves(graph, target, &first)?)
 }

@@ -7,7 +7,7 @@ use super::design::Design;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
 use super::plans::Aim;
-use super::stage::sum_name;
+use super::stage::{is_sum, sum_name};
 use super::worker::Given;
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
@@ -87,7 +87,7 @@ impl PipelineStep {
             design,
             &mut |device, copy, name, ty| {
                 let backend = &layout.devices[device];
-                let lasts = !copy && !name.starts_with("sum of ");
+                let lasts = !copy && !is_sum(name);
                 let own = match copy {
                     true => copy_name(name, &**backend),
                     false => name.to_string(),
