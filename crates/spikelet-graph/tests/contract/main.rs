@@ -8,6 +8,7 @@ mod custom;
 mod errors;
 mod graphs;
 mod half;
+mod halves;
 mod image_errors;
 mod layout;
 mod local_exchange;

@@ -1,0 +1,50 @@
+//! A graph in two halves.
+
+use crate::targets::Plain;
+use spikelet_graph::op::Operation;
+use spikelet_graph::{DType, Graph, Node, Plan, Result, Tracer, Var};
+
+fn traced() -> Result<Graph> {
+    let tracer = Tracer::new(DType::F32);
+    let x = tracer.input("x", DType::F32, [4, 3]);
+    let grad = tracer.input("grad_y", DType::F32, [4, 2]);
+    let w = tracer.parameter("w", [2, 3]);
+    let sum = tracer.state("sum", [2, 3]);
+    let y = x.linear(&w).map1(|e| e.sigmoid());
+    tracer.output("y", &y);
+    let made = tracer.gradients_given(&[(&y, &grad)], &[&w, &x]);
+    tracer.update(&sum, &(&sum + &made[0]));
+    tracer.output("grad_x", &made[1]);
+    tracer.finish()
+}
+
+#[test]
+fn the_second_half_reads_what_the_first_kept_and_makes_nothing_again() -> Result<()> {
+    let halves = Plan::halves(traced()?, &Plain, &|o| o.name == "y")?;
+    let products = |plan: &Plan| {
+        let is_product = |n: &&Node| n.op.name() == "matmul";
+        plan.graph.nodes.iter().filter(is_product).count()
+    };
+    assert_eq!(products(&halves.first), 1);
+    assert_eq!(products(&halves.second), 2);
+    let inputs = &halves.second.graph.inputs;
+    for name in &halves.kept {
+        assert!(inputs.iter().any(|i| i.name == *name), "{name}");
+        assert!(halves.first.graph.outputs.iter().any(|o| o.name == *name));
+    }
+    assert!(!halves.kept.is_empty());
+    Ok(())
+}
+
+#[test]
+fn an_input_that_the_first_half_overwrites_cannot_be_read_by_the_second() -> Result<()> {
+    let tracer = Tracer::new(DType::F32);
+    let v = tracer.state("v", [3]);
+    let x = tracer.input("x", DType::F32, [3]);
+    tracer.update(&v, &(&v + &x));
+    tracer.output("late", &Var::map(&[&v], |e| e[0].exp()));
+    let refused = Plan::halves(tracer.finish()?, &Plain, &|o| o.name == "v");
+    let message = refused.expect_err("it is read").to_string();
+    assert!(message.contains("overwrites `v`"), "{message}");
+    Ok(())
+}

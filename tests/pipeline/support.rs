@@ -1,0 +1,230 @@
+//! Networks, how they are spread over devices, and what training comes to.
+
+use spikelet::data::Batch;
+use spikelet::graph::Backend;
+use spikelet::model::Store;
+use spikelet::network::Cifar10Net;
+use spikelet::pipeline::{Layout, ModelPipeline, PipelineStep, Schedule, Team};
+use spikelet::prelude::*;
+use spikelet::train::{Shape, TrainStep};
+use std::sync::Arc;
+
+pub const STEPS: u64 = 20;
+pub const CLASSES: usize = 3;
+
+/// How many GPUs are to be used in place of CPU devices.
+pub fn gpus() -> Option<usize> {
+    let said = std::env::var("SPIKELET_TEST_GPUS").ok()?;
+    said.parse().ok().filter(|n| *n > 0)
+}
+
+/// CPU devices; with `SPIKELET_TEST_GPUS=2`, two GPUs by turns.
+pub fn devices(count: usize) -> Result<Vec<Arc<dyn Backend>>> {
+    let gpus = gpus();
+    let name = |k: usize| match gpus {
+        Some(gpus) => format!("cuda:{}", k % gpus),
+        None => format!("cpu:{k}"),
+    };
+    (0..count)
+        .map(|k| spikelet::device::find(&name(k), 1))
+        .collect()
+}
+
+/// Irregular images between 0 and 2 with labels.
+pub fn batch(count: usize, image: [usize; 3], seed: u64) -> Batch {
+    let each: usize = image.iter().product();
+    let value = |k: usize| {
+        let mixed = (k as u64 + 1 + seed * 1_000_003).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        2.0 * (mixed >> 40) as f32 / (1_u32 << 24) as f32
+    };
+    let label = |k: usize| ((k * 7 + seed as usize) % CLASSES) as i64;
+    Batch {
+        images: (0..count * each).map(value).collect(),
+        labels: (0..count).map(label).collect(),
+        indices: (0..count as u32).collect(),
+        index_in_epoch: 0,
+    }
+}
+
+/// A network, its images and how it is trained.
+#[derive(Clone)]
+pub struct Case {
+    pub module: Arc<dyn Module>,
+    pub image: [usize; 3],
+    pub settings: Settings,
+}
+
+pub fn linear() -> Case {
+    let module = Sequential::new()
+        .add(Flatten)
+        .add(Linear::new(16, 12))
+        .add(Lif::new(2.0).v_threshold(0.2))
+        .add(Linear::new(12, 10))
+        .add(Plif::new(2.0).v_threshold(0.2))
+        .add(Linear::new(10, CLASSES))
+        .add(Lif::new(2.0).v_threshold(0.2));
+    Case {
+        module: Arc::new(module),
+        image: [1, 4, 4],
+        settings: Settings {
+            time_steps: 6,
+            batch_size: 8,
+            learning_rate: 1e-2,
+            encoder: "direct".to_string(),
+            ..Settings::default()
+        },
+    }
+}
+
+pub fn convolutional() -> Result<Case> {
+    let net = Cifar10Net {
+        inputs: 2,
+        size: 8,
+        channels: 4,
+        classes: CLASSES,
+        // Batch norm takes a bias out again: its gradient would be rounding errors.
+        bias: false,
+        neuron: serde_json::json!({
+            "neuron": "lif", "params": {"tau": 2.0, "decay_input": false, "v_threshold": 0.3},
+            "surrogate": {"name": "atan", "alpha": 2.0},
+        }),
+    };
+    Ok(Case {
+        module: Arc::new(net.module()?),
+        image: [2, 8, 8],
+        settings: Settings {
+            time_steps: 4,
+            batch_size: 6,
+            ..Cifar10Net::settings()
+        },
+    })
+}
+
+/// How a network is spread and cut.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    pub firsts: Vec<usize>,
+    /// The devices of each stage.
+    pub homes: Vec<Vec<usize>>,
+    pub split: usize,
+    pub chunk: Option<usize>,
+    pub schedule: Schedule,
+}
+
+impl Spread {
+    pub fn of(firsts: &[usize], split: usize, schedule: Schedule) -> Self {
+        Self {
+            firsts: firsts.to_vec(),
+            homes: (0..=firsts.len()).map(|k| vec![k]).collect(),
+            split,
+            chunk: None,
+            schedule,
+        }
+    }
+
+    pub fn layout(&self, case: &Case) -> Result<Layout> {
+        let most = self.homes.iter().flatten().max().copied().unwrap_or(0);
+        let devices = devices(1 + most)?;
+        let team = |home: &Vec<usize>| {
+            let team: Vec<_> = home.iter().map(|d| devices[*d].clone()).collect();
+            Team::from(team)
+        };
+        let backends: Vec<Team> = self.homes.iter().map(team).collect();
+        let (split, chunk) = (self.split, self.chunk);
+        Layout::at(
+            &case.module,
+            &self.firsts,
+            &backends,
+            split,
+            chunk,
+            self.schedule,
+        )
+    }
+}
+
+/// Losses of all steps, and all tensors after them.
+#[derive(Debug, PartialEq)]
+pub struct Trained {
+    pub losses: Vec<f64>,
+    pub correct: Vec<f64>,
+    pub tensors: Vec<(String, Vec<f64>)>,
+}
+
+pub fn tensors(store: &Store) -> Result<Vec<(String, Vec<f64>)>> {
+    let names: Vec<String> = store.names().map(String::from).collect();
+    names
+        .into_iter()
+        .map(|name| Ok((name.clone(), store.get(&name)?.to_f64())))
+        .collect()
+}
+
+pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
+    let layout = spread.layout(case)?;
+    let mut store = Store::new(layout.devices()[0].clone());
+    let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
+    let (mut losses, mut correct) = (vec![], vec![]);
+    for k in 1..=STEPS {
+        let found = step.run(&batch(case.settings.batch_size, case.image, k), k, 0.0)?;
+        losses.push(found.loss);
+        correct.push(found.correct);
+    }
+    Ok(Trained {
+        losses,
+        correct,
+        tensors: tensors(&store)?,
+    })
+}
+
+pub fn alone(case: &Case) -> Result<Trained> {
+    let shape = Shape {
+        batch: case.settings.batch_size,
+        image: case.image,
+    };
+    let mut store = Store::new(devices(1)?.remove(0));
+    let mut step = TrainStep::new(&*case.module, &case.settings, shape, &mut store)?;
+    let (mut losses, mut correct) = (vec![], vec![]);
+    for k in 1..=STEPS {
+        let found = step.run(&batch(shape.batch, case.image, k), k, 0.0)?;
+        losses.push(found.loss);
+        correct.push(found.correct);
+    }
+    Ok(Trained {
+        losses,
+        correct,
+        tensors: tensors(&store)?,
+    })
+}
+
+pub fn assert_close(a: &Trained, b: &Trained, most: f64, what: &str) {
+    assert_eq!(a.correct, b.correct, "{what}");
+    for (a, b) in a.losses.iter().zip(&b.losses) {
+        assert!((a - b).abs() <= most, "{what}: losses {a} and {b}");
+    }
+    for ((name, a), (other, b)) in a.tensors.iter().zip(&b.tensors) {
+        assert_eq!(name, other, "{what}");
+        for (x, y) in a.iter().zip(b) {
+            assert!((x - y).abs() <= most, "{what}: {name}: {x} and {y}");
+        }
+    }
+}
+
+pub fn seeds_pipeline(devices: &[Arc<dyn Backend>]) -> ModelPipeline {
+    let last = devices.len() - 1;
+    ModelPipeline::new()
+        .append(Linear::new(6, 9), &devices[0])
+        .append(Lif::new(2.0).v_threshold(0.2), &devices[1.min(last)])
+        .append(
+            Sequential::new()
+                .add(Linear::new(9, 4))
+                .add(Lif::new(2.0).v_threshold(0.2)),
+            &devices[2.min(last)],
+        )
+}
+
+pub fn sequence(time_steps: usize, count: usize) -> Tensor {
+    let values = batch(time_steps * count, [1, 1, 6], 3).images;
+    Tensor::f32(
+        [time_steps, count, 6],
+        values.iter().map(|v| 3.0 * v - 2.0).collect::<Vec<_>>(),
+    )
+}

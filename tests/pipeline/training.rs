@@ -1,0 +1,216 @@
+//! Training through stages.
+
+use crate::support::*;
+use spikelet::optim::Clip;
+use spikelet::pipeline::{Layout, Schedule};
+use spikelet::prelude::*;
+use std::sync::Arc;
+
+/// Cuts into two to five stages: of the linear network anywhere, of the other one behind neurons.
+fn cuts(case: &Case) -> [&'static [usize]; 4] {
+    match case.image {
+        [1, ..] => [&[3], &[1, 4], &[2, 3, 5], &[1, 2, 4, 6]],
+        _ => [&[7], &[3, 14], &[7, 10, 17], &[3, 7, 10, 14]],
+    }
+}
+
+#[test]
+fn any_stages_train_to_the_same_bits_as_one_that_takes_the_same_micro_batches() -> Result<()> {
+    for case in [linear(), convolutional()?] {
+        for split in [1, 2, 3, 4, 8] {
+            let one = through(&case, &Spread::of(&[], split, Schedule::Auto))?;
+            assert!(one.losses.iter().all(|loss| loss.is_finite()));
+            let changes = one.losses.iter().any(|loss| *loss != one.losses[0]);
+            assert!(changes, "something fires and learns");
+            for firsts in cuts(&case) {
+                for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+                    let spread = Spread::of(firsts, split, schedule);
+                    assert!(through(&case, &spread)? == one, "{spread:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A bias or a normalisation and its neuron are one kernel unless they are cut apart: the same sums
+/// in another order.
+#[test]
+fn a_cut_before_a_neuron_changes_the_last_bits_at_most() -> Result<()> {
+    let case = convolutional()?;
+    for split in [2, 6] {
+        let one = through(&case, &Spread::of(&[], split, Schedule::Auto))?;
+        for firsts in [&[2][..], &[2, 3, 6, 7]] {
+            let spread = Spread::of(firsts, split, Schedule::Auto);
+            assert_close(
+                &through(&case, &spread)?,
+                &one,
+                1e-5,
+                &format!("{spread:?}"),
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_device_that_comes_again_changes_nothing() -> Result<()> {
+    let case = convolutional()?;
+    let mut spread = Spread::of(&[2, 3, 6, 7], 2, Schedule::Auto);
+    let apart = through(&case, &spread)?;
+    spread.homes = [0, 1, 2, 0, 3].map(|d| vec![d]).to_vec();
+    assert_eq!(through(&case, &spread)?, apart);
+    spread.homes = [0, 1, 0, 1, 0].map(|d| vec![d]).to_vec();
+    assert_eq!(through(&case, &spread)?, apart);
+    Ok(())
+}
+
+#[test]
+fn devices_of_one_stage_take_turns_and_keep_the_same_parameters() -> Result<()> {
+    if gpus() == Some(1) {
+        eprintln!("not run: one GPU cannot take turns");
+        return Ok(());
+    }
+    for case in [linear(), convolutional()?] {
+        let cut = cuts(&case)[0];
+        // Of two micro-batches each device sums one: the same additions as on one device.
+        let half = case.settings.batch_size / 2;
+        let one = through(&case, &Spread::of(&[], half, Schedule::Auto))?;
+        let close = through(&case, &Spread::of(&[], 2, Schedule::Auto))?;
+        for homes in [
+            vec![vec![0, 1], vec![2]],
+            vec![vec![0], vec![1, 2]],
+            vec![vec![0, 1], vec![1, 0]],
+        ] {
+            for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+                let mut spread = Spread::of(cut, half, schedule);
+                spread.homes = homes.clone();
+                let made = through(&case, &spread)?;
+                for (a, b) in made.losses.iter().zip(&one.losses) {
+                    // The devices' shares are added on the host.
+                    assert!((a - b).abs() < 1e-7, "{spread:?}: {a} and {b}");
+                }
+                for ((name, a), (_, b)) in made.tensors.iter().zip(&one.tensors) {
+                    // Running statistics are means over the devices.
+                    assert!(a == b || name.contains("running"), "{spread:?}: {name}");
+                }
+                spread.split = 2;
+                let made = through(&case, &spread)?;
+                for (a, b) in made.losses.iter().zip(&close.losses) {
+                    assert!((a - b).abs() < 1e-5, "{spread:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn micro_batches_add_up_to_the_batch_of_a_network_without_batch_norm() -> Result<()> {
+    let case = linear();
+    let whole = alone(&case)?;
+    // One micro-batch is the batch: nothing is added in another order.
+    let one = through(&case, &Spread::of(&[3], 8, Schedule::Auto))?;
+    assert_close(&one, &whole, 0.0, "whole");
+    for split in [1, 3, 4] {
+        let parts = through(&case, &Spread::of(&[3], split, Schedule::Auto))?;
+        assert_close(&parts, &whole, 1e-5, &format!("split {split}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_whole_batch_with_batch_norm_is_what_one_device_makes_of_it() -> Result<()> {
+    let case = convolutional()?;
+    let one = through(&case, &Spread::of(&[2, 7], 6, Schedule::Auto))?;
+    assert_close(&one, &alone(&case)?, 1e-5, "whole");
+    Ok(())
+}
+
+#[test]
+fn chunks_of_time_hand_their_states_and_gradients_on() -> Result<()> {
+    let case = linear();
+    let whole = alone(&case)?;
+    for chunk in [1, 2, 3] {
+        for split in [3, 8] {
+            for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+                let mut spread = Spread::of(&[2, 5], split, schedule);
+                spread.chunk = Some(chunk);
+                let made = through(&case, &spread)?;
+                assert_close(&made, &whole, 1e-5, &format!("{spread:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn gradients_are_clipped_by_the_norm_of_all_stages() -> Result<()> {
+    let mut case = linear();
+    case.settings.clip = Some(Clip::Norm(0.05));
+    let made = through(&case, &Spread::of(&[2, 4], 8, Schedule::Auto))?;
+    assert_close(&made, &alone(&case)?, 1e-6, "clipped");
+    Ok(())
+}
+
+#[test]
+fn draws_of_all_stages_differ_and_repeat() -> Result<()> {
+    let mut case = linear();
+    case.settings.encoder = "poisson".to_string();
+    case.module = Arc::new(
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(16, 12))
+            .add(Dropout::new(0.5))
+            .add(Lif::new(2.0).v_threshold(0.2))
+            .add(Linear::new(12, CLASSES))
+            .add(Dropout::new(0.5))
+            .add(Lif::new(2.0).v_threshold(0.2)),
+    );
+    let whole = through(&case, &Spread::of(&[], 8, Schedule::Auto))?;
+    assert_close(
+        &whole,
+        &alone(&case)?,
+        0.0,
+        "one stage draws what one device draws",
+    );
+    for firsts in [&[4][..], &[1, 4], &[1, 2, 4, 5]] {
+        let spread = Spread::of(firsts, 8, Schedule::Auto);
+        assert_close(
+            &through(&case, &spread)?,
+            &whole,
+            1e-5,
+            &format!("{spread:?}"),
+        );
+    }
+    let mut chunked = Spread::of(&[3, 4], 8, Schedule::Auto);
+    chunked.chunk = Some(2);
+    assert_close(&through(&case, &chunked)?, &whole, 1e-5, "chunks draw on");
+    Ok(())
+}
+
+#[test]
+fn a_network_is_cut_where_the_stages_have_about_as_much_to_do() -> Result<()> {
+    let case = convolutional()?;
+    let backends: Vec<_> = (0..3)
+        .map(|k| spikelet::device::find(&format!("cpu:{k}"), 1))
+        .collect::<Result<_>>()?;
+    let layout = Layout::auto(
+        &case.module,
+        &case.settings,
+        case.image,
+        &backends,
+        2,
+        None,
+        Schedule::Auto,
+    )?;
+    let report = layout.report();
+    assert_eq!(report.len(), 3);
+    let modules: usize = report.iter().map(|stage| stage.modules.len()).sum();
+    assert_eq!(modules, case.module.chain().len());
+    assert!(
+        report[0].modules.len() < report[2].modules.len(),
+        "{report:?}"
+    );
+    Ok(())
+}
