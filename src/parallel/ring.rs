@@ -168,18 +168,25 @@ impl Ring {
             let size = self.hosts.len();
             let before = (self.rank + size - 1) % size;
             let after = (self.rank + 1) % size;
-            let problem = match is_timeout(&e) {
-                true => format!(
+            let disagree = e.kind() == ErrorKind::InvalidData;
+            let problem = if disagree {
+                format!(
+                    "rank {} and the one before it, rank {before} on {}, do different things: {e}",
+                    self.rank, self.hosts[before]
+                )
+            } else if is_timeout(&e) {
+                format!(
                     "rank {} waits for its neighbours, rank {before} on {} and rank {after} on {}, in vain",
                     self.rank, self.hosts[before], self.hosts[after]
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "rank {} lost its neighbour, rank {before} on {} or rank {after} on {}: {e}",
                     self.rank, self.hosts[before], self.hosts[after]
-                ),
+                )
             };
             link.lost = Some(problem.clone());
-            link.deserted = !is_timeout(&e) && e.kind() != ErrorKind::InvalidData;
+            link.deserted = !is_timeout(&e) && !disagree;
             self.cut();
             exchange_error(problem)
         })
@@ -303,15 +310,10 @@ impl Link {
         if found == expected {
             return Ok(());
         }
-        let number = |at: usize| {
-            let bytes = found[at..at + 8].try_into();
-            u64::from_le_bytes(bytes.expect("a number has eight bytes"))
-        };
         let problem = format!(
-            "ranks do different things: this one is at exchange {} with {length} values, the one before it at exchange {} with {}",
-            self.count,
-            number(1),
-            number(9)
+            "the first is at {}, the other at {}",
+            exchange_in_words(&expected),
+            exchange_in_words(&found)
         );
         Err(io::Error::new(ErrorKind::InvalidData, problem))
     }
@@ -384,6 +386,20 @@ impl Link {
             }
         }
         Ok(())
+    }
+}
+
+/// What a header says.
+fn exchange_in_words(header: &[u8]) -> String {
+    let number = |at: usize| {
+        let bytes = header[at..at + 8].try_into();
+        u64::from_le_bytes(bytes.expect("a number has eight bytes"))
+    };
+    let (count, size) = (number(1), number(9));
+    match header[0] {
+        SUM => format!("exchange {count}, a sum of {size} values"),
+        BROADCAST => format!("exchange {count}, bytes of rank {size}"),
+        other => format!("exchange {count} of the unknown kind {other}"),
     }
 }
 
