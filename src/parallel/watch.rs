@@ -182,14 +182,13 @@ impl Watch {
     pub(super) fn fail(&self, reason: &str, patience: Duration) -> RankError {
         self.report(reason, patience);
         let shared = &self.shared;
+        shared.state().unnoticed = None;
         if shared.rank == 0 {
             shared.wait(LAST_WORDS, |state| {
                 state.lives.iter().all(|life| life.closed)
             });
         }
-        let mut state = shared.state();
-        state.unnoticed = None;
-        shared.error(&state)
+        shared.error(&shared.state())
     }
 
     /// Says farewell and waits for the others': after this nobody's end is an error. False if they
