@@ -191,10 +191,10 @@ fn passes(
     for (k, (name, shape)) in names.into_inner().into_iter().enumerate() {
         let draw = Context::new(Mode::TRAIN, DType::F32);
         let tensor = draw.tracer().state_of(&name, dtype, shape);
-        let drawn = draw.generator().uniform(shape, false).cast(dtype);
+        let drawn = draw.generator().uniform(shape, Over::Nothing).cast(dtype);
         draw.tracer().update(&tensor, &drawn);
         let mut program = Compiled::new(draw.tracer().finish()?, &mut store)?;
-        program.set("generator", HostTensor::I64(&[k as i64, 0, 0]))?;
+        program.set("generator", HostTensor::I64(&[k as i64, 0, 0, 0]))?;
         program.run()?;
         program.synchronize()?;
     }

@@ -23,7 +23,7 @@ fn spikes(device: &str) -> Result<(String, Vec<f64>)> {
     let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..8 * 64).map(|k| (k % 10) as f32 / 10.0).collect();
     program.set("x", HostTensor::F32(&image))?;
-    program.set("generator", HostTensor::I64(&[0, 1, 0]))?;
+    program.set("generator", HostTensor::I64(&[0, 1, 0, 0]))?;
     program.run()?;
     Ok((name, program.get("spike_seq")?.to_f64()))
 }

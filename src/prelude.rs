@@ -21,4 +21,4 @@ pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
 pub use crate::train::{Settings, Trainer};
 pub use crate::{Error, Result};
 pub use spikelet_expr::Expr;
-pub use spikelet_graph::{Backend, DType, Tensor, Tracer, Var};
+pub use spikelet_graph::{Backend, DType, Over, Tensor, Tracer, Var};

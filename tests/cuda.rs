@@ -204,7 +204,7 @@ fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Te
     let mut made = vec![];
     for step in 0..3 {
         program.set("x", HostTensor::F32(&image))?;
-        program.set("generator", HostTensor::I64(&[12, step, 0]))?;
+        program.set("generator", HostTensor::I64(&[12, step, 0, 0]))?;
         program.run()?;
         made.push(program.get("spikes")?);
     }

@@ -109,6 +109,36 @@ fn ranks_make_the_step_that_one_would_make_with_all_their_images() -> Result<()>
 }
 
 #[test]
+fn ranks_draw_what_one_would_draw_for_all_their_images() -> Result<()> {
+    let data = synthetic::digits_of(0, 144, 64);
+    // Rows of ten draws, which are no whole groups of the generator, and rows of 784.
+    let net = || {
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(784, 10))
+            .add(Dropout::new(0.5))
+            .add(Lif::new(2.0))
+    };
+    let drawn = |batch_size| Settings {
+        encoder: "poisson".to_string(),
+        ..settings(batch_size, 2)
+    };
+    let one = Trainer::new(net(), drawn(48)).fit(&data)?;
+    for ranks in [2, 3] {
+        for end in all_well(train(
+            ranks,
+            || Trainer::new(net(), drawn(48 / ranks)),
+            &data,
+        )) {
+            let (first, last) = (&one.history[1], &end.history[1]);
+            assert!((first.train_loss - last.train_loss).abs() < 1e-6);
+            assert!((first.test_loss - last.test_loss).abs() < 1e-6);
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
     // Three whole batches and a rest, with draws.
     let data = synthetic::digits_of(0, 64, 1700);

@@ -41,7 +41,7 @@ fn encoded(
     let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", host(x))?;
     if program.has_input("generator") {
-        program.set("generator", HostTensor::I64(&[3, 1, 0]))?;
+        program.set("generator", HostTensor::I64(&[3, 1, 0, 0]))?;
     }
     program.run()?;
     program.get("y")

@@ -22,7 +22,7 @@ fn run(module: &dyn Module, mode: Mode, shape: &[usize]) -> Result<(Tensor, Vec<
     let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", HostTensor::F32(&vec![1.0; shape.iter().product()]))?;
     if program.has_input("generator") {
-        program.set("generator", HostTensor::I64(&[5, 1, 0]))?;
+        program.set("generator", HostTensor::I64(&[5, 1, 0, 0]))?;
     }
     program.run()?;
     let shapes = traced.parameters.into_iter().map(|(_, shape, _)| shape);

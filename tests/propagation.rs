@@ -72,7 +72,7 @@ fn run(
         .collect();
     let mut program = Compiled::new(graph, &mut store)?;
     program.set("x", HostTensor::F32(&image()))?;
-    program.set("generator", HostTensor::I64(&[9, 2, 40]))?;
+    program.set("generator", HostTensor::I64(&[9, 2, 40, 0]))?;
     program.run()?;
     let mut found = BTreeMap::new();
     for name in names {

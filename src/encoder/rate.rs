@@ -7,7 +7,8 @@ use super::Encoder;
 use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
-use spikelet_graph::{DType, Var};
+use spikelet_graph::op::GENERATOR_STATE;
+use spikelet_graph::{DType, Over, Var};
 
 /// Spikes with a probability that is the value, drawn with a seed of its own.
 ///
@@ -24,9 +25,9 @@ impl Encoder for Rate {
     spec!("rate");
 
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
-        // The generator's state is seed, step, time.
+        // The generator's state begins with the seed.
         let seed = cx.tracer().fill(DType::I64, [1], f64::from(self.seed));
-        let generator = Var::concat(&[&seed, &cx.generator().slice(0, 1..3)], 0);
-        x.repeat_over_time(time_steps).bernoulli(&generator, true)
+        let generator = Var::concat(&[&seed, &cx.generator().slice(0, 1..GENERATOR_STATE)], 0);
+        x.repeat_over_time(time_steps).bernoulli(&generator, Over::TimeAndBatch)
     }
 }

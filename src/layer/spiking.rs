@@ -4,7 +4,7 @@ use super::apart;
 use crate::error::{Error, Result};
 use crate::module::{Context, Init, Module};
 use crate::neuron::{Emits, Layout, Learnable, NOISE, Neuron, Share, State};
-use spikelet_graph::Var;
+use spikelet_graph::{Over, Var};
 use std::sync::Arc;
 
 /// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters are named as the neuron names them, states
@@ -80,7 +80,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     let params: Vec<Var> = layout.params.iter().map(|l| layer.param(l)).collect();
     let mut sequences = vec![x.clone()];
     if layout.step.inputs.iter().any(|name| name == NOISE) {
-        let noise = cx.generator().uniform(x.shape(), true);
+        let noise = cx.generator().uniform(x.shape(), Over::TimeAndBatch);
         sequences.push(noise.cast(x.ty().dtype));
     }
     sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));

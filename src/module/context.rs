@@ -8,6 +8,7 @@ use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::neuron::{Bound, Share};
 use group::Group;
+use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -118,7 +119,7 @@ pub struct Context {
     unrolling: Rc<RefCell<Option<Unrolling>>>,
 }
 
-/// The name of the generator's state among the inputs: i64 `[3]`, seed, step, time.
+/// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
 pub(crate) const GENERATOR: &str = "generator";
 
 impl Context {
@@ -388,7 +389,7 @@ impl Context {
     pub fn generator(&self) -> Var {
         self.tracer
             .find_input(GENERATOR)
-            .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [3]))
+            .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [GENERATOR_STATE]))
     }
 
     /// A value of the present module that is the same at all time steps, such as a dropout mask:

@@ -36,7 +36,7 @@ pub use gradients::average_over_ranks;
 pub use group::{Group, Limits};
 pub use launch::Launcher;
 pub use rendezvous::Fingerprint;
-pub use world::{Address, Role, World, device_seed};
+pub use world::{Address, Role, World};
 
 /// The exit code of a process whose run was ended by another rank.
 pub const ENDED_BY_ANOTHER_RANK: u8 = 4;

@@ -160,20 +160,6 @@ impl Role {
     }
 }
 
-/// The seed of a rank's draws on its device (encoders, dropout): the run's own for rank 0, so that
-/// one rank draws what a run without ranks draws, and another one for each further rank. Initial
-/// weights, the order of the images and how they are changed come from the run's seed on all ranks.
-pub fn device_seed(seed: u64, rank: usize) -> u64 {
-    if rank == 0 {
-        return seed;
-    }
-    // SplitMix64: a bijection, so that two ranks of a run never share a seed.
-    let mixed = seed.wrapping_add((rank as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 /// This host's name.
 pub(super) fn host_name() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
@@ -182,17 +168,4 @@ pub(super) fn host_name() -> String {
     named
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "localhost".to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn rank_0_draws_as_a_run_without_ranks_and_no_two_ranks_draw_alike() {
-        let seeds: BTreeSet<u64> = (0..1000).map(|rank| device_seed(7, rank)).collect();
-        assert_eq!(seeds.len(), 1000);
-        assert_eq!(device_seed(7, 0), 7);
-    }
 }

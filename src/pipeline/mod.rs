@@ -50,11 +50,6 @@ use stage::Feed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The seed of a micro-batch's draws: each has draws of its own.
-fn micro_seed(seed: u64, micro: usize) -> u64 {
-    seed.wrapping_add((micro as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
 /// Modules on their devices, through which batches flow in parts.
 ///
 /// ```

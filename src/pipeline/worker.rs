@@ -10,7 +10,7 @@ use super::stage::{GRAD_X, GRAD_Y, X, Y};
 use super::timetable::{IN_TURN, Task, Unit, Work};
 use crate::error::{Error, Result};
 use crate::module::GENERATOR;
-use spikelet_graph::op::HostTensor;
+use spikelet_graph::op::{GENERATOR_STATE, HostTensor};
 use spikelet_graph::{Backend, Moment, Pending, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -371,10 +371,17 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The generator's state: each micro-batch has draws of its own.
-    fn generator(&self, unit: Unit) -> [i64; 3] {
-        let seed = super::micro_seed(self.given.seed, unit.micro);
-        let first = unit.chunk * self.flow.cutting.steps;
-        [seed as i64, self.given.step as i64, first as i64]
+    /// The generator's state: a part of a batch draws what the whole batch would.
+    fn generator(&self, unit: Unit) -> [i64; GENERATOR_STATE] {
+        let cutting = &self.flow.cutting;
+        let steps_before = unit.chunk * cutting.steps;
+        let images_before = cutting.images(unit.micro).start;
+        let given = [self.given.seed, self.given.step].map(|number| number as i64);
+        [
+            given[0],
+            given[1],
+            steps_before as i64,
+            images_before as i64,
+        ]
     }
 }

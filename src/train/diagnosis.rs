@@ -8,7 +8,7 @@
 //! Weights are looked at whenever they are on their way into a checkpoint.
 
 use super::scaling::not_finite;
-use super::step::{context, feed, trace};
+use super::step::{Draws, context, feed, trace};
 use super::{Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
@@ -23,10 +23,7 @@ pub(super) struct Suspect<'a> {
     pub(super) settings: &'a Settings,
     pub(super) batch: &'a Batch,
     pub(super) shape: Shape,
-    /// The seed of its draws.
-    pub(super) seed: u64,
-    /// Its number, counted from 1: its draws depend on it.
-    pub(super) step: u64,
+    pub(super) draws: Draws,
 }
 
 /// What was not finite, and since which time step, counted from 1.
@@ -68,7 +65,7 @@ impl Suspect<'_> {
         }
         store.initialise(&traced, DType::F32, self.settings.seed)?;
         let mut program = Compiled::new(cx.tracer().finish()?, store)?;
-        feed(&program, self.batch, self.seed, self.step)?;
+        feed(&program, self.batch, self.draws)?;
         program.run()?;
         let mut first: Option<Finding> = None;
         for (name, path) in shown {

@@ -1,6 +1,6 @@
 //! What makes the steps of a run: one device, or a pipeline of several.
 
-use super::step::{Outcome, PendingOutcome};
+use super::step::{Draws, Outcome, PendingOutcome};
 use super::{EvalStep, Place, Settings, Shape, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
@@ -150,11 +150,15 @@ impl Engine {
         [self.parameters(), self.buffers()].concat()
     }
 
-    /// The seed of this rank's draws.
-    pub(super) fn seed(&self) -> u64 {
+    /// The numbers of the draws of step number `step`.
+    pub(super) fn draws(&self, step: u64) -> Draws {
         match self {
-            Self::One(step) => step.seed(),
-            Self::Pipeline(step, _) => step.seed(),
+            Self::One(one) => one.draws(step),
+            Self::Pipeline(pipeline, _) => Draws {
+                seed: pipeline.seed(),
+                step,
+                images_before: 0,
+            },
         }
     }
 

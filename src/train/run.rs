@@ -272,8 +272,7 @@ impl<'a> Run<'a> {
             settings: &self.trainer.settings,
             batch: &given,
             shape: self.shape,
-            seed: self.engine.seed(),
-            step,
+            draws: self.engine.draws(step),
         };
         match self.on_one_device() {
             Ok(mut store) => suspect.error(&problem, store.as_mut().unwrap_or(&mut self.store)),

@@ -1,6 +1,6 @@
 //! What a trained network does with a few images.
 
-use super::step::{EVALUATION, Scored, context, feed, trace};
+use super::step::{Draws, Scored, context, feed, trace};
 use super::{EvalStep, Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
@@ -161,7 +161,7 @@ impl Activity {
         store.initialise(&traced, DType::F32, settings.seed)?;
         let mut program = Compiled::new(tracer.finish()?, store)?;
         // The draws of an evaluation's first batch, so that both pictures agree.
-        feed(&program, &batch, settings.seed, EVALUATION)?;
+        feed(&program, &batch, Draws::of_evaluation(settings.seed, 0))?;
         program.run()?;
         let layers = (spiking.iter())
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));

@@ -8,7 +8,7 @@ use crate::loss;
 use crate::model::{Compiled, Store};
 use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Precision, Traced};
 use crate::optim::{Optimizer, Update};
-use crate::parallel::{average_over_ranks, device_seed};
+use crate::parallel::average_over_ranks;
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
@@ -119,11 +119,35 @@ pub(super) fn trace(
     })
 }
 
-pub(super) fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> Result<()> {
+/// The numbers that a batch's draws on the device depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draws {
+    /// Of the run.
+    pub(super) seed: u64,
+    /// Of training counted from 1, or a batch of an evaluation.
+    pub(super) step: u64,
+    /// Images of the step that other ranks have, before this one's.
+    pub(super) images_before: usize,
+}
+
+impl Draws {
+    /// Those of batch number `index` of an evaluation.
+    pub(super) fn of_evaluation(seed: u64, index: usize) -> Self {
+        Self {
+            seed,
+            step: EVALUATION + index as u64,
+            images_before: 0,
+        }
+    }
+}
+
+pub(super) fn feed(program: &Compiled, batch: &Batch, draws: Draws) -> Result<()> {
     program.set("images", HostTensor::F32(&batch.images))?;
     program.set("labels", HostTensor::I64(&batch.labels))?;
     if program.has_input(GENERATOR) {
-        program.set(GENERATOR, HostTensor::I64(&[seed as i64, step as i64, 0]))?;
+        let (seed, step, before) = (draws.seed, draws.step, draws.images_before);
+        let state = [seed as i64, step as i64, 0, before as i64];
+        program.set(GENERATOR, HostTensor::I64(&state))?;
     }
     Ok(())
 }
@@ -132,8 +156,7 @@ pub(super) fn feed(program: &Compiled, batch: &Batch, seed: u64, step: u64) -> R
 pub struct TrainStep {
     program: Compiled,
     settings: Settings,
-    /// The seed of its draws.
-    seed: u64,
+    images_before: usize,
     traced: Traced,
 }
 
@@ -246,7 +269,7 @@ impl TrainStep {
         Ok(Self {
             program: Compiled::within(graph, store, settings.memory_budget)?,
             settings: settings.clone(),
-            seed: device_seed(settings.seed, place.rank),
+            images_before: place.rank * shape.batch,
             traced,
         })
     }
@@ -280,9 +303,13 @@ impl TrainStep {
         self.traced.buffers.iter().map(|(name, ..)| name.as_str())
     }
 
-    /// The seed of its draws.
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
+    /// The numbers of the draws of step number `step`.
+    pub(super) fn draws(&self, step: u64) -> Draws {
+        Draws {
+            seed: self.settings.seed,
+            step,
+            images_before: self.images_before,
+        }
     }
 
     /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
@@ -291,7 +318,7 @@ impl TrainStep {
     /// # Errors
     /// When the batch has another size than the step.
     pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
-        feed(&self.program, batch, self.seed, step)?;
+        feed(&self.program, batch, self.draws(step))?;
         feed_numbers(&self.program, &self.settings, step, epoch)
     }
 
@@ -402,7 +429,7 @@ impl EvalStep {
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
     pub fn start(&mut self, batch: &Batch, index: usize) -> Result<PendingOutcome> {
-        feed(&self.program, batch, self.seed, EVALUATION + index as u64)?;
+        feed(&self.program, batch, Draws::of_evaluation(self.seed, index))?;
         self.program.run()?;
         PendingOutcome::of(&self.program)
     }

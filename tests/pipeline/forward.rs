@@ -9,7 +9,7 @@ use spikelet::train::{EvalStep, Shape};
 
 #[test]
 fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
-    for case in [linear(), convolutional()?] {
+    for case in [linear(), drawing(), convolutional()?] {
         let shape = Shape {
             batch: 7,
             image: case.image,

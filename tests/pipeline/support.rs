@@ -76,6 +76,23 @@ pub fn linear() -> Case {
     }
 }
 
+/// With draws of an encoder and of two layers.
+pub fn drawing() -> Case {
+    let mut case = linear();
+    case.settings.encoder = "poisson".to_string();
+    case.module = Arc::new(
+        Sequential::new()
+            .add(Flatten)
+            .add(Linear::new(16, 10))
+            .add(Dropout::new(0.5))
+            .add(Lif::new(2.0).v_threshold(0.2))
+            .add(Linear::new(10, CLASSES))
+            .add(Dropout::new(0.5))
+            .add(Lif::new(2.0).v_threshold(0.2)),
+    );
+    case
+}
+
 pub fn convolutional() -> Result<Case> {
     let net = Cifar10Net {
         inputs: 2,

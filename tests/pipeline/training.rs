@@ -4,7 +4,6 @@ use crate::support::*;
 use spikelet::optim::Clip;
 use spikelet::pipeline::{Layout, Schedule};
 use spikelet::prelude::*;
-use std::sync::Arc;
 
 /// Cuts into two to five stages: of the linear network anywhere, of the other one behind neurons.
 fn cuts(case: &Case) -> [&'static [usize]; 4] {
@@ -154,19 +153,8 @@ fn gradients_are_clipped_by_the_norm_of_all_stages() -> Result<()> {
 }
 
 #[test]
-fn draws_of_all_stages_differ_and_repeat() -> Result<()> {
-    let mut case = linear();
-    case.settings.encoder = "poisson".to_string();
-    case.module = Arc::new(
-        Sequential::new()
-            .add(Flatten)
-            .add(Linear::new(16, 12))
-            .add(Dropout::new(0.5))
-            .add(Lif::new(2.0).v_threshold(0.2))
-            .add(Linear::new(12, CLASSES))
-            .add(Dropout::new(0.5))
-            .add(Lif::new(2.0).v_threshold(0.2)),
-    );
+fn any_stages_and_parts_draw_what_one_device_draws_for_the_whole_batch() -> Result<()> {
+    let case = drawing();
     let whole = through(&case, &Spread::of(&[], 8, Schedule::Auto))?;
     assert_close(
         &whole,
@@ -183,9 +171,16 @@ fn draws_of_all_stages_differ_and_repeat() -> Result<()> {
             &format!("{spread:?}"),
         );
     }
-    let mut chunked = Spread::of(&[3, 4], 8, Schedule::Auto);
-    chunked.chunk = Some(2);
-    assert_close(&through(&case, &chunked)?, &whole, 1e-5, "chunks draw on");
+    for (split, chunk) in [(8, Some(2)), (1, None), (3, None), (4, Some(3))] {
+        let mut spread = Spread::of(&[3, 4], split, Schedule::Auto);
+        spread.chunk = chunk;
+        assert_close(
+            &through(&case, &spread)?,
+            &whole,
+            1e-5,
+            &format!("{spread:?}"),
+        );
+    }
     Ok(())
 }
 

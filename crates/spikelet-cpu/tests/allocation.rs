@@ -4,7 +4,7 @@ use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Conv, HostTensor, Pooling, Recurrence, Scan, Window};
 use spikelet_graph::{
-    Backend, Buckets, Buffer, DType, Executor, Graph, LocalExchange, Plan, Tracer, Var,
+    Backend, Buckets, Buffer, DType, Executor, Graph, LocalExchange, Over, Plan, Tracer, Var,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn neuron() -> Arc<Recurrence> {
 fn training_step(dense: bool) -> Graph {
     let tracer = Tracer::new(F);
     let image = tracer.input("image", F, [BATCH, 196]);
-    let generator = tracer.input("generator", DType::I64, [3]);
+    let generator = tracer.input("generator", DType::I64, [4]);
     let labels = tracer.input("labels", DType::I64, [BATCH]);
     let w1 = tracer.parameter("w1", [HIDDEN, 196]);
     let w2 = tracer.parameter("w2", [CLASSES, HIDDEN]);
@@ -69,7 +69,9 @@ fn training_step(dense: bool) -> Graph {
         tracer.state("v1", [BATCH, HIDDEN]),
         tracer.state("v2", [BATCH, CLASSES]),
     );
-    let spikes = image.repeat_over_time(TIME).bernoulli(&generator, true);
+    let spikes = image
+        .repeat_over_time(TIME)
+        .bernoulli(&generator, Over::Time);
     let first = Var::scan(&neuron(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
     let current = if dense {
         first[0].linear(&w2)

@@ -30,6 +30,6 @@ pub use local_exchange::LocalExchange;
 pub use plan::{Allocation, Halves, Kernel, Place, Plan};
 pub use precision::{Precision, UnknownPrecision};
 pub use tensor::{Data, Tensor};
-pub use trace::{Buckets, Tracer, Var};
+pub use trace::{Buckets, Over, Tracer, Var};
 pub use transfer::{AtOnce, Moment, OnHost, Parcel};
 pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};

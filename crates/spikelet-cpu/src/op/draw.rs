@@ -8,12 +8,6 @@ use rayon::prelude::*;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_random::{ActiveGroups, Stream};
 
-/// A row of bits starts at a whole group of draws.
-pub(super) fn writes_bits(op: &Draw) -> bool {
-    let row = op.shape.last().copied().unwrap_or(1);
-    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row > 0 && row % 4 == 0
-}
-
 pub(super) struct DrawKernel<R> {
     op: Draw,
     /// Elements of one time step, or of everything if there is no time.
@@ -23,6 +17,13 @@ pub(super) struct DrawKernel<R> {
     probabilities: Broadcast,
     time_stride: usize,
     scratch: PerThread<Scratch<R>>,
+}
+
+/// The numbers of the first draw.
+#[derive(Clone, Copy)]
+struct Start {
+    step: u32,
+    element: u64,
 }
 
 struct Scratch<R> {
@@ -79,18 +80,18 @@ impl<R: Float> DrawKernel<R> {
         }
     }
 
-    fn draw(&self, stream: Stream, first_step: u32, p: &[R], out: &mut [R]) {
+    fn draw(&self, stream: Stream, start_at: Start, p: &[R], out: &mut [R]) {
         let pieces = self.step.div_ceil(CHUNK);
         let out = Shared::new(out);
         (0..self.steps * pieces).into_par_iter().for_each(|k| {
             let (t, piece) = (k / pieces, k % pieces);
-            let time = first_step.wrapping_add(t as u32);
+            let time = start_at.step.wrapping_add(t as u32);
             let end = ((piece + 1) * CHUNK).min(self.step);
             let mut scratch = self.scratch.get();
             let mut start = piece * CHUNK;
             while start < end {
                 let length = BLOCK.min(end - start);
-                let first = start as u64;
+                let first = start_at.element.wrapping_add(start as u64);
                 if self.op.distribution == Distribution::Bernoulli {
                     self.gather(p, t, start, length, &mut scratch);
                 }
@@ -114,7 +115,7 @@ impl<R: Float> DrawKernel<R> {
     }
 
     /// Rows of bits. An image that is shown at every step is searched once for what can fire.
-    fn draw_bits(&self, stream: Stream, first_step: u32, p: &[R], out: &mut [u64]) {
+    fn draw_bits(&self, stream: Stream, start_at: Start, p: &[R], out: &mut [u64]) {
         let row = self.op.shape.last().copied().unwrap_or(1);
         let words = row.div_ceil(64);
         let rows = self.step / row;
@@ -129,8 +130,8 @@ impl<R: Float> DrawKernel<R> {
                 }
                 // SAFETY: rows of all steps are disjoint.
                 let to = unsafe { out.range((t * rows + r) * words, words) };
-                let time = first_step.wrapping_add(t as u32);
-                let first = (r * row) as u64;
+                let time = start_at.step.wrapping_add(t as u32);
+                let first = start_at.element.wrapping_add((r * row) as u64);
                 let Scratch { single, active, .. } = &*scratch;
                 // Scattered groups cost a little more each: a full row is drawn in order.
                 let done = if 5 * active.active() > row {
@@ -162,10 +163,14 @@ impl<R: Float> Kernel for DrawKernel<R> {
         } else {
             0
         };
+        let start_at = Start {
+            step: first_step,
+            element: (state[3] as u64).wrapping_mul(self.op.per_image as u64),
+        };
         let p = reads.get(1).map_or(&[][..], |p| R::of(p));
         match &mut writes[0] {
-            ViewMut::Bits(bits) => self.draw_bits(stream, first_step, p, bits),
-            write => self.draw(stream, first_step, p, R::of_mut(write)),
+            ViewMut::Bits(bits) => self.draw_bits(stream, start_at, p, bits),
+            write => self.draw(stream, start_at, p, R::of_mut(write)),
         }
         Ok(())
     }

@@ -248,7 +248,7 @@ pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
 /// Whether a kernel can write its result as bits.
 pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
     match &node.op {
-        Op::Draw(op) => draw::writes_bits(op),
+        Op::Draw(op) => op.writes_bits(),
         _ => false,
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::harness::{Loaded, check_gradients, compute, tensor};
 use spikelet_graph::op::{Distribution, Draw};
-use spikelet_graph::{DType, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Over, Tensor, Tracer, Var};
 use spikelet_random::Stream;
 
 const SEED: i64 = 0x1234_5678_9abc;
 const STEP: i64 = 7;
 
 fn generator(time: i64) -> Tensor {
-    Tensor::i64([3], [SEED, STEP, time])
+    Tensor::i64([4], [SEED, STEP, time, 0])
 }
 
 fn stream(id: u32) -> Stream {
@@ -26,6 +26,7 @@ fn draw(distribution: Distribution, over_time: bool, shape: &[usize], dtype: DTy
         stream: 5,
         over_time,
         first_step: 0,
+        per_image: 0,
         shape: shape.to_vec(),
         dtype,
     }
@@ -63,6 +64,70 @@ fn a_draw_that_begins_at_a_later_step_is_the_rest_of_the_whole() {
         ..mask.clone()
     };
     assert_eq!(run(later), run(mask));
+}
+
+/// Draws of some images of a batch, `before` of which went before.
+fn of_images(over: Over, image: &[usize], before: i64, count: usize) -> Vec<Tensor> {
+    let time = matches!(over, Over::Time | Over::TimeAndBatch).then_some(2);
+    let shape: Vec<usize> = (time.into_iter().chain([count]))
+        .chain(image.iter().copied())
+        .collect();
+    let inputs = [
+        Tensor::i64([4], [SEED, STEP, 11, before]),
+        Tensor::f32(image, vec![0.4; image.iter().product()]),
+    ];
+    (0..3)
+        .map(|kind| {
+            compute(&inputs, |_, x| match kind {
+                0 => x[0].uniform(shape.clone(), over),
+                1 => x[0].normal(shape.clone(), over),
+                _ => x[1].expand(shape.clone()).bernoulli(&x[0], over),
+            })
+        })
+        .collect()
+}
+
+/// Images `range` of what was drawn for a batch.
+fn images(whole: &Tensor, axis: usize, range: std::ops::Range<usize>) -> Vec<f64> {
+    let values = whole.to_f64();
+    let inner: usize = whole.shape[axis + 1..].iter().product();
+    let outer: usize = whole.shape[..axis].iter().product();
+    let count = whole.shape[axis];
+    let parts = (0..outer).flat_map(|o| range.clone().map(move |n| (o * count + n) * inner));
+    parts
+        .flat_map(|start| values[start..start + inner].to_vec())
+        .collect()
+}
+
+#[test]
+fn a_part_of_a_batch_draws_what_the_whole_batch_draws() {
+    for image in [
+        vec![],
+        vec![1],
+        vec![3],
+        vec![8],
+        vec![5, 4],
+        vec![2, 9],
+        vec![70],
+    ] {
+        for (over, axis) in [(Over::Batch, 0), (Over::TimeAndBatch, 1)] {
+            let whole = of_images(over, &image, 0, 6);
+            for (first, end) in [(0, 2), (1, 6), (3, 4), (5, 6)] {
+                let part = of_images(over, &image, first as i64, end - first);
+                for (part, whole) in part.iter().zip(&whole) {
+                    let expected = images(whole, axis, first..end);
+                    assert_eq!(part.to_f64(), expected, "{image:?} {over:?} from {first}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn draws_that_are_not_of_images_are_the_same_in_every_part() {
+    for over in [Over::Nothing, Over::Time] {
+        assert_eq!(of_images(over, &[7], 0, 5), of_images(over, &[7], 3, 5));
+    }
 }
 
 #[test]
@@ -153,8 +218,10 @@ fn bernoulli_draws_compare_with_every_broadcast_probability() {
 fn an_image_that_is_shown_at_every_step_is_never_repeated() {
     let tracer = Tracer::new(DType::F32);
     let image = tracer.input("image", DType::F32, [3, 12]);
-    let generator_state = tracer.input("generator", DType::I64, [3]);
-    let spikes = image.repeat_over_time(5).bernoulli(&generator_state, true);
+    let generator_state = tracer.input("generator", DType::I64, [4]);
+    let spikes = image
+        .repeat_over_time(5)
+        .bernoulli(&generator_state, Over::Time);
     tracer.output("spikes", &spikes);
     let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
     let p = probabilities(&[3, 12], 2);
@@ -175,7 +242,7 @@ fn through_bits(shape: &[usize], p: &Tensor, over_time: bool) {
     let features = *shape.last().unwrap();
     let tracer = Tracer::new(DType::F32);
     let given = tracer.input("p", DType::F32, p.shape.clone());
-    let state = tracer.input("generator", DType::I64, [3]);
+    let state = tracer.input("generator", DType::I64, [4]);
     let op = draw(Distribution::Bernoulli, over_time, shape, DType::F32);
     let spikes = tracer.apply1(op, &[&state, &given]);
     let eye = tracer.parameter("eye", [features, features]);
@@ -221,12 +288,40 @@ fn spikes_that_travel_as_bits_are_the_same_spikes() {
 }
 
 #[test]
+fn spikes_of_a_part_of_a_batch_travel_as_bits_too() {
+    for (features, before) in [(68, 3), (10, 1), (4, 5)] {
+        let drawn = |count: usize, before: i64| {
+            let tracer = Tracer::new(DType::F32);
+            let state = tracer.input("generator", DType::I64, [4]);
+            let p = tracer.fill(DType::F32, [2, count, features], 0.5);
+            let spikes = p.bernoulli(&state, Over::TimeAndBatch);
+            tracer.output(
+                "y",
+                &spikes.linear(&tracer.parameter("eye", [features, features])),
+            );
+            let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
+            let text = loaded.plan.graph.to_string();
+            assert_eq!(text.contains("bits["), features % 4 == 0, "{text}");
+            let mut identity = vec![0.0_f32; features * features];
+            (0..features).for_each(|k| identity[k * features + k] = 1.0);
+            loaded.set("eye", &Tensor::f32([features, features], identity));
+            loaded.set("generator", &Tensor::i64([4], [SEED, STEP, 0, before]));
+            loaded.run();
+            loaded.get("y")
+        };
+        let whole = drawn(8, 0);
+        let rest = drawn(8 - before, before as i64);
+        assert_eq!(rest.to_f64(), images(&whole, 1, before..8), "{features}");
+    }
+}
+
+#[test]
 fn a_reshape_after_the_draw_does_not_change_what_is_drawn() {
     for shown in [vec![4, 2, 6, 8], vec![1, 2, 6, 8]] {
         let p = probabilities(&shown, 6);
         let tracer = Tracer::new(DType::F32);
         let given = tracer.input("p", DType::F32, shown.clone());
-        let state = tracer.input("generator", DType::I64, [3]);
+        let state = tracer.input("generator", DType::I64, [4]);
         let op = draw(Distribution::Bernoulli, true, &[4, 2, 6, 8], DType::F32);
         let spikes: Var = tracer.apply1(op, &[&state, &given]);
         let eye = tracer.parameter("eye", [48, 48]);
@@ -280,6 +375,6 @@ fn gradients_pass_straight_through_to_the_probability() {
     });
     assert_eq!(got, Tensor::f64([1, 3], [8.0; 3]));
     check_gradients(&[generator(0), tensor(&[4], 1)], |_, x| {
-        x[0].normal([3, 4], true) * &x[1]
+        x[0].normal([3, 4], Over::Time) * &x[1]
     });
 }

@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, tensor};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Precision, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Over, Precision, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,9 +115,9 @@ fn spikes_drawn_in_16_bits_are_the_same_draws_and_may_travel_as_bits() {
     let run = |precision: Precision| {
         let t = Tracer::new(F);
         t.set_precision(precision);
-        let (p, g) = (t.input("p", F, [8, 64]), t.input("g", DType::I64, [3]));
+        let (p, g) = (t.input("p", F, [8, 64]), t.input("g", DType::I64, [4]));
         let w = t.parameter("w", [5, 64]);
-        let drawn = p.repeat_over_time(TIME).bernoulli(&g, true);
+        let drawn = p.repeat_over_time(TIME).bernoulli(&g, Over::Time);
         t.output("y", &drawn.linear(&w));
         let mut loaded = Loaded::new(t.finish().unwrap(), 2);
         let text = loaded.plan.graph.to_string();
@@ -127,7 +127,7 @@ fn spikes_drawn_in_16_bits_are_the_same_draws_and_may_travel_as_bits() {
         // Small whole numbers: sums of them are exact in every type.
         let w: Vec<f32> = (0..5 * 64).map(|k| (k % 5) as f32 - 2.0).collect();
         loaded.set("w", &Tensor::f32([5, 64], w));
-        loaded.set("g", &Tensor::i64([3], [7, 1, 0]));
+        loaded.set("g", &Tensor::i64([4], [7, 1, 0, 0]));
         loaded.run();
         loaded.get("y")
     };

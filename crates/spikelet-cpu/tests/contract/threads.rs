@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, numbers};
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, Recurrence};
-use spikelet_graph::{DType, Graph, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{DType, Graph, Over, Refusal, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -51,7 +51,7 @@ pub fn plif() -> Arc<Recurrence> {
 fn graph() -> Graph {
     let tracer = Tracer::new(F);
     let image = tracer.input("image", F, [BATCH, IN]);
-    let generator = tracer.input("generator", DType::I64, [3]);
+    let generator = tracer.input("generator", DType::I64, [4]);
     let labels = tracer.input("labels", DType::I64, [BATCH]);
     let (w1, w2) = (
         tracer.parameter("w1", [HIDDEN, IN]),
@@ -63,11 +63,13 @@ fn graph() -> Graph {
         tracer.state("v2", [BATCH, CLASSES]),
     );
 
-    let spikes = image.repeat_over_time(TIME).bernoulli(&generator, true);
+    let spikes = image
+        .repeat_over_time(TIME)
+        .bernoulli(&generator, Over::Time);
     let first = Var::scan(&plif(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&t1]);
     let second = Var::scan(&plif(), TIME, &[&first[0].linear(&w2)], &[&v2], &[&t2]);
-    let noise = generator.normal([BATCH, CLASSES], false) * 0.01;
-    let scores = second[0].mean(&[0]) + noise + generator.uniform([BATCH, 1], false) * 0.01;
+    let noise = generator.normal([BATCH, CLASSES], Over::Nothing) * 0.01;
+    let scores = second[0].mean(&[0]) + noise + generator.uniform([BATCH, 1], Over::Nothing) * 0.01;
     let loss = -(scores.log_softmax() * labels.one_hot(CLASSES))
         .sum(&[1])
         .mean_all();
@@ -124,7 +126,7 @@ fn results_are_bitwise_equal_for_any_number_of_threads() {
         loaded.set("t2", &Tensor::f32([], [-0.2]));
         let mut results = vec![];
         for step in 0..3 {
-            loaded.set("generator", &Tensor::i64([3], [5, step, 0]));
+            loaded.set("generator", &Tensor::i64([4], [5, step, 0, 0]));
             loaded.run();
             results.push(loaded.results());
         }

@@ -5,7 +5,7 @@
 
 use crate::harness::{Loaded, numbers};
 use crate::threads::plif;
-use spikelet_graph::{DType, Graph, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Graph, Over, Tensor, Tracer, Var};
 
 const F: DType = DType::F32;
 const BATCH: usize = 5;
@@ -13,7 +13,7 @@ const BATCH: usize = 5;
 fn network(time: usize) -> Graph {
     let tracer = Tracer::new(F);
     let image = tracer.input("image", F, [BATCH, 36]);
-    let generator = tracer.input("generator", DType::I64, [3]);
+    let generator = tracer.input("generator", DType::I64, [4]);
     let w1 = tracer.parameter("w1", [20, 36]);
     let tau = tracer.parameter("tau", [20]);
     let (v1, v2) = (
@@ -21,7 +21,9 @@ fn network(time: usize) -> Graph {
         tracer.state("v2", [BATCH, 7]),
     );
     let zero = tracer.fill(F, [], 0.0);
-    let spikes = image.repeat_over_time(time).bernoulli(&generator, true);
+    let spikes = image
+        .repeat_over_time(time)
+        .bernoulli(&generator, Over::Time);
     let first = Var::scan(&plif(), time, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
     let near = [
         first[0].slice(2, 0..7),
@@ -57,7 +59,7 @@ fn load(time: usize) -> Loaded {
 }
 
 fn run(loaded: &mut Loaded, first_step: i64) -> [Vec<f64>; 2] {
-    loaded.set("generator", &Tensor::i64([3], [9, 4, first_step]));
+    loaded.set("generator", &Tensor::i64([4], [9, 4, first_step, 0]));
     loaded.run();
     ["spikes", "potentials"].map(|name| loaded.get(name).to_f64())
 }

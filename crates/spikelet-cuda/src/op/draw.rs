@@ -43,10 +43,21 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     } else {
         "0u".to_string()
     };
-    let key = format!(
-        "{}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
+    let rest = format!(
+        "{time}, {}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
         op.stream
     );
+    // Elements of the images before the first one: a whole number of groups, or not.
+    if op.per_image > 0 {
+        piece.line(format!(
+            "    const unsigned long long before = (unsigned long long)generator[3] * {}ull;",
+            op.per_image
+        ));
+    }
+    let (groups_before, shifted) = match op.per_image {
+        0 => ("", false),
+        n => (" + (unsigned)(before / 4u)", n % 4 != 0),
+    };
     if bits {
         // Rows of bits start at whole groups: see `writes_bits`. The threads of a word are always
         // together.
@@ -58,7 +69,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
 {}
     unsigned fired = 0;
     if (chance[0] > 0.0f || chance[1] > 0.0f || chance[2] > 0.0f || chance[3] > 0.0f) {{
-      const uint4 random = spk_philox(first / 4u, {time}, {key});
+      const uint4 random = spk_philox(first / 4u{groups_before}, {rest});
       fired = (spk_unit(random.x) <= chance[0]) | (spk_unit(random.y) <= chance[1]) << 1
         | (spk_unit(random.z) <= chance[2]) << 2 | (spk_unit(random.w) <= chance[3]) << 3;
     }}
@@ -74,26 +85,45 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
     }
     piece.line(format!(
         "    const Index t = i / {groups}u, group = i % {groups}u;
-    const uint4 random = spk_philox(group, {time}, {key});
-    const unsigned word[4] = {{random.x, random.y, random.z, random.w}};
-    float drawn[4];"
+    const unsigned first = group{groups_before};
+    float drawn[4];
+{}",
+        numbers(
+            op.distribution,
+            &format!("spk_philox(first, {rest})"),
+            "drawn"
+        )
     ));
-    match op.distribution {
-        Distribution::Uniform => piece.line(
-            "    #pragma unroll\n    for (int j = 0; j < 4; ++j) drawn[j] = spk_unit(word[j]);",
-        ),
-        Distribution::Normal => piece.line(
-            "    const float2 one = spk_normal_pair(word[0], word[1]), two = spk_normal_pair(word[2], word[3]);
-    drawn[0] = one.x; drawn[1] = one.y; drawn[2] = two.x; drawn[3] = two.y;",
-        ),
-        Distribution::Bernoulli => piece.line(format!(
+    if shifted {
+        // The four lie in two groups of the generator.
+        piece.line(format!(
+            "    const unsigned skip = (unsigned)before % 4u;
+    if (skip != 0u) {{
+      float next[4];
+{}
+      float all[8];
+      #pragma unroll
+      for (int j = 0; j < 4; ++j) {{ all[j] = drawn[j]; all[j + 4] = next[j]; }}
+      #pragma unroll
+      for (int j = 0; j < 4; ++j)
+        drawn[j] = skip == 1u ? all[j + 1] : skip == 2u ? all[j + 2] : all[j + 3];
+    }}",
+            numbers(
+                op.distribution,
+                &format!("spk_philox(first + 1u, {rest})"),
+                "next"
+            )
+        ));
+    }
+    if op.distribution == Distribution::Bernoulli {
+        piece.line(format!(
             "    #pragma unroll
     for (int j = 0; j < 4; ++j) {{
       const Index element = group * 4u + j;
-      drawn[j] = element < {step}u && spk_unit(word[j]) <= {} ? 1.0f : 0.0f;
+      drawn[j] = element < {step}u && drawn[j] <= {} ? 1.0f : 0.0f;
     }}",
             probability(op, site, &format!("(t * {step}u + element)"))
-        )),
+        ));
     }
     let element = crate::piece::element(y.dtype);
     if step % 4 == 0 {
@@ -111,6 +141,23 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         ));
     }
     vec![piece]
+}
+
+/// What the words of a group are made into: standard normal numbers, or numbers in (0, 1].
+fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
+    let made = match distribution {
+        Distribution::Normal => format!(
+            "const float2 one = spk_normal_pair(words.x, words.y), two = spk_normal_pair(words.z, words.w);
+      {into}[0] = one.x; {into}[1] = one.y; {into}[2] = two.x; {into}[3] = two.y;"
+        ),
+        Distribution::Uniform | Distribution::Bernoulli => ["x", "y", "z", "w"]
+            .iter()
+            .enumerate()
+            .map(|(k, word)| format!("{into}[{k}] = spk_unit(words.{word});"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
+    format!("    {{\n      const uint4 words = {words};\n      {made}\n    }}")
 }
 
 /// Where the probability of an element lies.
@@ -142,10 +189,4 @@ fn chances(op: &Draw, site: &Site<'_>, step: usize, row: usize) -> String {
     for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? {} : 0.0f;",
         probability(op, site, &format!("(t * {step}u + first + j)"))
     )
-}
-
-/// Whether a draw can write bits: its rows start at whole groups of four.
-pub(crate) fn writes_bits(op: &Draw) -> bool {
-    let row = op.shape.last().copied().unwrap_or(1);
-    op.distribution == Distribution::Bernoulli && op.shape.len() > 1 && row > 0 && row % 4 == 0
 }

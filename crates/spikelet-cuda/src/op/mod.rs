@@ -296,7 +296,7 @@ pub(crate) fn writes_bits(graph: &Graph, node: &Node, value: ValueId) -> bool {
     let inputs = types(graph, &node.inputs);
     let at = node.outputs.iter().position(|v| *v == value);
     match &node.op {
-        Op::Draw(op) => draw::writes_bits(op),
+        Op::Draw(op) => op.writes_bits(),
         Op::Scan(op) if op.pool.is_none() => at.is_some_and(|k| scan::writes_bits(op, &inputs, k)),
         _ => false,
     }

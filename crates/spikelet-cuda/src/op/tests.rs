@@ -7,7 +7,7 @@ use crate::piece::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
 use spikelet_graph::op::{Conv, Pack, Pooling, Recurrence, Window};
-use spikelet_graph::{Plan, Target, Tracer, Var};
+use spikelet_graph::{Over, Plan, Target, Tracer, Var};
 use std::sync::Arc;
 
 struct NoGpu;
@@ -145,11 +145,17 @@ fn maps_reductions_labels_and_draws_compile() {
         let x = tracer.input("x", DType::F32, [50, 256, 12]);
         let bias = tracer.parameter("b", [12]);
         let label = tracer.input("label", DType::I64, [256]);
-        let generator = tracer.input("generator", DType::I64, [3]);
+        let generator = tracer.input("generator", DType::I64, [4]);
         let y = x.clone() + bias.clone();
-        let drawn = y.bernoulli(&generator, true);
-        let noise = generator.uniform([50, 256, 12], true);
+        let drawn = y.bernoulli(&generator, Over::Time);
+        let noise = generator.uniform([50, 256, 12], Over::TimeAndBatch);
+        // Images of three: none but the first starts at a whole group of the generator.
+        let odd = [
+            y.slice(2, 0..3).bernoulli(&generator, Over::TimeAndBatch),
+            generator.normal([256, 3], Over::Batch),
+        ];
         let scores = (&y * &noise + drawn).mean(&[0]);
+        tracer.output("odd", &(&odd[0] + &odd[1]));
         let loss = cross_entropy(&scores, &label);
         let grads = tracer.gradients(&loss, &[&bias, &x]);
         tracer.output("loss", &loss);
@@ -168,8 +174,8 @@ fn products_with_spikes_compile() {
     compile(|tracer| {
         let p = tracer.input("p", DType::F32, [256, 784]);
         let w = tracer.parameter("w", [196, 784]);
-        let generator = tracer.input("generator", DType::I64, [3]);
-        let spikes = p.repeat_over_time(50).bernoulli(&generator, true);
+        let generator = tracer.input("generator", DType::I64, [4]);
+        let spikes = p.repeat_over_time(50).bernoulli(&generator, Over::Time);
         let y = spikes.linear(&w);
         let grads = tracer.gradients(&y.square().sum_all(), &[&w]);
         tracer.output("y", &y);

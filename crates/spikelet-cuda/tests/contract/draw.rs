@@ -2,10 +2,10 @@
 
 use crate::harness::{Near, SUMS, data, gpu, same, same_on, scaled, tensor, thorough};
 use spikelet_graph::op::{Distribution, Draw};
-use spikelet_graph::{DType, Tensor};
+use spikelet_graph::{DType, Over, Tensor};
 
 fn generator() -> Tensor {
-    Tensor::i64([3], [0x1234_5678_9abc, 7, 11])
+    Tensor::i64([4], [0x1234_5678_9abc, 7, 11, 0])
 }
 
 fn draw(distribution: Distribution, over_time: bool, shape: &[usize], first_step: u32) -> Draw {
@@ -14,6 +14,7 @@ fn draw(distribution: Distribution, over_time: bool, shape: &[usize], first_step
         stream: 5,
         over_time,
         first_step,
+        per_image: 0,
         shape: shape.to_vec(),
         dtype: DType::F32,
     }
@@ -44,7 +45,7 @@ fn uniform_and_normal_draws_have_the_bits_of_the_cpu_at_every_size() {
             &[("g", generator())],
             |_| Near::Bits,
             |tracer| {
-                let g = tracer.input("g", DType::I64, [3]);
+                let g = tracer.input("g", DType::I64, [4]);
                 for distribution in [Distribution::Uniform, Distribution::Normal] {
                     let op = draw(distribution, over_time, &shape, first_step);
                     tracer.output(&format!("{distribution:?}"), &tracer.apply1(op, &[&g]));
@@ -80,7 +81,7 @@ fn bernoulli_draws_have_the_bits_of_the_cpu_for_every_broadcast_probability() {
                     &inputs,
                     |_| Near::Bits,
                     |tracer| {
-                        let g = tracer.input("g", DType::I64, [3]);
+                        let g = tracer.input("g", DType::I64, [4]);
                         let p = data(tracer, "p", &p);
                         let op = draw(Distribution::Bernoulli, over_time, &shape, 3);
                         tracer.output("s", &tracer.apply1(op, &[&g, &p]));
@@ -100,9 +101,9 @@ fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() 
     let p = Tensor::f32([8], values);
     let inputs = [("g", generator()), ("p", p.clone())];
     same(&inputs, Near::Bits, |tracer| {
-        let g = tracer.input("g", DType::I64, [3]);
+        let g = tracer.input("g", DType::I64, [4]);
         let p = data(tracer, "p", &p).expand([50, 3, 8]);
-        tracer.output("s", &p.bernoulli(&g, true));
+        tracer.output("s", &p.bernoulli(&g, Over::Time));
     });
 }
 
@@ -116,9 +117,9 @@ fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
         ("w", w.clone()),
     ];
     same(&inputs, SUMS, |tracer| {
-        let g = tracer.input("g", DType::I64, [3]);
+        let g = tracer.input("g", DType::I64, [4]);
         let (image, w) = (data(tracer, "image", &image), data(tracer, "w", &w));
-        let spikes = image.repeat_over_time(9).bernoulli(&g, true);
+        let spikes = image.repeat_over_time(9).bernoulli(&g, Over::Time);
         let y = spikes.linear(&w);
         tracer.output("y", &y);
         let dw = tracer.gradients(&y.square().sum_all(), &[&w]).remove(0);
@@ -127,15 +128,55 @@ fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
 }
 
 #[test]
+fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    for image in [
+        vec![],
+        vec![1],
+        vec![3],
+        vec![8],
+        vec![5, 4],
+        vec![2, 9],
+        vec![70],
+        vec![784],
+    ] {
+        for over in [Over::Nothing, Over::Batch, Over::TimeAndBatch] {
+            // Beyond the 32 bits that a group's number has, too.
+            for before in [1, 2, 3, 37, 1 << 33] {
+                let shape = [&[2, 5][..], &image].concat();
+                let inputs = [("g", Tensor::i64([4], [0x1234_5678_9abc, 7, 11, before]))];
+                same_on(
+                    &gpu,
+                    &inputs,
+                    |_| Near::Bits,
+                    |tracer| {
+                        let g = tracer.input("g", DType::I64, [4]);
+                        tracer.output("uniform", &g.uniform(shape.clone(), over));
+                        tracer.output("normal", &g.normal(shape.clone(), over));
+                        let p = tracer.fill(DType::F32, shape.clone(), 0.4);
+                        let spikes = p.bernoulli(&g, over);
+                        tracer.output("sums", &spikes.sum(&[shape.len() - 1]));
+                        tracer.output("spikes", &spikes);
+                    },
+                );
+            }
+        }
+        if !thorough() && image.len() > 1 {
+            break;
+        }
+    }
+}
+
+#[test]
 fn the_generator_state_is_read_at_every_run() {
     let Some(gpu) = gpu() else { return };
     let graph = crate::harness::traced(|tracer| {
-        let g = tracer.input("g", DType::I64, [3]);
-        tracer.output("u", &g.uniform([3, 100], true));
+        let g = tracer.input("g", DType::I64, [4]);
+        tracer.output("u", &g.uniform([3, 100], Over::Time));
     });
     let mut loaded = crate::harness::Loaded::new(graph.clone(), &gpu);
     for step in 0..4 {
-        let inputs = [("g", Tensor::i64([3], [1, step, step * 3]))];
+        let inputs = [("g", Tensor::i64([4], [1, step, step * 3, 0]))];
         loaded.set_all(&inputs);
         loaded.run();
         let expected = crate::harness::on_cpu(graph.clone(), &inputs).expect("the CPU");

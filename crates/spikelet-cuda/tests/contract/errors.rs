@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
-use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, Refusal, TensorType, Tracer};
+use spikelet_graph::{Backend, Buffer, DType, Graph, Over, Plan, Refusal, TensorType, Tracer};
 use std::sync::Arc;
 
 #[track_caller]
@@ -198,8 +198,8 @@ fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
     let Some(gpu) = gpu() else { return };
     // 256 GiB of draws.
     let graph = traced(|tracer| {
-        let g = tracer.input("g", DType::I64, [3]);
-        tracer.output("y", &g.uniform([1 << 36], false).sum_all());
+        let g = tracer.input("g", DType::I64, [4]);
+        tracer.output("y", &g.uniform([1 << 36], Over::Nothing).sum_all());
     });
     contains(
         Loaded::try_new(graph, &gpu).map(|_| ()),
@@ -237,8 +237,8 @@ fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
         return;
     }
     let graph = traced(|tracer| {
-        let g = tracer.input("g", DType::I64, [3]);
-        tracer.output("y", &g.uniform([(1 << 31) + 1], false).sum_all());
+        let g = tracer.input("g", DType::I64, [4]);
+        tracer.output("y", &g.uniform([(1 << 31) + 1], Over::Nothing).sum_all());
     });
     contains(
         Loaded::try_new(graph, &gpu).map(|_| ()),

@@ -214,7 +214,7 @@ fn draws_in_sixteen_bits_are_those_of_f32_rounded() {
     for shape in [[4, 3, 10], [3, 5, 64], [2, 1, 7]] {
         for over_time in [true, false] {
             let p = scaled(&shape[1..], 11, 0.5, 0.5);
-            let g = Tensor::i64([3], [1 << 40, 3, 2]);
+            let g = Tensor::i64([4], [1 << 40, 3, 2, 0]);
             let inputs = vec![("g", g, false), ("p", p, true)];
             same(&gpu, &inputs, true, |tracer, x, dtype| {
                 let draw = |distribution| Draw {
@@ -222,6 +222,7 @@ fn draws_in_sixteen_bits_are_those_of_f32_rounded() {
                     stream: 3,
                     over_time,
                     first_step: 1,
+                    per_image: 0,
                     shape: shape.to_vec(),
                     dtype,
                 };

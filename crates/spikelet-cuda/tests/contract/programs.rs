@@ -4,20 +4,20 @@ use crate::harness::{
     Loaded, Near, SUMS, apart, gpu, on_cpu, same, scaled, tensor, thorough, traced, upload,
 };
 use crate::scan::{lif, plif};
-use spikelet_graph::{Backend, DType, Graph, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, DType, Graph, Over, Tensor, TensorType, Tracer, Var};
 
 /// Two layers of neurons, trained by plain gradient descent on a mean over time.
 fn network(tracer: &Tracer) {
     let x = tracer.input("x", DType::F32, [8, 16, 50]);
     let label = tracer.input("label", DType::I64, [16]);
-    let g = tracer.input("g", DType::I64, [3]);
+    let g = tracer.input("g", DType::I64, [4]);
     let (w1, w2) = (
         tracer.parameter("w1", [40, 50]),
         tracer.parameter("w2", [10, 40]),
     );
     let decay = tracer.parameter("decay", []);
     let zero = tracer.fill(DType::F32, [], 0.0);
-    let spikes = x.bernoulli(&g, true);
+    let spikes = x.bernoulli(&g, Over::Time);
     let h = Var::scan(&plif(), 8, &[&spikes.linear(&w1)], &[&zero], &[&decay]);
     let y = Var::scan(&lif(), 8, &[&h[0].linear(&w2)], &[&zero], &[]);
     let scores = y[0].mean(&[0]);
@@ -35,7 +35,7 @@ fn inputs() -> Vec<(&'static str, Tensor)> {
     vec![
         ("x", scaled(&[8, 16, 50], 1, 0.5, 0.5)),
         ("label", Tensor::i64([16], label)),
-        ("g", Tensor::i64([3], [5, 1, 0])),
+        ("g", Tensor::i64([4], [5, 1, 0, 0])),
         ("w1", scaled(&[40, 50], 2, 0.3, 0.02)),
         ("w2", scaled(&[10, 40], 3, 0.4, 0.02)),
         ("decay", Tensor::f32([], [0.3])),
@@ -55,7 +55,7 @@ fn the_same_training_twice_has_the_same_bits() {
         loaded.set_all(&inputs());
         let mut steps = vec![];
         for step in 0..5 {
-            loaded.set("g", &Tensor::i64([3], [5, step, 0]));
+            loaded.set("g", &Tensor::i64([4], [5, step, 0, 0]));
             loaded.run();
             steps.push(
                 ["loss", "w1", "w2", "decay"]

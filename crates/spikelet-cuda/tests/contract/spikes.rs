@@ -5,7 +5,7 @@ use crate::harness::{
 };
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::{MatMul, Multiply};
-use spikelet_graph::{DType, Graph, Tensor, Tracer};
+use spikelet_graph::{DType, Graph, Over, Tensor, Tracer};
 
 /// What a linear layer over drawn spikes is made of.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl Layer {
             false => tensor(shape, seed),
         };
         vec![
-            ("draws", Tensor::i64([3], [77, 5, 2])),
+            ("draws", Tensor::i64([4], [77, 5, 2, 0])),
             ("image", self.image()),
             ("w", of(&[self.outputs, self.inputs], 2)),
             ("g", of(&[self.time, self.batch, self.outputs], 3)),
@@ -68,7 +68,9 @@ impl Layer {
     fn trace(&self, tracer: &Tracer, given: &[(&str, Tensor)]) {
         let x: Vec<_> = given.iter().map(|(n, t)| data(tracer, n, t)).collect();
         let [draws, image, w, g] = [&x[0], &x[1], &x[2], &x[3]];
-        let spikes = image.repeat_over_time(self.time).bernoulli(draws, true);
+        let spikes = image
+            .repeat_over_time(self.time)
+            .bernoulli(draws, Over::Time);
         let op = MatMul {
             precision: self.precision,
             ..MatMul::new(false, true)
@@ -171,7 +173,7 @@ fn weights_of_all_sizes_keep_all_their_digits() {
     given[2].1 = Tensor::f32([24, 64], w);
     let by_row = |tracer: &Tracer| {
         let x: Vec<_> = given.iter().map(|(n, t)| data(tracer, n, t)).collect();
-        let spikes = x[1].repeat_over_time(4).bernoulli(&x[0], true);
+        let spikes = x[1].repeat_over_time(4).bernoulli(&x[0], Over::Time);
         let y = spikes.linear(&x[2]);
         for row in 0..24 {
             tracer.output(&format!("row {row}"), &y.slice(2, row..row + 1));
@@ -191,11 +193,11 @@ fn weights_of_sixteen_bits_take_spikes_too() {
         let (time, batch, inputs, outputs) = (5, 20, 132, 50);
         let p = scaled(&[batch, inputs], 4, 0.4, 0.3).cast(dtype);
         let w = Layer::exact(&[outputs, inputs], 5).cast(dtype);
-        let draws = Tensor::i64([3], [8, 1, 0]);
+        let draws = Tensor::i64([4], [8, 1, 0, 0]);
         let trace = |tracer: &Tracer, p: &Tensor, w: &Tensor| {
             let (p, w) = (data(tracer, "p", p), data(tracer, "w", w));
-            let draws = tracer.input("draws", DType::I64, [3]);
-            let spikes = p.repeat_over_time(time).bernoulli(&draws, true);
+            let draws = tracer.input("draws", DType::I64, [4]);
+            let spikes = p.repeat_over_time(time).bernoulli(&draws, Over::Time);
             let out = Some(DType::F32);
             let op = MatMul {
                 out: out.filter(|_| dtype == w.ty().dtype),

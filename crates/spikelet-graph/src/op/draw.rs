@@ -19,10 +19,11 @@ pub enum Distribution {
 
 /// Independent draws, the same on every device and for every thread count.
 ///
-/// Operand 0 is the generator's state, i64 `[3]`: seed, step, and the number of time steps that
-/// went before the program's first one. Operand 1, for Bernoulli draws, is the probability, broadcast to the shape.
-/// A draw is numbered by its element in the time step, the time step, the stream and the step:
-/// see `spikelet_random::Stream`.
+/// Operand 0 is the generator's state, i64 `[4]`: seed, step, the number of time steps that went
+/// before the program's first one, and the number of images that went before its first one, where
+/// a batch is worked on in parts. Operand 1, for Bernoulli draws, is the probability, broadcast to
+/// the shape. A draw is numbered by its element in the time step, the time step, the stream and the
+/// step: see `spikelet_random::Stream`. Parts of a batch draw what the whole batch would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// What is drawn.
@@ -34,10 +35,25 @@ pub struct Draw {
     /// The time step of the program at which axis 0 begins, where a network runs step by step;
     /// without meaning for a draw that is not over time.
     pub first_step: u32,
+    /// Elements of a time step that an image of the batch has; 0 where images do not have their own.
+    pub per_image: usize,
     /// The result's shape.
     pub shape: Vec<usize>,
     /// The result's element type.
     pub dtype: DType,
+}
+
+/// Numbers of a generator's state.
+pub const GENERATOR_STATE: usize = 4;
+
+impl Draw {
+    /// Whether the draws can be written as bits: of spikes in rows that start, in any part of a
+    /// batch, at a whole group of the four draws that the generator makes together.
+    pub fn writes_bits(&self) -> bool {
+        let row = self.shape.last().copied().unwrap_or(1);
+        let whole = row > 0 && row % 4 == 0 && self.per_image % 4 == 0;
+        self.distribution == Distribution::Bernoulli && self.shape.len() > 1 && whole
+    }
 }
 
 impl Operation for Draw {
@@ -61,10 +77,10 @@ impl Operation for Draw {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let bernoulli = self.distribution == Distribution::Bernoulli;
         super::arity(inputs, if bernoulli { 2 } else { 1 })?;
-        if inputs[0] != TensorType::new(DType::I64, [3]) {
+        if inputs[0] != TensorType::new(DType::I64, [GENERATOR_STATE]) {
             return Err(Refusal::new(
                 format!("the generator's state is {}", inputs[0]),
-                "pass i64[3]: seed, step, time",
+                "pass i64[4]: seed, step, time, images before",
             ));
         }
         // Storage may differ, arithmetic may not.

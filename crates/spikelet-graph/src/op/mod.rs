@@ -32,7 +32,7 @@ pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
 pub use device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
-pub use draw::{Distribution, Draw};
+pub use draw::{Distribution, Draw, GENERATOR_STATE};
 pub use expand::Expand;
 pub use fill::Fill;
 pub use host_tensor::{HostTensor, HostTensorMut};

@@ -5,11 +5,13 @@
 //! the next [`Tracer::check`] (every layer container calls it) or at [`Tracer::finish`]. So
 //! arithmetic on [`Var`] needs no `?`.
 
+mod draw;
 mod group;
 mod operators;
 mod precision;
 mod var;
 
+pub use draw::Over;
 pub use group::Buckets;
 pub use var::Var;
 

@@ -3,9 +3,8 @@
 use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
-    ArgMax, Concat, Conv, Custom, CustomOp, Distribution, Draw, Equal, Expand, LogSoftmax, Map,
-    MatMul, Moments, OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice,
-    Window,
+    ArgMax, Concat, Conv, Custom, CustomOp, Equal, Expand, LogSoftmax, Map, MatMul, Moments,
+    OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
 };
 use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -304,42 +303,6 @@ impl Var {
     pub fn equals(&self, other: &Var) -> Var {
         let dtype = self.tracer.float();
         self.tracer.apply1(Equal { dtype }, &[self, other])
-    }
-
-    /// A draw that is 1 with probability `self`, else 0; over time, axis 0 is the time step.
-    /// `generator` is i64 `[3]`: seed, step, time.
-    pub fn bernoulli(&self, generator: &Var, over_time: bool) -> Var {
-        let op = Draw {
-            distribution: Distribution::Bernoulli,
-            stream: self.tracer.next_stream(),
-            over_time,
-            first_step: self.tracer.first_step(),
-            shape: self.shape().to_vec(),
-            dtype: self.ty.dtype,
-        };
-        self.tracer.apply1(op, &[generator, self])
-    }
-
-    /// Uniform draws on (0, 1] of the shape; `self` is the generator's state.
-    pub fn uniform(&self, shape: impl Into<Vec<usize>>, over_time: bool) -> Var {
-        self.draw(Distribution::Uniform, shape.into(), over_time)
-    }
-
-    /// Standard normal draws of the shape; `self` is the generator's state.
-    pub fn normal(&self, shape: impl Into<Vec<usize>>, over_time: bool) -> Var {
-        self.draw(Distribution::Normal, shape.into(), over_time)
-    }
-
-    fn draw(&self, distribution: Distribution, shape: Vec<usize>, over_time: bool) -> Var {
-        let op = Draw {
-            distribution,
-            stream: self.tracer.next_stream(),
-            over_time,
-            first_step: self.tracer.first_step(),
-            shape,
-            dtype: self.tracer.float(),
-        };
-        self.tracer.apply1(op, &[self])
     }
 
     /// What an operation of your own makes of the operands, one result for each type that its

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Distribution, Draw, MatMul, Recurrence, Scan};
-use spikelet_graph::{DType, Tracer, Var};
+use spikelet_graph::{DType, Over, Tracer, Var};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -180,18 +180,23 @@ fn element_types_must_agree() {
       given: f32[2, 3] and f64[4, 3]
       help: convert the operands to one floating-point type
     ");
-    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], false); }), @"
+    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], Over::Nothing); }), @"
     uniform: the generator's state is f32[3]
       given: f32[3]
-      help: pass i64[3]: seed, step, time
+      help: pass i64[4]: seed, step, time, images before
+    ");
+    assert_snapshot!(error(|t| { t.input("a", DType::I64, [4]).uniform([4], Over::TimeAndBatch); }), @"
+    uniform: draws over TimeAndBatch of a shape without these axes
+      given: [4]
+      help: make the shape [T, …], [N, …] or [T, N, …], or draw over less
     ");
     assert_snapshot!(error(|t| {
-        let (p, g) = (t.input("p", DType::F64, [3]), t.input("g", DType::I64, [3]));
+        let (p, g) = (t.input("p", DType::F64, [3]), t.input("g", DType::I64, [4]));
         let distribution = Distribution::Bernoulli;
-        t.apply1(Draw { distribution, stream: 0, over_time: false, first_step: 0, shape: vec![3], dtype: F }, &[&g, &p]);
+        t.apply1(Draw { distribution, stream: 0, over_time: false, first_step: 0, per_image: 0, shape: vec![3], dtype: F }, &[&g, &p]);
     }), @"
     bernoulli: draws f32 from probabilities in f64
-      given: i64[3] and f64[3]
+      given: i64[4] and f64[3]
       help: draw in the floating-point type of the probabilities
     ");
 }

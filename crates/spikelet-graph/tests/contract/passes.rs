@@ -4,7 +4,7 @@ use crate::graphs::{F, channels_last, channels_second, live, neuron, traced};
 use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{Conv, Pooling, Window};
-use spikelet_graph::{DType, Graph, Var, pass};
+use spikelet_graph::{DType, Graph, Over, Var, pass};
 
 #[test]
 fn dead_code_is_dropped() {
@@ -307,10 +307,10 @@ fn spikes(flatten: bool) -> Graph {
     traced(|t| {
         let (p, g) = (
             t.input("p", F, [5, 8, 2, 4]),
-            t.input("generator", DType::I64, [3]),
+            t.input("generator", DType::I64, [4]),
         );
         let w = t.parameter("w", [4, 8]);
-        let spikes = p.bernoulli(&g, true);
+        let spikes = p.bernoulli(&g, Over::Time);
         let spikes = if flatten {
             spikes.flatten(2)
         } else {
@@ -325,7 +325,7 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     let mut graph = spikes(true);
     assert_snapshot!(graph, @"
     %0 = Data `p`  f32[5, 8, 2, 4]
-    %1 = Data `generator`  i64[3]
+    %1 = Data `generator`  i64[4]
     %2 = Parameter `w`  f32[4, 8]
     %3 = bernoulli[stream 0](%1, %0)  f32[5, 8, 2, 4]
     %4 = reshape[5, 8, 8](%3)  f32[5, 8, 8]
@@ -335,7 +335,7 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     let report = pass::narrow::run(&mut graph, &Binary);
     assert_snapshot!(graph, @"
     %0 = Data `p`  f32[5, 8, 2, 4]
-    %1 = Data `generator`  i64[3]
+    %1 = Data `generator`  i64[4]
     %2 = Parameter `w`  f32[4, 8]
     %6 = reshape[5, 8, 8](%0)  f32[5, 8, 8]
     %4 = bernoulli[stream 0](%1, %6)  bits[5, 8, 8]
@@ -360,9 +360,9 @@ fn spikes_stay_floats_for_a_device_that_knows_no_bits_and_for_other_readers() {
     let mut graph = traced(|t| {
         let (p, g) = (
             t.input("p", F, [5, 8]),
-            t.input("generator", DType::I64, [3]),
+            t.input("generator", DType::I64, [4]),
         );
-        let spikes = p.bernoulli(&g, true);
+        let spikes = p.bernoulli(&g, Over::Time);
         t.output("y", &spikes.linear(&t.parameter("w", [4, 8])));
         t.output("rate", &spikes.mean_all());
     });
@@ -398,10 +398,10 @@ fn all_passes_run_in_order_and_say_what_they_did() {
     let mut graph = traced(|t| {
         let (image, g) = (
             t.input("image", F, [8, 12]),
-            t.input("generator", DType::I64, [3]),
+            t.input("generator", DType::I64, [4]),
         );
         let (w, v) = (t.parameter("w", [4, 12]), t.state("v", [8, 4]));
-        let spikes = image.repeat_over_time(6).bernoulli(&g, true);
+        let spikes = image.repeat_over_time(6).bernoulli(&g, Over::Time);
         let made = Var::scan(&neuron(), 6, &[&spikes.linear(&w)], &[&v], &[]);
         t.output("rate", &(made[0].mean(&[0]) * 2.0));
         t.update(&v, &made[1]);
@@ -409,7 +409,7 @@ fn all_passes_run_in_order_and_say_what_they_did() {
     let reports = pass::run_all(&mut graph, &Binary);
     assert_snapshot!(graph, @"
     %0 = Data `image`  f32[8, 12]
-    %1 = Data `generator`  i64[3]
+    %1 = Data `generator`  i64[4]
     %2 = Parameter `w`  f32[4, 12]
     %3 = State `v`  f32[8, 4]
     %4 = reshape[1, 8, 12](%0)  f32[1, 8, 12]

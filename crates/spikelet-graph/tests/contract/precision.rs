@@ -4,7 +4,7 @@ use crate::targets::Plain;
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Graph, Plan, Precision, Tracer, UnknownPrecision, Var, pass};
+use spikelet_graph::{DType, Graph, Over, Plan, Precision, Tracer, UnknownPrecision, Var, pass};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -29,10 +29,10 @@ fn neuron() -> Arc<Recurrence> {
 
 /// An image that is shown as spikes, a layer with a bias, neurons, rates.
 fn network(t: &Tracer) -> (Var, Vec<Var>) {
-    let (image, g) = (t.input("image", F, [8, 12]), t.input("g", DType::I64, [3]));
+    let (image, g) = (t.input("image", F, [8, 12]), t.input("g", DType::I64, [4]));
     let (w, bias) = (t.parameter("w", [4, 12]), t.parameter("bias", [4]));
     let v = t.state("v", [8, 4]);
-    let spikes = image.repeat_over_time(6).bernoulli(&g, true);
+    let spikes = image.repeat_over_time(6).bernoulli(&g, Over::Time);
     let made = Var::scan(&neuron(), 6, &[&(spikes.linear(&w) + &bias)], &[&v], &[]);
     t.update(&v, &made[1]);
     (made[0].clone(), vec![w, bias])
@@ -46,7 +46,7 @@ fn sequences_around_products_are_halved_and_everything_named_stays_f32() {
         t.output("rate", &spikes.mean(&[0]));
     }), @"
     %0 = Data `image`  f32[8, 12]
-    %1 = Data `g`  i64[3]
+    %1 = Data `g`  i64[4]
     %2 = Parameter `w`  f32[4, 12]
     %3 = Parameter `bias`  f32[4]
     %4 = State `v`  f32[8, 4]
@@ -83,7 +83,7 @@ fn a_training_step_has_gradients_in_f32() {
     });
     assert_snapshot!(Plan::new(graph, &Plain).graph, @"
     %0 = Data `image`  f32[8, 12]
-    %1 = Data `g`  i64[3]
+    %1 = Data `g`  i64[4]
     %2 = Parameter `w`  f32[4, 12]
     %3 = Parameter `bias`  f32[4]
     %4 = State `v`  f32[8, 4]
@@ -190,8 +190,8 @@ fn each_value_is_cast_once_and_what_moves_elements_follows() {
 #[test]
 fn a_draw_and_a_product_write_what_their_only_reader_casts_to() {
     let mut graph = traced(Precision::F32, |t| {
-        let (p, g) = (t.input("p", F, [8, 4]), t.input("g", DType::I64, [3]));
-        let drawn = p.bernoulli(&g, false).cast(DType::BF16);
+        let (p, g) = (t.input("p", F, [8, 4]), t.input("g", DType::I64, [4]));
+        let drawn = p.bernoulli(&g, Over::Nothing).cast(DType::BF16);
         let w = t.input("w", DType::BF16, [3, 4]);
         t.output("y", &drawn.linear(&w).cast(F));
         let twice = drawn.linear(&w);
@@ -201,7 +201,7 @@ fn a_draw_and_a_product_write_what_their_only_reader_casts_to() {
     let report = pass::widen::run(&mut graph);
     assert_snapshot!(graph, @"
     %0 = Data `p`  f32[8, 4]
-    %1 = Data `g`  i64[3]
+    %1 = Data `g`  i64[4]
     %4 = Data `w`  bf16[3, 4]
     %3 = bernoulli[stream 0](%1, %0)  bf16[8, 4]
     %6 = matmul[a·bᵀ](%3, %4)  f32[8, 3]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{DType, Graph, Var};
+use spikelet::graph::{DType, Graph, Over, Var};
 use spikelet::model::{Compiled, Store};
 use spikelet::module::{Context, Mode, Module, Precision, Propagation, Traced};
 use std::cell::RefCell;
@@ -142,7 +142,7 @@ impl Passes<'_> {
         store.initialise(&passes.traced, self.dtype.arithmetic(), 0)?;
         let program = Compiled::new(passes.graph, store)?;
         if program.has_input(GENERATOR) {
-            program.set(GENERATOR, HostTensor::I64(&[0, 1, 0]))?;
+            program.set(GENERATOR, HostTensor::I64(&[0, 1, 0, 0]))?;
         }
         Ok(program)
     }
@@ -152,10 +152,10 @@ impl Passes<'_> {
         for (k, (name, shape)) in sequences.iter().enumerate() {
             let cx = Context::new(Mode::EVAL, self.dtype.arithmetic());
             let tensor = cx.tracer().state_of(name, self.dtype, shape.clone());
-            let drawn = cx.generator().uniform(shape.clone(), false);
+            let drawn = cx.generator().uniform(shape.clone(), Over::Nothing);
             cx.tracer().update(&tensor, &drawn.cast(self.dtype));
             let mut program = Compiled::new(cx.tracer().finish()?, store)?;
-            program.set(GENERATOR, HostTensor::I64(&[k as i64, 0, 0]))?;
+            program.set(GENERATOR, HostTensor::I64(&[k as i64, 0, 0, 0]))?;
             program.run()?;
             program.synchronize()?;
         }

@@ -1,0 +1,90 @@
+//! Random draws.
+
+use super::Var;
+use crate::error::Error;
+use crate::op::{Distribution, Draw};
+use crate::types::{DType, ShapeText};
+
+/// What the first axes of a draw are. It decides how draws are numbered, so that a sequence in
+/// chunks of time, or a batch in parts, draws what the whole would draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Neither time nor images: the same draws in every part of a batch, such as noise on weights.
+    Nothing,
+    /// `[T, …]`: new draws at every time step, the same for every part of a batch.
+    Time,
+    /// `[N, …]`: draws of each image, the same at every time step, such as a dropout mask.
+    Batch,
+    /// `[T, N, …]`: draws of each image at every time step, such as an encoder's.
+    TimeAndBatch,
+}
+
+impl Over {
+    fn has_time(self) -> bool {
+        matches!(self, Self::Time | Self::TimeAndBatch)
+    }
+
+    /// Elements of a time step for each image; nothing if the shape lacks an axis.
+    fn per_image(self, shape: &[usize]) -> Option<usize> {
+        let axes = match self {
+            Self::Nothing => return Some(0),
+            Self::Time => return (!shape.is_empty()).then_some(0),
+            Self::Batch => 1,
+            Self::TimeAndBatch => 2,
+        };
+        shape.get(axes..).map(|image| image.iter().product())
+    }
+}
+
+impl Var {
+    /// A draw that is 1 with probability `self`, else 0. `generator` is i64 `[4]`: seed, step, and
+    /// how many time steps and images went before the first ones.
+    pub fn bernoulli(&self, generator: &Var, over: Over) -> Var {
+        let (shape, dtype) = (self.shape().to_vec(), self.ty.dtype);
+        let drawn = Distribution::Bernoulli;
+        self.draw(drawn, shape, dtype, over, &[generator, self])
+    }
+
+    /// Uniform draws on (0, 1] of the shape; `self` is the generator's state.
+    pub fn uniform(&self, shape: impl Into<Vec<usize>>, over: Over) -> Var {
+        let dtype = self.tracer.float();
+        self.draw(Distribution::Uniform, shape.into(), dtype, over, &[self])
+    }
+
+    /// Standard normal draws of the shape; `self` is the generator's state.
+    pub fn normal(&self, shape: impl Into<Vec<usize>>, over: Over) -> Var {
+        let dtype = self.tracer.float();
+        self.draw(Distribution::Normal, shape.into(), dtype, over, &[self])
+    }
+
+    fn draw(
+        &self,
+        distribution: Distribution,
+        shape: Vec<usize>,
+        dtype: DType,
+        over: Over,
+        operands: &[&Var],
+    ) -> Var {
+        let tracer = &self.tracer;
+        let per_image = over.per_image(&shape).unwrap_or_else(|| {
+            tracer.fail(Error::Shape {
+                layer: tracer.path(),
+                operation: format!("{distribution:?}").to_lowercase(),
+                problem: format!("draws over {over:?} of a shape without these axes"),
+                given: ShapeText(&shape).to_string(),
+                help: "make the shape [T, …], [N, …] or [T, N, …], or draw over less".to_string(),
+            });
+            0
+        });
+        let op = Draw {
+            distribution,
+            stream: tracer.next_stream(),
+            over_time: over.has_time(),
+            first_step: tracer.first_step(),
+            per_image,
+            shape,
+            dtype,
+        };
+        tracer.apply1(op, operands)
+    }
+}
