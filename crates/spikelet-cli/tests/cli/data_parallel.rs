@@ -367,23 +367,23 @@ fn children(launcher: &Child) -> Vec<String> {
     listed.split_whitespace().map(String::from).collect()
 }
 
+/// Two ranks that go on until somebody ends them, and have saved a checkpoint.
+#[cfg(target_os = "linux")]
+fn endless(folder: &Path, errors: Stdio) -> Child {
+    let out = folder.join("run");
+    let run = ["--train-images", "512", "--epochs", "100000"];
+    let ranks = ["--data-parallel", "2", "--out", &text(&out)];
+    let mut command = program(&words(&[&run, &ranks]));
+    let launcher = command.stdout(Stdio::null()).stderr(errors).spawn();
+    wait_for("a checkpoint", || out.join("last.safetensors").exists());
+    launcher.expect("it starts")
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_launcher_ends_as_the_rank_that_failed_first() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("run");
-    let arguments = [
-        "--train-images",
-        "512",
-        "--epochs",
-        "100000",
-        "--data-parallel",
-        "2",
-    ];
-    let mut command = program(&words(&[&arguments, &["--out", &text(&out)]]));
-    let launcher = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let launcher = launcher.expect("it starts");
-    wait_for("a checkpoint", || out.join("last.safetensors").exists());
+    let launcher = endless(folder.path(), Stdio::piped());
     let killed = Command::new("kill")
         .args(["-KILL", &children(&launcher)[1]])
         .status();
@@ -402,22 +402,7 @@ fn a_launcher_ends_as_the_rank_that_failed_first() {
 #[cfg(target_os = "linux")]
 fn no_rank_outlives_its_launcher() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("run");
-    let arguments = [
-        "--train-images",
-        "512",
-        "--epochs",
-        "100000",
-        "--data-parallel",
-        "2",
-    ];
-    let mut command = program(&words(&[&arguments, &["--out", &text(&out)]]));
-    let mut launcher = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    wait_for("a checkpoint", || out.join("last.safetensors").exists());
+    let mut launcher = endless(folder.path(), Stdio::null());
     let children = children(&launcher);
     assert_eq!(children.len(), 2);
     launcher.kill().expect("it can be killed");

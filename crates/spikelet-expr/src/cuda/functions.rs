@@ -17,6 +17,8 @@ pub enum Function {
     Radians,
     /// The reduction of an angle in turns, for other functions.
     Turns,
+    /// The exponential function of a reduced argument, for other functions.
+    ExpNearZero,
     /// `spk_exp(x)`, see [`exp`](crate::math::exp).
     Exp,
     /// `spk_ln(x)`, see [`ln`](crate::math::ln).
@@ -55,11 +57,12 @@ pub enum Function {
 
 impl Function {
     /// Every part of the library, callees before callers.
-    pub const ALL: [Function; 21] = [
+    pub const ALL: [Function; 22] = [
         Self::Bits,
         Self::Quadrant,
         Self::Radians,
         Self::Turns,
+        Self::ExpNearZero,
         Self::Exp,
         Self::Ln,
         Self::Ln1p,
@@ -82,7 +85,9 @@ impl Function {
     /// What it is called by; what only other functions need begins with `spk_` too, and has none.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
-            Self::Bits | Self::Quadrant | Self::Radians | Self::Turns => return None,
+            Self::Bits | Self::Quadrant | Self::Radians | Self::Turns | Self::ExpNearZero => {
+                return None;
+            }
             Self::Exp => "spk_exp",
             Self::Ln => "spk_ln",
             Self::Ln1p => "spk_ln_1p",
@@ -109,6 +114,7 @@ impl Function {
             Self::Quadrant => include_str!("functions/quadrant.cuh"),
             Self::Radians => include_str!("functions/radians.cuh"),
             Self::Turns => include_str!("functions/turns.cuh"),
+            Self::ExpNearZero => include_str!("functions/exp_near_zero.cuh"),
             Self::Exp => include_str!("functions/exp.cuh"),
             Self::Ln => include_str!("functions/ln.cuh"),
             Self::Ln1p => include_str!("functions/ln_1p.cuh"),
@@ -132,15 +138,16 @@ impl Function {
     fn calls(self) -> &'static [Function] {
         match self {
             Self::Radians | Self::Turns => &[Self::Bits, Self::Quadrant],
-            Self::Exp => &[Self::Bits],
+            Self::Exp => &[Self::Bits, Self::ExpNearZero],
+            Self::Sigmoid => &[Self::ExpNearZero],
             Self::Ln1p => &[Self::Ln],
             Self::Tanh | Self::Erf | Self::Erfc => &[Self::Exp],
             Self::Sin | Self::Cos => &[Self::Radians],
             Self::Sin2Pi | Self::Cos2Pi => &[Self::Turns],
             Self::Bits
             | Self::Quadrant
+            | Self::ExpNearZero
             | Self::Ln
-            | Self::Sigmoid
             | Self::Atan
             | Self::Pow
             | Self::Min

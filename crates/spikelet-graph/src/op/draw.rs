@@ -51,7 +51,7 @@ impl Draw {
     /// batch, at a whole group of the four draws that the generator makes together.
     pub fn writes_bits(&self) -> bool {
         let row = self.shape.last().copied().unwrap_or(1);
-        let whole = row > 0 && row % 4 == 0 && self.per_image % 4 == 0;
+        let whole = row > 0 && row.is_multiple_of(4) && self.per_image.is_multiple_of(4);
         self.distribution == Distribution::Bernoulli && self.shape.len() > 1 && whole
     }
 }

@@ -10,15 +10,7 @@ __device__ __forceinline__ float spk_exp_of_difference(float x, float y) {
     const float low = n.value * -2.1219444e-4f + y;
     const float r = high - low;
     const float d = (high - r) - low;
-
-    float q = 0.0013838871f;
-    q = q * r + 0.008369192f;
-    q = q * r + 0.041668102f;
-    q = q * r + 0.16666517f;
-    q = q * r + 0.49999994f;
-    const float sum = 1.0f + r;
-    const float lost = (1.0f - sum) + r;
-    return spk_scale(sum + (r * r * q + d + lost), n.integer);
+    return spk_scale(spk_exp_near_zero(r, d), n.integer);
 }
 
 __device__ __forceinline__ float spk_exp(float x) {

@@ -11,16 +11,8 @@ __device__ __forceinline__ float spk_exp_below_zero(float x) {
     const float low = n * -2.1219444e-4f;
     const float r = high - low;
     const float d = (high - r) - low;
-
-    float q = 0.0013838871f;
-    q = q * r + 0.008369192f;
-    q = q * r + 0.041668102f;
-    q = q * r + 0.16666517f;
-    q = q * r + 0.49999994f;
-    const float sum = 1.0f + r;
-    const float lost = (1.0f - sum) + r;
     const float scale = __uint_as_float((__float_as_uint(shifted) << 23) + 0x5f800000u);
-    return (sum + (r * r * q + d + lost)) * scale * 5.4210109e-20f;
+    return spk_exp_near_zero(r, d) * scale * 5.4210109e-20f;
 }
 
 // z / (1 + z) for 0 <= z <= 1, correctly rounded: Newton's step for the reciprocal, Markstein's for
