@@ -1,6 +1,30 @@
 //! How a batch is cut into micro-batches and chunks of time.
 
+use super::timetable::Schedule;
 use crate::error::{Error, Result};
+
+/// The parts in which a batch flows through the stages, and their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Images of a micro-batch.
+    pub split_size: usize,
+    /// Time steps of a chunk; all of them if nothing is given.
+    pub time_chunk: Option<usize>,
+    /// In which order forward and backward passes take turns.
+    pub schedule: Schedule,
+}
+
+impl Parts {
+    /// Micro-batches of whole sequences, in the order that needs the least time of those for which
+    /// there is memory.
+    pub fn of(split_size: usize) -> Self {
+        Self {
+            split_size,
+            time_chunk: None,
+            schedule: Schedule::Auto,
+        }
+    }
+}
 
 /// How a batch is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,7 +51,7 @@ impl Design {
             chunks: cutting.chunks,
             training: aim.training,
         };
-        let timetable = Timetable::of(&job, layout.schedule)?;
+        let timetable = Timetable::of(&job, layout.parts.schedule)?;
         for (stage, backend) in traced.iter().zip(&backends) {
             store.place(backend);
             store.initialise(stage, DType::F32, seed)?;

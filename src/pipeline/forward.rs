@@ -165,8 +165,8 @@ impl PipelineEval {
         let sized = Sized {
             time_steps: settings.time_steps,
             batch,
-            split: layout.split,
-            chunk: layout.chunk.unwrap_or(settings.time_steps),
+            split: layout.parts.split_size,
+            chunk: layout.parts.time_chunk.unwrap_or(settings.time_steps),
             constant: true,
             shape: image.to_vec(),
         };

@@ -2,11 +2,10 @@
 
 use super::cost;
 use super::cut::{self, LinkCost};
-use super::cutting::Cutting;
+use super::cutting::{Cutting, Parts};
 use super::plans::{self, Aim};
 use super::stage::Feed;
 use super::team::Team;
-use super::timetable::Schedule;
 use crate::encoder;
 use crate::error::{Error, Result};
 use crate::module::{Context, Module, links};
@@ -54,9 +53,7 @@ pub struct Layout {
     pub(super) devices: Vec<Arc<dyn Backend>>,
     /// The numbers of each stage's devices.
     pub(super) homes: Vec<Vec<usize>>,
-    pub(super) split: usize,
-    pub(super) chunk: Option<usize>,
-    pub(super) schedule: Schedule,
+    pub(super) parts: Parts,
 }
 
 /// A stage as people read of it.
@@ -69,17 +66,14 @@ pub struct StageReport {
 }
 
 impl Layout {
-    /// Stages from modules with a device each, or several. With `time_chunk`, sequences are cut into chunks of
-    /// so many steps.
+    /// Stages from modules with a device each, or several.
     ///
     /// # Errors
     /// When there is no stage, or one without devices.
     pub fn new<T: Clone + Into<Team>>(
         modules: Vec<Arc<dyn Module>>,
         teams: &[T],
-        split_size: usize,
-        time_chunk: Option<usize>,
-        schedule: Schedule,
+        parts: Parts,
     ) -> Result<Self> {
         if modules.is_empty() || modules.len() != teams.len() {
             return Err(Error::invalid(
@@ -121,9 +115,7 @@ impl Layout {
             modules,
             devices,
             homes,
-            split: split_size,
-            chunk: time_chunk,
-            schedule,
+            parts,
         })
     }
 
@@ -136,9 +128,7 @@ impl Layout {
         module: &Arc<dyn Module>,
         firsts: &[usize],
         teams: &[T],
-        split_size: usize,
-        time_chunk: Option<usize>,
-        schedule: Schedule,
+        parts: Parts,
     ) -> Result<Self> {
         let chain = links("", module);
         let bounds: Vec<usize> = std::iter::once(0)
@@ -163,7 +153,7 @@ impl Layout {
         let stages = bounds
             .windows(2)
             .map(|w| Arc::new(Linked(chain[w[0]..w[1]].to_vec())) as Arc<dyn Module>);
-        Self::new(stages.collect(), teams, split_size, time_chunk, schedule)
+        Self::new(stages.collect(), teams, parts)
     }
 
     /// Cuts a module that is a chain so that the busiest device has the least to do and each has
@@ -176,23 +166,15 @@ impl Layout {
         settings: &Settings,
         image: [usize; 3],
         teams: &[T],
-        split_size: usize,
-        time_chunk: Option<usize>,
-        schedule: Schedule,
+        parts: Parts,
     ) -> Result<Self> {
         let chain = links("", module);
         let each: Vec<Arc<dyn Module>> = (chain.iter())
             .map(|link| Arc::new(Linked(vec![link.clone()])) as Arc<dyn Module>)
             .collect();
-        let placed = Self::new(
-            vec![module.clone(); teams.len()],
-            teams,
-            split_size,
-            time_chunk,
-            schedule,
-        )?;
+        let placed = Self::new(vec![module.clone(); teams.len()], teams, parts)?;
         let one = vec![placed.devices[0].clone(); each.len()];
-        let trial = Self::new(each, &one, split_size, time_chunk, schedule)?;
+        let trial = Self::new(each, &one, parts)?;
         let cutting = trial.cutting(settings.batch_size, settings.time_steps)?;
         let aim = Aim {
             training: true,
@@ -216,7 +198,7 @@ impl Layout {
         let room: Vec<usize> = placed.devices.iter().map(|d| room(&**d)).collect();
         let found = cut::cut(&costs, &placed.homes, &room)?;
         let firsts: Vec<usize> = found[1..].iter().map(|links| links.start).collect();
-        Self::at(module, &firsts, teams, split_size, time_chunk, schedule)
+        Self::at(module, &firsts, teams, parts)
     }
 
     /// Which modules are where.
@@ -250,8 +232,8 @@ impl Layout {
     }
 
     pub(super) fn cutting(&self, batch: usize, time_steps: usize) -> Result<Cutting> {
-        let steps = self.chunk.unwrap_or(time_steps);
-        Cutting::of(batch, self.split, time_steps, steps)
+        let steps = self.parts.time_chunk.unwrap_or(time_steps);
+        Cutting::of(batch, self.parts.split_size, time_steps, steps)
     }
 
     pub(super) fn feed(&self, encoder: &str) -> Result<Feed> {

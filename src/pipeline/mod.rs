@@ -35,6 +35,7 @@ mod training;
 mod worker;
 
 pub use chart::Trace;
+pub use cutting::Parts;
 pub use forward::{PipelineEval, Reduce};
 pub use layout::{Layout, StageReport};
 pub use team::Team;
@@ -128,7 +129,12 @@ impl ModelPipeline {
     /// When there is no stage.
     pub fn layout(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Layout> {
         let (modules, teams): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
-        Layout::new(modules, &teams, split_size, time_chunk, self.schedule)
+        let parts = Parts {
+            split_size,
+            time_chunk,
+            schedule: self.schedule,
+        };
+        Layout::new(modules, &teams, parts)
     }
 
     /// The parameters, each on its stage's device; there once something has run.

@@ -5,7 +5,7 @@ use super::{EvalStep, Place, Settings, Shape, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
-use crate::pipeline::{Layout, PipelineEval, PipelineStep, Schedule, Team};
+use crate::pipeline::{Layout, Parts, PipelineEval, PipelineStep, Team};
 use spikelet_data::Batch;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,14 +25,10 @@ pub enum Stages {
 pub struct PipelineOptions {
     /// The devices of each stage; one may come again.
     pub devices: Vec<Team>,
-    /// Images of a micro-batch.
-    pub split_size: usize,
     /// Where the network is cut.
     pub stages: Stages,
-    /// Time steps of a chunk; all of them if nothing is given.
-    pub time_chunk: Option<usize>,
-    /// In which order forward and backward passes take turns.
-    pub schedule: Schedule,
+    /// How batches are cut, and in which order the parts flow.
+    pub parts: Parts,
     /// Where the trace of a step goes, in Chrome's format.
     pub trace: Option<PathBuf>,
 }
@@ -48,11 +44,9 @@ impl PipelineOptions {
         settings: &Settings,
         image: [usize; 3],
     ) -> Result<Layout> {
-        let (devices, split) = (&self.devices, self.split_size);
-        let (chunk, schedule) = (self.time_chunk, self.schedule);
         match &self.stages {
-            Stages::Auto => Layout::auto(module, settings, image, devices, split, chunk, schedule),
-            Stages::At(firsts) => Layout::at(module, firsts, devices, split, chunk, schedule),
+            Stages::Auto => Layout::auto(module, settings, image, &self.devices, self.parts),
+            Stages::At(firsts) => Layout::at(module, firsts, &self.devices, self.parts),
         }
     }
 }

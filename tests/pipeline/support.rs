@@ -4,7 +4,7 @@ use spikelet::data::Batch;
 use spikelet::graph::Backend;
 use spikelet::model::Store;
 use spikelet::network::Cifar10Net;
-use spikelet::pipeline::{Layout, ModelPipeline, PipelineStep, Schedule, Team};
+use spikelet::pipeline::{Layout, ModelPipeline, Parts, PipelineStep, Schedule, Team};
 use spikelet::prelude::*;
 use spikelet::train::{Shape, TrainStep};
 use std::sync::Arc;
@@ -147,14 +147,15 @@ impl Spread {
             Team::from(team)
         };
         let backends: Vec<Team> = self.homes.iter().map(team).collect();
-        let (split, chunk) = (self.split, self.chunk);
         Layout::at(
             &case.module,
             &self.firsts,
             &backends,
-            split,
-            chunk,
-            self.schedule,
+            Parts {
+                split_size: self.split,
+                time_chunk: self.chunk,
+                schedule: self.schedule,
+            },
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use spikelet::optim::Clip;
-use spikelet::pipeline::{Layout, Schedule};
+use spikelet::pipeline::{Layout, Parts, Schedule};
 use spikelet::prelude::*;
 
 /// Cuts into two to five stages: of the linear network anywhere, of the other one behind neurons.
@@ -195,9 +195,7 @@ fn a_network_is_cut_where_the_stages_have_about_as_much_to_do() -> Result<()> {
         &case.settings,
         case.image,
         &backends,
-        2,
-        None,
-        Schedule::Auto,
+        Parts::of(2),
     )?;
     let report = layout.report();
     assert_eq!(report.len(), 3);

@@ -4,7 +4,7 @@ use super::{DeviceArgs, count};
 use crate::failure::Failure;
 use spikelet::device;
 use spikelet::graph::Backend;
-use spikelet::pipeline::{Schedule, Team};
+use spikelet::pipeline::{Parts, Schedule, Team};
 use spikelet::train::{PipelineOptions, Settings, Stages};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -108,10 +108,12 @@ impl PipelineArgs {
         let whole = settings.batch_size.div_ceil(names.len());
         Ok(Some(PipelineOptions {
             devices,
-            split_size: self.split_size.unwrap_or(whole),
             stages: self.stages.clone(),
-            time_chunk: self.time_chunk,
-            schedule: schedule.map_or(Schedule::Auto, |(_, schedule)| schedule),
+            parts: Parts {
+                split_size: self.split_size.unwrap_or(whole),
+                time_chunk: self.time_chunk,
+                schedule: schedule.map_or(Schedule::Auto, |(_, schedule)| schedule),
+            },
             trace,
         }))
     }

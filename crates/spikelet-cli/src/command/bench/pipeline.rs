@@ -78,11 +78,11 @@ impl Pipeline {
             rows.push(self.single(&network, &settings, &options)?);
         }
         let splits = match &self.splits[..] {
-            [] => vec![options.split_size],
+            [] => vec![options.parts.split_size],
             splits => splits.to_vec(),
         };
         for split in splits {
-            options.split_size = split;
+            options.parts.split_size = split;
             rows.push(self.through(&network, &settings, &options, console)?);
         }
         let mut table = Table::new(&[
@@ -159,7 +159,7 @@ impl Pipeline {
         let layout = options.layout(&network.module()?, settings, image)?;
         let mut store = Store::new(options.devices[0].devices()[0].clone());
         let mut step = PipelineStep::new(&layout, settings, image, &mut store)?;
-        console.say(format!("split size {}", options.split_size));
+        console.say(format!("split size {}", options.parts.split_size));
         console.say(pipeline_text::describe(&step, &layout));
         let batch: Batch = random_batch(settings.batch_size, image);
         let ms = self.time(|k| Ok(step.run(&batch, k, 0.0).map(|_| ())?))?;
@@ -169,7 +169,7 @@ impl Pipeline {
             .trace()
             .map_or(f64::NAN, spikelet::pipeline::Trace::idle);
         Ok(Row {
-            name: format!("split size {}", options.split_size),
+            name: format!("split size {}", options.parts.split_size),
             ms,
             idle: Some((idle, step.predicted_idle())),
             held: step.bytes(),
