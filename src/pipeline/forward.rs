@@ -99,6 +99,7 @@ impl ForwardFlow {
         let given = Given {
             x: &part,
             labels: &[],
+            loss_scale: 1.0,
             seed,
             step,
             watch: false,

@@ -5,7 +5,7 @@ use super::stage::{GRAD_Y, Y};
 use crate::error::Result;
 use crate::loss;
 use crate::module::OverTime;
-use crate::train::Loss;
+use crate::train::{LOSS_SCALE, Loss};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, InputKind, Plan, TensorType, Tracer, Var};
 use std::sync::Arc;
@@ -20,12 +20,13 @@ pub(super) const CORRECT: &str = "sum of what is correct";
 pub(super) struct Head(Program);
 
 /// The plan of a micro-batch's loss and its gradient: `size` images of a batch of `batch`, whose
-/// chunks are of type `output`.
+/// chunks are of type `output`. A scaled loss is multiplied by a number before it is differentiated.
 pub(super) fn plan(
     loss: Loss,
     output: &TensorType,
     chunks: usize,
     [size, batch]: [usize; 2],
+    scaled: bool,
     backend: &dyn Backend,
 ) -> Result<Plan> {
     let tracer = Tracer::new(DType::F32);
@@ -35,7 +36,11 @@ pub(super) fn plan(
     let labels = tracer.input("labels", DType::I64, [size]);
     let scores = OverTime::new(parts.clone()).mean();
     let share = loss.apply(&scores, &labels) * (size as f64 / batch as f64);
-    let grads = tracer.gradients(&share, &parts.iter().collect::<Vec<_>>());
+    let start = match scaled {
+        true => &share * &tracer.input(LOSS_SCALE, DType::F32, []),
+        false => share.clone(),
+    };
+    let grads = tracer.gradients(&start, &parts.iter().collect::<Vec<_>>());
     for (c, grad) in grads.iter().enumerate() {
         tracer.output(&format!("{GRAD_Y} {c}"), grad);
     }
@@ -57,7 +62,7 @@ impl Head {
     ) -> Result<Self> {
         let words = plan.arena_bytes.div_ceil(8);
         let arena = backend.allocate(&TensorType::new(DType::I64, [words]))?;
-        let mut labels = Buffers::default();
+        let mut given = Buffers::default();
         let bind = |name: &str, kind: InputKind, ty: &TensorType| -> Result<Buffer> {
             if kind != InputKind::Data {
                 return find(name, ty);
@@ -69,12 +74,13 @@ impl Head {
                     return buffers.or_make(known, ty, &**backend);
                 }
             }
-            labels.or_make(name, ty, &**backend)
+            given.or_make(name, ty, &**backend)
         };
         Ok(Self(Program::load(backend, plan, &arena, bind)?))
     }
 
-    pub(super) fn run(&mut self, labels: &[i64]) -> Result<()> {
+    pub(super) fn run(&mut self, labels: &[i64], loss_scale: f32) -> Result<()> {
+        self.0.set(LOSS_SCALE, HostTensor::F32(&[loss_scale]))?;
         self.0.set("labels", HostTensor::I64(labels))?;
         self.0.run()
     }

@@ -32,6 +32,7 @@ mod stage;
 mod team;
 mod timetable;
 mod training;
+mod updates;
 mod worker;
 
 pub use chart::Trace;

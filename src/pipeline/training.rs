@@ -7,22 +7,18 @@ use super::design::Design;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
 use super::plans::Aim;
-use super::stage::{is_sum, sum_name};
+use super::stage::is_sum;
+use super::updates::{Updates, is_scaled};
 use super::worker::Given;
 use crate::error::{Error, Result};
-use crate::model::{Compiled, Store};
+use crate::model::Store;
 use crate::module::Traced;
-use crate::optim::Clip;
-use crate::train::{Settings, StepOutcome, Verdict, feed_numbers, numbers_of, update};
+use crate::train::{Settings, StepOutcome};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, Buffer, DType, TensorType};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Inputs of an update program.
-const BAD: &str = "whether the step is bad";
-const SCALE: &str = "what gradients are scaled by";
 
 /// Forward, backward and update through the stages of a pipeline. A step whose loss is not finite
 /// updates nothing.
@@ -30,9 +26,7 @@ pub struct PipelineStep {
     flow: Flow,
     settings: Settings,
     stages: Vec<Traced>,
-    /// Sums of squares of each stage's gradients, where their norm is held.
-    norms: Vec<Compiled>,
-    updates: Vec<Compiled>,
+    updates: Updates,
     /// Of the loss and of what is correct, on each device of the last stage.
     sums: Vec<(Arc<dyn Backend>, [Buffer; 2])>,
     copies: Vec<Copies>,
@@ -55,13 +49,6 @@ impl PipelineStep {
         image: [usize; 3],
         store: &mut Store,
     ) -> Result<Self> {
-        if settings.precision == crate::module::Precision::F16 {
-            return Err(Error::invalid(
-                "precision",
-                "f16 needs a loss scale, which a pipeline has not".to_string(),
-                "use bf16 or f32",
-            ));
-        }
         let aim = Aim {
             training: true,
             precision: settings.precision,
@@ -74,12 +61,13 @@ impl PipelineStep {
         let (design, traced, outputs) = Design::of(layout, &aim, cutting, settings.seed, store)?;
         let backends = layout.backends();
         let last = backends.last().expect("there is a stage");
+        let scaled = is_scaled(settings);
         let mut heads = vec![];
         for (size, output) in cutting.sizes().into_iter().zip(&outputs) {
             let (loss, sizes) = (settings.loss, [size, batch]);
             heads.push((
                 size,
-                head::plan(loss, output, cutting.chunks, sizes, &**last)?,
+                head::plan(loss, output, cutting.chunks, sizes, scaled, &**last)?,
             ));
         }
         let shared = std::cell::RefCell::new(&mut *store);
@@ -115,22 +103,11 @@ impl PipelineStep {
             sums.push((backend, both));
         }
         let copies = Copies::of(layout, &traced, store)?;
-        let (mut norms, mut updates) = (vec![], vec![]);
-        for (stage, backend) in traced.iter().zip(&backends) {
-            store.place(backend);
-            if matches!(settings.clip, Some(Clip::Norm(_))) && !stage.parameters.is_empty() {
-                norms.push(norm_program(stage, store)?);
-            }
-            if !stage.parameters.is_empty() {
-                updates.push(update_program(stage, settings, store)?);
-            }
-        }
-        store.place(&layout.devices[0]);
+        let updates = Updates::new(layout, settings, &traced, store)?;
         Ok(Self {
             flow,
             settings: settings.clone(),
             stages: traced,
-            norms,
             updates,
             sums,
             copies,
@@ -220,8 +197,10 @@ impl PipelineStep {
             let images = self.flow.cutting.images(unit.micro);
             batch.images[images.start * each..images.end * each].to_vec()
         };
+        let loss_scale = self.updates.loss_scale()?;
         let given = Given {
             x: &x,
+            loss_scale,
             labels: &batch.labels,
             seed: self.settings.seed,
             step,
@@ -251,74 +230,8 @@ impl PipelineStep {
             outcome.loss += number(0);
             outcome.correct += number(1);
         }
-        self.update(outcome.loss.is_finite(), step, epoch)?;
+        self.updates.run(outcome.loss, loss_scale, step, epoch)?;
         self.copies.iter().try_for_each(Copies::spread)?;
         Ok(outcome)
     }
-
-    fn update(&mut self, good: bool, step: u64, epoch: f64) -> Result<()> {
-        let settings = &self.settings;
-        let scale = match settings.clip {
-            Some(Clip::Norm(most)) => {
-                let mut total = 0.0;
-                for program in &mut self.norms {
-                    program.run()?;
-                }
-                for program in &self.norms {
-                    total += program.number("squares")?;
-                }
-                (most / (total.sqrt() + 1e-6)).min(1.0)
-            }
-            _ => 1.0,
-        };
-        for program in &mut self.updates {
-            feed_numbers(program, settings, step, epoch)?;
-            program.set(BAD, HostTensor::F32(&[if good { 0.0 } else { 1.0 }]))?;
-            if program.has_input(SCALE) {
-                program.set(SCALE, HostTensor::F32(&[scale as f32]))?;
-            }
-            program.run()?;
-        }
-        Ok(())
-    }
-}
-
-/// The summed gradients of a stage.
-fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
-    let sum =
-        |(name, shape, _): &(String, Vec<usize>, _)| tracer.state(&sum_name(name), shape.clone());
-    stage.parameters.iter().map(sum).collect()
-}
-
-fn norm_program(stage: &Traced, store: &mut Store) -> Result<Compiled> {
-    let tracer = Tracer::new(DType::F32);
-    let squares = sums(&tracer, stage)
-        .into_iter()
-        .map(|g| g.square().sum_all());
-    if let Some(total) = squares.reduce(|a, b| a + b) {
-        tracer.output("squares", &total);
-    }
-    Compiled::new(tracer.finish()?, store)
-}
-
-fn update_program(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compiled> {
-    let tracer = Tracer::new(DType::F32);
-    let verdict = Verdict::OfGradients(tracer.input(BAD, DType::F32, []));
-    let optimizer = settings.optimizer.get();
-    let numbers = numbers_of(&tracer, settings);
-    let sums = sums(&tracer, stage);
-    let grads = match settings.clip {
-        Some(Clip::Norm(_)) => {
-            let scale = tracer.input(SCALE, DType::F32, []);
-            sums.iter().map(|g| g * &scale).collect()
-        }
-        Some(clip) => clip.apply(&sums),
-        None => sums.clone(),
-    };
-    for (((name, shape, _), sum), grad) in stage.parameters.iter().zip(&sums).zip(&grads) {
-        let weight = tracer.parameter(name, shape.clone());
-        update(optimizer, name, &weight, grad, &numbers, &verdict);
-        tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
-    }
-    Compiled::new(tracer.finish()?, store)
 }

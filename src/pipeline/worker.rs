@@ -20,6 +20,8 @@ pub(super) struct Given<'a> {
     /// A unit's part of the input.
     pub(super) x: &'a (dyn Fn(Unit) -> Vec<f32> + Sync),
     pub(super) labels: &'a [i64],
+    /// What the loss is multiplied by, where it is scaled.
+    pub(super) loss_scale: f32,
     pub(super) seed: u64,
     pub(super) step: u64,
     /// Whether to note when each task runs.
@@ -336,7 +338,7 @@ impl Worker<'_> {
         if work == Work::Loss {
             let images = flow.cutting.images(unit.micro);
             let head = &mut run.classes[class].head[at / flow.cutting.chunks];
-            return head.run(&self.given.labels[images]);
+            return head.run(&self.given.labels[images], self.given.loss_scale);
         }
         let slot = &mut run.classes[class].slots[at];
         let programs = match work {

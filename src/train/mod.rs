@@ -20,7 +20,7 @@ pub use checkpoint::{Checkpoint, EpochRecord, Progress};
 pub use engine::{Engine, PipelineOptions, Stages};
 pub use evaluation::evaluate;
 pub use in_flight::InFlight;
-pub(crate) use scaling::Verdict;
+pub(crate) use scaling::{LOSS_SCALE, LossScale, Verdict, not_finite};
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
 pub(crate) use step::{EVALUATION, feed_numbers, numbers_of, update};

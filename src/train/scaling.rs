@@ -24,11 +24,11 @@ const LARGEST: f64 = 16_777_216.0;
 const SMALLEST: f64 = 1.0;
 
 /// The states, as checkpoints name them.
-const SCALE: &str = "loss_scale";
+pub(crate) const LOSS_SCALE: &str = "loss_scale";
 const STEPS: &str = "loss_scale_steps";
 
 /// The scale, and what a step does with it.
-pub(super) struct LossScale {
+pub(crate) struct LossScale {
     scale: Var,
     /// Good steps since the scale has changed.
     steps: Var,
@@ -43,16 +43,16 @@ pub(crate) enum Verdict {
 }
 
 impl LossScale {
-    pub(super) fn new(tracer: &Tracer) -> Self {
+    pub(crate) fn new(tracer: &Tracer) -> Self {
         Self {
-            scale: tracer.state(SCALE, []),
+            scale: tracer.state(LOSS_SCALE, []),
             steps: tracer.state(STEPS, []),
         }
     }
 
     /// Gives the states that the store does not have their first values.
-    pub(super) fn initialise(store: &mut Store) -> Result<()> {
-        for (name, value) in [(SCALE, START), (STEPS, 0.0)] {
+    pub(crate) fn initialise(store: &mut Store) -> Result<()> {
+        for (name, value) in [(LOSS_SCALE, START), (STEPS, 0.0)] {
             if store.ty(name).is_none() {
                 store.set(name, &Tensor::f32([], [value]))?;
             }
@@ -76,7 +76,13 @@ impl LossScale {
         let bad = counts
             .reduce(|a, b| a + b)
             .unwrap_or_else(|| self.steps.map1(|_| Expr::constant(0.0)));
-        let next = Var::map_many(&[&self.scale, &self.steps, &bad], |x| {
+        self.advance(&bad);
+        (grads, Verdict::OfGradients(bad))
+    }
+
+    /// Says what the scale becomes; `bad` is above 0 if a gradient was not finite.
+    pub(crate) fn advance(&self, bad: &Var) {
+        let next = Var::map_many(&[&self.scale, &self.steps, bad], |x| {
             let (scale, steps, bad) = (&x[0], &x[1], x[2].gt(0.0));
             let grown = (steps + 1.0).ge(GROW_AFTER);
             let good = Expr::select(&grown, (scale * 2.0).min(LARGEST), scale);
@@ -89,7 +95,6 @@ impl LossScale {
         let tracer = self.scale.tracer();
         tracer.update(&self.scale, &next[0]);
         tracer.update(&self.steps, &next[1]);
-        (grads, Verdict::OfGradients(bad))
     }
 }
 
@@ -113,7 +118,7 @@ impl Verdict {
 }
 
 /// 1 for infinities and NaN, else 0. A comparison with NaN is false.
-pub(super) fn not_finite(x: &Expr) -> Expr {
+pub(crate) fn not_finite(x: &Expr) -> Expr {
     Expr::select(x.abs().le(f64::from(f32::MAX)), 0.0, 1.0)
 }
 
@@ -135,7 +140,7 @@ mod tests {
         });
         tracer.update(&weight, &new);
         let mut store = Store::new(crate::device::cpu()?);
-        store.set(SCALE, &Tensor::f32([], [scale]))?;
+        store.set(LOSS_SCALE, &Tensor::f32([], [scale]))?;
         store.set(STEPS, &Tensor::f32([], [steps]))?;
         let mut program = Compiled::new(tracer.finish()?, &mut store)?;
         for grad in grads {
@@ -144,7 +149,7 @@ mod tests {
         }
         let number = |name: &str| Ok::<f64, crate::Error>(store.get(name)?.to_f64()[0]);
         let weight = store.get("weight")?.to_f64();
-        Ok(([weight[0], weight[1]], number(SCALE)?, number(STEPS)?))
+        Ok(([weight[0], weight[1]], number(LOSS_SCALE)?, number(STEPS)?))
     }
 
     #[test]
@@ -174,10 +179,10 @@ mod tests {
     fn a_scale_that_is_there_is_kept() -> Result<()> {
         let mut store = Store::new(crate::device::cpu()?);
         LossScale::initialise(&mut store)?;
-        assert_eq!(store.get(SCALE)?.to_f64(), [65536.0]);
-        store.set(SCALE, &Tensor::f32([], [8.0]))?;
+        assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [65536.0]);
+        store.set(LOSS_SCALE, &Tensor::f32([], [8.0]))?;
         LossScale::initialise(&mut store)?;
-        assert_eq!(store.get(SCALE)?.to_f64(), [8.0]);
+        assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [8.0]);
         Ok(())
     }
 }

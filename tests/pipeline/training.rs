@@ -1,8 +1,9 @@
 //! Training through stages.
 
 use crate::support::*;
+use spikelet::model::Store;
 use spikelet::optim::Clip;
-use spikelet::pipeline::{Layout, Parts, Schedule};
+use spikelet::pipeline::{Layout, Parts, PipelineStep, Schedule};
 use spikelet::prelude::*;
 
 /// Cuts into two to five stages: of the linear network anywhere, of the other one behind neurons.
@@ -149,6 +150,47 @@ fn gradients_are_clipped_by_the_norm_of_all_stages() -> Result<()> {
     case.settings.clip = Some(Clip::Norm(0.05));
     let made = through(&case, &Spread::of(&[2, 4], 8, Schedule::Auto))?;
     assert_close(&made, &alone(&case)?, 1e-6, "clipped");
+    Ok(())
+}
+
+#[test]
+fn a_scaled_loss_trains_as_on_one_device() -> Result<()> {
+    let mut case = linear();
+    case.settings.precision = Precision::F16;
+    for clip in [None, Some(Clip::Norm(0.05)), Some(Clip::Value(0.001))] {
+        case.settings.clip = clip;
+        let whole = alone(&case)?;
+        let made = through(&case, &Spread::of(&[2, 4], 8, Schedule::Auto))?;
+        // What goes from device to device is rounded to 16 bits.
+        assert_close(&made, &whole, 1e-4, &format!("{clip:?}"));
+        let steps = made.tensors.iter().find(|(n, _)| n == "loss_scale_steps");
+        assert_eq!(steps.map(|(_, steps)| steps[0]), Some(STEPS as f64));
+        let parts = through(&case, &Spread::of(&[3, 5, 6], 3, Schedule::FillDrain))?;
+        assert_close(&parts, &whole, 1e-4, &format!("{clip:?}, parts"));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loss_that_was_scaled_too_much_updates_no_stage_and_halves_the_scale() -> Result<()> {
+    let mut case = linear();
+    case.settings.precision = Precision::F16;
+    let layout = Spread::of(&[3, 5], 3, Schedule::Auto).layout(&case)?;
+    let mut store = Store::new(layout.devices()[0].clone());
+    let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
+    store.set("loss_scale", &Tensor::f32([], [1e24]))?;
+    let before = tensors(&store)?;
+    step.run(&batch(8, case.image, 1), 1, 0.0)?;
+    for ((name, before), (_, after)) in before.iter().zip(&tensors(&store)?) {
+        match name.as_str() {
+            "loss_scale" => assert_eq!(after[0], before[0] / 2.0),
+            _ => assert_eq!(before, after, "{name}"),
+        }
+    }
+    store.set("loss_scale", &Tensor::f32([], [1024.0]))?;
+    step.run(&batch(8, case.image, 2), 2, 0.0)?;
+    assert_eq!(store.get("loss_scale_steps")?.to_f64(), [1.0]);
+    assert_ne!(tensors(&store)?, before);
     Ok(())
 }
 

@@ -111,10 +111,6 @@ fn what_cannot_be_is_answered_with_what_can() {
             &["train", "--pipeline", "cpu:0,cpu:1", "--time-chunk", "3"],
             "divisor",
         ),
-        (
-            &["train", "--pipeline", "cpu:0,cpu:1", "--precision", "f16"],
-            "loss scale",
-        ),
         (&["train", "--pipeline", "cpu:0+cpu:0"], "twice"),
         (
             &["train", "--pipeline", "cpu:0,cpu:1,cpu:2,cpu:3,cpu:4,cpu:5"],
