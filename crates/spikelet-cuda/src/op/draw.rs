@@ -47,17 +47,19 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         "{time}, {}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
         op.stream
     );
-    // Elements of the images before the first one: a whole number of groups, or not.
-    if op.per_image > 0 {
+    // Of the images before the first one: whole groups, counted modulo 2³², or elements.
+    let shifted = op.per_image % 4 != 0;
+    let groups_before = match op.per_image {
+        0 => String::new(),
+        _ if shifted => " + (unsigned)(before / 4u)".to_string(),
+        n => format!(" + (unsigned)generator[3] * {}u", (n / 4) as u32),
+    };
+    if shifted {
         piece.line(format!(
             "    const unsigned long long before = (unsigned long long)generator[3] * {}ull;",
             op.per_image
         ));
     }
-    let (groups_before, shifted) = match op.per_image {
-        0 => ("", false),
-        n => (" + (unsigned)(before / 4u)", n % 4 != 0),
-    };
     if bits {
         // Rows of bits start at whole groups: see `writes_bits`. The threads of a word are always
         // together.
