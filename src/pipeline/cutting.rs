@@ -4,6 +4,12 @@ use super::timetable::Schedule;
 use crate::error::{Error, Result};
 
 /// The parts in which a batch flows through the stages, and their order.
+///
+/// ```
+/// use spikelet::pipeline::{Parts, Schedule};
+/// let parts = Parts { time_chunk: Some(10), ..Parts::of(16) };
+/// assert_eq!((parts.split_size, parts.schedule), (16, Schedule::Auto));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// Images of a micro-batch.

@@ -13,6 +13,7 @@ use crate::model::{Compiled, Store, host};
 use crate::train::{EVALUATION, Settings, StepOutcome};
 use spikelet_data::Batch;
 use spikelet_graph::{DType, ShapeText, Tensor, Tracer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What becomes of the outputs of all time steps.
@@ -85,16 +86,17 @@ impl ForwardFlow {
         let values = x.as_f32().expect("it was cast");
         let each: usize = self.sized.shape.iter().product();
         let batch = self.sized.batch;
-        let part = |unit: Unit| -> Vec<f32> {
+        let part = |unit: Unit| -> Cow<'_, [f32]> {
             let images = self.flow.cutting.images(unit.micro);
             let row =
                 |first: usize| &values[(first + images.start) * each..(first + images.end) * each];
             if self.sized.constant {
-                return row(0).to_vec();
+                return Cow::Borrowed(row(0));
             }
             let steps =
                 unit.chunk * self.flow.cutting.steps..(unit.chunk + 1) * self.flow.cutting.steps;
-            steps.flat_map(|t| row(t * batch)).copied().collect()
+            let rows = steps.flat_map(|t| row(t * batch)).copied();
+            Cow::Owned(rows.collect())
         };
         let given = Given {
             x: &part,

@@ -17,6 +17,7 @@ use crate::train::{Settings, StepOutcome};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -195,7 +196,7 @@ impl PipelineStep {
         let each = batch.images.len() / expected;
         let x = |unit: super::timetable::Unit| {
             let images = self.flow.cutting.images(unit.micro);
-            batch.images[images.start * each..images.end * each].to_vec()
+            Cow::Borrowed(&batch.images[images.start * each..images.end * each])
         };
         let loss_scale = self.updates.loss_scale()?;
         let given = Given {

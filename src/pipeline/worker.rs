@@ -12,13 +12,14 @@ use crate::error::{Error, Result};
 use crate::module::GENERATOR;
 use spikelet_graph::op::{GENERATOR_STATE, HostTensor};
 use spikelet_graph::{Backend, Moment, Pending, Tensor};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// What a run is given.
 pub(super) struct Given<'a> {
     /// A unit's part of the input.
-    pub(super) x: &'a (dyn Fn(Unit) -> Vec<f32> + Sync),
+    pub(super) x: &'a (dyn Fn(Unit) -> Cow<'a, [f32]> + Sync),
     pub(super) labels: &'a [i64],
     /// What the loss is multiplied by, where it is scaled.
     pub(super) loss_scale: f32,
@@ -57,10 +58,10 @@ impl Drop for Alarm<'_> {
     }
 }
 
-struct Worker<'a> {
+struct Worker<'a, 'g> {
     flow: &'a Flow,
     board: &'a Board,
-    given: &'a Given<'a>,
+    given: &'a Given<'g>,
     backend: &'a Arc<dyn Backend>,
     device: usize,
     /// Tasks of this device that were started.
@@ -260,7 +261,7 @@ impl Flow {
     }
 }
 
-impl Worker<'_> {
+impl Worker<'_, '_> {
     fn take(&mut self, task: Task) -> Result<()> {
         let flow = self.flow;
         if let Some(source) = flow.source(task) {

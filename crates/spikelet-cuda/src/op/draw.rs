@@ -48,7 +48,7 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         op.stream
     );
     // Of the images before the first one: whole groups, counted modulo 2³², or elements.
-    let shifted = op.per_image % 4 != 0;
+    let shifted = !op.per_image.is_multiple_of(4);
     let groups_before = match op.per_image {
         0 => String::new(),
         _ if shifted => " + (unsigned)(before / 4u)".to_string(),

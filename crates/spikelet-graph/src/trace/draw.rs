@@ -7,6 +7,17 @@ use crate::types::{DType, ShapeText};
 
 /// What the first axes of a draw are. It decides how draws are numbered, so that a sequence in
 /// chunks of time, or a batch in parts, draws what the whole would draw.
+///
+/// ```
+/// use spikelet_graph::{DType, Over, Tracer};
+/// let tracer = Tracer::new(DType::F32);
+/// let generator = tracer.input("generator", DType::I64, [4]);
+/// let image = tracer.input("image", DType::F32, [32, 784]);
+/// // New spikes of each image at each of ten steps; a mask that an image keeps.
+/// let spikes = image.repeat_over_time(10).bernoulli(&generator, Over::TimeAndBatch);
+/// let mask = generator.uniform([32, 784], Over::Batch);
+/// assert_eq!((spikes.shape(), mask.shape()), (&[10, 32, 784][..], &[32, 784][..]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Neither time nor images: the same draws in every part of a batch, such as noise on weights.
