@@ -23,8 +23,7 @@ impl Clip {
                 .map(|g| g.map1(|g| g.clamp(-most, most)))
                 .collect(),
             Self::Norm(most) => {
-                let squares = grads.iter().map(|g| g.square().sum_all());
-                let Some(total) = squares.reduce(|a, b| a + b) else {
+                let Some(total) = squares(grads) else {
                     return vec![];
                 };
                 let scale = total.map1(|t| (most / (t.sqrt() + 1e-6)).min(Expr::constant(1.0)));
@@ -32,4 +31,10 @@ impl Clip {
             }
         }
     }
+}
+
+/// The sum of all gradients' squares; nothing if there are no gradients.
+pub(crate) fn squares(grads: &[Var]) -> Option<Var> {
+    let each = grads.iter().map(|g| g.square().sum_all());
+    each.reduce(|a, b| a + b)
 }

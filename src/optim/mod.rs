@@ -7,6 +7,7 @@ mod sgd;
 
 pub use adam::Adam;
 pub use clip::Clip;
+pub(crate) use clip::squares;
 pub use schedule::Schedule;
 pub use sgd::Sgd;
 

@@ -10,7 +10,7 @@ use super::worker::Given;
 use crate::error::{Error, Result};
 use crate::loss;
 use crate::model::{Compiled, Store, host};
-use crate::train::{EVALUATION, Settings, StepOutcome};
+use crate::train::{Draws, Settings, StepOutcome};
 use spikelet_data::Batch;
 use spikelet_graph::{DType, ShapeText, Tensor, Tracer};
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ impl ForwardFlow {
     }
 
     /// Runs the whole input, `[N, …]` or `[T, N, …]`, and puts the parts together.
-    pub(super) fn run(&self, x: &Tensor, seed: u64, step: u64) -> Result<Tensor> {
+    pub(super) fn run(&self, x: &Tensor, draws: Draws) -> Result<Tensor> {
         let x = x.cast(DType::F32);
         let values = x.as_f32().expect("it was cast");
         let each: usize = self.sized.shape.iter().product();
@@ -102,8 +102,7 @@ impl ForwardFlow {
             x: &part,
             labels: &[],
             loss_scale: 1.0,
-            seed,
-            step,
+            draws,
             watch: false,
         };
         let ran = self.flow.run(&given)?;
@@ -202,7 +201,8 @@ impl PipelineEval {
     /// When the batch has another size, or a device fails.
     pub fn run(&mut self, batch: &Batch, index: usize) -> Result<StepOutcome> {
         let x = Tensor::f32(self.shape.clone(), batch.images.clone());
-        let made = self.flow.run(&x, self.seed, EVALUATION + index as u64)?;
+        let draws = Draws::of_evaluation(self.seed, index);
+        let made = self.flow.run(&x, draws)?;
         self.scores.set("output_seq", host(&made))?;
         self.scores
             .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;

@@ -46,6 +46,7 @@ pub use training::PipelineStep;
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::{Module, Precision, Propagation};
+use crate::train::Draws;
 use forward::{ForwardFlow, Sized};
 use spikelet_graph::Tensor;
 use stage::Feed;
@@ -241,7 +242,7 @@ impl ModelPipeline {
             let flow = ForwardFlow::new(&layout, &aim, &sized, self.seed, store)?;
             self.flows.insert(sized.clone(), flow);
         }
-        self.flows[&sized].run(x, self.seed, 0)
+        self.flows[&sized].run(x, Draws::of_step(self.seed, 0))
     }
 }
 

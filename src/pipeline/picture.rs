@@ -71,9 +71,8 @@ fn count(numbers: impl Iterator<Item = usize>) -> usize {
     numbers.max().map_or(0, |most| most + 1)
 }
 
-fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
+fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 impl Trace {
@@ -129,12 +128,12 @@ impl Trace {
         let micros = count(tasks().map(|task| task.unit.micro));
         let mut title = format!(
             "{} on {}: {}",
-            counted(stages, "stage"),
-            counted(self.devices.len(), "device"),
-            counted(micros, "micro-batch").replace("batchs", "batches")
+            counted(stages, "stage", "stages"),
+            counted(self.devices.len(), "device", "devices"),
+            counted(micros, "micro-batch", "micro-batches")
         );
         if self.chunks() > 1 {
-            title += &format!(" in {} of time", counted(self.chunks(), "chunk"));
+            title += &format!(" in {} of time", counted(self.chunks(), "chunk", "chunks"));
         }
         title
     }
@@ -143,7 +142,7 @@ impl Trace {
         let (time, idle) = (1e3 * self.seconds(), 100.0 * self.idle());
         format!(
             "{time:.1} ms · devices idle for {idle:.0} % of it · {}",
-            counted(self.len(), "task")
+            counted(self.len(), "task", "tasks")
         )
     }
 

@@ -8,12 +8,12 @@ use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
 use super::plans::Aim;
 use super::stage::is_sum;
-use super::updates::{Updates, is_scaled};
+use super::updates::Updates;
 use super::worker::Given;
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Traced;
-use crate::train::{Settings, StepOutcome};
+use crate::train::{Draws, Settings, StepOutcome, is_scaled};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType};
@@ -125,9 +125,9 @@ impl PipelineStep {
         self
     }
 
-    /// The seed of its draws.
-    pub(crate) fn seed(&self) -> u64 {
-        self.settings.seed
+    /// The numbers of the draws of step number `step`.
+    pub(crate) fn draws(&self, step: u64) -> Draws {
+        Draws::of_step(self.settings.seed, step)
     }
 
     /// Notes from now on when each task runs.
@@ -203,8 +203,7 @@ impl PipelineStep {
             x: &x,
             loss_scale,
             labels: &batch.labels,
-            seed: self.settings.seed,
-            step,
+            draws: self.draws(step),
             watch: self.trace.is_some(),
         };
         let ran = self.flow.run(&given)?;

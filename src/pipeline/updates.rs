@@ -5,10 +5,11 @@ use super::layout::Layout;
 use super::stage::sum_name;
 use crate::error::Result;
 use crate::model::{Compiled, Store, download};
-use crate::module::{Precision, Traced};
-use crate::optim::Clip;
+use crate::module::Traced;
+use crate::optim::{Clip, squares};
 use crate::train::{
-    LOSS_SCALE, LossScale, Settings, Verdict, feed_numbers, not_finite, numbers_of, update,
+    LOSS_SCALE, LossScale, Settings, Verdict, count_not_finite, feed_numbers, is_scaled,
+    numbers_of, update,
 };
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
@@ -40,16 +41,17 @@ struct Scaling {
 }
 
 impl Scaling {
-    fn new(backend: &Arc<dyn Backend>, store: &mut Store) -> Result<Self> {
-        store.place(backend);
+    /// On the device on which new tensors of the store lie.
+    fn new(store: &mut Store) -> Result<Self> {
+        let backend = store.backend().clone();
         LossScale::initialise(store)?;
         let tracer = Tracer::new(DType::F32);
         LossScale::new(&tracer).advance(&tracer.input(BAD, DType::F32, []));
         let scalar = TensorType::new(DType::F32, []);
         Ok(Self {
             next: Compiled::new(tracer.finish()?, store)?,
-            scale: store.buffer(backend, LOSS_SCALE, &scalar, true)?,
-            backend: backend.clone(),
+            scale: store.buffer(&backend, LOSS_SCALE, &scalar, true)?,
+            backend,
         })
     }
 }
@@ -74,9 +76,8 @@ impl Updates {
             }
             updates.push(update_of(stage, settings, store)?);
         }
-        let first = &layout.devices[0];
-        let scaling = scaled.then(|| Scaling::new(first, store)).transpose()?;
-        store.place(first);
+        store.place(&layout.devices[0]);
+        let scaling = scaled.then(|| Scaling::new(store)).transpose()?;
         Ok(Self {
             settings: settings.clone(),
             looks,
@@ -133,11 +134,6 @@ impl Updates {
     }
 }
 
-/// Whether gradients are those of a loss that was multiplied by a number.
-pub(super) fn is_scaled(settings: &Settings) -> bool {
-    settings.precision == Precision::F16
-}
-
 fn is_clipped_by_norm(settings: &Settings) -> bool {
     matches!(settings.clip, Some(Clip::Norm(_)))
 }
@@ -155,16 +151,16 @@ fn look(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compil
     let factor = tracer.input(FACTOR, DType::F32, []);
     let grads = sums(&tracer, stage).into_iter().map(|sum| sum * &factor);
     let grads: Vec<Var> = grads.collect();
-    let output = |name: &str, each: &dyn Fn(&Var) -> Var| {
-        if let Some(total) = grads.iter().map(each).reduce(|a, b| a + b) {
+    let output = |name: &str, total: Option<Var>| {
+        if let Some(total) = total {
             tracer.output(name, &total);
         }
     };
     if is_clipped_by_norm(settings) {
-        output(SQUARES, &|g| g.square().sum_all());
+        output(SQUARES, squares(&grads));
     }
     if is_scaled(settings) {
-        output(NOT_FINITE, &|g| g.map1(not_finite).sum_all());
+        output(NOT_FINITE, count_not_finite(&grads));
     }
     Compiled::new(tracer.finish()?, store)
 }

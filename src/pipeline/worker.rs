@@ -10,7 +10,8 @@ use super::stage::{GRAD_X, GRAD_Y, X, Y};
 use super::timetable::{IN_TURN, Task, Unit, Work};
 use crate::error::{Error, Result};
 use crate::module::GENERATOR;
-use spikelet_graph::op::{GENERATOR_STATE, HostTensor};
+use crate::train::Draws;
+use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Moment, Pending, Tensor};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +24,8 @@ pub(super) struct Given<'a> {
     pub(super) labels: &'a [i64],
     /// What the loss is multiplied by, where it is scaled.
     pub(super) loss_scale: f32,
-    pub(super) seed: u64,
-    pub(super) step: u64,
+    /// Those of the whole batch.
+    pub(super) draws: Draws,
     /// Whether to note when each task runs.
     pub(super) watch: bool,
 }
@@ -350,8 +351,8 @@ impl Worker<'_, '_> {
             .get_mut(&position)
             .expect("loaded for every position");
         if work == Work::Forward {
-            let draws = self.generator(unit);
-            program.set(GENERATOR, HostTensor::I64(&draws))?;
+            let state = self.draws(unit).state();
+            program.set(GENERATOR, HostTensor::I64(&state))?;
             if stage == 0 {
                 program.set(X, HostTensor::F32(&(self.given.x)(unit)))?;
             }
@@ -374,17 +375,11 @@ impl Worker<'_, '_> {
         Ok(())
     }
 
-    /// The generator's state: a part of a batch draws what the whole batch would.
-    fn generator(&self, unit: Unit) -> [i64; GENERATOR_STATE] {
+    /// A part of a batch draws what the whole batch would.
+    fn draws(&self, unit: Unit) -> Draws {
         let cutting = &self.flow.cutting;
-        let steps_before = unit.chunk * cutting.steps;
-        let images_before = cutting.images(unit.micro).start;
-        let given = [self.given.seed, self.given.step].map(|number| number as i64);
-        [
-            given[0],
-            given[1],
-            steps_before as i64,
-            images_before as i64,
-        ]
+        let steps = unit.chunk * cutting.steps;
+        let images = cutting.images(unit.micro).start;
+        self.given.draws.behind(steps, images)
     }
 }

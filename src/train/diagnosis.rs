@@ -7,8 +7,9 @@
 //! Spikes are finite whatever a potential is: a NaN may spoil weights and never reach the loss.
 //! Weights are looked at whenever they are on their way into a checkpoint.
 
+use super::draws::Draws;
 use super::scaling::not_finite;
-use super::step::{Draws, context, feed, trace};
+use super::step::{context, feed, trace};
 use super::{Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};

@@ -1,12 +1,14 @@
 //! What makes the steps of a run: one device, or a pipeline of several.
 
-use super::step::{Draws, Outcome, PendingOutcome};
+use super::draws::Draws;
+use super::step::{Outcome, PendingOutcome};
 use super::{EvalStep, Place, Settings, Shape, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
 use crate::pipeline::{Layout, Parts, PipelineEval, PipelineStep, Team};
 use spikelet_data::Batch;
+use spikelet_graph::Backend;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,6 +36,11 @@ pub struct PipelineOptions {
 }
 
 impl PipelineOptions {
+    /// The first stage's first device; nothing where no stage has one.
+    pub fn first_device(&self) -> Option<&Arc<dyn Backend>> {
+        self.devices.iter().flat_map(Team::devices).next()
+    }
+
     /// The stages of a network.
     ///
     /// # Errors
@@ -148,11 +155,7 @@ impl Engine {
     pub(super) fn draws(&self, step: u64) -> Draws {
         match self {
             Self::One(one) => one.draws(step),
-            Self::Pipeline(pipeline, _) => Draws {
-                seed: pipeline.seed(),
-                step,
-                images_before: 0,
-            },
+            Self::Pipeline(pipeline, _) => pipeline.draws(step),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod diagnosis;
+mod draws;
 mod engine;
 mod evaluation;
 mod in_flight;
@@ -17,12 +18,13 @@ mod trainer;
 mod writer;
 
 pub use checkpoint::{Checkpoint, EpochRecord, Progress};
+pub(crate) use draws::Draws;
 pub use engine::{Engine, PipelineOptions, Stages};
 pub use evaluation::evaluate;
 pub use in_flight::InFlight;
-pub(crate) use scaling::{LOSS_SCALE, LossScale, Verdict, not_finite};
+pub(crate) use scaling::{LOSS_SCALE, LossScale, Verdict, count_not_finite, is_scaled};
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
-pub(crate) use step::{EVALUATION, feed_numbers, numbers_of, update};
 pub use step::{EvalStep, Outcome as StepOutcome, PendingOutcome, Place, Shape, TrainStep};
+pub(crate) use step::{feed_numbers, numbers_of, update};
 pub use trainer::{Outcome, Trainer};

@@ -66,8 +66,8 @@ impl<'a> Run<'a> {
             true => trainer.output,
             false => Output::Quiet,
         });
-        let teams = trainer.pipeline.iter().flat_map(|p| &p.devices);
-        let first = teams.flat_map(|team| team.devices()).next();
+        let pipeline = trainer.pipeline.as_ref();
+        let first = pipeline.and_then(|pipeline| pipeline.first_device());
         let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
             None => device::cpu()?,

@@ -6,8 +6,10 @@
 //!
 //! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
 
+use super::Settings;
 use crate::error::Result;
 use crate::model::Store;
+use crate::module::Precision;
 use spikelet_expr::Expr;
 use spikelet_graph::{Tensor, Tracer, Var};
 
@@ -26,6 +28,17 @@ const SMALLEST: f64 = 1.0;
 /// The states, as checkpoints name them.
 pub(crate) const LOSS_SCALE: &str = "loss_scale";
 const STEPS: &str = "loss_scale_steps";
+
+/// Whether the loss is scaled.
+pub(crate) fn is_scaled(settings: &Settings) -> bool {
+    settings.precision == Precision::F16
+}
+
+/// How many elements of the gradients are not finite; nothing if there are no gradients.
+pub(crate) fn count_not_finite(grads: &[Var]) -> Option<Var> {
+    let counts = grads.iter().map(|g| g.map1(not_finite).sum_all());
+    counts.reduce(|a, b| a + b)
+}
 
 /// The scale, and what a step does with it.
 pub(crate) struct LossScale {
@@ -72,10 +85,8 @@ impl LossScale {
             .iter()
             .map(|g| Var::map(&[g, &self.scale], |x| &x[0] / &x[1]))
             .collect();
-        let counts = grads.iter().map(|g| g.map1(not_finite).sum_all());
-        let bad = counts
-            .reduce(|a, b| a + b)
-            .unwrap_or_else(|| self.steps.map1(|_| Expr::constant(0.0)));
+        let bad =
+            count_not_finite(&grads).unwrap_or_else(|| self.steps.map1(|_| Expr::constant(0.0)));
         self.advance(&bad);
         (grads, Verdict::OfGradients(bad))
     }
@@ -118,7 +129,7 @@ impl Verdict {
 }
 
 /// 1 for infinities and NaN, else 0. A comparison with NaN is false.
-pub(crate) fn not_finite(x: &Expr) -> Expr {
+pub(super) fn not_finite(x: &Expr) -> Expr {
     Expr::select(x.abs().le(f64::from(f32::MAX)), 0.0, 1.0)
 }
 

@@ -1,6 +1,7 @@
 //! What a trained network does with a few images.
 
-use super::step::{Draws, Scored, context, feed, trace};
+use super::draws::Draws;
+use super::step::{Scored, context, feed, trace};
 use super::{EvalStep, Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};

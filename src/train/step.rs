@@ -1,12 +1,13 @@
 //! One step of training or evaluation, compiled.
 
 use super::Settings;
-use super::scaling::{LossScale, Verdict};
+use super::draws::Draws;
+use super::scaling::{LossScale, Verdict, is_scaled};
 use crate::encoder;
 use crate::error::Result;
 use crate::loss;
 use crate::model::{Compiled, Store};
-use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Precision, Traced};
+use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
 use crate::optim::{Optimizer, Update};
 use crate::parallel::average_over_ranks;
 use spikelet_data::Batch;
@@ -119,35 +120,11 @@ pub(super) fn trace(
     })
 }
 
-/// The numbers that a batch's draws on the device depend on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Draws {
-    /// Of the run.
-    pub(super) seed: u64,
-    /// Of training counted from 1, or a batch of an evaluation.
-    pub(super) step: u64,
-    /// Images of the step that other ranks have, before this one's.
-    pub(super) images_before: usize,
-}
-
-impl Draws {
-    /// Those of batch number `index` of an evaluation.
-    pub(super) fn of_evaluation(seed: u64, index: usize) -> Self {
-        Self {
-            seed,
-            step: EVALUATION + index as u64,
-            images_before: 0,
-        }
-    }
-}
-
 pub(super) fn feed(program: &Compiled, batch: &Batch, draws: Draws) -> Result<()> {
     program.set("images", HostTensor::F32(&batch.images))?;
     program.set("labels", HostTensor::I64(&batch.labels))?;
     if program.has_input(GENERATOR) {
-        let (seed, step, before) = (draws.seed, draws.step, draws.images_before);
-        let state = [seed as i64, step as i64, 0, before as i64];
-        program.set(GENERATOR, HostTensor::I64(&state))?;
+        program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
     }
     Ok(())
 }
@@ -234,7 +211,7 @@ impl TrainStep {
             .iter()
             .filter_map(|(name, ..)| tracer.find_input(name))
             .collect();
-        let scale = (settings.precision == Precision::F16).then(|| LossScale::new(tracer));
+        let scale = is_scaled(settings).then(|| LossScale::new(tracer));
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
         let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
         // Whether a step updates anything is decided alike on all ranks: by the mean of the losses.
@@ -305,11 +282,7 @@ impl TrainStep {
 
     /// The numbers of the draws of step number `step`.
     pub(super) fn draws(&self, step: u64) -> Draws {
-        Draws {
-            seed: self.settings.seed,
-            step,
-            images_before: self.images_before,
-        }
+        Draws::of_step(self.settings.seed, step).behind(0, self.images_before)
     }
 
     /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
@@ -380,9 +353,6 @@ pub(crate) fn update(
         tracer.update(old, new);
     }
 }
-
-/// Draws of an evaluation are apart from those of training, whose steps count from 1.
-pub(crate) const EVALUATION: u64 = 1 << 31;
 
 /// Forward only.
 pub struct EvalStep {

@@ -6,7 +6,7 @@ use spikelet::model::Store;
 use spikelet::network::Cifar10Net;
 use spikelet::pipeline::{Layout, ModelPipeline, Parts, PipelineStep, Schedule, Team};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{Shape, StepOutcome, TrainStep};
 use std::sync::Arc;
 
 pub const STEPS: u64 = 20;
@@ -180,16 +180,25 @@ pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
     let layout = spread.layout(case)?;
     let mut store = Store::new(layout.devices()[0].clone());
     let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
+    trained(case, &store, |batch, k| step.run(batch, k, 0.0))
+}
+
+/// What [`STEPS`] steps come to.
+fn trained(
+    case: &Case,
+    store: &Store,
+    mut step: impl FnMut(&Batch, u64) -> Result<StepOutcome>,
+) -> Result<Trained> {
     let (mut losses, mut correct) = (vec![], vec![]);
     for k in 1..=STEPS {
-        let found = step.run(&batch(case.settings.batch_size, case.image, k), k, 0.0)?;
+        let found = step(&batch(case.settings.batch_size, case.image, k), k)?;
         losses.push(found.loss);
         correct.push(found.correct);
     }
     Ok(Trained {
         losses,
         correct,
-        tensors: tensors(&store)?,
+        tensors: tensors(store)?,
     })
 }
 
@@ -200,17 +209,7 @@ pub fn alone(case: &Case) -> Result<Trained> {
     };
     let mut store = Store::new(devices(1)?.remove(0));
     let mut step = TrainStep::new(&*case.module, &case.settings, shape, &mut store)?;
-    let (mut losses, mut correct) = (vec![], vec![]);
-    for k in 1..=STEPS {
-        let found = step.run(&batch(shape.batch, case.image, k), k, 0.0)?;
-        losses.push(found.loss);
-        correct.push(found.correct);
-    }
-    Ok(Trained {
-        losses,
-        correct,
-        tensors: tensors(&store)?,
-    })
+    trained(case, &store, |batch, k| step.run(batch, k, 0.0))
 }
 
 pub fn assert_close(a: &Trained, b: &Trained, most: f64, what: &str) {

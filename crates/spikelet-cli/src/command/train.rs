@@ -159,7 +159,7 @@ impl Train {
         let pipeline = self
             .pipeline
             .options(&settings, &self.device, self.trace.clone())?;
-        let first = pipeline.as_ref().map(|p| p.devices[0].devices()[0].clone());
+        let first = pipeline.as_ref().and_then(|p| p.first_device().cloned());
         let (device, backend) = match &rank {
             None => {
                 let backend = first.map_or_else(|| self.device.open(), Ok)?;

@@ -132,7 +132,8 @@ impl Pipeline {
         settings: &Settings,
         options: &PipelineOptions,
     ) -> Result<Row, Failure> {
-        let backend = options.devices[0].devices()[0].clone();
+        let first = options.first_device().expect("stages have devices");
+        let backend = first.clone();
         let mut program = StepProgram::compile(network, settings, backend.clone())?;
         let parameters = program.parameter_bytes();
         let held = program.plan().peak_bytes().saturating_sub(parameters);
@@ -157,7 +158,7 @@ impl Pipeline {
     ) -> Result<Row, Failure> {
         let image = network.image();
         let layout = options.layout(&network.module()?, settings, image)?;
-        let mut store = Store::new(options.devices[0].devices()[0].clone());
+        let mut store = Store::new(layout.devices()[0].clone());
         let mut step = PipelineStep::new(&layout, settings, image, &mut store)?;
         console.say(format!("split size {}", options.parts.split_size));
         console.say(pipeline_text::describe(&step, &layout));
