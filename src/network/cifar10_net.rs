@@ -60,11 +60,12 @@ struct Net {
 }
 
 impl Cifar10Net {
-    /// With the tutorial's neuron: τ = 100, sigmoid with α = 1.
+    /// With the tutorial's neuron: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose
+    /// reset is soft backwards ([`ResetGrad::Soft`](neuron::ResetGrad::Soft)).
     pub fn tutorial() -> Self {
         Self {
             neuron: json!({
-                "neuron": "lif", "params": {"tau": 100.0},
+                "neuron": "soft_pulse_lif", "params": {"tau": 100.0},
                 "surrogate": {"name": "sigmoid", "alpha": 1.0},
             }),
             ..Self::default()
@@ -84,10 +85,11 @@ impl Cifar10Net {
         }
     }
 
-    /// How the tutorial trains it: 50 steps of Poisson spikes, batches of 32, Adam.
+    /// How the tutorial trains it: 100 epochs, 50 steps of Poisson spikes, batches of 32, Adam.
     pub fn tutorial_settings() -> Settings {
         Settings {
             batch_size: 32,
+            epochs: 100,
             learning_rate: 1e-3,
             ..Settings::tutorial()
         }

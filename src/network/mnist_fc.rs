@@ -51,7 +51,8 @@ struct Net {
 }
 
 impl MnistFc {
-    /// The tutorial's network: τ = 100, sigmoid with α = 1.
+    /// The tutorial's network: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose reset
+    /// is soft backwards ([`ResetGrad::Soft`](crate::neuron::ResetGrad::Soft)).
     pub fn tutorial() -> Self {
         Self::tutorial_with(100.0)
     }
@@ -60,7 +61,7 @@ impl MnistFc {
     pub fn tutorial_with(tau: f64) -> Self {
         Self {
             neuron: json!({
-                "neuron": "lif", "params": {"tau": tau},
+                "neuron": "soft_pulse_lif", "params": {"tau": tau},
                 "surrogate": {"name": "sigmoid", "alpha": 1.0},
             }),
             ..Self::default()

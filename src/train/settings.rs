@@ -96,12 +96,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings of SpikingFlow's MNIST tutorial: 50 steps of Poisson spikes, batches of 256,
-    /// cross entropy on the firing rate, Adam at a constant 1e-2.
+    /// The settings of SpikingFlow's MNIST tutorial: 1000 epochs, 50 steps of Poisson spikes, batches
+    /// of 256, cross entropy on the firing rate, Adam at a constant 1e-2.
     pub fn tutorial() -> Self {
         Self {
             time_steps: 50,
             batch_size: 256,
+            epochs: 1000,
             learning_rate: 1e-2,
             schedule: Schedule::Constant,
             loss: Loss::CrossEntropy,

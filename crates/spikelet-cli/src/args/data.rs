@@ -3,12 +3,14 @@
 use super::{count, variable};
 use crate::failure::Failure;
 use clap::ValueEnum;
-use spikelet::data::{Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic};
+use spikelet::data::{
+    self, Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic,
+};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::parallel::Group;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The variable that names the folder of data sets.
@@ -38,8 +40,8 @@ pub enum DataName {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set [default: cifar10 for cifar10-net, else synthetic; for a checkpoint the one it was
-    /// trained on]
+    /// Data set [default: cifar10 for cifar10-net, else synthetic; with --tutorial the tutorial's; for
+    /// a checkpoint the one it was trained on]
     #[arg(
         long = "dataset",
         visible_alias = "data",
@@ -133,7 +135,7 @@ impl DataArgs {
         let name = name.unwrap_or(DataName::Synthetic);
         check_fits(name, network)?;
         let mut split = match name.source() {
-            Some(source) => self.read(&source, console)?,
+            Some(source) => self.read(&source, network, console)?,
             None => synthetic::digits_of(
                 SYNTHETIC_SEED,
                 self.train_images.unwrap_or(60_000).min(60_000),
@@ -152,12 +154,13 @@ impl DataArgs {
     /// As [`DataArgs::load`]; when a rank has other images.
     pub fn load_on_rank(
         &self,
+        otherwise: Option<DataName>,
         network: &Network,
         console: &Console,
         group: &Group,
     ) -> Result<Split, Failure> {
         let first = group.world().local_rank == 0;
-        let load = || self.load(None, network, console);
+        let load = || self.load(otherwise, network, console);
         let split = match (self.download, first) {
             (false, _) => load()?,
             (true, true) => {
@@ -179,16 +182,19 @@ impl DataArgs {
     }
 
     /// Which images are meant, as far as it is known before they are read.
-    pub fn meant(&self) -> String {
-        let name = self
-            .data
-            .map_or_else(|| "default".to_string(), DataName::word);
+    pub fn meant(&self, otherwise: Option<DataName>) -> String {
+        let name = (self.data.or(otherwise)).map_or_else(|| "default".to_string(), DataName::word);
         let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
         let [train, test] = [self.train_images, self.test_images].map(first);
         format!("{name} ({train} + {test})")
     }
 
-    fn read(&self, source: &Source, console: &Console) -> Result<Split, Failure> {
+    fn read(
+        &self,
+        source: &Source,
+        network: &Network,
+        console: &Console,
+    ) -> Result<Split, Failure> {
         let folder = self
             .data_dir
             .clone()
@@ -200,8 +206,25 @@ impl DataArgs {
         } else {
             source.load(&folder)
         };
-        loaded.map_err(|e| spikelet::Error::from(e).into())
+        loaded.map_err(|error| match &error {
+            data::Error::MissingFiles { folder, .. } => missing(&error, folder, network),
+            _ => spikelet::Error::from(error).into(),
+        })
     }
+}
+
+/// The library's problem with the options of this program that help.
+fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
+    let message = error.to_string();
+    let problem = message.split("  help: ").next().unwrap_or_default();
+    let mut help = format!(
+        "fetch them with --download, put them into {}, or name their folder with --data-dir",
+        folder.display()
+    );
+    if DataName::Synthetic.image() == network.image() {
+        help += "; --dataset synthetic needs no files";
+    }
+    Failure::other(problem.trim_end(), help)
 }
 
 /// Whether the network takes images of this data set, before they are read.

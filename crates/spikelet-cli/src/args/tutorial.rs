@@ -1,6 +1,6 @@
 //! Where a network and its settings start from.
 
-use super::positive;
+use super::{DataName, positive};
 use crate::failure::Failure;
 use serde_json::Value;
 use spikelet::network::Network;
@@ -10,32 +10,65 @@ use spikelet::train::Settings;
 /// Whether to start from the network's tutorial.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct TutorialArgs {
-    /// Start from the network's tutorial instead of its defaults: SpikingFlow's for mnist-fc (tau
-    /// 100, sigmoid with alpha 1) and cifar10-net, SpikingJelly's for csnn
+    /// Start from the network's tutorial instead of its defaults, on the tutorial's data set:
+    /// SpikingFlow's for mnist-fc (MNIST) and cifar10-net (CIFAR-10), both with the neuron
+    /// soft_pulse_lif (tau 100, sigmoid with alpha 1, soft reset gradient); SpikingJelly's for csnn
+    /// (Fashion-MNIST)
     #[arg(long, help_heading = "Network")]
     tutorial: bool,
 
     /// The tutorial's time constant, in steps; means --tutorial
     #[arg(long, help_heading = "Network", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     tau: Option<f64>,
+
+    /// Whether the network is that of a benchmark.
+    #[arg(skip)]
+    compared: bool,
 }
 
 impl TutorialArgs {
-    /// The tutorial as it is.
-    pub const PLAIN: Self = Self {
+    /// The tutorial as benchmarks measure it, see [`TutorialArgs::compared`].
+    pub const COMPARED: Self = Self {
         tutorial: true,
         tau: None,
+        compared: true,
     };
+
+    /// The tutorial with the neuron that other libraries have too: `lif`, whose reset has the
+    /// surrogate's gradient. So figures stay comparable with theirs.
+    pub fn compared(self) -> Self {
+        Self {
+            compared: true,
+            ..self
+        }
+    }
+
+    /// The data set of the tutorial, if the network starts from it.
+    pub fn dataset(&self, network: &Network) -> Option<DataName> {
+        self.is_given().then(|| match network {
+            Network::MnistFc(_) => DataName::Mnist,
+            Network::Csnn(_) => DataName::FashionMnist,
+            Network::Cifar10Net(_) => DataName::Cifar10,
+        })
+    }
+
+    fn is_given(&self) -> bool {
+        self.tutorial || self.tau.is_some()
+    }
 
     /// The network and the settings to start from.
     ///
     /// # Errors
     /// When a time constant is given and the tutorial's neuron has none.
     pub fn start(&self, network: &Network) -> Result<(Network, Settings), Failure> {
-        if !self.tutorial && self.tau.is_none() {
+        if !self.is_given() {
             return Ok((network.clone(), network.settings()));
         }
         let mut start = network.tutorial();
+        let neuron = &mut start.neuron_mut()["neuron"];
+        if self.compared && neuron == "soft_pulse_lif" {
+            *neuron = Value::from("lif");
+        }
         if let Some(tau) = self.tau {
             set_tau(&mut start, tau)?;
         }
@@ -62,12 +95,13 @@ fn set_tau(network: &mut Network, tau: f64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spikelet::neuron::ResetGrad;
 
     fn with(name: &str, tau: Option<f64>) -> Result<(Network, Settings), Failure> {
         let network = Network::find(name).expect("it is known");
         let tutorial = TutorialArgs {
-            tutorial: false,
             tau,
+            ..TutorialArgs::default()
         };
         tutorial.start(&network)
     }
@@ -81,6 +115,48 @@ mod tests {
         }
         let refused = with("csnn", Some(7.0)).expect_err("it has none");
         assert!(refused.to_string().contains("`if`, has no time constant"));
+    }
+
+    #[test]
+    fn spikingflows_tutorials_reset_softly_backwards_and_benchmarks_as_other_libraries() {
+        for name in ["mnist-fc", "cifar10-net"] {
+            let network = Network::find(name).expect("it is known");
+            let reset_grad = |start: TutorialArgs| {
+                let (mut network, _) = start.start(&network).expect("it has a tutorial");
+                let neuron = neuron::from_spec(network.neuron_mut()).expect("a neuron");
+                let surrogate = neuron.common().surrogate.spec();
+                assert_eq!(
+                    surrogate,
+                    serde_json::json!({"name": "sigmoid", "alpha": 1.0})
+                );
+                neuron.common().reset_grad
+            };
+            let tutorial = TutorialArgs {
+                tutorial: true,
+                ..TutorialArgs::default()
+            };
+            assert_eq!(reset_grad(tutorial), ResetGrad::Soft);
+            assert_eq!(reset_grad(tutorial.compared()), ResetGrad::Surrogate);
+        }
+    }
+
+    #[test]
+    fn tutorials_run_as_long_and_on_the_data_that_they_name() {
+        let given = TutorialArgs {
+            tutorial: true,
+            ..TutorialArgs::default()
+        };
+        for (name, epochs, data) in [
+            ("mnist-fc", 1000, DataName::Mnist),
+            ("csnn", 64, DataName::FashionMnist),
+            ("cifar10-net", 100, DataName::Cifar10),
+        ] {
+            let network = Network::find(name).expect("it is known");
+            let (_, settings) = given.start(&network).expect("it has a tutorial");
+            assert_eq!(settings.epochs, epochs, "{name}");
+            assert_eq!(given.dataset(&network), Some(data), "{name}");
+            assert_eq!(TutorialArgs::default().dataset(&network), None);
+        }
     }
 
     #[test]

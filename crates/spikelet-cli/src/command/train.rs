@@ -34,7 +34,7 @@ const INTERRUPTED: u8 = 130;
 #[command(after_help = examples![
     "spikelet train" => "mnist-fc on synthetic digits: needs no files",
     "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
-    "spikelet train --tutorial --dataset mnist" => "as in SpikingFlow's tutorial",
+    "spikelet train --tutorial --download" => "as in SpikingFlow's tutorial: 1000 epochs of MNIST",
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
     "spikelet train cifar10-net --augment crop=4,flip --normalise auto" => "with images changed by chance",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
@@ -126,7 +126,7 @@ impl Train {
                     &self.device,
                     &network,
                     &settings,
-                    &self.data.meant(),
+                    &self.data.meant(self.start.dataset(&network)),
                 )?;
                 let (group, device) = found;
                 let quiet = quiet.then(|| Console::new(Output::Quiet));
@@ -151,9 +151,10 @@ impl Train {
             .out
             .clone()
             .unwrap_or_else(|| Path::new("runs").join(network.name()));
+        let otherwise = self.start.dataset(network);
         let data = match &rank {
-            None => self.data.load(None, network, console)?,
-            Some(rank) => self.data.load_on_rank(network, console, &rank.group)?,
+            None => self.data.load(otherwise, network, console)?,
+            Some(rank) => (self.data).load_on_rank(otherwise, network, console, &rank.group)?,
         };
         self.images.put(&mut settings, &data.train)?;
         let pipeline = self

@@ -60,6 +60,25 @@ fn images_that_do_not_fit_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn a_tutorial_takes_its_own_data_set_and_says_how_to_get_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().to_string_lossy();
+    for (network, data) in [
+        ("mnist-fc", "MNIST"),
+        ("csnn", "Fashion-MNIST"),
+        ("cifar10-net", "CIFAR-10"),
+    ] {
+        let words = ["train", network, "--tutorial", "--data-dir", &dir];
+        let message = complaint(&words, 1);
+        let expected = format!("error: {data} is not complete");
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(message.contains("--download"), "{message}");
+        let drawn = message.contains("--dataset synthetic");
+        assert_eq!(drawn, network != "cifar10-net", "{message}");
+    }
+}
+
+#[test]
 fn changes_of_images_that_cannot_be_are_refused() {
     for (list, expected) in [
         (

@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// Measure how many images a second a network classifies
 ///
 /// Batches are handed over, the network runs in evaluation mode, and its scores are compared with
-/// labels, two batches under way at a time. Batch norm is part of the neurons that read it: it
+/// labels, two batches under way at a time. Without further settings the network and its settings
+/// are those of its tutorial. Batch norm is part of the neurons that read it: it
 /// costs no pass over memory and no kernel of its own.
 #[derive(clap::Args)]
 #[command(after_help = examples![
@@ -71,7 +72,7 @@ fn compile(
 
 impl Infer {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(TutorialArgs::PLAIN)?;
+        let (network, settings) = self.network.build(TutorialArgs::COMPARED)?;
         let settings = self.settings.build(settings)?;
         let backend = self.device.open()?;
         let only = self.repeats.only.clone();

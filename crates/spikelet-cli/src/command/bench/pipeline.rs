@@ -20,7 +20,8 @@ use std::time::Instant;
 /// Measure training through a pipeline against one device
 ///
 /// Images a minute as in SpikingFlow's table, for each size of micro-batches, and what each device
-/// holds beside the parameters. Without `--tutorial` the network and its settings are the defaults.
+/// holds beside the parameters. Without `--tutorial` the network and its settings are the defaults;
+/// with it the neuron is `lif`, whose reset has the surrogate's gradient.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench pipeline cifar10-net --tutorial --batch-size 64 --pipeline 0,1,2,3 --splits 2,4,8,16,32" => "the tutorial's network over four GPUs",
@@ -64,7 +65,7 @@ struct Row {
 
 impl Pipeline {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(self.start)?;
+        let (network, settings) = self.network.build(self.start.compared())?;
         let mut settings = self.settings.build(settings)?;
         self.pipeline.put(&mut settings);
         let Some(mut options) = self.pipeline.options(&settings, &self.device, None)? else {

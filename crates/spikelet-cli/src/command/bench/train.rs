@@ -16,7 +16,8 @@ use std::process::ExitCode;
 ///
 /// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
 /// are read back, with two steps under way at a time as in training. Without further settings the
-/// network and its settings are those of its tutorial.
+/// network and its settings are those of its tutorial, with `lif` in place of `soft_pulse_lif`: the
+/// neuron that other libraries have too.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
@@ -43,7 +44,7 @@ pub struct Train {
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         // The tutorial's network is what others measure too.
-        let (network, settings) = self.network.build(TutorialArgs::PLAIN)?;
+        let (network, settings) = self.network.build(TutorialArgs::COMPARED)?;
         let mut settings = self.settings.build(settings)?;
         self.parallel.put(&mut settings);
         match self.parallel.role()? {
