@@ -1,5 +1,12 @@
 //! Whole networks on a GPU: the reference case, training, and the same spikes as on the CPU.
 
+#[path = "support/golden.rs"]
+mod golden;
+#[path = "support/gpu.rs"]
+mod gpu;
+
+use golden::golden;
+use gpu::gpu;
 use spikelet::data::{Loader, LoaderConfig, synthetic};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
@@ -8,34 +15,16 @@ use spikelet::network::{MnistFc, Network};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{Shape, TrainStep};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The first GPU; a line that says why, if there is none.
-fn gpu() -> Option<Arc<dyn Backend>> {
-    match device::cuda(0) {
-        Ok(gpu) => Some(gpu),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
-
-fn reference(name: &str) -> PathBuf {
-    // A test that was built elsewhere runs in a copy of the repository.
-    let here = Path::new("tests/golden");
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(here);
-    let folder = if here.is_dir() { here } else { &built };
-    folder.join(name)
-}
-
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     let lif = || Lif::new(100.0).surrogate(Sigmoid { alpha: 4.0 });
-    let case = TensorFile::read(&reference("net_mnist_fc.safetensors"))?;
+    let case = TensorFile::read(&golden("net_mnist_fc.safetensors"))?;
     let net = Sequential::new()
         .add(Flatten)
         .add_named("fc1", Linear::new(784, 196))
@@ -143,8 +132,9 @@ fn step_settings() -> Settings {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn training_twice_on_a_gpu_gives_the_same_bits() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     for propagation in Propagation::ALL {
         let settings = Settings {
             propagation,
@@ -159,8 +149,9 @@ fn training_twice_on_a_gpu_gives_the_same_bits() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_first_losses_on_a_gpu_are_those_of_the_cpu() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     for encoder in ["direct", "poisson"] {
         let settings = Settings {
             encoder: encoder.to_string(),
@@ -212,8 +203,9 @@ fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Te
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_poisson_encoded_network_has_the_spikes_of_the_cpu_where_sums_are_exact() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     for time_steps in [1, 7, 50] {
         let expected = poisson_spikes(device::cpu()?, time_steps)?;
         let fired = expected.iter().flat_map(Tensor::to_f64).sum::<f64>();
@@ -249,9 +241,10 @@ fn train(gpu: &Arc<dyn Backend>, folder: &Path, epochs: usize, resume: bool) -> 
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_run_that_was_stopped_and_resumed_on_a_gpu_ends_with_the_bits_of_the_unbroken_one() -> Result<()>
 {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     let folder = tempfile::tempdir().expect("a folder");
     let (unbroken, broken) = (folder.path().join("a"), folder.path().join("b"));
     let expected = train(&gpu, &unbroken, 3, false)?;
@@ -267,8 +260,9 @@ fn a_run_that_was_stopped_and_resumed_on_a_gpu_ends_with_the_bits_of_the_unbroke
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     const STEPS: usize = 6;
     let (batch, inputs) = (3, 40);
     let mut store = Store::new(gpu);

@@ -1,20 +1,18 @@
 //! Encoders: the reference cases, and the same spikes however a network runs.
 
+#[path = "support/golden.rs"]
+mod golden;
+#[path = "support/gpu.rs"]
+mod gpu;
+
+use golden::golden;
+use gpu::gpu;
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
 use spikelet::model::host;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-fn reference(name: &str) -> PathBuf {
-    // A test that was built elsewhere runs in a copy of the repository.
-    let here = Path::new("tests/golden");
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(here);
-    let folder = if here.is_dir() { here } else { &built };
-    folder.join(name)
-}
 
 /// A network that does nothing.
 struct Nothing;
@@ -47,17 +45,18 @@ fn encoded(
     program.get("y")
 }
 
-fn devices() -> Vec<Arc<dyn Backend>> {
-    let mut all: Vec<Arc<dyn Backend>> = vec![device::cpu().expect("the CPU")];
-    match device::cuda(0) {
-        Ok(gpu) => all.push(gpu),
-        Err(error) => eprintln!("skipped: on a GPU: {error}"),
-    }
-    all
+#[test]
+fn every_reference_case_gives_the_same_spikes() -> Result<()> {
+    check_reference_cases(&device::cpu()?)
 }
 
 #[test]
-fn every_reference_case_gives_the_same_spikes() -> Result<()> {
+#[ignore = "needs an NVIDIA GPU"]
+fn every_reference_case_gives_the_same_spikes_on_a_gpu() -> Result<()> {
+    check_reference_cases(&gpu())
+}
+
+fn check_reference_cases(backend: &Arc<dyn Backend>) -> Result<()> {
     let latency = |time_steps, code| Latency {
         time_steps: Some(time_steps),
         code,
@@ -69,13 +68,17 @@ fn every_reference_case_gives_the_same_spikes() -> Result<()> {
         ("periodic", Box::new(Periodic)),
     ];
     for (name, encoder) in cases {
-        let case = TensorFile::read(&reference(&format!("enc_{name}.safetensors")))?;
+        let case = TensorFile::read(&golden(&format!("enc_{name}.safetensors")))?;
         let (x, expected) = (case.get("x")?, case.get("spike_seq")?);
         for propagation in [Propagation::LayerByLayer, Propagation::StepByStep] {
-            for backend in devices() {
-                let made = encoded(&*encoder, x, expected.shape[0], propagation, backend)?;
-                assert_eq!(&made, expected, "{name}, {propagation}");
-            }
+            let made = encoded(
+                &*encoder,
+                x,
+                expected.shape[0],
+                propagation,
+                backend.clone(),
+            )?;
+            assert_eq!(&made, expected, "{name}, {propagation}");
         }
     }
     Ok(())
@@ -87,7 +90,17 @@ fn values(count: usize) -> Tensor {
 }
 
 #[test]
-fn every_encoder_gives_the_same_spikes_step_by_step_and_on_every_device() -> Result<()> {
+fn every_encoder_gives_the_same_spikes_step_by_step() -> Result<()> {
+    check_propagations(&device::cpu()?)
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn every_encoder_gives_the_spikes_of_the_cpu_on_a_gpu() -> Result<()> {
+    check_propagations(&gpu())
+}
+
+fn check_propagations(backend: &Arc<dyn Backend>) -> Result<()> {
     for entry in spikelet::encoder::entries() {
         let encoder = spikelet::encoder::find(entry.name)?;
         let run = |propagation, backend| encoded(&*encoder, &values(40), 9, propagation, backend);
@@ -95,9 +108,8 @@ fn every_encoder_gives_the_same_spikes_step_by_step_and_on_every_device() -> Res
         let fired = expected.to_f64().iter().filter(|s| **s != 0.0).count();
         assert!(fired > 0, "{}", entry.name);
         for propagation in Propagation::ALL {
-            for backend in devices() {
-                assert_eq!(run(propagation, backend)?, expected, "{}", entry.name);
-            }
+            let made = run(propagation, backend.clone())?;
+            assert_eq!(made, expected, "{}", entry.name);
         }
     }
     Ok(())

@@ -1,19 +1,22 @@
 //! Every reference case: identical spikes, potentials and real outputs within 1e-6, gradients
 //! within 1e-5.
 
+#[path = "support/golden.rs"]
+mod golden;
+#[path = "support/gpu.rs"]
+mod gpu;
+
+use golden::golden;
+use gpu::gpu;
 use spikelet::device;
 use spikelet::graph::{Backend, DType, Tensor};
 use spikelet::neuron::run_case;
 use spikelet::tensors::TensorFile;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn cases() -> Vec<PathBuf> {
-    // A test that was built elsewhere runs in a copy of the repository.
-    let here = Path::new("tests/golden");
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(here);
-    let folder = if here.is_dir() { here } else { &built };
-    let entries = std::fs::read_dir(folder).expect("the reference cases are there");
+    let entries = std::fs::read_dir(golden("")).expect("the reference cases are there");
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("readable").path()).collect();
     let is_neuron = |p: &PathBuf| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
@@ -48,11 +51,9 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn every_reference_case_gives_the_same_spikes_potentials_and_gradients_on_a_gpu() {
-    match device::cuda(0) {
-        Ok(gpu) => check(&(gpu as Arc<dyn Backend>)),
-        Err(error) => println!("skipped: {error}"),
-    }
+    check(&gpu());
 }
 
 fn check(backend: &Arc<dyn Backend>) {
@@ -117,11 +118,9 @@ fn check(backend: &Arc<dyn Backend>) {
 /// With 16-bit storage every device rounds at the same places: spikes are the same, and what is
 /// summed in another order is at most one rounding apart.
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
-    let gpu = match device::cuda(0) {
-        Ok(gpu) => gpu as Arc<dyn Backend>,
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let gpu = gpu();
     let cpu = device::cpu().expect("the CPU");
     let mut failures = vec![];
     for path in cases() {

@@ -18,7 +18,8 @@ pub fn gpus() -> Option<usize> {
     said.parse().ok().filter(|n| *n > 0)
 }
 
-/// CPU devices; with `SPIKELET_TEST_GPUS=2`, two GPUs by turns.
+/// CPU devices; with `SPIKELET_TEST_GPUS=2`, two GPUs by turns. A stage of several devices needs
+/// two of them.
 pub fn devices(count: usize) -> Result<Vec<Arc<dyn Backend>>> {
     let gpus = gpus();
     let name = |k: usize| match gpus {

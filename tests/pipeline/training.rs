@@ -67,10 +67,6 @@ fn a_device_that_comes_again_changes_nothing() -> Result<()> {
 
 #[test]
 fn devices_of_one_stage_take_turns_and_keep_the_same_parameters() -> Result<()> {
-    if gpus() == Some(1) {
-        eprintln!("not run: one GPU cannot take turns");
-        return Ok(());
-    }
     for case in [linear(), convolutional()?] {
         let cut = cuts(&case)[0];
         // Of two micro-batches each device sums one: the same additions as on one device.

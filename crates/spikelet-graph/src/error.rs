@@ -63,6 +63,19 @@ pub enum Error {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// A memory budget below the least that a plan needs.
+    #[error(
+        "{} MiB were allowed, {} MiB are the least that was found ({} MiB of it are parameters, states and inputs); allow more, use a smaller batch, fewer time steps or a 16-bit precision",
+        mebibytes(*allowed), mebibytes(*least), mebibytes(*fixed)
+    )]
+    Budget {
+        /// The budget in bytes.
+        allowed: usize,
+        /// The lowest peak that was found, in bytes.
+        least: usize,
+        /// Bytes of it that no plan can save: parameters, states and inputs.
+        fixed: usize,
+    },
     /// Something that only a backend can find out.
     #[error("{backend}: {problem}")]
     Backend {
@@ -71,6 +84,10 @@ pub enum Error {
         /// What happened, and what to do.
         problem: String,
     },
+}
+
+fn mebibytes(bytes: usize) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
 /// Where an operation is, for a message; nothing outside of all layers.

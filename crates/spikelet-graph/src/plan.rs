@@ -77,7 +77,7 @@ impl Plan {
     /// backward pass then, and more is made again; the results keep their bits.
     ///
     /// # Errors
-    /// When the peak cannot be brought that low: the error says how low it could.
+    /// [`Error::Budget`] when the peak cannot be brought that low; it has the lowest that was found.
     pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {
         let mut reports = pass::run_all(&mut graph, target);
         let buffers = buffer_bytes(&graph);
@@ -88,14 +88,10 @@ impl Plan {
         if plan.peak_bytes() <= bytes {
             return Ok(plan);
         }
-        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-        Err(Error::Plan {
-            problem: format!(
-                "{:.1} MiB were allowed, {:.1} MiB are the least that was found ({:.1} MiB of it are parameters, states and inputs); allow more, use a smaller batch, fewer time steps or numbers of 16 bits",
-                mib(bytes),
-                mib(plan.peak_bytes()),
-                mib(buffers)
-            ),
+        Err(Error::Budget {
+            allowed: bytes,
+            least: plan.peak_bytes(),
+            fixed: buffers,
         })
     }
 
