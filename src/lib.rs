@@ -1,4 +1,4 @@
-//! Deep spiking neural networks, trained and run on the CPU.
+//! Deep spiking neural networks, trained and run on the CPU and on NVIDIA GPUs.
 //!
 //! A neuron is one file with its equation written once; a network is traced once and compiled
 //! into a plan; state is a value and time is an axis. Start with the [`prelude`].
@@ -7,6 +7,8 @@ pub mod device;
 pub mod encoder;
 mod error;
 pub mod files;
+#[cfg(doctest)]
+mod guide;
 pub mod layer;
 pub mod log;
 pub mod loss;
@@ -29,4 +31,4 @@ pub use error::{Error, Result};
 pub use memory_budget::MemoryBudget;
 pub use registry::{Build, Entry};
 pub use spikelet_cuda::auto_cuda;
-pub use {spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};
+pub use {spikelet_cuda as cuda, spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};

@@ -1,0 +1,30 @@
+//! The programs of the README and of the guide, compiled and run as documentation tests.
+
+macro_rules! pages {
+    ($($name:ident = $file:literal,)*) => {
+        $(#[doc = include_str!(concat!("../", $file))] mod $name {})*
+    };
+}
+
+pages! {
+    readme = "README.md",
+    contents = "docs/guide/README.md",
+    auto_cuda = "docs/guide/auto-cuda.md",
+    convolution = "docs/guide/convolution.md",
+    custom_operations = "docs/guide/custom-operations.md",
+    data_parallel = "docs/guide/data-parallel.md",
+    data = "docs/guide/data.md",
+    files_and_logs = "docs/guide/files-and-logs.md",
+    getting_started = "docs/guide/getting-started.md",
+    gpu = "docs/guide/gpu.md",
+    kernels = "docs/guide/kernels.md",
+    limits = "docs/guide/limits.md",
+    networks = "docs/guide/networks.md",
+    neurons = "docs/guide/neurons.md",
+    pipeline = "docs/guide/pipeline.md",
+    plans = "docs/guide/plans.md",
+    state_and_time = "docs/guide/state-and-time.md",
+    surrogates = "docs/guide/surrogates.md",
+    training = "docs/guide/training.md",
+    your_own_neuron = "docs/guide/your-own-neuron.md",
+}
