@@ -31,4 +31,6 @@ pub use error::{Error, Result};
 pub use memory_budget::MemoryBudget;
 pub use registry::{Build, Entry};
 pub use spikelet_cuda::auto_cuda;
-pub use {spikelet_cuda as cuda, spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph};
+pub use {
+    spikelet_cuda as cuda, spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph,
+};
