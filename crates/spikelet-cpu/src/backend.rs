@@ -182,6 +182,7 @@ impl Backend for Cpu {
     }
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
+        ty.check("allocate")?;
         Ok(Buffer {
             ty: ty.clone(),
             handle: Arc::new(memory(ty.bytes(), &format!("a tensor of {ty}"))?),

@@ -28,7 +28,11 @@ impl Broadcast {
         if elements == 1 {
             return Self::Scalar;
         }
-        Self::strided(target, &broadcast_strides(operand, target))
+        let strides = broadcast_strides(operand, target);
+        Self::strided(
+            target,
+            &strides.expect("the graph checked that it broadcasts"),
+        )
     }
 
     /// Elements at given strides, one for each axis of `target`.
@@ -120,7 +124,7 @@ mod tests {
             let values: Vec<f32> = (0..operand.iter().product::<usize>())
                 .map(|k| k as f32)
                 .collect();
-            let strides = broadcast_strides(&operand, &target);
+            let strides = broadcast_strides(&operand, &target).unwrap();
             let expected: Vec<f32> = (0..60)
                 .map(|i| {
                     let index = [i / 20, i / 5 % 4, i % 5];

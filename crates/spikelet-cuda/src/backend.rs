@@ -276,6 +276,7 @@ impl Backend for Cuda {
     }
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
+        ty.check("allocate")?;
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
         let _alone = self.shared.uploads();
         memory.clear()?;

@@ -32,7 +32,7 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
         .map(|b| memory_of(gpu, b))
         .collect::<Result<Vec<_>>>()?;
     for buffer in from {
-        tensors.push((bytes, Tensor::zeros(&buffer.ty)));
+        tensors.push((bytes, Tensor::zeros(&buffer.ty)?));
         bytes = (bytes + buffer.ty.bytes()).next_multiple_of(ALIGN);
     }
     let mut known = pool.lock().unwrap_or_else(PoisonError::into_inner);

@@ -93,7 +93,7 @@ impl OnGpu {
 impl Parcel for OnGpu {
     fn on_host(&self) -> Result<Cow<'_, Tensor>> {
         self.made.wait()?;
-        let mut tensor = Tensor::zeros(&self.buffer.ty);
+        let mut tensor = Tensor::zeros(&self.buffer.ty)?;
         self.sender.download(&self.buffer, (&mut tensor).into())?;
         Ok(Cow::Owned(tensor))
     }

@@ -98,7 +98,7 @@ pub trait Backend: Target + Send + Sync {
     fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
         let mut tensors = vec![];
         for buffer in from {
-            let mut tensor = Tensor::zeros(&buffer.ty);
+            let mut tensor = Tensor::zeros(&buffer.ty)?;
             self.download(buffer, (&mut tensor).into())?;
             tensors.push(tensor);
         }
@@ -135,7 +135,7 @@ pub trait Backend: Target + Send + Sync {
     /// # Errors
     /// When the device fails.
     fn send(&self, from: &Buffer) -> Result<Arc<dyn Parcel>> {
-        let mut tensor = Tensor::zeros(&from.ty);
+        let mut tensor = Tensor::zeros(&from.ty)?;
         self.download(from, (&mut tensor).into())?;
         Ok(Arc::new(OnHost(tensor)))
     }

@@ -1,9 +1,9 @@
 //! Reverse-mode differentiation from graph to graph.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Expand, Fill, Map, Op, Operation, Reduce, Reshape};
-use crate::types::{DType, TensorType};
+use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
@@ -142,6 +142,15 @@ impl Backward<'_> {
     pub fn sum_to_shape_of(&mut self, value: ValueId, like: ValueId) -> Result<ValueId> {
         let from = self.graph.shape(value).to_vec();
         let to = self.graph.shape(like).to_vec();
+        if broadcast(&to, &from).as_ref() != Some(&from) {
+            let refusal = mismatch(
+                "a gradient is summed to a shape that does not broadcast to its own",
+                &to,
+                &from,
+                "axes must be equal or 1, counted from the last",
+            );
+            return Err(refusal.at(&self.layer, "sum", &[self.graph.ty(value).clone()]));
+        }
         let extra = from.len() - to.len();
         let axes: Vec<usize> = (0..from.len())
             .filter(|&k| from[k] != 1 && (k < extra || to[k - extra] == 1))

@@ -1,6 +1,6 @@
 //! The tensor graph: values, nodes in an order in which they can run, inputs and outputs.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
 use std::fmt;
@@ -115,7 +115,7 @@ impl Graph {
     /// Adds an input.
     ///
     /// # Errors
-    /// When the name is taken.
+    /// When the name is taken, or the shape has more elements than memory can have.
     pub fn add_input(&mut self, name: &str, kind: InputKind, ty: TensorType) -> Result<ValueId> {
         if self.inputs.iter().any(|i| i.name == name) {
             return Err(Error::Name {
@@ -124,6 +124,7 @@ impl Graph {
                 problem: "the name is taken; give each input its own".to_string(),
             });
         }
+        ty.check(&format!("input `{name}`"))?;
         let value = self.add_value(ty);
         self.inputs.push(Input {
             name: name.to_string(),
@@ -181,9 +182,7 @@ impl Graph {
         backward: bool,
     ) -> Result<Node> {
         let types: Vec<TensorType> = inputs.iter().map(|&v| self.ty(v).clone()).collect();
-        let made = op
-            .infer(&types)
-            .map_err(|refusal| refusal.at(layer, &op.name(), &types))?;
+        let made = results(&op, &types).map_err(|refusal| refusal.at(layer, &op.name(), &types))?;
         let outputs = made.into_iter().map(|ty| self.add_value(ty)).collect();
         Ok(Node {
             op,
@@ -214,6 +213,30 @@ impl Graph {
         }
         uses
     }
+}
+
+/// The types of an operation's results: as many as it says that it has, each of a size that memory
+/// can have.
+fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    let made = op.infer(inputs)?;
+    let expected = op.outputs(inputs.len());
+    if made.len() != expected {
+        return Err(Refusal::new(
+            format!(
+                "has {expected} results, but names the types of {}",
+                made.len()
+            ),
+            "let the operation's `outputs` be the number of types that its `infer` returns",
+        ));
+    }
+    if made.is_empty() {
+        return Err(Refusal::new(
+            "has no result",
+            "give the operation at least one result",
+        ));
+    }
+    made.iter().try_for_each(TensorType::check_size)?;
+    Ok(made)
 }
 
 impl fmt::Display for Graph {

@@ -115,7 +115,7 @@ impl Plan {
             let touched = written.chain(&node.inputs);
             let moved: usize = match node.op.is_view() {
                 true => 0,
-                false => touched.map(|v| graph.ty(*v).bytes()).sum(),
+                false => total(touched.map(|v| graph.ty(*v).bytes())),
             };
             kernels.push(Kernel {
                 node: k,
@@ -162,27 +162,32 @@ impl Plan {
 
     /// Arena and buffers together, in bytes.
     pub fn peak_bytes(&self) -> usize {
-        self.arena_bytes + self.buffer_bytes()
+        self.arena_bytes.saturating_add(self.buffer_bytes())
     }
 
     /// Floating-point operations of one run.
     pub fn flops(&self) -> u64 {
-        self.kernels.iter().map(|k| k.flops).sum()
+        let flops = self.kernels.iter().map(|k| k.flops);
+        flops.fold(0, u64::saturating_add)
     }
 
     /// Bytes that the kernels of one run move.
     pub fn moved_bytes(&self) -> u64 {
-        self.kernels.iter().map(|k| k.bytes).sum()
+        let bytes = self.kernels.iter().map(|k| k.bytes);
+        bytes.fold(0, u64::saturating_add)
     }
 }
 
 fn buffer_bytes(graph: &Graph) -> usize {
     let inputs = graph.inputs.iter().map(|i| i.value);
     let fresh = graph.outputs.iter().filter(|o| o.updates.is_none());
-    inputs
-        .chain(fresh.map(|o| o.value))
-        .map(|v| graph.ty(v).bytes())
-        .sum()
+    let values = inputs.chain(fresh.map(|o| o.value));
+    total(values.map(|v| graph.ty(v).bytes()))
+}
+
+/// Bytes together; `usize::MAX` for more, which no device has.
+fn total(bytes: impl Iterator<Item = usize>) -> usize {
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// The size of the arena of a graph as it is.

@@ -1,7 +1,9 @@
 //! Tensors in host memory.
 
-use crate::types::{DType, ShapeText, TensorType};
+use crate::error::{Refusal, Result};
+use crate::types::{DType, ShapeText, TensorType, elements};
 use half::{bf16, f16};
+use std::collections::TryReserveError;
 
 /// The elements of a host tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,28 +55,38 @@ impl Tensor {
     }
 
     /// A tensor of zeros.
-    pub fn zeros(ty: &TensorType) -> Self {
+    ///
+    /// # Errors
+    /// When the shape has more elements than memory can have, or the host is short of memory.
+    pub fn zeros(ty: &TensorType) -> Result<Self> {
+        ty.check("zeros")?;
+        let short = |_| {
+            let problem = format!("the host has no memory for {} bytes", ty.bytes());
+            let refusal = Refusal::new(problem, "use a smaller batch or network");
+            refusal.at("", "zeros", std::slice::from_ref(ty))
+        };
         let n = ty.len();
         let data = match ty.dtype {
-            DType::F32 | DType::Bits => Data::F32(vec![0.0; n]),
-            DType::F64 => Data::F64(vec![0.0; n]),
-            DType::F16 => Data::F16(vec![f16::ZERO; n]),
-            DType::BF16 => Data::BF16(vec![bf16::ZERO; n]),
-            DType::I64 => Data::I64(vec![0; n]),
+            DType::F32 | DType::Bits => zeros(n, 0.0).map(Data::F32),
+            DType::F64 => zeros(n, 0.0).map(Data::F64),
+            DType::F16 => zeros(n, f16::ZERO).map(Data::F16),
+            DType::BF16 => zeros(n, bf16::ZERO).map(Data::BF16),
+            DType::I64 => zeros(n, 0).map(Data::I64),
         };
-        Self {
+        Ok(Self {
             shape: ty.shape.clone(),
-            data,
-        }
+            data: data.map_err(short)?,
+        })
     }
 
     fn checked(shape: Vec<usize>, data: Data) -> Self {
         let tensor = Self { shape, data };
-        let expected: usize = tensor.shape.iter().product();
-        assert_eq!(
+        let expected = elements(&tensor.shape);
+        let sound = tensor.ty().check("tensor");
+        assert!(
+            sound.is_ok() && tensor.len() == expected,
+            "{} values were given for the shape {}, which has {expected}",
             tensor.len(),
-            expected,
-            "shape {} holds {expected} values",
             ShapeText(&tensor.shape)
         );
         tensor
@@ -149,6 +161,14 @@ impl Tensor {
             data,
         }
     }
+}
+
+/// Zeros, or an error where there is no memory for them.
+fn zeros<T: Clone>(n: usize, zero: T) -> std::result::Result<Vec<T>, TryReserveError> {
+    let mut values = vec![];
+    values.try_reserve_exact(n)?;
+    values.resize(n, zero);
+    Ok(values)
 }
 
 /// A number as a 16-bit type holds it; unchanged for other types.

@@ -1,6 +1,11 @@
 //! Element types and shapes.
 
+use crate::error::Refusal;
 use std::fmt;
+
+/// The most elements of a tensor: those of every element type have then at most `isize::MAX`
+/// bytes, also as bits, whose rows are padded to whole words of 8 bytes.
+const MOST_ELEMENTS: usize = isize::MAX as usize / 8;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,9 +74,39 @@ impl TensorType {
         }
     }
 
-    /// The number of elements.
+    /// Whether an address space can hold such a tensor: its axes without those of length 0 multiply
+    /// to at most `isize::MAX / 8` elements, so that no offset in it wraps. `operation` is what the
+    /// error names.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) when the product is larger.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, TensorType};
+    /// assert!(TensorType::new(DType::F32, [1 << 20, 0]).check("allocate").is_ok());
+    /// assert!(TensorType::new(DType::F32, [1 << 40, 1 << 40]).check("allocate").is_err());
+    /// ```
+    pub fn check(&self, operation: &str) -> crate::Result<()> {
+        let named = |refusal: Refusal| refusal.at("", operation, std::slice::from_ref(self));
+        self.check_size().map_err(named)
+    }
+
+    /// As [`TensorType::check`], for the shape rules of operations.
+    pub(crate) fn check_size(&self) -> Result<(), Refusal> {
+        let product = |a: usize, n: &usize| a.checked_mul((*n).max(1));
+        let elements = self.shape.iter().try_fold(1, product);
+        if elements.is_some_and(|n| n <= MOST_ELEMENTS) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            format!("{self} has more elements than memory can have, {MOST_ELEMENTS}"),
+            "make the axes shorter",
+        ))
+    }
+
+    /// The number of elements; `usize::MAX` for more.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        elements(&self.shape)
     }
 
     /// Whether there is no element.
@@ -82,23 +117,32 @@ impl TensorType {
     /// All axes but the last, folded into rows, and the last: the matrix view of a tensor.
     pub fn rows_and_columns(&self) -> (usize, usize) {
         match self.shape.split_last() {
-            Some((&columns, rest)) => (rest.iter().product(), columns),
+            Some((&columns, rest)) => (elements(rest), columns),
             None => (1, 1),
         }
     }
 
-    /// The bytes that the elements occupy.
+    /// The bytes that the elements occupy; `usize::MAX` for more.
     pub fn bytes(&self) -> usize {
-        match self.dtype {
-            DType::F32 => 4 * self.len(),
-            DType::F64 | DType::I64 => 8 * self.len(),
-            DType::F16 | DType::BF16 => 2 * self.len(),
+        let (bytes, count) = match self.dtype {
+            DType::F32 => (4, self.len()),
+            DType::F64 | DType::I64 => (8, self.len()),
+            DType::F16 | DType::BF16 => (2, self.len()),
             DType::Bits => {
                 let (rows, columns) = self.rows_and_columns();
-                8 * rows * columns.div_ceil(64)
+                (8, rows.saturating_mul(columns.div_ceil(64)))
             }
-        }
+        };
+        count.saturating_mul(bytes)
     }
+}
+
+/// The product of the axes; `usize::MAX` for more.
+pub(crate) fn elements(shape: &[usize]) -> usize {
+    if shape.contains(&0) {
+        return 0;
+    }
+    shape.iter().fold(1, |a, &n| a.saturating_mul(n))
 }
 
 impl fmt::Display for TensorType {
@@ -142,16 +186,26 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Row-major strides of `shape` seen as `target`, zero along every broadcast axis.
-pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<usize> {
+/// Row-major strides of `shape` seen as `target`, zero along every broadcast axis; `None` if it
+/// does not broadcast to `target`.
+///
+/// ```
+/// use spikelet_graph::broadcast_strides;
+/// assert_eq!(broadcast_strides(&[4, 1], &[8, 4, 3]), Some(vec![0, 1, 0]));
+/// assert_eq!(broadcast_strides(&[8, 4, 3], &[4, 3]), None);
+/// ```
+pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Option<Vec<usize>> {
+    if broadcast(shape, target).as_deref() != Some(target) {
+        return None;
+    }
     let offset = target.len() - shape.len();
     let mut strides = vec![0; target.len()];
-    let mut step = 1;
+    let mut step = 1_usize;
     for k in (0..shape.len()).rev() {
         if shape[k] != 1 {
             strides[offset + k] = step;
         }
-        step *= shape[k];
+        step = step.checked_mul(shape[k].max(1))?;
     }
-    strides
+    Some(strides)
 }

@@ -25,7 +25,7 @@ struct Part {
 }
 
 fn dense_strides(shape: &[usize]) -> Vec<usize> {
-    broadcast_strides(shape, shape)
+    broadcast_strides(shape, shape).expect("a shape broadcasts to itself")
 }
 
 impl MoveKernel {

@@ -52,6 +52,9 @@ impl CustomOp for ProductAndSum {
     fn name(&self) -> String {
         "product_and_sum".to_string()
     }
+    fn outputs(&self) -> usize {
+        2
+    }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         if inputs.len() != 2 || inputs[0] != inputs[1] {
             return Err(Refusal::new(
@@ -73,6 +76,9 @@ impl CustomOp for ProductAndSum {
 impl CustomOp for Backward {
     fn name(&self) -> String {
         "product_and_sum_grad".to_string()
+    }
+    fn outputs(&self) -> usize {
+        2
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(inputs[..2].to_vec())
@@ -158,6 +164,9 @@ struct CubeGrad;
 impl CustomOp for Cube {
     fn name(&self) -> String {
         "cube".to_string()
+    }
+    fn outputs(&self) -> usize {
+        2
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         Ok(vec![inputs[0].clone(); 2])

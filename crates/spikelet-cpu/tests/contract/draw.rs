@@ -145,7 +145,7 @@ fn uniform_and_normal_draws_follow_the_table() {
         for dtype in [DType::F32, DType::F64] {
             let inputs = [
                 generator(11),
-                Tensor::zeros(&spikelet_graph::TensorType::new(dtype, [])),
+                Tensor::zeros(&spikelet_graph::TensorType::new(dtype, [])).unwrap(),
             ];
             let run = |distribution| {
                 let op = draw(distribution, over_time, &shape, dtype);

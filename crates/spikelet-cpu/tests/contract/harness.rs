@@ -52,7 +52,7 @@ impl Loaded {
         let fresh = outputs.filter_map(|(o, b)| Some((&o.name, b.as_ref()?)));
         let held = graph.inputs.iter().map(|i| &i.name).zip(&self.inputs);
         let (_, buffer) = fresh.chain(held).find(|(n, _)| *n == name).expect(name);
-        let mut tensor = Tensor::zeros(&buffer.ty);
+        let mut tensor = Tensor::zeros(&buffer.ty).unwrap();
         self.cpu.download(buffer, (&mut tensor).into()).unwrap();
         tensor
     }

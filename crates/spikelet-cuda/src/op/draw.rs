@@ -2,10 +2,10 @@
 //! a 32-bit word where draws are written as bits.
 
 use super::Site;
-use super::index::offset;
+use super::index::{self, offset};
 use crate::piece::{Geometry, Leads, Piece};
+use spikelet_graph::DType;
 use spikelet_graph::op::{Distribution, Draw};
-use spikelet_graph::{DType, broadcast_strides};
 use spikelet_random::cuda::NORMAL_FUNCTIONS;
 
 pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
@@ -164,7 +164,7 @@ fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
 
 /// Where the probability of an element lies.
 fn place(op: &Draw, site: &Site<'_>, element: &str) -> String {
-    let strides = broadcast_strides(&site.inputs[1].shape, &op.shape);
+    let strides = index::strides(&site.inputs[1].shape, &op.shape);
     offset(&op.shape, &strides, element)
 }
 

@@ -1,5 +1,11 @@
 //! Where an element of a broadcast or permuted operand lies.
 
+/// The strides of an operand along the axes of the shape that it is broadcast to.
+pub(crate) fn strides(operand: &[usize], target: &[usize]) -> Vec<usize> {
+    spikelet_graph::broadcast_strides(operand, target)
+        .expect("the graph checked that it broadcasts")
+}
+
 /// The C++ expression of an operand's offset for element `index` of `shape`, given the operand's
 /// stride along each axis (0 where it is repeated).
 pub(crate) fn offset(shape: &[usize], strides: &[usize], index: &str) -> String {

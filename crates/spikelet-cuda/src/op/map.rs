@@ -1,11 +1,10 @@
 //! Fused elementwise regions: up to 16 bytes an access, operands broadcast.
 
 use super::Site;
-use super::index::offset;
+use super::index::{self, offset};
 use crate::piece::{Geometry, Leads, Piece};
 use spikelet_expr::CompileError;
 use spikelet_expr::cuda::statements;
-use spikelet_graph::broadcast_strides;
 use spikelet_graph::op::Map;
 
 /// How an operand lies under a pack of neighbouring elements.
@@ -51,7 +50,7 @@ pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileErr
     for (k, x) in site.inputs.iter().enumerate() {
         let name = Map::operand_name(k);
         piece.argument(&name, x, Leads::Read(k));
-        let strides = broadcast_strides(&x.shape, shape);
+        let strides = index::strides(&x.shape, shape);
         let at = |strides: &[usize]| offset(shape, strides, &format!("(i * {n}u)"));
         let own = strides.last().copied().unwrap_or(0);
         let layout = if x.len() == 1 {

@@ -2,13 +2,13 @@
 //! the states in registers.
 
 use super::Site;
-use super::index::offset;
+use super::index::{offset, strides};
 use super::schedule::{Load, Schedule};
 use super::step::{self, room};
 use crate::piece::{Geometry, Leads, Piece, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
-use spikelet_graph::{DType, TensorType, broadcast_strides};
+use spikelet_graph::{DType, TensorType};
 
 /// A sequence's access: plain, or marked as used once.
 pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
@@ -21,7 +21,7 @@ pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
 
 /// The offset of neuron `n + j` in something that broadcasts to one time step.
 fn neuron(ty: &TensorType, step: &[usize]) -> String {
-    offset(step, &broadcast_strides(&ty.shape, step), "(n + j)")
+    offset(step, &strides(&ty.shape, step), "(n + j)")
 }
 
 /// The name of state or parameter `k`, states first.

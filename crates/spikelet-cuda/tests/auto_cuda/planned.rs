@@ -148,7 +148,11 @@ impl Case {
     }
 
     fn on_the_cpu(&self) -> Vec<Tensor> {
-        let mut made: Vec<Tensor> = self.output_types.iter().map(Tensor::zeros).collect();
+        let mut made: Vec<Tensor> = self
+            .output_types
+            .iter()
+            .map(|ty| Tensor::zeros(ty).unwrap())
+            .collect();
         let mut call = HostCall {
             input_types: &self.input_types,
             output_types: &self.output_types,

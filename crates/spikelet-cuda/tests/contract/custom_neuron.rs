@@ -21,6 +21,9 @@ impl CustomOp for IfForward {
     fn name(&self) -> String {
         "if_forward".to_string()
     }
+    fn outputs(&self) -> usize {
+        3
+    }
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(vec![inputs[0].clone(); 3])
     }
@@ -72,6 +75,9 @@ impl CustomOp for IfForward {
 impl CustomOp for IfBackward {
     fn name(&self) -> String {
         "if_backward".to_string()
+    }
+    fn outputs(&self) -> usize {
+        2
     }
     fn infer(&self, inputs: &[TensorType]) -> Types {
         let x_seq = inputs[0].clone();

@@ -132,7 +132,7 @@ pub fn upload(backend: &dyn Backend, to: &Buffer, tensor: &Tensor) {
 }
 
 pub fn download(backend: &dyn Backend, from: &Buffer) -> Tensor {
-    let mut tensor = Tensor::zeros(&from.ty);
+    let mut tensor = Tensor::zeros(&from.ty).unwrap();
     backend
         .download(from, (&mut tensor).into())
         .expect("the download fits");

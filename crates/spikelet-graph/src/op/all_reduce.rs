@@ -54,6 +54,10 @@ impl Operation for AllReduce {
         format!("all_reduce[{} ranks]", self.ranks)
     }
 
+    fn outputs(&self, operands: usize) -> usize {
+        operands
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         if self.ranks == 0 {
             return Err(Refusal::new(
@@ -85,6 +89,10 @@ impl Operation for AllReduce {
 impl Operation for Arrive {
     fn name(&self) -> String {
         "arrive".to_string()
+    }
+
+    fn outputs(&self, operands: usize) -> usize {
+        operands
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {

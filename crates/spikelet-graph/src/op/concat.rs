@@ -44,7 +44,7 @@ impl Operation for Concat {
                 let length = other[self.axis];
                 other[self.axis] = shape[self.axis];
                 let same = other == shape;
-                shape[self.axis] += length;
+                shape[self.axis] = shape[self.axis].saturating_add(length);
                 same
             };
             if !fits {

@@ -5,11 +5,11 @@
 //! the gradient of the input, the gradient of the weight) are one operation with three parts;
 //! each part's derivative is made of the other two. A transposed convolution is the input part.
 
-use super::{Multiply, Operation, arity};
+use super::{MOST_STEP, Multiply, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{Refusal, Result};
 use crate::graph::{Node, ValueId};
-use crate::types::{ShapeText, TensorType};
+use crate::types::{ShapeText, TensorType, elements};
 
 /// What of `y = conv(x, w)` is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,11 +95,16 @@ impl Conv {
         if kernel == 0 {
             return 0;
         }
-        let reach = self.dilation[axis] * (kernel - 1) + 1;
-        match (size + 2 * self.padding[axis]).checked_sub(reach) {
-            Some(room) => room / self.stride[axis] + 1,
-            None => 0,
+        let reach = self.dilation[axis].saturating_mul(kernel - 1);
+        match self.padded(axis, size).checked_sub(reach) {
+            Some(room) if room > 0 => (room - 1) / self.stride[axis] + 1,
+            _ => 0,
         }
+    }
+
+    /// The elements of an axis of `size` with the zeros on both sides; `usize::MAX` for more.
+    fn padded(&self, axis: usize, size: usize) -> usize {
+        self.padding[axis].saturating_mul(2).saturating_add(size)
     }
 
     /// Leading axes, spatial axes and channels of a shape.
@@ -112,7 +117,7 @@ impl Conv {
     pub fn sizes(&self, inputs: &[TensorType]) -> ConvSizes {
         let (a, b) = (&inputs[0].shape, &inputs[1].shape);
         let (leading, first, channels) = self.split(a);
-        let batch = leading.iter().product();
+        let batch = elements(leading);
         match self.part {
             ConvPart::Forward => {
                 let (_, kernel, _) = self.split(b);
@@ -128,7 +133,7 @@ impl Conv {
             }
             ConvPart::Input => ConvSizes {
                 batch,
-                inputs: self.split(b).2 * self.groups,
+                inputs: self.split(b).2.saturating_mul(self.groups),
                 outputs: channels,
                 x: self.size.clone(),
                 kernel: self.split(b).1.to_vec(),
@@ -168,6 +173,13 @@ impl Conv {
             return Err(Refusal::new(
                 "a stride, a dilation or the number of groups is 0",
                 "use at least 1",
+            ));
+        }
+        let steps = [&self.stride, &self.padding, &self.dilation];
+        if steps.into_iter().flatten().any(|n| *n > MOST_STEP) {
+            return Err(Refusal::new(
+                format!("a stride, a padding or a dilation is more than {MOST_STEP}"),
+                "use a smaller one",
             ));
         }
         let (a, b) = (&inputs[0], &inputs[1]);
@@ -231,7 +243,8 @@ impl Operation for Conv {
             ConvPart::Weight => sizes.inputs / self.groups,
             _ => self.split(&b.shape).2,
         };
-        if per_group * self.groups != sizes.inputs || !sizes.outputs.is_multiple_of(self.groups) {
+        let fitting = per_group.checked_mul(self.groups) == Some(sizes.inputs);
+        if !fitting || !sizes.outputs.is_multiple_of(self.groups) {
             return Err(Refusal::new(
                 format!(
                     "{} groups of {per_group} input channels, the input has {} and the output {}",
@@ -261,6 +274,8 @@ impl Operation for Conv {
                 "use larger images, a smaller kernel, or more padding",
             ));
         }
+        let padded = (0..self.axes()).map(|k| self.padded(k, sizes.x[k]));
+        TensorType::new(a.dtype, padded.collect::<Vec<_>>()).check_size()?;
         let image = |spatial: &[usize], channels: usize| -> Vec<usize> {
             let mut shape = leading.to_vec();
             shape.extend(spatial);
@@ -308,8 +323,7 @@ impl Operation for Conv {
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let s = self.sizes(inputs);
-        let product = |sizes: &[usize]| sizes.iter().product::<usize>() as u64;
-        let outputs = s.batch as u64 * product(&s.y) * s.outputs as u64;
-        2 * outputs * product(&s.kernel) * (s.inputs / self.groups) as u64
+        let counts = [2, s.batch, s.outputs, s.inputs / self.groups];
+        product(counts.into_iter().chain(s.y).chain(s.kernel))
     }
 }

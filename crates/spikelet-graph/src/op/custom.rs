@@ -20,7 +20,13 @@ pub trait CustomOp: Debug + Send + Sync {
     /// Its name in errors and printed plans.
     fn name(&self) -> String;
 
-    /// The types of its outputs.
+    /// How many outputs it has. So many [`Var`](crate::Var)s come out of it, also where an earlier
+    /// error keeps it from being traced.
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    /// The types of its outputs, [`CustomOp::outputs`] of them.
     ///
     /// # Errors
     /// When the operands do not fit.
@@ -160,6 +166,10 @@ impl Custom {
 impl Operation for Custom {
     fn name(&self) -> String {
         self.0.name()
+    }
+
+    fn outputs(&self, _: usize) -> usize {
+        self.0.outputs()
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {

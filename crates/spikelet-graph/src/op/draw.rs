@@ -125,6 +125,6 @@ impl Operation for Draw {
 
     fn flops(&self, _: &[TensorType], outputs: &[TensorType]) -> u64 {
         // Ten rounds of two products and four exclusive ors give four draws.
-        15 * elements(outputs)
+        elements(outputs).saturating_mul(15)
     }
 }

@@ -43,6 +43,6 @@ impl Operation for LogSoftmax {
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
-        5 * elements(inputs)
+        elements(inputs).saturating_mul(5)
     }
 }

@@ -1,6 +1,6 @@
 //! A fused elementwise region: expressions over tensors, with broadcasting.
 
-use super::{Operation, elements};
+use super::{Operation, product};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
@@ -141,6 +141,10 @@ impl Operation for Map {
         format!("map[{}]", texts.join("; "))
     }
 
+    fn outputs(&self, _: usize) -> usize {
+        self.expressions.len()
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let Some(first) = inputs.first() else {
             return Err(Refusal::new("has no operand", "use a fill for constants"));
@@ -256,10 +260,7 @@ impl Operation for Map {
 
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
         let per_element = self.program(inputs.len()).map_or(0, |p| p.operations());
-        per_element as u64
-            * outputs
-                .first()
-                .map_or(0, |t| elements(std::slice::from_ref(t)))
+        product([per_element, outputs.first().map_or(0, TensorType::len)])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use super::{Operation, arity};
+use super::{Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
@@ -164,6 +164,6 @@ impl Operation for MatMul {
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let (m, n, k) = self.sizes(&inputs[0], &inputs[1]);
-        2 * m as u64 * n as u64 * k as u64
+        product([2, m, n, k])
     }
 }

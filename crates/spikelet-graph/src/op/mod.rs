@@ -74,6 +74,11 @@ pub trait Operation {
     /// When the operands do not fit.
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
 
+    /// The number of its outputs, given that of its operands.
+    fn outputs(&self, _operands: usize) -> usize {
+        1
+    }
+
     /// Builds the gradients of its inputs from those of its outputs; `None` where there is none.
     ///
     /// # Errors
@@ -137,6 +142,10 @@ impl Operation for Op {
         self.operation().infer(inputs)
     }
 
+    fn outputs(&self, operands: usize) -> usize {
+        self.operation().outputs(operands)
+    }
+
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         self.operation().differentiate(b, node)
     }
@@ -158,9 +167,21 @@ impl Operation for Op {
     }
 }
 
+/// The longest stride, padding, dilation or window along an axis: what 32 bits with a sign hold,
+/// which is what devices' libraries count in.
+pub(crate) const MOST_STEP: usize = i32::MAX as usize;
+
 /// The elements of all types together.
 pub(crate) fn elements(types: &[TensorType]) -> u64 {
-    types.iter().map(|t| t.len() as u64).sum()
+    let lengths = types.iter().map(|t| t.len() as u64);
+    lengths.fold(0, u64::saturating_add)
+}
+
+/// The product of counts; `u64::MAX` for more. Costs are counted of shapes that no memory holds, too.
+pub(crate) fn product(counts: impl IntoIterator<Item = usize>) -> u64 {
+    counts
+        .into_iter()
+        .fold(1, |a, n| a.saturating_mul(n as u64))
 }
 
 /// Checks that an operation has the number of operands it needs.

@@ -16,6 +16,10 @@ impl Operation for Moments {
         "moments".to_string()
     }
 
+    fn outputs(&self, _: usize) -> usize {
+        2
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         arity(inputs, 1)?;
         let x = &inputs[0];
@@ -59,6 +63,6 @@ impl Operation for Moments {
     }
 
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
-        4 * elements(inputs)
+        elements(inputs).saturating_mul(4)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn part_type(whole: &TensorType, count: usize) -> Option<TensorType> 
     let mut shape = whole.shape.clone();
     shape[0] = length / count;
     let part = TensorType::new(whole.dtype, shape);
-    (part.bytes() * count == whole.bytes()).then_some(part)
+    (part.bytes().checked_mul(count) == Some(whole.bytes())).then_some(part)
 }
 
 fn no_gradient(what: String) -> Error {
@@ -90,7 +90,7 @@ impl Operation for Join {
             ));
         }
         let mut whole = first.clone();
-        whole.shape[0] *= inputs.len();
+        whole.shape[0] = whole.shape[0].saturating_mul(inputs.len());
         Ok(vec![whole])
     }
 

@@ -1,6 +1,6 @@
 //! Maxima and means of windows, channels last.
 
-use super::{Operation, arity, elements};
+use super::{MOST_STEP, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result};
 use crate::graph::{Node, ValueId};
@@ -45,6 +45,7 @@ impl Window {
     /// How many windows `n` elements have; 0 where none fits.
     pub fn outputs(self, n: usize) -> usize {
         match self {
+            _ if !self.is_valid() => 0,
             Self::Adaptive { outputs } => outputs,
             Self::Sliding {
                 kernel,
@@ -53,16 +54,18 @@ impl Window {
                 dilation,
                 ceil,
             } => {
-                let reach = dilation * kernel.saturating_sub(1) + 1;
-                let Some(room) = (n + 2 * padding).checked_sub(reach) else {
+                // What is valid is far below the largest number.
+                let reach = dilation * (kernel - 1) + 1;
+                let Some(room) = n.saturating_add(2 * padding).checked_sub(reach) else {
                     return 0;
                 };
                 if !ceil {
                     return room / stride + 1;
                 }
                 // The last window begins inside the elements or the padding before them.
-                let outputs = room.div_ceil(stride) + 1;
-                outputs - usize::from((outputs - 1) * stride >= n + padding)
+                let last = room.div_ceil(stride);
+                let outside = last.saturating_mul(stride) >= n.saturating_add(padding);
+                last + usize::from(!outside)
             }
         }
     }
@@ -90,7 +93,10 @@ impl Window {
                 padding,
                 dilation,
                 ..
-            } => kernel > 0 && stride > 0 && dilation > 0 && 2 * padding <= kernel,
+            } => {
+                let step = 1..=MOST_STEP;
+                [kernel, stride, dilation].iter().all(|n| step.contains(n)) && padding <= kernel / 2
+            }
         }
     }
 }
@@ -140,6 +146,11 @@ impl Pool {
             ));
         }
         let (_, sizes, _) = self.split(&x.shape);
+        let padded = sizes.iter().zip(&self.windows).map(|(n, w)| match w {
+            Window::Sliding { padding, .. } => n.saturating_add(padding.saturating_mul(2)),
+            Window::Adaptive { .. } => *n,
+        });
+        TensorType::new(x.dtype, padded.collect::<Vec<_>>()).check_size()?;
         let outputs = sizes.iter().zip(&self.windows).map(|(n, w)| w.outputs(*n));
         let valid = self.windows.iter().all(|w| w.is_valid());
         let dilated = |w: &Window| matches!(w, Window::Sliding { dilation, .. } if *dilation != 1);

@@ -25,6 +25,7 @@ impl Operation for Reshape {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         arity(inputs, 1)?;
         let made = TensorType::new(inputs[0].dtype, self.shape.clone());
+        made.check_size()?;
         if made.len() != inputs[0].len() {
             return Err(Refusal::new(
                 format!(

@@ -1,6 +1,6 @@
 //! The neuron scan: a recurrence over time, one independent element each.
 
-use super::{Operation, ScanGrad, map::expression_error};
+use super::{Operation, ScanGrad, map::expression_error, product};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
@@ -251,6 +251,76 @@ impl Scan {
     }
 }
 
+/// Whether these are sequences, states and parameters of a recurrence over `time_steps` steps;
+/// operands behind them are not looked at.
+pub(super) fn check_operands(
+    r: &Recurrence,
+    time_steps: usize,
+    inputs: &[TensorType],
+) -> std::result::Result<(), Refusal> {
+    if time_steps == 0 {
+        return Err(Refusal::new(
+            "no time steps",
+            "give sequences [T, N, ...] of at least one step",
+        ));
+    }
+    if r.inputs.is_empty() || r.next.len() != r.states.len() {
+        return Err(Refusal::new(
+            format!(
+                "{} sequences, {} states of which {} have a next value",
+                r.inputs.len(),
+                r.states.len(),
+                r.next.len()
+            ),
+            "give at least one sequence, and say what each state becomes",
+        ));
+    }
+    let first = &inputs[0];
+    let (sequences, held) = inputs.split_at(r.inputs.len());
+    let held = &held[..r.states.len() + r.params.len()];
+    let state = first.dtype.arithmetic();
+    if !first.dtype.is_float()
+        || sequences.iter().any(|t| t.dtype != first.dtype)
+        || held.iter().any(|t| t.dtype != state)
+    {
+        return Err(Refusal::new(
+            "sequences, states and parameters differ in element type",
+            "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
+        ));
+    }
+    if first.shape.len() < 2 {
+        return Err(Refusal::new(
+            "a sequence has a time axis and at least one more",
+            "make the input [T, N, ...]",
+        ));
+    }
+    let step = &first.shape[1..];
+    for x in sequences {
+        let time = x.shape.first().copied().unwrap_or(0);
+        if (time != 1 && time != time_steps) || x.shape[1..] != *step {
+            let mut expected = vec![time_steps];
+            expected.extend(step);
+            return Err(mismatch(
+                "sequences differ",
+                &x.shape,
+                &expected,
+                "make all sequences [T, N, ...]",
+            ));
+        }
+    }
+    for other in held {
+        if broadcast(&other.shape, step).as_deref() != Some(step) {
+            return Err(mismatch(
+                "a state or parameter does not broadcast to one time step",
+                &other.shape,
+                step,
+                "axes must be equal or 1, counted from the last",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The shape of a time step after pooling.
 pub(super) fn pooled_shape(
     step: &[usize],
@@ -260,7 +330,8 @@ pub(super) fn pooled_shape(
     if let Some([h, w]) = pool {
         let rank = step.len();
         let fits = rank >= 3
-            && h * w > 0
+            && h > 0
+            && w > 0
             && step[rank - 3].is_multiple_of(h)
             && step[rank - 2].is_multiple_of(w);
         if !fits {
@@ -317,63 +388,17 @@ impl Operation for Scan {
         )
     }
 
+    fn outputs(&self, _: usize) -> usize {
+        let kept = self.checkpoint.map_or(0, |_| self.recurrence.states.len());
+        self.first_kept() + kept
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         super::arity(inputs, r.inputs.len() + r.states.len() + r.params.len())?;
-        if r.inputs.is_empty() || self.time_steps == 0 || r.next.len() != r.states.len() {
-            return Err(Refusal::new(
-                format!(
-                    "{} sequences, {} time steps, {} states of which {} have a next value",
-                    r.inputs.len(),
-                    self.time_steps,
-                    r.states.len(),
-                    r.next.len()
-                ),
-                "give at least one sequence and one time step, and say what each state becomes",
-            ));
-        }
-        let first = &inputs[0];
-        let (sequences, held) = inputs.split_at(r.inputs.len());
+        check_operands(r, self.time_steps, inputs)?;
+        let (first, step) = (&inputs[0], Self::step_shape(inputs));
         let state = first.dtype.arithmetic();
-        if !first.dtype.is_float()
-            || sequences.iter().any(|t| t.dtype != first.dtype)
-            || held.iter().any(|t| t.dtype != state)
-        {
-            return Err(Refusal::new(
-                "sequences, states and parameters differ in element type",
-                "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
-            ));
-        }
-        if first.shape.len() < 2 {
-            return Err(Refusal::new(
-                "a sequence has a time axis and at least one more",
-                "make the input [T, N, ...]",
-            ));
-        }
-        let step = &first.shape[1..];
-        for x in &inputs[..r.inputs.len()] {
-            let time = x.shape.first().copied().unwrap_or(0);
-            if (time != 1 && time != self.time_steps) || x.shape[1..] != *step {
-                let mut expected = vec![self.time_steps];
-                expected.extend(step);
-                return Err(mismatch(
-                    "sequences differ",
-                    &x.shape,
-                    &expected,
-                    "make all sequences [T, N, ...]",
-                ));
-            }
-        }
-        for other in &inputs[r.inputs.len()..] {
-            if broadcast(&other.shape, step).as_deref() != Some(step) {
-                return Err(mismatch(
-                    "a state or parameter does not broadcast to one time step",
-                    &other.shape,
-                    step,
-                    "axes must be equal or 1, counted from the last",
-                ));
-            }
-        }
         let last = TensorType::new(state, step);
         let sequence = |step: &[usize]| {
             let mut whole = vec![self.time_steps];
@@ -436,7 +461,8 @@ impl Operation for Scan {
     fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
         let r = &self.recurrence;
         let program = r.forward_program(&vec![true; r.outputs.len()]);
-        let elements: usize = Self::step_shape(inputs).iter().product();
-        program.map_or(0, |p| p.operations()) as u64 * (self.time_steps * elements) as u64
+        let operations = program.map_or(0, |p| p.operations());
+        let elements = Self::step_shape(inputs).iter().copied();
+        product([operations, self.time_steps].into_iter().chain(elements))
     }
 }

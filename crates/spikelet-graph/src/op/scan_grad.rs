@@ -1,7 +1,7 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
-use super::scan::{check_kept, kept_text, kept_type, pool_text, pooled_shape};
-use super::{Operation, Recurrence, Scan};
+use super::scan::{check_kept, check_operands, kept_text, kept_type, pool_text, pooled_shape};
+use super::{Operation, Recurrence, Scan, product};
 use crate::backward::Backward;
 use crate::error::{Error, Refusal, Result, mismatch};
 use crate::graph::{Node, ValueId};
@@ -125,12 +125,32 @@ impl Operation for ScanGrad {
         )
     }
 
+    fn outputs(&self, _: usize) -> usize {
+        let r = &self.recurrence;
+        r.inputs.len() + r.states.len() + r.params.len()
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
         let r = &self.recurrence;
         let own = r.inputs.len() + r.states.len() + r.params.len();
         let before = self.own_operands();
         let all = self.operands_before_adds();
         super::arity(inputs, all + self.adds.iter().filter(|a| **a).count())?;
+        check_operands(r, self.time_steps, inputs)?;
+        let results = r.outputs.len() + 2 * r.states.len();
+        if self.present.len() != results || self.adds.len() > r.params.len() {
+            return Err(Refusal::new(
+                format!(
+                    "says of {} results and {} parameters which have gradients",
+                    self.present.len(),
+                    self.adds.len()
+                ),
+                format!(
+                    "say it of the {results} results of the scan and of at most {} parameters",
+                    r.params.len()
+                ),
+            ));
+        }
         if let Some(every) = self.checkpoint {
             check_kept(self.time_steps, every)?;
             let expected = kept_type(inputs, self.time_steps, every);
@@ -143,12 +163,19 @@ impl Operation for ScanGrad {
         }
         let step = Scan::step_shape(inputs).to_vec();
         let pooled = pooled_shape(&step, self.pool)?;
-        for k in (0..r.outputs.len()).filter_map(|k| self.grad_operand(k)) {
-            if inputs[k].shape.first() != Some(&self.time_steps) || inputs[k].shape[1..] != pooled {
+        let sequence = |step: &[usize]| [&[self.time_steps], step].concat();
+        let outputs = r.outputs.len();
+        for (k, at) in (0..results).filter_map(|k| Some((k, self.grad_operand(k)?))) {
+            let expected = match k {
+                _ if k < outputs => sequence(&pooled),
+                _ if k < outputs + r.states.len() => step.clone(),
+                _ => sequence(&step),
+            };
+            if inputs[at].shape != expected {
                 return Err(mismatch(
-                    "the gradient of an output is not of its shape",
-                    &inputs[k].shape,
-                    &pooled,
+                    "the gradient of a result is not of its shape",
+                    &inputs[at].shape,
+                    &expected,
                     "pass the gradient of the scan's result",
                 ));
             }
@@ -196,7 +223,7 @@ impl Operation for ScanGrad {
         );
         let operations =
             forward.map_or(0, |p| p.operations()) + backward.map_or(0, |p| p.operations());
-        let elements: usize = Scan::step_shape(inputs).iter().product();
-        operations as u64 * (self.time_steps * elements) as u64
+        let elements = Scan::step_shape(inputs).iter().copied();
+        product([operations, self.time_steps].into_iter().chain(elements))
     }
 }

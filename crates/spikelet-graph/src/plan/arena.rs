@@ -30,6 +30,13 @@ pub struct Allocation {
     pub alive: (usize, usize),
 }
 
+impl Allocation {
+    /// One past its last byte.
+    fn end(&self) -> usize {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
 pub(super) struct Layout {
     pub(super) places: Vec<Place>,
     pub(super) workspaces: Vec<Option<(usize, usize)>>,
@@ -365,7 +372,8 @@ fn assign(requests: &mut [Allocation]) -> usize {
     by_size.sort_by_key(|&i| (Reverse(requests[i].bytes), requests[i].alive, i));
     by_area.sort_by_key(|&i| {
         let Allocation { bytes, alive, .. } = requests[i];
-        (Reverse(bytes * (1 + alive.1 - alive.0)), alive, i)
+        let area = bytes.saturating_mul(1 + alive.1 - alive.0);
+        (Reverse(area), alive, i)
     });
     by_end.sort_by_key(|&i| {
         let Allocation { bytes, alive, .. } = requests[i];
@@ -404,15 +412,23 @@ fn place(requests: &mut [Allocation], order: &[usize]) -> usize {
             {
                 tightest = Some((room, end));
             }
-            end = end.max((other.offset + other.bytes).next_multiple_of(ALIGNMENT));
+            end = end.max(aligned(other.end()));
         }
         let offset = tightest.map_or(end, |(_, start)| start);
         requests[i].offset = offset;
-        total = total.max(offset + bytes);
+        total = total.max(requests[i].end());
         let at = placed.partition_point(|&p| requests[p].offset <= offset);
         placed.insert(at, i);
     }
-    total.next_multiple_of(ALIGNMENT)
+    aligned(total)
+}
+
+/// The next offset at which a piece may start; the largest number where there is none, which no
+/// device's memory has.
+fn aligned(offset: usize) -> usize {
+    offset
+        .checked_next_multiple_of(ALIGNMENT)
+        .unwrap_or(usize::MAX)
 }
 
 fn overlap(a: (usize, usize), b: (usize, usize)) -> bool {
@@ -421,12 +437,10 @@ fn overlap(a: (usize, usize), b: (usize, usize)) -> bool {
 
 pub(super) fn is_sound(allocations: &[Allocation], bytes: usize) -> bool {
     let apart = |a: &Allocation, b: &Allocation| {
-        !overlap(a.alive, b.alive)
-            || a.offset + a.bytes <= b.offset
-            || b.offset + b.bytes <= a.offset
+        !overlap(a.alive, b.alive) || a.end() <= b.offset || b.end() <= a.offset
     };
     allocations.iter().enumerate().all(|(i, a)| {
-        a.offset + a.bytes <= bytes
+        a.end() <= bytes
             && a.offset % ALIGNMENT == 0
             && allocations[i + 1..].iter().all(|b| apart(a, b))
     })

@@ -3,7 +3,7 @@
 use super::Var;
 use crate::error::Error;
 use crate::op::{Distribution, Draw};
-use crate::types::{DType, ShapeText};
+use crate::types::{DType, ShapeText, elements};
 
 /// What the first axes of a draw are. It decides how draws are numbered, so that a sequence in
 /// chunks of time, or a batch in parts, draws what the whole would draw.
@@ -43,7 +43,7 @@ impl Over {
             Self::Batch => 1,
             Self::TimeAndBatch => 2,
         };
-        shape.get(axes..).map(|image| image.iter().product())
+        shape.get(axes..).map(|image| elements(image))
     }
 }
 

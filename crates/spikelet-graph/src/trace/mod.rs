@@ -322,19 +322,15 @@ impl Tracer {
         }
     }
 
-    /// Applies an operation.
+    /// Applies an operation: as many results as [`Operation::outputs`] says, also after an error.
     pub fn apply(&self, op: impl Into<Op>, inputs: &[&Var]) -> Vec<Var> {
         let op = op.into();
+        let count = op.outputs(inputs.len());
         let ids: Option<Vec<ValueId>> = inputs.iter().map(|v| v.id).collect();
         let Some(ids) = ids else {
             // An operand is the result of a failure that is already on record.
-            let ty = inputs.first().map(|v| v.ty().clone());
-            return vec![
-                self.ignored(ty.unwrap_or(TensorType::new(self.float(), [])));
-                results(&op, inputs.len())
-            ];
+            return vec![self.ignored(self.type_of(inputs)); count];
         };
-        let count = results(&op, inputs.len());
         let made = if inputs
             .iter()
             .all(|v| Rc::ptr_eq(&v.tracer.state, &self.state))
@@ -353,16 +349,23 @@ impl Tracer {
         };
         match made {
             Ok(values) => values.into_iter().map(|v| self.var(v)).collect(),
-            Err(error) => {
-                let ty = inputs.first().map(|v| v.ty().clone());
-                vec![self.poison(error, ty.unwrap_or(TensorType::new(self.float(), []))); count]
-            }
+            Err(error) => vec![self.poison(error, self.type_of(inputs)); count],
+        }
+    }
+
+    /// The type of the first operand, which the ignored results of a failure have.
+    fn type_of(&self, operands: &[&Var]) -> TensorType {
+        match operands.first() {
+            Some(first) => first.ty().clone(),
+            None => TensorType::new(self.float(), []),
         }
     }
 
     /// Applies an operation with one result.
     pub fn apply1(&self, op: impl Into<Op>, inputs: &[&Var]) -> Var {
-        self.apply(op, inputs).swap_remove(0)
+        let mut made = self.apply(op, inputs).into_iter();
+        made.next()
+            .unwrap_or_else(|| self.ignored(self.type_of(inputs)))
     }
 
     /// Puts an error on record; the first one counts.
@@ -406,22 +409,16 @@ impl Tracer {
         self.ignored(ty)
     }
 
-    fn ignored(&self, ty: TensorType) -> Var {
+    /// What stands for a result that there is not. A shape that no memory has gives way to one of as
+    /// many axes, so that what is computed from it does not wrap.
+    fn ignored(&self, mut ty: TensorType) -> Var {
+        if ty.check_size().is_err() {
+            ty.shape.fill(1);
+        }
         Var {
             tracer: self.clone(),
             id: None,
             ty,
         }
-    }
-}
-
-/// At least as many results as a caller of the operation may take apart.
-fn results(op: &Op, operands: usize) -> usize {
-    match op {
-        Op::AllReduce(_) | Op::Arrive(_) => operands,
-        Op::Map(map) => map.expressions.len().max(1),
-        Op::Scan(scan) => scan.first_kept() + scan.recurrence.states.len(),
-        Op::Custom(_) => 32,
-        _ => 8,
     }
 }

@@ -6,7 +6,7 @@ use crate::op::{
     ArgMax, Concat, Conv, Custom, CustomOp, Equal, Expand, LogSoftmax, Map, MatMul, Moments,
     OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
 };
-use crate::types::{DType, TensorType, broadcast};
+use crate::types::{DType, TensorType, broadcast, elements};
 use spikelet_expr::Expr;
 use std::fmt;
 use std::ops::Range;
@@ -169,7 +169,6 @@ impl Var {
     /// Mean and biased variance over all axes but the last, each `[C]`.
     pub fn moments(&self) -> [Var; 2] {
         let mut made = self.tracer.apply(Moments, &[self]);
-        made.truncate(2);
         let variance = made.pop().unwrap_or_else(|| self.clone());
         [made.pop().unwrap_or_else(|| self.clone()), variance]
     }
@@ -186,8 +185,8 @@ impl Var {
 
     /// The mean over axes, which are dropped.
     pub fn mean(&self, axes: &[usize]) -> Var {
-        let count: usize = axes.iter().map(|&k| self.dim(k)).product();
-        self.sum(axes) / count as f64
+        let lengths: Vec<usize> = axes.iter().map(|&k| self.dim(k)).collect();
+        self.sum(axes) / elements(&lengths) as f64
     }
 
     /// The sum of all elements, a scalar.
@@ -214,7 +213,7 @@ impl Var {
     pub fn flatten(&self, start: usize) -> Var {
         let start = start.min(self.rank());
         let mut shape = self.shape()[..start].to_vec();
-        shape.push(self.shape()[start..].iter().product());
+        shape.push(elements(&self.shape()[start..]));
         self.reshape(shape)
     }
 
@@ -305,8 +304,8 @@ impl Var {
         self.tracer.apply1(Equal { dtype }, &[self, other])
     }
 
-    /// What an operation of your own makes of the operands, one result for each type that its
-    /// [`CustomOp::infer`] names.
+    /// What an operation of your own makes of the operands: as many results as its
+    /// [`CustomOp::outputs`] says, also after an error.
     ///
     /// # Panics
     /// When no operand is given.

@@ -5,8 +5,8 @@ use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{BackwardOperand, CustomOp, Op, Operation};
 use spikelet_graph::{
-    Allocation, DType, Graph, Kernel, Node, Place, Plan, Precision, Refusal, Target, TensorType,
-    Tracer, ValueId, Var, pass,
+    Allocation, DType, Error, Graph, Kernel, Node, Place, Plan, Precision, Refusal, Target,
+    TensorType, Tracer, ValueId, Var, pass,
 };
 use std::sync::Arc;
 
@@ -24,6 +24,9 @@ struct NeuronGrad;
 impl CustomOp for Neuron {
     fn name(&self) -> String {
         "neuron".to_string()
+    }
+    fn outputs(&self) -> usize {
+        2
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         let [x, v] = inputs else {
@@ -50,6 +53,9 @@ impl CustomOp for Neuron {
 impl CustomOp for NeuronGrad {
     fn name(&self) -> String {
         "neuron_grad".to_string()
+    }
+    fn outputs(&self) -> usize {
+        2
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         let x = inputs[0].clone();
@@ -331,4 +337,45 @@ fn under_a_memory_budget_it_is_run_again_like_any_other() {
     let tight = Plan::within(graph(), &Plain, most).unwrap();
     assert!(tight.is_sound() && tight.peak_bytes() <= most);
     assert!(count(&tight) > count(&natural), "{tight}");
+}
+
+/// Says that it has one result, and infers two.
+#[derive(Debug)]
+struct Miscounted;
+
+impl CustomOp for Miscounted {
+    fn name(&self) -> String {
+        "miscounted".to_string()
+    }
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+        Ok(vec![inputs[0].clone(); 2])
+    }
+}
+
+#[test]
+fn as_many_results_come_out_after_an_error_as_without_one() {
+    let t = Tracer::new(F);
+    let (x, v) = (t.input("x", F, [4, 8, 6]), t.state("v", [8, 6]));
+    let good: [Var; 2] = neurons(&Neuron::default(), &x, &v).try_into().unwrap();
+    // Its own refusal, then an operand that is the result of one.
+    let refused: [Var; 2] = neurons(&Neuron::default(), &v, &v).try_into().unwrap();
+    let after: [Var; 2] = neurons(&Neuron::default(), &refused[0], &v)
+        .try_into()
+        .unwrap();
+    assert_eq!((good[1].id().is_some(), after[1].id()), (true, None));
+    let error = t.finish().unwrap_err();
+    assert!(matches!(&error, Error::Shape { operation, .. } if operation == "neuron"));
+}
+
+#[test]
+fn another_number_of_types_than_of_declared_results_is_refused() {
+    let t = Tracer::new(F);
+    let x = t.input("x", F, [4]);
+    assert_eq!(Var::custom(Arc::new(Miscounted), &[&x]).len(), 1);
+    let error = t.finish().unwrap_err();
+    let Error::Shape { problem, help, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(problem, "has 1 results, but names the types of 2");
+    assert!(help.contains("`outputs`"));
 }

@@ -125,17 +125,17 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
         let (x, v) = (t.input("x", F, [4, 8]), t.state("v", [8]));
         Var::scan(&neuron(2), 4, &[&x], &[&v], &[]);
     }), @"
-    if: 1 sequences, 4 time steps, 1 states of which 2 have a next value
+    if: 1 sequences, 1 states of which 2 have a next value
       given: f32[4, 8] and f32[8]
-      help: give at least one sequence and one time step, and say what each state becomes
+      help: give at least one sequence, and say what each state becomes
     ");
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [0, 8]), t.state("v", [8]));
         Var::scan(&neuron(1), 0, &[&x], &[&v], &[]);
     }), @"
-    if: 1 sequences, 0 time steps, 1 states of which 1 have a next value
+    if: no time steps
       given: f32[0, 8] and f32[8]
-      help: give at least one sequence and one time step, and say what each state becomes
+      help: give sequences [T, N, ...] of at least one step
     ");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [4, 8]);

@@ -318,12 +318,12 @@ fn a_neuron_pools_spikes_in_blocks_that_cover_a_step() {
         })
     };
     assert_snapshot!(backward(&[4, 2, 8, 6, 3]), @"
-    if_grad: the gradient of an output is not of its shape: [4, 2, 8, 6, 3] against [2, 4, 3, 3]
+    if_grad: the gradient of a result is not of its shape: [4, 2, 8, 6, 3] against [4, 2, 4, 3, 3]
       given: f32[4, 2, 8, 6, 3] and f32[] and f32[4, 2, 8, 6, 3]
       help: pass the gradient of the scan's result
     ");
     assert_snapshot!(backward(&[3, 2, 4, 3, 3]), @"
-    if_grad: the gradient of an output is not of its shape: [3, 2, 4, 3, 3] against [2, 4, 3, 3]
+    if_grad: the gradient of a result is not of its shape: [3, 2, 4, 3, 3] against [4, 2, 4, 3, 3]
       given: f32[4, 2, 8, 6, 3] and f32[] and f32[3, 2, 4, 3, 3]
       help: pass the gradient of the scan's result
     ");

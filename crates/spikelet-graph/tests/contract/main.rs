@@ -16,4 +16,5 @@ mod parts;
 mod passes;
 mod plans;
 mod precision;
+mod sizes;
 mod targets;

@@ -18,6 +18,10 @@ impl CustomOp for Backward {
         self.0.backward.kernel_name().to_string()
     }
 
+    fn outputs(&self) -> usize {
+        2 + self.0.own.len()
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         let pre = NeuronATGFBase::pre_backward(&self.0.saved, inputs)?;
         let mut made = vec![pre.grad_x_seq, pre.grad_v_init];

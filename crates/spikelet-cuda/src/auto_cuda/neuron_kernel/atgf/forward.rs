@@ -21,6 +21,10 @@ impl CustomOp for Forward {
         self.0.forward.kernel_name().to_string()
     }
 
+    fn outputs(&self) -> usize {
+        3
+    }
+
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
         let [x_seq, v_init, own @ ..] = inputs else {
             return Err(Refusal::new(
