@@ -1,5 +1,5 @@
-//! Kernels of auto_cuda with this crate's surrogates, and inside networks. Without a GPU or NVRTC
-//! the tests that need one say `skipped:`.
+//! Kernels of auto_cuda with this crate's surrogates, and inside networks. Tests that need
+//! a GPU or NVRTC are ignored, with that as the reason.
 
 mod network;
 mod nodes;

@@ -255,6 +255,7 @@ fn its_equation_runs_on_the_cpu() -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn its_kernels_compile() {
     let sigmoid: Arc<dyn Surrogate> = Arc::new(Sigmoid::default());
     for dtype in Dtype::ALL {
@@ -263,19 +264,16 @@ fn its_kernels_compile() {
             let backward = BPTTKernel::with(Squared, sigmoid.clone(), hard, false, dtype);
             let backward = backward.expect("and these");
             for kernel in [&forward as &dyn Kernel, &backward] {
-                match compile(kernel) {
-                    Some(Err(error)) => panic!("{error}\n{}", kernel.full_codes()),
-                    Some(Ok(())) => {}
-                    None => return,
-                }
+                compile(kernel);
             }
         }
     }
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn its_kernels_agree_with_its_equation_on_a_gpu() -> Result<()> {
-    let Some(gpu) = gpu() else { return Ok(()) };
+    let gpu = gpu();
     check(&gpu, DType::F32, 30)?;
     check(&gpu, DType::F32, 1500)?;
     check(&gpu, DType::F16, 30)?;

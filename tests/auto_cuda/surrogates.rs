@@ -2,7 +2,7 @@
 
 use crate::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
-use spikelet::auto_cuda::{self, Dtype, Kernel};
+use spikelet::auto_cuda::{self, Callable, Dtype};
 use spikelet::prelude::*;
 use spikelet::surrogate::{entries, from_spec};
 use std::sync::Arc;
@@ -37,16 +37,13 @@ fn all() -> Vec<Arc<dyn Surrogate>> {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn every_surrogate_compiles_inside_a_backward_kernel() {
     for surrogate in all() {
         for dtype in Dtype::ALL {
             for detach_reset in [true, false] {
                 let kernel = IFNodeBPTTKernel::new(surrogate.clone(), true, detach_reset, dtype);
-                match compile(&kernel) {
-                    Some(Err(error)) => panic!("{surrogate:?}: {error}\n{}", kernel.full_codes()),
-                    Some(Ok(())) => {}
-                    None => return,
-                }
+                compile(&kernel);
             }
         }
     }
@@ -100,16 +97,16 @@ fn a_surrogate_of_ones_own_is_printed_from_its_expression() {
 }
 
 #[test]
-fn a_derivative_of_something_else_is_refused_and_does_not_compile() {
+fn a_derivative_of_something_else_is_refused() {
     let error = Lost.cuda_codes("grad", "x", Dtype::Float).unwrap_err();
     assert!(error.to_string().contains("`alpha`"), "{error}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn a_derivative_of_something_else_does_not_compile() {
     let lost: Arc<dyn Surrogate> = Arc::new(Lost);
     let kernel = IFNodeBPTTKernel::new(lost, true, false, Dtype::Float);
-    match compile(&kernel) {
-        Some(Err(error)) => {
-            assert!(error.contains("Lost: a surrogate's derivative"), "{error}");
-        }
-        Some(Ok(())) => panic!("{}", kernel.full_codes()),
-        None => {}
-    }
+    let error = kernel.compile((9, 0)).unwrap_err().to_string();
+    assert!(error.contains("Lost: a surrogate's derivative"), "{error}");
 }

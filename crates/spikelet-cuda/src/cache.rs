@@ -248,14 +248,11 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_kernel_is_compiled_and_then_shared() {
         let source = "extern \"C\" __global__ void nothing() {}\n";
-        match get_or_compile(source, "nothing", (9, 0)) {
-            Err(CompileError::Missing(missing)) => eprintln!("skipped: {missing}"),
-            first => {
-                let second = get_or_compile(source, "nothing", (9, 0)).unwrap();
-                assert!(Arc::ptr_eq(&first.unwrap(), &second));
-            }
-        }
+        let first = get_or_compile(source, "nothing", (9, 0)).unwrap();
+        let second = get_or_compile(source, "nothing", (9, 0)).unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
     }
 }

@@ -319,17 +319,6 @@ mod tests {
     const KERNEL: &str =
         "extern \"C\" __global__ void twice(float* x) {\n    x[threadIdx.x] *= 2.0f;\n}\n";
 
-    /// Whether NVRTC is there; says so if it is not.
-    fn has_nvrtc() -> bool {
-        match Compiler::get() {
-            Ok(_) => true,
-            Err(error) => {
-                eprintln!("skipped: {error}");
-                false
-            }
-        }
-    }
-
     #[test]
     fn a_known_gpu_gets_machine_code_and_a_later_one_text() {
         let known = [75, 80, 90, 120];
@@ -340,19 +329,15 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_kernel_becomes_machine_code() {
-        if !has_nvrtc() {
-            return;
-        }
         let code = compile(KERNEL, "twice", (9, 0)).unwrap();
         assert_eq!(&code[..4], b"\x7fELF");
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_kernel_for_an_unknown_gpu_becomes_text_with_a_zero_at_its_end() {
-        if !has_nvrtc() {
-            return;
-        }
         let code = compile(KERNEL, "twice", (99, 9)).unwrap();
         assert_eq!(code.last(), Some(&0));
         let text = String::from_utf8(code).unwrap();
@@ -360,10 +345,8 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn products_and_sums_are_not_contracted() {
-        if !has_nvrtc() {
-            return;
-        }
         let source =
             "extern \"C\" __global__ void f(float* x) { x[0] = x[1] * x[2] + x[3] / x[4]; }";
         let text = String::from_utf8(compile(source, "f", (99, 9)).unwrap()).unwrap();
@@ -372,10 +355,8 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_wrong_source_is_shown_with_its_numbered_lines() {
-        if !has_nvrtc() {
-            return;
-        }
         let source = KERNEL.replace("x[threadIdx.x]", "y");
         let message = compile(&source, "twice", (9, 0)).unwrap_err().to_string();
         assert!(
@@ -390,19 +371,15 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_gpu_that_is_too_old_is_told_apart_from_a_wrong_source() {
-        if !has_nvrtc() {
-            return;
-        }
         let message = compile(KERNEL, "twice", (3, 5)).unwrap_err().to_string();
         assert!(message.contains("the GPU has 3.5"), "{message}");
     }
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn a_zero_byte_in_a_source_is_an_error() {
-        if !has_nvrtc() {
-            return;
-        }
         let error = compile("\0", "a\0b", (9, 0)).unwrap_err();
         assert_eq!(error, CompileError::ZeroByte { name: "ab".into() });
     }

@@ -68,11 +68,8 @@ mod tests {
     use crate::compiler;
 
     #[test]
+    #[ignore = "needs NVRTC"]
     fn the_kernel_compiles_for_every_element() {
-        if let Err(error) = compiler::Compiler::get() {
-            eprintln!("skipped: {error}");
-            return;
-        }
         for element in [Element::F32, Element::F16, Element::I32] {
             let text = source(element, &[3, 2], &[1, 3]);
             compiler::compile(&text, NAME, (9, 0)).unwrap();

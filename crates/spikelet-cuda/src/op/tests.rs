@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::compiler;
-use crate::library::{self, Library};
 use crate::piece::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
@@ -81,10 +80,6 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
 }
 
 fn compile(trace: impl Fn(&Tracer)) {
-    if let Err(missing) = library::find(Library::Nvrtc) {
-        println!("skipped: {missing}");
-        return;
-    }
     for capability in [(8, 0), (9, 0)] {
         let tracer = Tracer::new(DType::F32);
         trace(&tracer);
@@ -130,16 +125,19 @@ fn scan(tracer: &Tracer, time: usize, step: &[usize]) {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn scans_over_many_neurons_compile() {
     compile(|tracer| scan(tracer, 19, &[64, 4096]));
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn scans_over_few_neurons_and_many_steps_compile() {
     compile(|tracer| scan(tracer, 500, &[16, 33]));
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn maps_reductions_labels_and_draws_compile() {
     compile(|tracer| {
         let x = tracer.input("x", DType::F32, [50, 256, 12]);
@@ -170,6 +168,7 @@ fn maps_reductions_labels_and_draws_compile() {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn products_with_spikes_compile() {
     compile(|tracer| {
         let p = tracer.input("p", DType::F32, [256, 784]);
@@ -203,6 +202,7 @@ fn image_step(tracer: &Tracer, time: usize, step: [usize; 4], pool: usize) {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn neurons_by_blocks_and_channels_compile() {
     for precision in [Precision::F32, Precision::Bf16, Precision::F16] {
         compile(|tracer| {
@@ -215,6 +215,7 @@ fn neurons_by_blocks_and_channels_compile() {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn pooling_convolutions_of_few_channels_and_packed_spikes_compile() {
     compile(|tracer| {
         let x = tracer.input("x", DType::F32, [4, 14, 14, 1]);
@@ -259,11 +260,8 @@ fn cross_entropy(scores: &Var, labels: &Var) -> Var {
 const CUSTOM: &str = include_str!("../../tests/contract/custom.cu");
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn the_kernels_of_the_contracts_custom_operations_compile() {
-    if let Err(missing) = library::find(Library::Nvrtc) {
-        eprintln!("skipped: {missing}");
-        return;
-    }
     for capability in [(8, 0), (9, 0)] {
         if let Err(error) = compiler::compile(CUSTOM, "custom", capability) {
             panic!("{error}");

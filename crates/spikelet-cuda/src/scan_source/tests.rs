@@ -1,5 +1,5 @@
 use super::*;
-use crate::compiler::{self, CompileError};
+use crate::compiler;
 use spikelet_graph::op::ScanGrad;
 
 fn lif() -> Recurrence {
@@ -151,6 +151,7 @@ fn marks_stand_around_each_section_of_the_same_text() {
 }
 
 #[test]
+#[ignore = "needs NVRTC"]
 fn every_kind_of_layer_compiles() {
     let old = Properties::large((7, 5));
     let layers = [
@@ -172,10 +173,6 @@ fn every_kind_of_layer_compiles() {
                 let source = scan.source(pass, &gpu).unwrap();
                 match compiler::compile(&source.full_codes(), &source.name, gpu.capability) {
                     Ok(code) => assert!(!code.is_empty()),
-                    Err(CompileError::Missing(missing)) => {
-                        eprintln!("skipped: {missing}");
-                        return;
-                    }
                     Err(error) => panic!("{scan:?}: {error}"),
                 }
             }

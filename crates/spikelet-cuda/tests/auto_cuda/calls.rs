@@ -61,8 +61,9 @@ fn cumsum() -> CKernel2D {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_references_heaviside_gives_its_results() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let called = [
         -0.0423, -0.1383, -0.0238, 0.1018, 0.3422, 0.1449, -0.2938, -0.1858, -0.3503, 0.0004,
         -0.4274, -0.2012, -0.0227, 0.2229, -0.0776, 0.2687,
@@ -100,8 +101,9 @@ fn the_references_heaviside_gives_its_results() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_references_cumsum_gives_its_results() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let y = CudaTensor::zeros(&gpu, Element::F32, [4, 3]).unwrap();
     let x = f32s(
         &gpu,
@@ -128,8 +130,9 @@ fn the_references_cumsum_gives_its_results() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_odd_number_of_halves_is_padded_and_the_results_reach_the_caller() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let double = kernel_1d(
         "twice",
         &[("const half2 *", "x"), ("half2 *", "y")],
@@ -170,8 +173,9 @@ fn an_odd_number_of_halves_is_padded_and_the_results_reach_the_caller() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn what_a_kernel_does_not_write_stays_as_it_was() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let first = kernel_1d(
         "first",
         &[("half2 *", "y")],
@@ -190,8 +194,9 @@ fn what_a_kernel_does_not_write_stays_as_it_was() {
 
 /// y[t] = y[t − 1] + x[t] + b, and the sum of a column's last step goes to `last`.
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn odd_columns_are_padded_row_by_row_and_single_rows_by_an_element() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut kernel = CKernel2D::new("sums", false);
     for (ctype, cname) in [
         ("const half2 *", "x"),
@@ -226,8 +231,9 @@ fn odd_columns_are_padded_row_by_row_and_single_rows_by_an_element() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn numbers_reach_the_kernel_by_value_and_by_reference() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut kernel = CKernel::new("numbers");
     for (ctype, cname) in [
         ("float", "a"),
@@ -270,8 +276,9 @@ fn numbers_reach_the_kernel_by_value_and_by_reference() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn calls_that_follow_each_other_have_numbers_of_their_own() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let add = kernel_1d(
         "add_number",
         &[("float *", "y"), ("const float &", "number")],
@@ -286,8 +293,9 @@ fn calls_that_follow_each_other_have_numbers_of_their_own() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_grid_has_three_dimensions() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut kernel = CKernel::new("places");
     kernel.add_param("int *", "y").unwrap();
     kernel.set_core(
@@ -307,8 +315,9 @@ fn a_grid_has_three_dimensions() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn nothing_is_done_for_tensors_without_elements() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let empty = |shape: &[usize]| CudaTensor::zeros(&gpu, Element::F32, shape).unwrap();
     let (x, y) = (empty(&[0]), empty(&[0]));
     let args = [("x", (&x).into()), ("y", (&y).into())];
@@ -320,8 +329,9 @@ fn nothing_is_done_for_tensors_without_elements() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn tensors_that_do_not_agree_are_refused_by_a_simple_call() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let x = f32s(&gpu, &[2, 3], &[0.0; 6]);
     let y = f32s(&gpu, &[2, 2], &[0.0; 4]);
     let args = [("x", (&x).into()), ("y", (&y).into())];
@@ -344,10 +354,9 @@ fn tensors_that_do_not_agree_are_refused_by_a_simple_call() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn tensors_of_two_handles_are_refused() {
-    let (Some(gpu), Some(other)) = (gpu(), gpu()) else {
-        return;
-    };
+    let (gpu, other) = (gpu(), gpu());
     let x = f32s(&gpu, &[4], &[0.0; 4]);
     let y = f32s(&other, &[4], &[0.0; 4]);
     let error = heaviside()
@@ -361,8 +370,9 @@ fn tensors_of_two_handles_are_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn addresses_stand_in_the_order_of_the_call() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let (x, y) = (f32s(&gpu, &[4], &[0.0; 4]), f32s(&gpu, &[4], &[0.0; 4]));
     let kernel = heaviside();
     let of = |args: &[_]| kernel.get_ptrs(args).unwrap();
@@ -377,8 +387,9 @@ fn addresses_stand_in_the_order_of_the_call() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_text_that_does_not_compile_is_shown() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let kernel = kernel_1d("wrong", &[("float *", "y")], "y[index] = nothing;");
     let y = f32s(&gpu, &[1], &[0.0]);
     let error = kernel.simple_call(&[("y", (&y).into())]).unwrap_err();

@@ -22,8 +22,9 @@ fn odd(variant: &Variant) -> Job {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn odd_numbers_of_neurons_go_forward() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for variant in variants(false) {
         let job = odd(&variant);
         let results = on_gpu(&gpu, std::slice::from_ref(&job));
@@ -32,8 +33,9 @@ fn odd_numbers_of_neurons_go_forward() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn odd_numbers_of_neurons_go_backward() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for variant in variants(true) {
         let job = odd(&variant);
         let results = on_gpu(&gpu, std::slice::from_ref(&job));
@@ -70,8 +72,9 @@ fn simply(gpu: &Cuda, variant: &Variant, values: &Values) -> Values {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_simple_call_finds_the_sizes_of_neurons() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for n in [1, 6, 1500, 1501] {
         for variant in variants(false) {
             let values = variant.values(n);
@@ -106,8 +109,9 @@ fn sum(x: &CudaTensor, gpu: &Cuda, threads: u32) -> f32 {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn partial_sums_are_added_up() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for count in [1, 2, 31, 1024, 1025, 100_003] {
         // Eighths, of which every sum is exact in any order.
         let eighths = |k: i32| (k * 7919 % 1000 - 500) as f32 / 8.0;
@@ -125,8 +129,9 @@ fn partial_sums_are_added_up() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn sums_have_the_same_bits_in_every_run() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let values: Vec<f32> = (0..100_003)
         .map(|k| (k * 7919 % 1000) as f32 / 7.0)
         .collect();

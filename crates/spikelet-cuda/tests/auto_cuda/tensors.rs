@@ -5,8 +5,9 @@ use crate::machine::gpu;
 use spikelet_cuda::auto_cuda::{AutoCudaError, Callable, CudaTensor, Element};
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_transposed_tensor_is_refused_until_it_is_contiguous() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let x = f32s(&gpu, &[2, 3], &[1., -2., 3., -4., 5., -6.]);
     let turned = x.transpose(0, 1).unwrap();
     assert_eq!(
@@ -26,8 +27,9 @@ fn a_transposed_tensor_is_refused_until_it_is_contiguous() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn tensors_of_every_element_can_be_turned() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let turned = |k: usize| {
         // [4, 3, 2] of [2, 3, 4] with the first and the last axis exchanged.
         let (a, b, c) = (k / 6, k / 2 % 3, k % 2);
@@ -46,8 +48,9 @@ fn tensors_of_every_element_can_be_turned() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_tensor_is_made_and_read_as_what_it_is() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let error = CudaTensor::new(&gpu, [2, 2], &[1.0_f32; 3]).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -72,8 +75,9 @@ fn a_tensor_is_made_and_read_as_what_it_is() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_large_tensor_goes_up_and_down() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let values: Vec<i32> = (0..9_000_000).collect();
     let x = CudaTensor::new(&gpu, [3000, 3000], &values).unwrap();
     assert_eq!(x.to_vec::<i32>().unwrap(), values);

@@ -8,8 +8,9 @@ fn f32s(shape: &[usize]) -> TensorType {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn fresh_memory_is_zero() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for n in [0, 1, 1000, 1_000_000] {
         // Memory that was used before, if the driver hands it out again.
         let used = gpu.allocate(&f32s(&[n])).expect("memory");
@@ -22,8 +23,9 @@ fn fresh_memory_is_zero() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_upload_to_a_buffer_that_is_gone_changes_no_other_buffer() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for n in [1, 1000, 1_000_000] {
         let gone = gpu.allocate(&f32s(&[n])).expect("memory");
         upload(&gpu, &gone, &tensor(&[n], 1));
@@ -38,8 +40,9 @@ fn an_upload_to_a_buffer_that_is_gone_changes_no_other_buffer() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn values_of_every_size_come_back_as_they_went() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     // Around the piece that a thread copies, the alignment of a slab, and the largest piece
     // that goes through one (32 MiB).
     let direct = (32 << 20) / 4;
@@ -67,8 +70,9 @@ fn values_of_every_size_come_back_as_they_went() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn values_of_every_type_come_back_as_they_went() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let values = tensor(&[7, 11], 2);
     let integers = Tensor::i64([3], [i64::MIN, -1, i64::MAX]);
     let all = [DType::F32, DType::F64, DType::F16, DType::BF16].map(|dtype| values.cast(dtype));
@@ -80,8 +84,9 @@ fn values_of_every_type_come_back_as_they_went() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_last_of_several_uploads_to_one_buffer_counts() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let (a, b) = (f32s(&[100]), f32s(&[9_000_000]));
     let (small, large) = (
         gpu.allocate(&a).expect("memory"),
@@ -98,8 +103,9 @@ fn the_last_of_several_uploads_to_one_buffer_counts() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn more_pieces_than_a_slab_or_a_kernel_takes_arrive() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let buffers: Vec<_> = (0..100)
         .map(|k| gpu.allocate(&f32s(&[1 + k * 37 % 500])).expect("memory"))
         .collect();
@@ -123,8 +129,9 @@ fn more_pieces_than_a_slab_or_a_kernel_takes_arrive() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_slab_that_must_grow_loses_nothing() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let sizes = [
         10, 20_000, 30, 200_000, 5, 2_000_000, 64, 4_000_000, 1, 7_999_999, 8,
     ];
@@ -155,8 +162,9 @@ fn graph(n: usize) -> spikelet_graph::Graph {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn every_run_sees_the_uploads_before_it_and_none_after_it() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let n = 50_000;
     let mut loaded = Loaded::new(graph(n), &gpu);
     let mut waiting = vec![];
@@ -188,8 +196,9 @@ fn every_run_sees_the_uploads_before_it_and_none_after_it() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_large_input_between_runs_arrives_whole() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let n = 9_000_000;
     let mut loaded = Loaded::new(graph(n), &gpu);
     loaded.set("t", &Tensor::i64([3], [1, 2, 3]));
@@ -209,8 +218,9 @@ fn a_large_input_between_runs_arrives_whole() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_fetch_keeps_the_values_of_its_moment() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let buffer = gpu.allocate(&f32s(&[1000])).expect("memory");
     let empty = gpu.allocate(&f32s(&[0])).expect("memory");
     let mut waiting = vec![];
@@ -230,8 +240,9 @@ fn a_fetch_keeps_the_values_of_its_moment() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn memory_of_fetches_is_used_again_for_larger_and_smaller_ones() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for n in [1000, 10, 100_000, 1, 0, 50_000] {
         let buffer = gpu.allocate(&f32s(&[n])).expect("memory");
         upload(&gpu, &buffer, &tensor(&[n], n as u64));
@@ -252,8 +263,9 @@ fn memory_of_fetches_is_used_again_for_larger_and_smaller_ones() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn results_outlive_their_buffers_and_the_gpu_handle() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let buffer = gpu.allocate(&f32s(&[1000])).expect("memory");
     upload(&gpu, &buffer, &tensor(&[1000], 3));
     let pending = gpu.fetch(&[&buffer]).expect("a fetch");

@@ -80,6 +80,7 @@ fn shrink(x: &Var) -> Var {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn its_kernels_forward_and_backward_give_the_results_of_the_cpu() {
     for shape in [&[1][..], &[7, 33], &[4, 3, 1000]] {
         let inputs = [("x", tensor(shape, 1)), ("c", tensor(shape, 2))];
@@ -114,7 +115,7 @@ pub fn same_three_times(
     near: impl Fn(&str) -> Near,
     trace: impl Fn(&Tracer),
 ) {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let cpu = Cpu::new(0).expect("the CPU");
     let made = three_runs(&gpu, inputs, &trace);
     let expected = three_runs(&cpu, inputs, &trace);
@@ -128,6 +129,7 @@ pub fn same_three_times(
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn it_learns_inside_a_larger_plan_that_is_replayed() {
     let inputs = [
         ("x", tensor(&[64, 40], 1)),
@@ -188,6 +190,7 @@ fn whole(shape: &[usize], seed: u64) -> Tensor {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn kernels_hand_on_what_they_found_in_scratch_memory() {
     // The last has more than 48 KiB of shared memory.
     for n in [1, 255, 1000, 256 * 13_000] {
@@ -238,6 +241,7 @@ impl CustomOp for Numbers {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn numbers_are_passed_by_reference_by_pointer_and_by_value() {
     let x = whole(&[5, 200], 1);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -285,6 +289,7 @@ impl CustomOp for Rows {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn kernels_reach_the_rows_of_operands_and_results() {
     let x = whole(&[4, 33], 1);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -331,6 +336,7 @@ impl CustomOp for Negate {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn operands_of_16_bits_and_integers_come_as_they_are() {
     let halves = [DType::F16, DType::BF16].map(|dtype| tensor(&[3, 77], 1).cast(dtype));
     let integers = Tensor::i64([5], [1, -2, 1 << 40, 0, i64::MAX]);
@@ -349,6 +355,7 @@ fn operands_of_16_bits_and_integers_come_as_they_are() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn without_elements_nothing_is_launched() {
     let x = Tensor::f32([0, 5], []);
     same(&[("x", x.clone())], Near::Bits, |tracer| {

@@ -37,7 +37,7 @@ fn copy() -> DeviceKernel {
 /// What loading a plan with the operation in the layer `fc.0` says.
 #[track_caller]
 fn refused(code: Result<Option<DeviceCode>, Refusal>, words: &[&str]) {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
         let op = Arc::new(Given(code.clone()));
@@ -69,6 +69,7 @@ fn refused_kernel(kernel: DeviceKernel, words: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_source_that_does_not_compile_is_shown_with_the_line() {
     let source = COPY.replace("x[i];", "z[i];");
     let kernel = DeviceKernel { source, ..copy() };
@@ -81,6 +82,7 @@ fn a_source_that_does_not_compile_is_shown_with_the_line() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_function_that_is_not_in_the_source_is_named() {
     let name = "kopy".to_string();
     let kernel = DeviceKernel { name, ..copy() };
@@ -92,6 +94,7 @@ fn a_function_that_is_not_in_the_source_is_named() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn arguments_that_are_not_the_parameters_are_refused_before_the_kernel_runs() {
     refused_kernel(
         copy().value(1_i32),
@@ -111,6 +114,7 @@ fn arguments_that_are_not_the_parameters_are_refused_before_the_kernel_runs() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn operands_and_launches_that_do_not_exist_are_refused() {
     refused_kernel(
         copy().input(1),
@@ -128,6 +132,7 @@ fn operands_and_launches_that_do_not_exist_are_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_kernel_that_was_made_for_smaller_blocks_is_refused() {
     let source = COPY.replace("void copy", "void __launch_bounds__(64) copy");
     let kernel = DeviceKernel { source, ..copy() };
@@ -138,6 +143,7 @@ fn a_kernel_that_was_made_for_smaller_blocks_is_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_operations_own_refusal_and_one_without_code_are_errors_of_its_layer() {
     let refusal = Refusal::new("four elements are too few", "pass five");
     refused(Err(refusal), &["four elements are too few; pass five"]);

@@ -144,6 +144,7 @@ fn neurons(x_seq: &Var, v: &Var) -> Vec<Var> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_neurons_own_kernels_carry_its_state_and_train_what_feeds_it() {
     let inputs = [
         ("x", exact(&[TIME, 8, 20], 1)),
@@ -170,6 +171,7 @@ fn a_neurons_own_kernels_carry_its_state_and_train_what_feeds_it() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn what_only_the_backward_pass_reads_is_scratch_memory_without_one() {
     let inputs = [("x", exact(&[TIME, N], 1)), ("v", exact(&[N], 3))];
     let trace = |tracer: &Tracer| {
@@ -190,7 +192,7 @@ fn what_only_the_backward_pass_reads_is_scratch_memory_without_one() {
             tracer.output("grad", &grads[0]);
         },
     );
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let loaded = Loaded::new(traced(trace), &gpu);
     let kernel = &loaded.plan.kernels[0];
     assert_eq!(kernel.writes[2], Place::Unused);

@@ -21,8 +21,9 @@ fn draw(distribution: Distribution, over_time: bool, shape: &[usize], first_step
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn uniform_and_normal_draws_have_the_bits_of_the_cpu_at_every_size() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for (shape, over_time, first_step) in [
         (vec![], false, 0),
         (vec![1], false, 0),
@@ -56,8 +57,9 @@ fn uniform_and_normal_draws_have_the_bits_of_the_cpu_at_every_size() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn bernoulli_draws_have_the_bits_of_the_cpu_for_every_broadcast_probability() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for last in [10, 12, 1, 64, 67] {
         let shape = [4, 3, last];
         let probabilities: [&[usize]; 10] = [
@@ -96,6 +98,7 @@ fn bernoulli_draws_have_the_bits_of_the_cpu_for_every_broadcast_probability() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() {
     let values = [f32::NAN, -1.0, -0.0, 0.0, 1e-40, 1.0, 2.0, f32::INFINITY];
     let p = Tensor::f32([8], values);
@@ -108,6 +111,7 @@ fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() 
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
     // The draw may travel as bits between the two, on one device and not on the other.
     let (image, w) = (scaled(&[6, 196], 4, 0.5, 0.3), tensor(&[40, 196], 5));
@@ -128,8 +132,9 @@ fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for image in [
         vec![],
         vec![1],
@@ -168,8 +173,9 @@ fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_generator_state_is_read_at_every_run() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let graph = crate::harness::traced(|tracer| {
         let g = tracer.input("g", DType::I64, [4]);
         tracer.output("u", &g.uniform([3, 100], Over::Time));

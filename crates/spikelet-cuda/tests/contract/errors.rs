@@ -18,8 +18,9 @@ fn contains<T>(result: spikelet_graph::Result<T>, words: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn values_of_another_type_or_number_are_refused() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let b = gpu
         .allocate(&TensorType::new(DType::F32, [2, 2]))
         .expect("memory");
@@ -33,8 +34,9 @@ fn values_of_another_type_or_number_are_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_buffer_of_another_backend_and_one_that_lies_about_its_size_are_refused() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let ty = TensorType::new(DType::F32, [4]);
     let elsewhere = Cpu::new(1).expect("the CPU").allocate(&ty).expect("memory");
     let words = [
@@ -71,8 +73,9 @@ fn graph() -> Graph {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let plan = Plan::new(graph(), &gpu);
     let of = |dtype, n: usize| gpu.allocate(&TensorType::new(dtype, [n])).expect("memory");
     let four = || of(DType::F32, 4);
@@ -110,8 +113,9 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn buffers_that_are_written_are_nobody_elses() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let plan = Plan::new(graph(), &gpu);
     let four = || {
         gpu.allocate(&TensorType::new(DType::F32, [4]))
@@ -130,8 +134,9 @@ fn buffers_that_are_written_are_nobody_elses() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_plan_that_was_tampered_with_is_refused() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut plan = Plan::new(graph(), &gpu);
     plan.allocations.push(spikelet_graph::Allocation {
         value: None,
@@ -150,8 +155,9 @@ fn a_plan_that_was_tampered_with_is_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn double_precision_is_refused_and_the_error_says_where_it_runs() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let tracer = Tracer::new(DType::F64);
     let x = tracer.input("x", DType::F64, [4]);
     tracer.scope("fc", || tracer.output("y", &x.exp()));
@@ -181,8 +187,9 @@ impl CustomOp for Reverse {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_operation_with_code_for_the_cpu_alone_is_refused() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
         tracer.output("y", &tracer.apply1(Custom(Arc::new(Reverse)), &[&x]));
@@ -194,8 +201,9 @@ fn an_operation_with_code_for_the_cpu_alone_is_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     // 256 GiB of draws.
     let graph = traced(|tracer| {
         let g = tracer.input("g", DType::I64, [4]);
@@ -222,8 +230,9 @@ fn graph_of_one() -> Graph {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_buffer_larger_than_the_memory_is_refused_with_its_size() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     contains(
         gpu.allocate(&TensorType::new(DType::F32, [1 << 40])),
         &["out of memory", "4096.0 GiB", "f32[1099511627776]"],
@@ -231,8 +240,9 @@ fn a_buffer_larger_than_the_memory_is_refused_with_its_size() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     if gpu.properties().memory_bytes < 40 << 30 || !crate::harness::thorough() {
         return;
     }
@@ -247,11 +257,10 @@ fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_gpu_that_is_not_there_is_refused() {
-    if gpu().is_some() {
-        contains(
-            spikelet_cuda::Cuda::new(1000),
-            &["cuda:1000", "no such GPU"],
-        );
-    }
+    contains(
+        spikelet_cuda::Cuda::new(1000),
+        &["cuda:1000", "no such GPU"],
+    );
 }

@@ -72,8 +72,9 @@ fn same(gpu: &Cuda, inputs: &Inputs, exact: bool, trace: impl Fn(&Tracer, &[Var]
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn numbers_are_rounded_to_the_nearest_ties_to_even() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut values = special();
     values.extend(numbers(5000, 1));
     values.extend(numbers(5000, 2).iter().map(|x| x * 1e-6));
@@ -108,8 +109,9 @@ fn numbers_are_rounded_to_the_nearest_ties_to_even() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn regions_over_any_mix_of_types_round_each_result_once() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let sizes: &[[usize; 2]] = if thorough() {
         &[[3, 5], [40, 64], [1024, 1024], [600, 1001]]
     } else {
@@ -139,8 +141,9 @@ fn regions_over_any_mix_of_types_round_each_result_once() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn sixteen_bits_are_moved_as_they_are() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let inputs = vec![
         ("x", tensor(&[3, 5, 7], 5), true),
         ("y", tensor(&[1, 5, 1], 6), true),
@@ -156,8 +159,9 @@ fn sixteen_bits_are_moved_as_they_are() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn products_of_all_sizes_and_transposes_are_added_in_f32() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for [m, n, k] in [
         [1, 1, 1],
         [3, 17, 5],
@@ -183,8 +187,9 @@ fn products_of_all_sizes_and_transposes_are_added_in_f32() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn sums_are_made_in_f32() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for shape in [[3, 40, 11], [2, 5000, 3], [1, 1, 70_000]] {
         let inputs = vec![("x", scaled(&shape, 9, 1.0, 0.2), true)];
         same(&gpu, &inputs, false, |tracer, x, _| {
@@ -197,8 +202,9 @@ fn sums_are_made_in_f32() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn scores_of_sixteen_bits_have_log_softmax_in_f32_and_a_largest() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let inputs = vec![("x", scaled(&[33, 50], 10, 4.0, 0.0), true)];
     same(&gpu, &inputs, false, |tracer, x, _| {
         tracer.output("log_softmax", &x[0].log_softmax());
@@ -209,8 +215,9 @@ fn scores_of_sixteen_bits_have_log_softmax_in_f32_and_a_largest() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn draws_in_sixteen_bits_are_those_of_f32_rounded() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for shape in [[4, 3, 10], [3, 5, 64], [2, 1, 7]] {
         for over_time in [true, false] {
             let p = scaled(&shape[1..], 11, 0.5, 0.5);
@@ -285,8 +292,9 @@ fn scan(r: &Arc<Recurrence>, time: usize, x: &[Var]) -> Vec<Var> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn scans_of_sixteen_bits_keep_their_states_in_f32() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in crowds(&gpu) {
         for time in [1, 2, 7, 33] {
             for r in [lif(), adaptive()] {
@@ -301,8 +309,9 @@ fn scans_of_sixteen_bits_keep_their_states_in_f32() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn gradients_of_scans_of_sixteen_bits_agree() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in crowds(&gpu) {
         for time in [1, 7, 16, 33, 130] {
             if neurons > 2000 && time > 33 {
@@ -333,8 +342,9 @@ fn gradients_of_scans_of_sixteen_bits_agree() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_buffer_of_sixteen_bits_takes_no_values_of_another_type() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let x = tensor(&[8], 1);
     let buffer = gpu.allocate(&x.cast(DType::F16).ty()).expect("memory");
     let values = spikelet_graph::op::HostTensor::F32(&[0.0; 4]);

@@ -9,15 +9,9 @@ use spikelet_graph::{
 };
 use std::collections::BTreeMap;
 
-/// The first GPU, opened for one test; a line that says why, if there is none.
-pub fn gpu() -> Option<Cuda> {
-    match Cuda::new(0) {
-        Ok(gpu) => Some(gpu),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
+/// The first GPU, opened for one test; tests that call this are ignored where there is none.
+pub fn gpu() -> Cuda {
+    Cuda::new(0).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Whether the long cases are to be run: not under a tool that slows everything down.
@@ -230,8 +224,7 @@ pub fn same(inputs: &[(&str, Tensor)], near: Near, trace: impl Fn(&Tracer)) {
 
 /// As [`same`], each output as near as `near` says.
 pub fn same_by(inputs: &[(&str, Tensor)], near: impl Fn(&str) -> Near, trace: impl Fn(&Tracer)) {
-    let Some(gpu) = gpu() else { return };
-    same_on(&gpu, inputs, near, trace);
+    same_on(&gpu(), inputs, near, trace);
 }
 
 /// As [`same_by`], on a GPU that is open already.

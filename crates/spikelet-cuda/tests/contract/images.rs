@@ -48,6 +48,7 @@ fn pool_and_back(x: &Tensor, pooling: Pooling, windows: &[Window], near: Near) {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn maxima_and_their_gradients_have_the_bits_of_the_cpu() {
     for channels in [1, 3, 16] {
         let x = coarse(&[2, 3, 9, 8, channels], 3);
@@ -86,6 +87,7 @@ fn maxima_and_their_gradients_have_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn means_and_their_gradients_are_those_of_the_cpu() {
     let near = Near::Share(1e-6);
     for count_padding in [true, false] {
@@ -111,6 +113,7 @@ fn means_and_their_gradients_are_those_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn statistics_of_channels_are_those_of_the_cpu() {
     for (shape, shift) in [
         (vec![1, 1], 0.0),
@@ -162,6 +165,7 @@ fn convolve(x: &[usize], w: &[usize], op: Conv, near: Near, precision: Precision
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn convolutions_and_their_gradients_are_those_of_the_cpu() {
     let padded = |axes: usize, padding: usize| Conv {
         padding: vec![padding; axes],
@@ -295,8 +299,9 @@ impl Block {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn neurons_behind_a_normalisation_have_the_spikes_and_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for (time, step, pool, constant) in [
         (4, [3, 6, 4, 16], Some(2), false),
         (4, [3, 6, 4, 16], Some(2), true),

@@ -4,6 +4,7 @@ use crate::harness::{Near, SUMS, data, gpu, numbers, same, same_on, scaled, tens
 use spikelet_graph::Tensor;
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn one_hot_rows_are_zeros_with_a_one_and_zeros_alone_outside_the_classes() {
     let label = Tensor::i64(
         [2, 5],
@@ -18,8 +19,9 @@ fn one_hot_rows_are_zeros_with_a_one_and_zeros_alone_outside_the_classes() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_first_of_the_largest_scores_counts() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for classes in [1, 2, 10, 31, 32, 33, 64, 100, 1000] {
         let rows = 37;
         // Few different values: many are equal.
@@ -47,6 +49,7 @@ fn the_first_of_the_largest_scores_counts() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn many_rows_have_each_their_largest() {
     let x = tensor(&[70, 300, 10], 1);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -55,6 +58,7 @@ fn many_rows_have_each_their_largest() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn labels_that_agree_are_ones() {
     let a: Vec<i64> = (0..999).map(|k| k % 7).collect();
     let b: Vec<i64> = (0..999).map(|k| k % 5 + (k % 3) * 0x1_0000_0000).collect();
@@ -68,8 +72,9 @@ fn labels_that_agree_are_ones() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn log_softmax_and_its_gradient_agree_for_every_number_of_classes() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for classes in [1, 2, 10, 31, 32, 33, 100, 1000, 5000] {
         let x = scaled(&[3, 7, classes], classes as u64, 10.0, 3.0);
         let g = tensor(&[3, 7, classes], 9);
@@ -90,6 +95,7 @@ fn log_softmax_and_its_gradient_agree_for_every_number_of_classes() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn scores_that_are_no_numbers_or_without_end_go_through_log_softmax_as_on_the_cpu() {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let rows = [

@@ -1,5 +1,6 @@
 //! What plans compute on a GPU: every operation against the CPU, bit for bit where no sum is
-//! involved, and what must not change the result. Without a GPU every test says `skipped:`.
+//! involved, and what must not change the result. All need a GPU and are ignored without
+//! `--include-ignored`.
 
 mod harness;
 

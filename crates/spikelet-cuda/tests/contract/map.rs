@@ -18,6 +18,7 @@ fn of_all_sizes(count: usize, seed: u64) -> Vec<f32> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn every_function_of_one_argument_has_the_bits_of_the_cpu() {
     let mut values = special();
     values.extend(of_all_sizes(20_000, 1));
@@ -39,6 +40,7 @@ fn every_function_of_one_argument_has_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn every_function_of_two_arguments_has_the_bits_of_the_cpu() {
     let special = special();
     let mut a: Vec<f32> = vec![];
@@ -68,6 +70,7 @@ fn every_function_of_two_arguments_has_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn selections_grafts_and_constants_have_the_bits_of_the_cpu() {
     let mut values = special();
     values.extend(numbers(1000, 8));
@@ -94,8 +97,9 @@ fn selections_grafts_and_constants_have_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn operands_broadcast_along_every_axis() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let shapes: [&[usize]; 14] = [
         &[],
         &[1],
@@ -129,8 +133,9 @@ fn operands_broadcast_along_every_axis() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn packs_of_several_elements_meet_every_kind_of_operand() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     // Enough threads for packs of two and of four on any GPU, and last axes that no pack divides.
     let sizes: &[[usize; 2]] = if thorough() {
         &[[1024, 1024], [1026, 1030], [1500, 1021]]
@@ -167,8 +172,9 @@ fn packs_of_several_elements_meet_every_kind_of_operand() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn scalars_empty_tensors_and_single_elements_are_tensors() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for shape in [vec![], vec![1], vec![0, 3], vec![1, 1, 1], vec![3, 0]] {
         let x = tensor(&shape, 5);
         same_on(
@@ -184,6 +190,7 @@ fn scalars_empty_tensors_and_single_elements_are_tensors() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn many_small_regions_that_run_in_one_block_see_each_other() {
     let (x, w) = (tensor(&[7, 33], 6), tensor(&[33], 7));
     let inputs = [("x", x.clone()), ("w", w.clone())];
@@ -203,6 +210,7 @@ fn many_small_regions_that_run_in_one_block_see_each_other() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_result_that_nobody_reads_does_no_harm() {
     let x = tensor(&[1000], 9);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -213,6 +221,7 @@ fn a_result_that_nobody_reads_does_no_harm() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn gradients_of_regions_agree_to_rounding() {
     let (x, w) = (tensor(&[70, 130], 10), scaled(&[130], 11, 0.5, 1.0));
     let inputs = [("x", x.clone()), ("w", w.clone())];
@@ -247,8 +256,9 @@ fn expression() -> impl Strategy<Value = Expr> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn any_expression_has_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let cases = if thorough() { 48 } else { 6 };
     let mut runner = TestRunner::new_with_rng(
         Config {

@@ -16,8 +16,9 @@ fn operands(m: usize, n: usize, k: usize, (ta, tb): (bool, bool)) -> [Tensor; 2]
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn products_of_all_sizes_and_transposes_agree() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut sizes = vec![
         [1, 1, 1],
         [1, 1, 1000],
@@ -59,8 +60,9 @@ fn products_of_all_sizes_and_transposes_agree() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_linear_layer_over_time_and_its_gradients_agree() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for [time, batch, inputs, outputs] in [[1, 1, 3, 1], [7, 3, 17, 10], [20, 16, 129, 64]] {
         let x = tensor(&[time, batch, inputs], 1);
         let w = tensor(&[outputs, inputs], 2);
@@ -83,8 +85,9 @@ fn a_linear_layer_over_time_and_its_gradients_agree() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_product_over_no_features_is_zero_and_one_without_rows_is_empty() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for [m, n, k] in [[3, 4, 0], [0, 4, 5], [3, 0, 5], [0, 0, 0]] {
         let [a, b] = operands(m, n, k, (false, true));
         let inputs = [("a", a.clone()), ("b", b.clone())];
@@ -104,6 +107,7 @@ fn a_product_over_no_features_is_zero_and_one_without_rows_is_empty() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn products_feed_products_and_share_their_scratch_memory() {
     let (x, w) = (tensor(&[65, 96], 4), tensor(&[96, 96], 5));
     let inputs = [("x", x.clone()), ("w", w.clone())];
@@ -118,6 +122,7 @@ fn products_feed_products_and_share_their_scratch_memory() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn fewer_digits_are_near_and_only_where_they_were_asked_for() {
     let [a, b] = operands(129, 65, 500, (false, true));
     let inputs = [("a", a.clone()), ("b", b.clone())];

@@ -4,8 +4,9 @@ use crate::harness::{Near, data, gpu, same, same_on, tensor};
 use spikelet_graph::{DType, Tensor, Var};
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn axes_in_any_order() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let x = tensor(&[3, 4, 5, 6], 1);
     let flat = tensor(&[7, 33], 2);
     let inputs = [("x", x.clone()), ("flat", flat.clone())];
@@ -42,6 +43,7 @@ fn axes_in_any_order() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn ranges_of_every_axis() {
     let x = tensor(&[5, 6, 7], 4);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -64,8 +66,9 @@ fn ranges_of_every_axis() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn tensors_behind_each_other_along_every_axis() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for axis in 0..3 {
         let part = |n: usize, seed: u64| {
             let mut shape = [3, 4, 5];
@@ -94,8 +97,9 @@ fn tensors_behind_each_other_along_every_axis() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn repetitions_along_every_axis_in_memory() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let shapes: [&[usize]; 9] = [
         &[],
         &[1],
@@ -122,8 +126,9 @@ fn repetitions_along_every_axis_in_memory() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn constants_of_every_kind_and_type() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for value in [0.0, -0.0, 1.5, -3e38, 1e-45, f64::INFINITY, f64::NAN, 0.1] {
         let x = tensor(&[3], 6);
         same_on(
@@ -155,6 +160,7 @@ fn constants_of_every_kind_and_type() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn integers_are_moved_as_they_are() {
     let labels: Vec<i64> = (0..60).map(|k| k * 0x1_0000_0001 - 7).collect();
     let x = Tensor::i64([3, 4, 5], labels);
@@ -168,6 +174,7 @@ fn integers_are_moved_as_they_are() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn shapes_change_without_a_kernel() {
     let x = tensor(&[6, 10], 7);
     same(&[("x", x.clone())], Near::Bits, |tracer| {

@@ -43,13 +43,15 @@ fn inputs() -> Vec<(&'static str, Tensor)> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_step_of_training_a_spiking_network_agrees() {
     same(&inputs(), SUMS, network);
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn the_same_training_twice_has_the_same_bits() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let train = || -> Vec<Vec<Tensor>> {
         let mut loaded = Loaded::new(traced(network), &gpu);
         loaded.set_all(&inputs());
@@ -71,8 +73,9 @@ fn the_same_training_twice_has_the_same_bits() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn measuring_kernels_runs_the_program_once_and_times_each() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut loaded = Loaded::new(traced(network), &gpu);
     loaded.set_all(&inputs());
     let seconds = loaded.profile();
@@ -98,8 +101,9 @@ fn times(factor: f64) -> Graph {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn programs_that_share_buffers_run_in_the_order_in_which_they_are_called() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let w = gpu
         .allocate(&TensorType::new(DType::F32, [1000]))
         .expect("memory");
@@ -134,8 +138,9 @@ fn programs_that_share_buffers_run_in_the_order_in_which_they_are_called() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_program_outlives_the_buffers_that_it_was_loaded_with() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut loaded = Loaded::new(times(2.0), &gpu);
     loaded.set("w", &tensor(&[1000], 1));
     let kept = loaded.inputs[0].clone();
@@ -156,6 +161,7 @@ fn a_program_outlives_the_buffers_that_it_was_loaded_with() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_program_without_kernels_copies_its_inputs() {
     let x = tensor(&[3, 4], 1);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -170,8 +176,9 @@ fn a_program_without_kernels_copies_its_inputs() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn one_gpu_serves_several_threads() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let rounds = if thorough() { 30 } else { 3 };
     std::thread::scope(|threads| {
         for seed in 0..4_u64 {

@@ -14,8 +14,9 @@ fn near(name: &str) -> Near {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn every_choice_of_axes_of_a_tensor_with_four_agrees() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for shape in [[3, 4, 5, 6], [1, 4, 1, 6], [3, 1, 5, 1], [7, 2, 40, 33]] {
         let x = scaled(&shape, 1, 1.0, 0.25);
         same_on(&gpu, &[("x", x.clone())], near, |tracer| {
@@ -30,8 +31,9 @@ fn every_choice_of_axes_of_a_tensor_with_four_agrees() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn long_rows_and_columns_go_in_two_rounds() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let shapes: &[[usize; 2]] = &[
         [1, 100_000],
         [3, 100_000],
@@ -60,6 +62,7 @@ fn long_rows_and_columns_go_in_two_rounds() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_batch_and_time_are_summed_for_a_bias() {
     let (time, batch, features) = if thorough() {
         (50, 256, 196)
@@ -76,6 +79,7 @@ fn a_batch_and_time_are_summed_for_a_bias() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn what_is_no_number_or_without_end_goes_through_a_maximum_as_on_the_cpu() {
     let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-45];
     let (rows, columns) = (40, 100);
@@ -104,6 +108,7 @@ fn what_is_no_number_or_without_end_goes_through_a_maximum_as_on_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_sum_over_an_empty_axis_is_zero() {
     let x = tensor(&[3, 0, 4], 6);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
@@ -115,6 +120,7 @@ fn a_sum_over_an_empty_axis_is_zero() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn gradients_of_sums_and_maxima_agree() {
     // Equal largest elements share the gradient.
     let values: Vec<f32> = numbers(9 * 40 * 11, 7)

@@ -172,8 +172,9 @@ pub fn crowds(gpu: &spikelet_cuda::Cuda) -> Vec<usize> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn few_neurons_over_any_number_of_steps_have_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in [1, 3, 40, 1000] {
         for time in [1, 2, 3, 7, 16, 17, 33, 130, 500] {
             check(&gpu, &Case::dense(lif(), time, &[neurons]), |_| true);
@@ -185,8 +186,9 @@ fn few_neurons_over_any_number_of_steps_have_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn many_neurons_have_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in crowds(&gpu) {
         for time in [1, 2, 7, 8, 19] {
             check(&gpu, &Case::dense(lif(), time, &[neurons]), |_| true);
@@ -196,8 +198,9 @@ fn many_neurons_have_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn more_than_the_cache_holds_has_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     if thorough() {
         let neurons = gpu.properties().multiprocessors * 512 * 4 + 4;
         let time = 2 * gpu.properties().l2_bytes / (8 * neurons) + 2;
@@ -208,8 +211,9 @@ fn more_than_the_cache_holds_has_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn several_sequences_states_and_parameters_have_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for step in [vec![1], vec![5, 7], vec![16, 100]] {
         for time in [1, 4, 5, 20, 65] {
             check(&gpu, &Case::dense(adaptive(), time, &step), |_| true);
@@ -219,8 +223,9 @@ fn several_sequences_states_and_parameters_have_the_bits_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn only_what_is_read_is_made() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let case = Case::dense(adaptive(), 9, &[50]);
     for wanted in case.results() {
         check(&gpu, &case, |name| {
@@ -230,8 +235,9 @@ fn only_what_is_read_is_made() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn sequences_may_be_constant_over_time_and_states_and_parameters_broadcast() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let crowd = crowds(&gpu)[0];
     for (rows, columns) in [(6, 10), (4, crowd.next_multiple_of(4) / 2)] {
         let step = [rows, columns];
@@ -256,23 +262,26 @@ fn sequences_may_be_constant_over_time_and_states_and_parameters_broadcast() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_step_without_a_state_is_a_scan_too() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for time in [1, 5, 40] {
         check(&gpu, &Case::dense(stateless(), time, &[33]), |_| true);
     }
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_scan_over_no_neurons_makes_empty_results() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     check(&gpu, &Case::dense(lif(), 5, &[0]), |_| true);
     check(&gpu, &Case::dense(lif(), 5, &[3, 0]), |_| true);
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn states_are_kept_after_any_number_of_steps() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let crowd = crowds(&gpu)[0];
     let few = [
         (2, 1),
@@ -304,8 +313,9 @@ fn states_are_kept_after_any_number_of_steps() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn what_is_no_number_stays_with_its_neuron() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let mut case = Case::dense(lif(), 12, &[9]);
     let mut values = case.operands[0].1.as_f32().expect("f32").to_vec();
     values[9 + 2] = f32::NAN;
@@ -317,8 +327,9 @@ fn what_is_no_number_stays_with_its_neuron() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_unbroken_sequence_and_its_pieces_have_the_same_bits() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     // The GPU alone: the last state of one piece is the first of the next.
     let (time, n) = (24, 300);
     let x = scaled(&[time, n], 1, 1.0, 0.3);

@@ -105,8 +105,9 @@ fn check(gpu: &Cuda, case: &Case, given: Given) {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn few_neurons_over_any_number_of_steps_have_the_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in [1, 3, 40, 1000] {
         for time in [1, 2, 7, 16, 33, 130, 500] {
             if thorough() || time <= 33 {
@@ -117,8 +118,9 @@ fn few_neurons_over_any_number_of_steps_have_the_gradients_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn many_neurons_have_the_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for neurons in crowds(&gpu) {
         for time in [1, 2, 7, 33, 64] {
             check(&gpu, &Case::dense(lif(), time, &[neurons]), Given::Outputs);
@@ -127,8 +129,9 @@ fn many_neurons_have_the_gradients_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn learnable_parameters_have_the_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for (time, step) in [
         (1, vec![3]),
         (7, vec![5, 8]),
@@ -154,8 +157,9 @@ fn learnable_parameters_have_the_gradients_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn several_sequences_states_and_parameters_have_the_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for time in [1, 2, 7, 16, 33, 70] {
         for given in GIVEN {
             check(&gpu, &Case::dense(adaptive(), time, &[6, 7]), given);
@@ -170,8 +174,9 @@ fn several_sequences_states_and_parameters_have_the_gradients_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn what_is_constant_over_time_or_broadcast_has_the_gradients_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let crowd = crowds(&gpu)[0].next_multiple_of(4) / 2;
     for (rows, columns) in [(6, 10), (2, crowd)] {
         let shapes: [&[(&str, &[usize])]; 2] = [
@@ -198,8 +203,9 @@ fn what_is_constant_over_time_or_broadcast_has_the_gradients_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn only_the_gradients_that_are_read_are_made() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let case = Case::dense(adaptive(), 20, &[50]);
     for wanted in ["x", "m", "v", "i", "b", "tau", "k"] {
         check_on(&gpu, &case, Given::Outputs, &[wanted]);
@@ -207,8 +213,9 @@ fn only_the_gradients_that_are_read_are_made() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn states_kept_after_any_number_of_steps_give_the_same_gradients() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let crowd = crowds(&gpu)[0];
     for (neurons, time, every) in [
         (40, 7, 1),
@@ -238,8 +245,9 @@ fn states_kept_after_any_number_of_steps_give_the_same_gradients() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn kept_states_are_asked_for_where_the_sequence_is_longer_than_a_stretch() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let kept = |time: usize, target: &dyn Backend| -> Option<usize> {
         let case = Case::dense(lif(), time, &[1000]);
         let grads = gradients(&case, Given::Outputs);
@@ -257,8 +265,9 @@ fn kept_states_are_asked_for_where_the_sequence_is_longer_than_a_stretch() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn keeping_states_does_not_change_the_bits_of_a_gradient() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for (time, neurons) in [(33, 40), (500, 3), (40, crowds(&gpu)[0])] {
         let case = Case::dense(plif(), time, &[neurons]);
         let grads = gradients(&case, Given::All);

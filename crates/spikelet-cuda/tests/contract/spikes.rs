@@ -127,24 +127,27 @@ fn sizes() -> Vec<Layer> {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_layer_over_drawn_spikes_and_its_gradient_agree_at_every_size() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for layer in sizes() {
         check(&gpu, layer, false, SUMS);
     }
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn sums_that_are_exact_have_the_bits_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for layer in sizes() {
         check(&gpu, layer, true, Near::Share(0.0));
     }
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn few_spikes_and_none_at_all_give_the_same_sums() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for alive in [0, 1, 3] {
         let layer = Layer::new(6, 30, 256, 50);
         check(&gpu, Layer { alive, ..layer }, false, SUMS);
@@ -152,8 +155,9 @@ fn few_spikes_and_none_at_all_give_the_same_sums() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn fewer_digits_are_near_where_they_were_asked_for() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let layer = Layer {
         precision: Multiply::Tf32,
         ..Layer::new(5, 40, 196, 100)
@@ -162,8 +166,9 @@ fn fewer_digits_are_near_where_they_were_asked_for() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn weights_of_all_sizes_keep_all_their_digits() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let layer = Layer::new(4, 30, 64, 24);
     let mut given = layer.given(false);
     // One size a row: what is small must not drown in what is large.
@@ -187,8 +192,9 @@ fn weights_of_all_sizes_keep_all_their_digits() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn weights_of_sixteen_bits_take_spikes_too() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     for dtype in [DType::F16, DType::BF16] {
         let (time, batch, inputs, outputs) = (5, 20, 132, 50);
         let p = scaled(&[batch, inputs], 4, 0.4, 0.3).cast(dtype);
@@ -217,8 +223,9 @@ fn weights_of_sixteen_bits_take_spikes_too() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn spikes_of_neurons_feed_the_next_layer_as_on_the_cpu() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let crowd = crate::scan::crowds(&gpu)[0];
     for (batch, neurons) in [
         (1, 1),

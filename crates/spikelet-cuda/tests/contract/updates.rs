@@ -7,7 +7,7 @@ use spikelet_graph::{DType, Tensor, Tracer, Var};
 /// Runs a program several times on both devices from the same first values, and compares all
 /// outputs after every run.
 fn same_run_by_run(runs: usize, near: Near, inputs: &[(&str, Tensor)], trace: impl Fn(&Tracer)) {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let cpu = Cpu::new(0).expect("the CPU");
     let mut a = Loaded::new(traced(&trace), &gpu);
     let mut b = Loaded::new(traced(&trace), &cpu);
@@ -24,6 +24,7 @@ fn same_run_by_run(runs: usize, near: Near, inputs: &[(&str, Tensor)], trace: im
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_optimiser_updates_parameters_and_moments_in_place() {
     for n in [5, 1000, 300_000] {
         let inputs = [
@@ -48,6 +49,7 @@ fn an_optimiser_updates_parameters_and_moments_in_place() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_step_of_training_changes_the_weights_as_on_the_cpu() {
     let inputs = [("x", tensor(&[32, 20], 5)), ("w", tensor(&[10, 20], 6))];
     same_run_by_run(5, SUMS, &inputs, |tracer| {
@@ -63,8 +65,9 @@ fn a_step_of_training_changes_the_weights_as_on_the_cpu() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_update_that_is_made_in_place_needs_no_memory_of_its_own() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let loaded = Loaded::new(
         traced(|tracer| {
             let w = tracer.parameter("w", [1000]);
@@ -77,6 +80,7 @@ fn an_update_that_is_made_in_place_needs_no_memory_of_its_own() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_old_value_can_be_read_after_the_new_one_was_made() {
     let inputs = [
         ("v", tensor(&[30], 7)),
@@ -92,6 +96,7 @@ fn an_old_value_can_be_read_after_the_new_one_was_made() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_delay_line_and_states_that_change_places_hand_their_values_on() {
     let names = ["a", "b", "c", "d", "e"];
     let given: Vec<(&str, Tensor)> = names
@@ -113,6 +118,7 @@ fn a_delay_line_and_states_that_change_places_hand_their_values_on() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn outputs_may_be_inputs_repeated_and_updated_elsewhere() {
     let inputs = [("x", tensor(&[3, 40], 20)), ("v", tensor(&[3, 40], 21))];
     same_run_by_run(5, Near::Bits, &inputs, |tracer| {
@@ -133,6 +139,7 @@ fn outputs_may_be_inputs_repeated_and_updated_elsewhere() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_state_that_becomes_itself_or_a_constant_does_so() {
     let inputs = [("v", tensor(&[100], 22)), ("w", tensor(&[100], 23))];
     same_run_by_run(5, Near::Bits, &inputs, |tracer| {
@@ -145,6 +152,7 @@ fn a_state_that_becomes_itself_or_a_constant_does_so() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn integer_states_are_updated_too() {
     let numbers = |from: i64| Tensor::i64([9], (0..9).map(|k| k * from).collect::<Vec<i64>>());
     let inputs = [("a", numbers(3)), ("b", numbers(1 << 40))];
@@ -159,6 +167,7 @@ fn integer_states_are_updated_too() {
 }
 
 #[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn membrane_potentials_are_carried_from_run_to_run() {
     let inputs = [
         ("x", scaled(&[6, 500], 24, 1.0, 0.3)),
