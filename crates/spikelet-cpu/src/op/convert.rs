@@ -4,17 +4,13 @@
 //! rounded to the nearest, ties to even. That reads and writes memory twice: this is the
 //! reference for devices that compute with 16-bit numbers, not a fast path.
 
-use super::{CHUNK, Float, Kernel, Types};
+use super::{CHUNK, Float, Kernel, MOST, Types};
 use crate::memory::{View, ViewMut};
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::prelude::*;
-use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
-
-/// As many operands or results as any kernel takes.
-const MOST: usize = 32;
 
 /// Words that hold one converted tensor, up to a whole cache line.
 fn words(elements: usize) -> usize {
@@ -52,20 +48,16 @@ pub(super) struct HalfKernel {
 }
 
 impl HalfKernel {
-    pub(super) fn new(inner: Box<dyn Kernel>, types: &Types) -> Result<Self, CompileError> {
-        let needed = types.inputs.len().max(types.outputs.len());
-        if needed > MOST {
-            return Err(CompileError::TooLarge { needed });
-        }
+    pub(super) fn new(inner: Box<dyn Kernel>, types: &Types) -> Self {
         let half = |list: &[TensorType]| -> Vec<Option<usize>> {
             let one = |t: &TensorType| t.dtype.is_half().then(|| t.len());
             list.iter().map(one).collect()
         };
-        Ok(Self {
+        Self {
             inner,
             inputs: half(&types.inputs),
             outputs: half(&types.outputs),
-        })
+        }
     }
 }
 

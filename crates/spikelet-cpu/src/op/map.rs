@@ -1,6 +1,6 @@
 //! Fused elementwise regions.
 
-use super::{BLOCK, CHUNK, Float, Kernel, Types};
+use super::{BLOCK, CHUNK, Float, Kernel, MOST, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
 use crate::scratch::PerThread;
@@ -24,16 +24,9 @@ struct Scratch<R> {
     gathered: Vec<Block<R>>,
 }
 
-/// More results than any region has: outputs are gathered in an array on the stack.
-const MOST: usize = 32;
-
 impl<R: Float> MapKernel<R> {
     pub(super) fn new(op: &Map, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let program = op.program(types.inputs.len())?;
-        let needed = types.inputs.len().max(types.outputs.len());
-        if needed > MOST {
-            return Err(CompileError::TooLarge { needed });
-        }
         let operands: Vec<Broadcast> = types
             .inputs
             .iter()

@@ -24,7 +24,7 @@ use crate::gemm::{self, GemmError, Strided};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
-use spikelet_graph::{DType, Exchange, Graph, Node, Result, TensorType, ValueId};
+use spikelet_graph::{DType, Error, Exchange, Graph, Node, Result, TensorType, ValueId};
 use std::sync::Arc;
 
 /// A prepared operation.
@@ -84,22 +84,31 @@ pub(crate) const BLOCK: usize = 512;
 /// Elements in one piece of work: fixed, so that results do not depend on the threads.
 pub(crate) const CHUNK: usize = 16 * 1024;
 
+/// The most operands or results of a kernel that gathers them in arrays on the stack.
+pub(crate) const MOST: usize = 32;
+
 /// The types of a node's operands and results.
 pub(crate) struct Types {
     pub(crate) inputs: Vec<TensorType>,
     pub(crate) outputs: Vec<TensorType>,
-    /// Which results somebody reads.
+    /// Which results somebody reads; known of scans, which leave out the others.
     pub(crate) used: Vec<bool>,
 }
 
 impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
-        let uses = graph.uses();
+        let used = match &node.op {
+            Op::Scan(_) | Op::ScanGrad(_) => {
+                let uses = graph.uses();
+                node.outputs.iter().map(|v| uses[v.index()] > 0).collect()
+            }
+            _ => vec![],
+        };
         let list = |values: &[ValueId]| values.iter().map(|v| graph.ty(*v).clone()).collect();
         Self {
             inputs: list(&node.inputs),
             outputs: list(&node.outputs),
-            used: node.outputs.iter().map(|v| uses[v.index()] > 0).collect(),
+            used,
         }
     }
 
@@ -130,6 +139,35 @@ fn group_of(ranks: usize, group: Option<&Arc<dyn Exchange>>) -> Result<Arc<dyn E
     )))
 }
 
+/// Refuses an operation with more operands or results than its kernel gathers.
+fn check_operands(node: &Node, types: &Types) -> Result<()> {
+    let (operands, results) = (types.inputs.len(), types.outputs.len());
+    let operands = match &node.op {
+        Op::Map(_) | Op::Scan(_) => operands,
+        Op::ScanGrad(op) => {
+            // A step backward reads the states and their gradients.
+            let r = &op.recurrence;
+            let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
+            operands.max(step)
+        }
+        op if types.converted(op) => operands,
+        _ => return Ok(()),
+    };
+    if operands.max(results) <= MOST {
+        return Ok(());
+    }
+    let given: Vec<String> = types.inputs.iter().map(TensorType::to_string).collect();
+    Err(Error::Shape {
+        layer: node.layer.to_string(),
+        operation: node.op.name(),
+        problem: format!(
+            "it has {operands} operands and {results} results, the CPU takes at most {MOST} of each"
+        ),
+        given: given.join(" and "),
+        help: "split its expression into several operations".to_string(),
+    })
+}
+
 /// Makes a kernel for a node.
 pub(crate) fn prepare(
     graph: &Graph,
@@ -141,26 +179,17 @@ pub(crate) fn prepare(
         let group = group_of(op.ranks, group)?;
         return Ok(Box::new(all_reduce::AllReduceKernel { group }));
     }
-    if let Op::ScanGrad(op) = &node.op
-        && op.channel_sums
-    {
-        return Err(failure(format!(
-            "{} sums over channels, which the CPU does by an operation of its own; plan the graph \
-             for the CPU",
-            op.describe()
-        )));
-    }
     let types = Types::of(graph, node);
+    check_operands(node, &types)?;
     let made = if types.converted(&node.op) {
-        typed::<f32>(node, &convert::widened(&types), threads).and_then(|inner| {
-            Ok(Box::new(convert::HalfKernel::new(inner, &types)?) as Box<dyn Kernel>)
-        })
+        typed::<f32>(node, &convert::widened(&types), threads)
+            .map(|inner| Box::new(convert::HalfKernel::new(inner, &types)) as Box<dyn Kernel>)
     } else if types.float() == DType::F64 {
         typed::<f64>(node, &types, threads)
     } else {
         typed::<f32>(node, &types, threads)
     };
-    made.map_err(|source| spikelet_graph::Error::Expression {
+    made.map_err(|source| Error::Expression {
         layer: node.layer.to_string(),
         operation: node.op.name(),
         source,

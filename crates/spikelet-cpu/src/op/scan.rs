@@ -4,17 +4,14 @@
 //! the first-level cache, the sequences are read and written once.
 
 use super::bands::Bands;
-use super::{BLOCK, Float, Kernel, Types};
+use super::{BLOCK, Float, Kernel, MOST, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
-use crate::scratch::PerThread;
+use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Scan;
-
-/// More sequences, states and outputs than any neuron has.
-pub(super) const MOST: usize = 32;
 
 /// The operands of a scan by kind, and how each is read at a tile.
 pub(super) struct Operands {
@@ -34,14 +31,10 @@ impl Operands {
         (sequences, states, params): (usize, usize, usize),
         time_steps: usize,
         types: &Types,
-    ) -> Result<Self, CompileError> {
-        let needed = types.inputs.len().max(types.outputs.len());
-        if needed > MOST {
-            return Err(CompileError::TooLarge { needed });
-        }
+    ) -> Self {
         let step = &types.inputs[0].shape[1..];
         let held = &types.inputs[sequences..sequences + states + params];
-        Ok(Self {
+        Self {
             sequences,
             states,
             params,
@@ -55,7 +48,7 @@ impl Operands {
                 .collect(),
             time_steps,
             elements: step.iter().product(),
-        })
+        }
     }
 
     /// Elements of a tile at most. Parameters that differ between elements are held for a block,
@@ -143,7 +136,7 @@ pub(super) struct ScanKernel<R> {
     /// The blocks whose maxima come out.
     bands: Option<Bands>,
     scratch: PerThread<Scratch<R>>,
-    threads: usize,
+    threads: PerThread<()>,
 }
 
 /// Where the outputs of a tile go.
@@ -183,7 +176,7 @@ impl<R: Float> ScanKernel<R> {
     pub(super) fn new(op: &Scan, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let r = &op.recurrence;
         let kinds = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = Operands::new(kinds, op.time_steps, types)?;
+        let operands = Operands::new(kinds, op.time_steps, types);
         let outputs = r.outputs.len();
         let program = r.forward_program(&types.used[..outputs])?;
         let tile = tile(operands.elements, threads, operands.most());
@@ -201,7 +194,7 @@ impl<R: Float> ScanKernel<R> {
             program,
             operands,
             bands: bands_of(op, types),
-            threads: threads.max(1),
+            threads: PerThread::new(threads, || ()),
         })
     }
 
@@ -349,18 +342,16 @@ impl<R: Float> Kernel for ScanKernel<R> {
         let this = &*self;
         let elements = this.operands.elements;
         if let Some(bands) = this.bands {
-            let per_thread = workspace.len() / this.threads;
-            let spikes = Shared::new(workspace);
+            let spikes = Pieces::equal(workspace, &this.threads);
             (0..elements.div_ceil(bands.length.max(1)))
                 .into_par_iter()
                 .for_each(|k| {
-                    let thread = rayon::current_thread_index().unwrap_or(0) % this.threads;
-                    // SAFETY: each thread of the pool has its own piece.
-                    let words = unsafe { spikes.range(thread * per_thread, per_thread) };
                     let start = k * bands.length;
                     let length = bands.length.min(elements - start);
-                    let spikes = R::from_words(words);
-                    this.run_band(&values, &shared, bands, spikes, (start, length));
+                    spikes.with(|words| {
+                        let spikes = R::from_words(words);
+                        this.run_band(&values, &shared, bands, spikes, (start, length));
+                    });
                 });
             return Ok(());
         }

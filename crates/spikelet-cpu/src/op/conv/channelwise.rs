@@ -2,7 +2,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{Layout, Own, Part, ROUND};
+use super::{Layout, Part, Pieces, ROUND};
 use crate::gemm::GemmError;
 use rayon::prelude::*;
 use spikelet_expr::vectorised;
@@ -141,7 +141,7 @@ impl Part for Channelwise {
         [first, second]: [&[R]; 2],
         out: &mut [R],
         shared: &mut [R],
-        _: &Own<'_, R>,
+        _: &Pieces<'_, R>,
     ) -> Result<(), GemmError> {
         let (w, channels) = (&self.windows, self.windows.channels);
         if self.kernel_elements() == 0 {

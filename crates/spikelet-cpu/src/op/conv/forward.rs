@@ -3,7 +3,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{FEW, Layout, Own, Part, ROUND, columns, small, tile_rows};
+use super::{FEW, Layout, Part, Pieces, ROUND, columns, small, tile_rows};
 use crate::gemm::GemmError;
 use crate::memory::Shared;
 use rayon::prelude::*;
@@ -127,7 +127,7 @@ impl Part for Forward {
         [image, kernel]: [&[R]; 2],
         out: &mut [R],
         shared: &mut [R],
-        own: &Own<'_, R>,
+        own: &Pieces<'_, R>,
     ) -> Result<(), GemmError> {
         let w = &self.windows;
         let shared = &mut shared[..w.groups * w.window() * self.per_group()];

@@ -3,7 +3,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use super::{Layout, Own, Part, columns, tile_rows};
+use super::{Layout, Part, Pieces, columns, tile_rows};
 use crate::gemm::GemmError;
 use rayon::prelude::*;
 
@@ -59,7 +59,7 @@ impl Part for Input {
         [g, kernel]: [&[R]; 2],
         out: &mut [R],
         _: &mut [R],
-        own: &Own<'_, R>,
+        own: &Pieces<'_, R>,
     ) -> Result<(), GemmError> {
         if self.windows.window() == 0 {
             out.fill(R::ZERO);

@@ -14,7 +14,8 @@ mod window;
 
 use super::{Float, Kernel, Types};
 use crate::gemm::GemmError;
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{View, ViewMut};
+use crate::scratch::{PerThread, Pieces};
 use channelwise::{Channelwise, Product};
 use spikelet_graph::DType;
 use spikelet_graph::op::{Conv, ConvPart};
@@ -52,29 +53,13 @@ trait Part: Send + Sync {
         operands: [&[R]; 2],
         out: &mut [R],
         shared: &mut [R],
-        own: &Own<'_, R>,
+        own: &Pieces<'_, R>,
     ) -> Result<(), GemmError>;
-}
-
-/// Scratch memory of which every thread has a piece.
-struct Own<'a, R> {
-    memory: Shared<'a, R>,
-    each: usize,
-    threads: usize,
-}
-
-impl<R> Own<'_, R> {
-    /// Hands the running thread's piece to `work`, which must not wait for other tasks.
-    fn with<T>(&self, work: impl FnOnce(&mut [R]) -> T) -> T {
-        let thread = rayon::current_thread_index().unwrap_or(0) % self.threads;
-        // SAFETY: each thread of the pool has its own piece, and runs nothing else meanwhile.
-        work(unsafe { self.memory.range(thread * self.each, self.each) })
-    }
 }
 
 struct ConvKernel<R, P> {
     part: P,
-    threads: usize,
+    threads: PerThread<()>,
     element: PhantomData<R>,
 }
 
@@ -87,11 +72,7 @@ impl<R: Float, P: Part> Kernel for ConvKernel<R, P> {
     ) -> Result<(), String> {
         let Layout { shared, each } = self.part.layout();
         let (shared, rest) = R::from_words(workspace).split_at_mut(shared);
-        let own = Own {
-            memory: Shared::new(rest),
-            each,
-            threads: self.threads,
-        };
+        let own = Pieces::new(rest, each, &self.threads);
         let operands = [R::of(&reads[0]), R::of(&reads[1])];
         let out = R::of_mut(&mut writes[0]);
         let done = self.part.run(operands, out, shared, &own);
@@ -132,7 +113,7 @@ macro_rules! with_part {
 pub(super) fn prepare<R: Float>(op: &Conv, types: &Types, threads: usize) -> Box<dyn Kernel> {
     with_part!(op, types, part => Box::new(ConvKernel {
         part,
-        threads: threads.max(1),
+        threads: PerThread::new(threads, || ()),
         element: PhantomData::<R>,
     }))
 }

@@ -3,7 +3,7 @@
 
 use super::super::{CHUNK, Float};
 use super::window::Windows;
-use super::{FEW, Layout, Own, Part, ROUND, columns, small, tile_rows};
+use super::{FEW, Layout, Part, Pieces, ROUND, columns, small, tile_rows};
 use crate::gemm::GemmError;
 use crate::memory::Shared;
 use rayon::prelude::*;
@@ -132,7 +132,7 @@ impl Part for Weight {
         operands: [&[R]; 2],
         out: &mut [R],
         shared: &mut [R],
-        own: &Own<'_, R>,
+        own: &Pieces<'_, R>,
     ) -> Result<(), GemmError> {
         let (window, groups) = (self.windows.window(), self.windows.groups);
         if window == 0 {

@@ -8,10 +8,10 @@
 mod pieces;
 
 use super::bands::Bands;
-use super::scan::{MOST, Operands, TILE, blocks, open, tile};
-use super::{BLOCK, Float, Kernel, Types};
+use super::scan::{Operands, blocks, open, tile};
+use super::{BLOCK, Float, Kernel, MOST, Types};
 use crate::memory::{Shared, View, ViewMut};
-use crate::scratch::PerThread;
+use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
@@ -37,7 +37,7 @@ pub(super) struct ScanGradKernel<R> {
     /// The blocks of which the gradients of the outputs are.
     bands: Option<Bands>,
     scratch: PerThread<Scratch<R>>,
-    threads: usize,
+    threads: PerThread<()>,
 }
 
 struct Scratch<R> {
@@ -69,7 +69,7 @@ struct Parts<'a, R> {
     step: &'a mut [Block<R>],
 }
 
-fn operands_of(op: &ScanGrad, types: &Types) -> Result<Operands, CompileError> {
+fn operands_of(op: &ScanGrad, types: &Types) -> Operands {
     let r = &op.recurrence;
     let kinds = (r.inputs.len(), r.states.len(), r.params.len());
     Operands::new(kinds, op.time_steps, types)
@@ -78,7 +78,7 @@ fn operands_of(op: &ScanGrad, types: &Types) -> Result<Operands, CompileError> {
 fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let elements = types.inputs[0].shape[1..].iter().product();
     let history = HISTORY / (op.time_steps * op.recurrence.states.len()).max(1) / 64 * 64;
-    let most = operands_of(op, types).map_or(TILE, |o| o.most());
+    let most = operands_of(op, types).most();
     tile(elements, threads, history.clamp(64, most))
 }
 
@@ -108,7 +108,7 @@ impl<R: Float> ScanGradKernel<R> {
     pub(super) fn new(op: &ScanGrad, types: &Types, threads: usize) -> Result<Self, CompileError> {
         let r = &op.recurrence;
         let (sequences, states, params) = (r.inputs.len(), r.states.len(), r.params.len());
-        let operands = operands_of(op, types)?;
+        let operands = operands_of(op, types);
         let tile = tile_of(op, types, threads);
         let outputs = r.outputs.len();
         let wanted_inputs = types.used[..sequences].to_vec();
@@ -142,7 +142,7 @@ impl<R: Float> ScanGradKernel<R> {
             outputs,
             wanted_inputs,
             wanted_params,
-            threads,
+            threads: PerThread::new(threads, || ()),
         })
     }
 
@@ -406,19 +406,17 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
-        let per_thread = workspace.len() / this.threads.max(1);
-        let history = Shared::new(workspace);
+        let history = Pieces::equal(workspace, &this.threads);
         let piece = this.bands.map_or(this.tile, |bands| bands.length.max(1));
         (0..elements.div_ceil(piece)).into_par_iter().for_each(|k| {
-            let thread = rayon::current_thread_index().unwrap_or(0) % this.threads.max(1);
-            // SAFETY: each thread of the pool has its own piece.
-            let words = unsafe { history.range(thread * per_thread, per_thread) };
-            let scratch = R::from_words(words);
             let at = (k * piece, piece.min(elements - k * piece));
-            match this.bands {
-                Some(bands) => this.run_band(&values, &shared, bands, scratch, at),
-                None => this.run_tile(&values, &shared, scratch, at),
-            }
+            history.with(|words| {
+                let scratch = R::from_words(words);
+                match this.bands {
+                    Some(bands) => this.run_band(&values, &shared, bands, scratch, at),
+                    None => this.run_tile(&values, &shared, scratch, at),
+                }
+            });
         });
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! The pieces of work of a backward pass: tiles of neurons, and bands of pooled ones.
 
-use super::super::Float;
 use super::super::bands::Bands;
-use super::super::scan::MOST;
+use super::super::{Float, MOST};
 use super::{OutputGrads, ScanGradKernel};
 use crate::memory::Shared;
 
