@@ -2,7 +2,7 @@
 
 use super::flow::StagePlans;
 use super::timetable::StageCost;
-use spikelet_graph::{Backend, DType, Plan};
+use spikelet_graph::{Backend, DType, DeviceKind, Plan};
 
 /// Rough rates of a device. Only their relation matters: they decide where a network is cut, never
 /// what it computes.
@@ -35,9 +35,12 @@ const CPU: Rates = Rates {
 };
 
 fn rates(backend: &dyn Backend) -> Rates {
-    match backend.name().starts_with("cuda") {
-        true => GPU,
-        false => CPU,
+    match backend.kind() {
+        DeviceKind::Cpu => CPU,
+        DeviceKind::Cuda => GPU,
+        // A device with memory of its own is faster than the host, or nobody would have it.
+        _ if backend.memory_bytes().is_some() => GPU,
+        _ => CPU,
     }
 }
 

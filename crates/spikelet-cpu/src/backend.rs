@@ -1,13 +1,13 @@
 //! The CPU as a backend.
 
-use crate::executor::{Bound, CpuExecutor};
+use crate::executor::CpuExecutor;
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op;
 use rayon::ThreadPool;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Error, Exchange, Executor, Graph, Node, Plan, Result, Target,
-    TensorType, ValueId,
+    Backend, Bound, Buffer, DType, DeviceId, DeviceKind, Error, Exchange, Executor, Graph, Node,
+    Plan, Result, Target, TensorType, ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -32,16 +32,39 @@ pub struct Cpu {
 
 pub(crate) struct Shared {
     name: String,
+    id: DeviceId,
     pub(crate) pool: ThreadPool,
-    /// Held by whoever touches buffers.
+    /// Held by whoever touches this device's buffers.
     lock: Mutex<()>,
 }
 
 impl Shared {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
-        self.lock
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// The device's buffers, for this thread alone.
+    ///
+    /// # Errors
+    /// When the thread works for a run, which holds them already: a custom operation that asks for
+    /// them would wait for itself.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, ()>> {
+        // The pool's threads work for runs and for nothing else.
+        if self.pool.current_thread_index().is_some() {
+            return Err(Error::Busy {
+                backend: self.name.clone(),
+            });
+        }
+        let guard = self.lock.lock();
+        Ok(guard.unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// The memory behind a buffer of this device.
+    pub(crate) fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a Memory> {
+        buffer.storage(self.id, &self.name)
+    }
+
+    fn slot_of(&self, buffer: &Buffer) -> Result<Slot> {
+        Ok(Slot {
+            pointer: self.memory_of(buffer)?.at(0),
+            ty: buffer.ty.clone(),
+        })
     }
 }
 
@@ -50,15 +73,6 @@ pub(crate) fn failure(problem: impl Into<String>) -> Error {
         backend: "cpu".to_string(),
         problem: problem.into(),
     }
-}
-
-/// Memory, or an error that says what it was for.
-pub(crate) fn memory(bytes: usize, what: &str) -> Result<Memory> {
-    Memory::new(bytes).ok_or_else(|| {
-        failure(format!(
-            "no memory for {what}, {bytes} bytes; use a smaller batch or fewer time steps"
-        ))
-    })
 }
 
 impl Cpu {
@@ -89,6 +103,7 @@ impl Cpu {
         Ok(Self {
             shared: Arc::new(Shared {
                 name: name.to_string(),
+                id: DeviceId::unique(),
                 pool,
                 lock: Mutex::new(()),
             }),
@@ -147,28 +162,6 @@ impl Target for Cpu {
     }
 }
 
-pub(crate) fn memory_of(buffer: &Buffer) -> Result<&Memory> {
-    let memory = buffer.handle.downcast_ref::<Memory>().ok_or_else(|| {
-        failure("the buffer belongs to another backend; allocate it from this one")
-    })?;
-    // A buffer's type is anybody's to change, the memory behind it is not.
-    if buffer.ty.bytes() > memory.bytes() {
-        return Err(failure(format!(
-            "a buffer of {} bytes cannot hold {}; allocate one of that type",
-            memory.bytes(),
-            buffer.ty
-        )));
-    }
-    Ok(memory)
-}
-
-fn slot_of(buffer: &Buffer) -> Result<Slot> {
-    Ok(Slot {
-        pointer: memory_of(buffer)?.at(0),
-        ty: buffer.ty.clone(),
-    })
-}
-
 fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
     failure(format!(
         "a buffer of {ty} ({} elements) cannot exchange {length} {given} values; use its own type and size",
@@ -181,17 +174,27 @@ impl Backend for Cpu {
         self.shared.name.clone()
     }
 
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Cpu
+    }
+
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         ty.check("allocate")?;
+        let bytes = ty.bytes();
+        let memory = Memory::new(self.shared.id, bytes).ok_or_else(|| {
+            failure(format!(
+                "no memory for a tensor of {ty}, {bytes} bytes; use a smaller batch or fewer time steps"
+            ))
+        })?;
         Ok(Buffer {
             ty: ty.clone(),
-            handle: Arc::new(memory(ty.bytes(), &format!("a tensor of {ty}"))?),
+            handle: Arc::new(memory),
         })
     }
 
     fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> Result<()> {
-        let slot = slot_of(to)?;
-        let _guard = self.shared.lock();
+        let slot = self.shared.slot_of(to)?;
+        let _guard = self.shared.lock()?;
         // SAFETY: the buffer keeps the memory alive, and the lock keeps others away.
         let target = unsafe { slot.view_mut() };
         macro_rules! copy {
@@ -211,8 +214,8 @@ impl Backend for Cpu {
     }
 
     fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()> {
-        let slot = slot_of(from)?;
-        let _guard = self.shared.lock();
+        let slot = self.shared.slot_of(from)?;
+        let _guard = self.shared.lock()?;
         // SAFETY: the buffer keeps the memory alive, and the lock keeps writers away.
         let source = unsafe { slot.view() };
         macro_rules! copy {
@@ -243,6 +246,9 @@ impl Backend for Cpu {
             outputs,
             arena,
         };
+        plan.check()?;
+        plan.check_target(self)?;
+        plan.check_buffers(&bound, self.shared.id, &self.shared.name)?;
         let kernel = |graph: &Graph, node: &Node| {
             op::prepare(graph, node, self.threads(), self.group.as_ref())
         };

@@ -1,10 +1,10 @@
 //! A loaded plan: arena, prepared kernels, and the loop that runs them.
 
-use crate::backend::{Shared, failure, memory_of};
+use crate::backend::{Shared, failure};
 use crate::memory::{Slot, View, ViewMut};
 use crate::op::Kernel;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Buffer, Executor, Graph, Node, Place, Plan, Result, TensorType};
+use spikelet_graph::{Bound, Buffer, Executor, Graph, Node, Place, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,13 +28,6 @@ struct Step {
 // the backend's lock.
 unsafe impl Send for Step {}
 
-/// The buffers that a plan is bound to.
-pub(crate) struct Bound<'a> {
-    pub(crate) inputs: &'a [Buffer],
-    pub(crate) outputs: &'a [Option<Buffer>],
-    pub(crate) arena: &'a Buffer,
-}
-
 pub(crate) struct CpuExecutor {
     shared: Arc<Shared>,
     arena_bytes: usize,
@@ -56,6 +49,7 @@ fn name_of(node: &Node) -> String {
 }
 
 impl CpuExecutor {
+    /// Binds a plan that was checked, for this device and with these buffers.
     pub(crate) fn new(
         shared: Arc<Shared>,
         prepare: impl Fn(&Graph, &Node) -> Result<Box<dyn Kernel>>,
@@ -67,22 +61,13 @@ impl CpuExecutor {
             outputs,
             arena: buffer,
         } = *bound;
-        plan.check()?;
-        plan.check_buffers(inputs, outputs)?;
-        let arena = memory_of(buffer)?;
-        if arena.bytes() < plan.arena_bytes {
-            return Err(failure(format!(
-                "an arena of {} bytes was given, the plan needs {}",
-                arena.bytes(),
-                plan.arena_bytes
-            )));
-        }
+        let arena = shared.memory_of(buffer)?;
         let slot = |place: Place, ty: &TensorType| -> Result<Option<Slot>> {
             let pointer = match place {
                 Place::Arena(offset) => arena.at(offset),
-                Place::Input(k) => memory_of(&inputs[k])?.at(0),
+                Place::Input(k) => shared.memory_of(&inputs[k])?.at(0),
                 Place::Output(k) => match &outputs[k] {
-                    Some(buffer) => memory_of(buffer)?.at(0),
+                    Some(buffer) => shared.memory_of(buffer)?.at(0),
                     None => return Ok(None),
                 },
                 Place::Unused => return Ok(None),
@@ -194,7 +179,7 @@ impl CpuExecutor {
 
     fn run_all(&mut self, mut after: impl FnMut(usize) + Send) -> Result<()> {
         let shared = self.shared.clone();
-        let _guard = shared.lock();
+        let _guard = shared.lock()?;
         shared.pool.install(|| {
             for k in 0..self.steps.len() {
                 self.run_step(k)?;

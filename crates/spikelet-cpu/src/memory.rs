@@ -1,7 +1,7 @@
 //! Aligned memory that kernels share, and the views of it that they get.
 
 use half::{bf16, f16};
-use spikelet_graph::{DType, TensorType};
+use spikelet_graph::{DType, DeviceId, Storage, TensorType};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
@@ -14,15 +14,17 @@ const HUGE: usize = 2 << 20;
 
 /// A fixed piece of memory, zeroed at first.
 ///
-/// It is written through shared handles. Whoever touches it holds the backend's lock, which
-/// [`crate::Cpu`] takes around every run, upload and download.
+/// It is written through shared handles. Whoever touches it holds the lock of the [`crate::Cpu`]
+/// that allocated it, which that one takes around every run, upload and download; no other can come
+/// by its address.
 pub(crate) struct Memory {
+    device: DeviceId,
     start: NonNull<u8>,
     layout: Layout,
     bytes: usize,
 }
 
-// SAFETY: the memory is owned, and its content is only touched under the backend's lock (see
+// SAFETY: the memory is owned, and its content is only touched under the lock of its device (see
 // `Memory`); within a run kernels hand disjoint pieces to their threads.
 unsafe impl Sync for Memory {}
 // SAFETY: as above.
@@ -30,7 +32,7 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     /// Memory for this many bytes; `None` if there is not enough.
-    pub(crate) fn new(bytes: usize) -> Option<Self> {
+    pub(crate) fn new(device: DeviceId, bytes: usize) -> Option<Self> {
         let alignment = if bytes >= HUGE { HUGE } else { LINE };
         let size = bytes.max(1).checked_next_multiple_of(alignment)?;
         let layout = Layout::from_size_align(size, alignment).ok()?;
@@ -42,14 +44,11 @@ impl Memory {
         // SAFETY: the allocation has this size.
         unsafe { start.write_bytes(0, size) };
         Some(Self {
+            device,
             start,
             layout,
             bytes,
         })
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// The address of a byte; one past the end at most.
@@ -61,6 +60,16 @@ impl Memory {
         );
         // SAFETY: the offset lies within the allocation, or one past its end.
         unsafe { self.start.as_ptr().add(offset) }
+    }
+}
+
+impl Storage for Memory {
+    fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::bytes;
 use crate::dnn::Dnn;
 use crate::error::{Doing, failure};
-use crate::executor::{self, Bound, CudaExecutor};
+use crate::executor::{self, CudaExecutor};
 use crate::fetch::{self, Pool};
 use crate::gemm::Gemm;
 use crate::gpu::{Gpu, Properties};
@@ -14,10 +14,9 @@ use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Exchange, Executor, Graph, Moment, Node, Parcel, Pending, Plan, Result,
-    Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, DeviceKind, Exchange, Executor, Graph, Moment, Node, Parcel,
+    Pending, Plan, Result, Storage, Target, TensorType, ValueId,
 };
-use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,7 +74,7 @@ impl Shared {
     pub(crate) unsafe fn upload(
         &self,
         to: u64,
-        owner: &Arc<dyn Any + Send + Sync>,
+        owner: &Arc<dyn Storage>,
         values: &[u8],
     ) -> Result<()> {
         if values.len() <= DIRECT {
@@ -214,28 +213,8 @@ impl Cuda {
 }
 
 /// The memory behind a buffer of this GPU.
-pub(crate) fn memory_of<'a>(gpu: &Arc<Gpu>, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
-    let memory = buffer
-        .handle
-        .downcast_ref::<DeviceMemory>()
-        .filter(|memory| memory.is_on(gpu))
-        .ok_or_else(|| {
-            failure(
-                &gpu.name,
-                "the buffer belongs to another backend; allocate it from this one",
-            )
-        })?;
-    // A buffer's type is anybody's to change, the memory behind it is not.
-    if buffer.ty.bytes() > memory.bytes {
-        return Err(failure(
-            &gpu.name,
-            format!(
-                "a buffer of {} bytes cannot hold {}; allocate one of that type",
-                memory.bytes, buffer.ty
-            ),
-        ));
-    }
-    Ok(memory)
+pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
+    buffer.storage(gpu.id, &gpu.name)
 }
 
 impl Target for Cuda {
@@ -269,6 +248,10 @@ impl Target for Cuda {
 impl Backend for Cuda {
     fn name(&self) -> String {
         self.shared.gpu.name.clone()
+    }
+
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Cuda
     }
 
     fn memory_bytes(&self) -> Option<usize> {
@@ -369,6 +352,10 @@ impl Backend for Cuda {
             outputs,
             arena,
         };
+        plan.check()?;
+        plan.check_target(self)?;
+        let gpu = &self.shared.gpu;
+        plan.check_buffers(&bound, gpu.id, &gpu.name)?;
         Ok(Box::new(CudaExecutor::new(
             self.shared.clone(),
             plan,

@@ -13,8 +13,8 @@ use action::{Step, start};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
 use planning::Planned;
-pub(crate) use planning::{Bound, arena};
-use spikelet_graph::{Buffer, Executor, Plan, Result};
+pub(crate) use planning::arena;
+use spikelet_graph::{Bound, Buffer, Executor, Plan, Result};
 use std::sync::Arc;
 
 pub(crate) struct CudaExecutor {
@@ -42,9 +42,8 @@ struct Recorded(CudaGraph);
 unsafe impl Send for Recorded {}
 
 impl CudaExecutor {
+    /// Binds a plan that was checked, for this GPU and with these buffers.
     pub(crate) fn new(shared: Arc<Shared>, plan: &Plan, bound: Bound<'_>) -> Result<Self> {
-        plan.check()?;
-        plan.check_buffers(bound.inputs, bound.outputs)?;
         let Planned {
             constants,
             steps,

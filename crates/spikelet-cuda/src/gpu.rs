@@ -7,7 +7,7 @@ use crate::library::{self, Library};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
-use spikelet_graph::Result;
+use spikelet_graph::{DeviceId, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -64,6 +64,7 @@ impl Properties {
 
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
+    pub(crate) id: DeviceId,
     pub(crate) name: String,
     /// Its number, as the driver counts.
     pub(crate) ordinal: usize,
@@ -116,6 +117,7 @@ impl Gpu {
             memory_bytes: context.total_mem().doing(&name, "asking for the memory")?,
         };
         Ok(Self {
+            id: DeviceId::unique(),
             stream: context.new_stream().doing(&name, "making a stream")?,
             copy_stream: context.new_stream().doing(&name, "making a stream")?,
             arrivals: context.new_stream().doing(&name, "making a stream")?,

@@ -4,7 +4,7 @@ use crate::error::{Doing, describe, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaEvent, CudaStream, result};
-use spikelet_graph::Result;
+use spikelet_graph::{DeviceId, Result, Storage};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -87,6 +87,16 @@ impl DeviceMemory {
     /// Whether the piece lies on this GPU.
     pub(crate) fn is_on(&self, gpu: &Arc<Gpu>) -> bool {
         Arc::ptr_eq(&self.gpu, gpu)
+    }
+}
+
+impl Storage for DeviceMemory {
+    fn device(&self) -> DeviceId {
+        self.gpu.id
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 

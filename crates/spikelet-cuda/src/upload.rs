@@ -6,8 +6,7 @@ use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
 use cudarc::driver::{CudaEvent, CudaFunction};
-use spikelet_graph::Result;
-use std::any::Any;
+use spikelet_graph::{Result, Storage};
 use std::sync::Arc;
 
 /// Slabs in turn: one being filled, one going up, one being read.
@@ -31,7 +30,7 @@ struct Slab {
 struct Piece {
     to: u64,
     /// Keeps the memory that the piece goes to.
-    _owner: Arc<dyn Any + Send + Sync>,
+    _owner: Arc<dyn Storage>,
     offset: usize,
     bytes: usize,
 }
@@ -60,12 +59,7 @@ impl Uploads {
     }
 
     /// Takes a copy of `values` that goes to `to`, in memory of `owner`, before the next run.
-    pub(crate) fn push(
-        &mut self,
-        to: u64,
-        owner: &Arc<dyn Any + Send + Sync>,
-        values: &[u8],
-    ) -> Result<()> {
+    pub(crate) fn push(&mut self, to: u64, owner: &Arc<dyn Storage>, values: &[u8]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! What a device must offer to run plans.
 
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{HostTensor, HostTensorMut};
@@ -7,7 +8,6 @@ use crate::plan::Plan;
 use crate::tensor::Tensor;
 use crate::transfer::{AtOnce, Moment, OnHost, Parcel};
 use crate::types::{DType, TensorType};
-use std::any::Any;
 use std::sync::Arc;
 
 /// What planning asks about a device.
@@ -47,13 +47,16 @@ pub trait Target {
     }
 }
 
-/// Memory on a device that outlives a run: a parameter, a state, an input, an output.
-#[derive(Clone)]
-pub struct Buffer {
-    /// Element type and shape.
-    pub ty: TensorType,
-    /// The device's own handle.
-    pub handle: Arc<dyn Any + Send + Sync>,
+/// The kind of a device, for programs that treat kinds differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// The host's processor; buffers lie in its memory.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// A backend of the program's own.
+    Other,
 }
 
 /// A device: memory, and plans made ready to run.
@@ -65,6 +68,11 @@ pub struct Buffer {
 pub trait Backend: Target + Send + Sync {
     /// A short name: `cpu`, `cuda:0`.
     fn name(&self) -> String;
+
+    /// What kind of device it is, whatever its name.
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Other
+    }
 
     /// Bytes of the device's memory, where it has its own.
     fn memory_bytes(&self) -> Option<usize> {
@@ -80,7 +88,8 @@ pub trait Backend: Target + Send + Sync {
     /// Copies host values into a buffer of the same element type and size.
     ///
     /// # Errors
-    /// When type or size differ, or the buffer belongs to another backend.
+    /// When type or size differ; [`Error::ForeignBuffer`](crate::Error::ForeignBuffer) when another
+    /// backend allocated the buffer.
     fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> Result<()>;
 
     /// Waits for what was started and copies a buffer to the host.
@@ -165,8 +174,10 @@ pub trait Backend: Target + Send + Sync {
     /// an input in place.
     ///
     /// # Errors
-    /// When memory is short, a buffer has another type than the plan, or the plan holds an
-    /// operation that the device does not know.
+    /// When memory is short or a buffer has another type than the plan;
+    /// [`Error::ForeignBuffer`](crate::Error::ForeignBuffer) when another backend allocated a
+    /// buffer; [`Error::Plan`](crate::Error::Plan) when the plan was made for another device or
+    /// number of threads and cannot run on this one.
     fn load(
         &self,
         plan: &Plan,
@@ -179,10 +190,12 @@ pub trait Backend: Target + Send + Sync {
     }
 
     /// As [`Backend::load`], with an arena that is given: a buffer of at least as many bytes as the
-    /// plan's. Plans that run one after the other can share one.
+    /// plan's, which is none of its inputs and outputs. Plans that run one after the other can
+    /// share one.
     ///
     /// # Errors
-    /// As [`Backend::load`]; when the arena is too small.
+    /// As [`Backend::load`]; [`Error::Plan`](crate::Error::Plan) when the arena is too small or the
+    /// memory of an input or output.
     fn load_into(
         &self,
         plan: &Plan,

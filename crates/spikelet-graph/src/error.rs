@@ -76,6 +76,34 @@ pub enum Error {
         /// Bytes of it that no plan can save: parameters, states and inputs.
         fixed: usize,
     },
+    /// A buffer that another device allocated, be it one of the same kind.
+    #[error("{backend}: {buffer} belongs to another backend; allocate it from this one")]
+    ForeignBuffer {
+        /// The device that it was given to.
+        backend: String,
+        /// What it was given as.
+        buffer: String,
+    },
+    /// A buffer whose type was changed to one that its memory cannot hold.
+    #[error("{backend}: a buffer of {bytes} bytes cannot hold {ty}; allocate one of that type")]
+    Storage {
+        /// The device.
+        backend: String,
+        /// The size of the memory.
+        bytes: usize,
+        /// The type that the buffer claims to have.
+        ty: TensorType,
+    },
+    /// A backend that a custom operation calls while that backend runs it: the call would wait for
+    /// the run, and the run for the operation.
+    #[error(
+        "{backend}: called by an operation that it is running; pass what the operation needs as an \
+         operand, or give it a backend of its own"
+    )]
+    Busy {
+        /// The device.
+        backend: String,
+    },
     /// Something that only a backend can find out.
     #[error("{backend}: {problem}")]
     Backend {

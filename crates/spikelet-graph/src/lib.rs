@@ -6,6 +6,7 @@
 
 mod backend;
 mod backward;
+mod buffer;
 mod error;
 mod exchange;
 mod graph;
@@ -19,15 +20,16 @@ mod trace;
 mod transfer;
 mod types;
 
-pub use backend::{Backend, Buffer, Executor, Pending, Target};
+pub use backend::{Backend, DeviceKind, Executor, Pending, Target};
 pub use backward::{Backward, gradients, pull_back};
+pub use buffer::{Buffer, DeviceId, Storage};
 pub use error::{Error, Refusal, Result};
 pub use exchange::Exchange;
 pub use graph::{Graph, Input, InputKind, Node, Output, ValueId};
 /// The 16-bit floating-point types of [`Data`] and of buffers on the host.
 pub use half::{bf16, f16};
 pub use local_exchange::LocalExchange;
-pub use plan::{Allocation, Halves, Kernel, Place, Plan};
+pub use plan::{Allocation, Bound, Halves, Kernel, Place, Plan};
 pub use precision::{Precision, UnknownPrecision};
 pub use tensor::{Data, Tensor};
 pub use trace::{Buckets, Over, Tracer, Var};

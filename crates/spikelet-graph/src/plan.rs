@@ -2,6 +2,8 @@
 
 mod arena;
 mod check;
+mod check_buffers;
+mod check_target;
 mod collective;
 mod halves;
 mod old_values;
@@ -9,6 +11,7 @@ mod print;
 
 pub use arena::Allocation;
 pub(crate) use arena::{requests, roots};
+pub use check_buffers::Bound;
 pub use halves::Halves;
 
 use crate::backend::Target;

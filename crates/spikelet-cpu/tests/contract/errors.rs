@@ -2,12 +2,14 @@
 
 use insta::assert_snapshot;
 use spikelet_cpu::Cpu;
-use spikelet_graph::op::{HostTensor, HostTensorMut};
-use spikelet_graph::{Backend, Buffer, DType, Graph, Plan, TensorType, Tracer};
-use std::sync::Arc;
+use spikelet_expr::Expr;
+use spikelet_graph::op::{HostTensor, HostTensorMut, Recurrence};
+use spikelet_graph::{Backend, Buffer, DType, Error, Graph, Plan, TensorType, Tracer, Var};
+use std::sync::{Arc, OnceLock};
 
-fn cpu() -> Cpu {
-    Cpu::new(1).unwrap()
+fn cpu() -> &'static Cpu {
+    static CPU: OnceLock<Cpu> = OnceLock::new();
+    CPU.get_or_init(|| Cpu::new(1).unwrap())
 }
 
 fn buffer(dtype: DType, shape: &[usize]) -> Buffer {
@@ -27,11 +29,8 @@ fn values_of_another_type_or_number_are_refused() {
 
 #[test]
 fn a_foreign_buffer_and_one_that_lies_about_its_size_are_refused() {
-    let ty = TensorType::new(DType::F32, [4]);
-    let foreign = Buffer {
-        ty: ty.clone(),
-        handle: Arc::new(0_u8),
-    };
+    let other = Cpu::new(1).unwrap();
+    let foreign = other.allocate(&TensorType::new(DType::F32, [4])).unwrap();
     assert_snapshot!(cpu().upload(&foreign, HostTensor::F32(&[0.0; 4])).unwrap_err(), @"cpu: the buffer belongs to another backend; allocate it from this one");
     let mut lies = buffer(DType::F32, &[1]);
     lies.ty = TensorType::new(DType::F32, [1000]);
@@ -52,7 +51,7 @@ fn graph() -> Graph {
 }
 
 fn load(inputs: &[Buffer], outputs: &[Option<Buffer>]) -> String {
-    let plan = Plan::new(graph(), &cpu());
+    let plan = Plan::new(graph(), cpu());
     cpu()
         .load(&plan, inputs, outputs)
         .err()
@@ -79,7 +78,7 @@ fn buffers_that_are_written_are_nobody_elses() {
 
 #[test]
 fn a_plan_that_was_tampered_with_is_refused() {
-    let mut plan = Plan::new(graph(), &cpu());
+    let mut plan = Plan::new(graph(), cpu());
     plan.allocations.push(spikelet_graph::Allocation {
         value: None,
         offset: 0,
@@ -92,4 +91,91 @@ fn a_plan_that_was_tampered_with_is_refused() {
         .err()
         .unwrap();
     assert_snapshot!(error, @"the plan cannot be loaded: its allocations overlap; it was not made by Plan::new");
+}
+
+fn load_graph(tracer: &Tracer) -> Result<(), Error> {
+    let plan = Plan::new(tracer.finish().unwrap(), cpu());
+    let graph = &plan.graph;
+    let of = |v| buffer(graph.ty(v).dtype, &graph.ty(v).shape);
+    let inputs: Vec<Buffer> = graph.inputs.iter().map(|i| of(i.value)).collect();
+    let outputs: Vec<_> = graph.outputs.iter().map(|o| Some(of(o.value))).collect();
+    cpu().load(&plan, &inputs, &outputs)?.run()
+}
+
+/// The sum of this many tensors, as one operation.
+fn sum_of(operands: usize, dtype: DType) -> Result<(), Error> {
+    let tracer = Tracer::new(DType::F32);
+    let inputs: Vec<Var> = (0..operands)
+        .map(|k| tracer.input(&format!("x{k}"), dtype, [4]))
+        .collect();
+    let all: Vec<&Var> = inputs.iter().collect();
+    let made = tracer.scope("fc", || {
+        Var::map(&all, |x| x.iter().skip(1).fold(x[0].clone(), |a, b| a + b))
+    });
+    tracer.output("y", &made);
+    load_graph(&tracer)
+}
+
+#[test]
+fn more_operands_than_a_kernel_takes_are_an_error_that_names_both_numbers() {
+    for dtype in [DType::F32, DType::F16] {
+        sum_of(32, dtype).unwrap();
+        match sum_of(33, dtype).unwrap_err() {
+            Error::Shape {
+                layer,
+                operation,
+                problem,
+                ..
+            } => {
+                assert_eq!((layer.as_str(), operation.as_str()), ("fc", "map"));
+                assert!(problem.contains("33 operands"), "{problem}");
+                assert!(problem.contains("at most 32"), "{problem}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// A neuron with as many states, three sequences and one output, and its gradient.
+fn states(count: usize) -> Result<(), Error> {
+    let names: Vec<String> = (0..count).map(|k| format!("v{k}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let x = ["a", "b", "c"];
+    let input = x
+        .map(Expr::symbol)
+        .into_iter()
+        .fold(Expr::constant(0.0), |a, b| a + b);
+    let next: Vec<Expr> = names
+        .iter()
+        .map(|v| Expr::symbol(v) * 0.5 + &input)
+        .collect();
+    let out = next.iter().fold(Expr::constant(0.0), |a, b| a + b);
+    let neuron = Recurrence::new("many", x, names.clone())
+        .output("y", out, false)
+        .next(next);
+    let tracer = Tracer::new(DType::F32);
+    let inputs = x.map(|name| tracer.input(name, DType::F32, [2, 4]));
+    let states: Vec<Var> = names
+        .iter()
+        .map(|v| tracer.input(v, DType::F32, [4]))
+        .collect();
+    let y = Var::scan(
+        &Arc::new(neuron),
+        2,
+        &inputs.each_ref(),
+        &states.iter().collect::<Vec<_>>(),
+        &[],
+    );
+    let grads = tracer.gradients(&y[0].sum_all(), &inputs.each_ref());
+    for (grad, name) in grads.iter().zip(["da", "db", "dc"]) {
+        tracer.output(name, grad);
+    }
+    load_graph(&tracer)
+}
+
+#[test]
+fn a_backward_step_that_reads_more_than_a_kernel_takes_is_an_error_too() {
+    states(14).unwrap();
+    let error = states(15).unwrap_err();
+    assert!(matches!(error, Error::Shape { .. }), "{error}");
 }

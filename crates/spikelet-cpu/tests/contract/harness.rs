@@ -13,6 +13,15 @@ pub struct Loaded {
     outputs: Vec<Option<Buffer>>,
 }
 
+/// Buffers for the inputs of a plan and for those of its outputs that update none.
+pub fn buffers(plan: &Plan, cpu: &Cpu) -> (Vec<Buffer>, Vec<Option<Buffer>>) {
+    let graph = &plan.graph;
+    let buffer = |v| cpu.allocate(graph.ty(v)).unwrap();
+    let inputs = graph.inputs.iter().map(|i| buffer(i.value)).collect();
+    let fresh = |o: &spikelet_graph::Output| o.updates.is_none().then(|| buffer(o.value));
+    (inputs, graph.outputs.iter().map(fresh).collect())
+}
+
 impl Loaded {
     pub fn new(graph: Graph, threads: usize) -> Self {
         let cpu = Cpu::new(threads).unwrap();
@@ -21,11 +30,7 @@ impl Loaded {
 
     pub fn with_plan(plan: Plan, cpu: Cpu) -> Self {
         assert!(plan.is_sound(), "{plan}");
-        let graph = &plan.graph;
-        let buffer = |v| cpu.allocate(graph.ty(v)).unwrap();
-        let inputs: Vec<Buffer> = graph.inputs.iter().map(|i| buffer(i.value)).collect();
-        let fresh = |o: &spikelet_graph::Output| o.updates.is_none().then(|| buffer(o.value));
-        let outputs: Vec<Option<Buffer>> = graph.outputs.iter().map(fresh).collect();
+        let (inputs, outputs) = buffers(&plan, &cpu);
         let executor = cpu.load(&plan, &inputs, &outputs).unwrap();
         assert_eq!(executor.arena_bytes(), plan.arena_bytes);
         Self {

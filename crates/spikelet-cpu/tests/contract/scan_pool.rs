@@ -4,8 +4,8 @@ use crate::harness::{Loaded, for_any_number_of_threads, tensor};
 use crate::threads::plif;
 use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{Operation, Pooling, Recurrence, Scan, ScanGrad, Window};
-use spikelet_graph::{Backend, DType, Plan, Tensor, Tracer, Var};
+use spikelet_graph::op::{Pooling, Recurrence, Scan, ScanGrad, Window};
+use spikelet_graph::{Backend, DType, Error, Plan, Tensor, Tracer, Var};
 use std::sync::Arc;
 
 /// Two states, two kinds of spikes, a parameter.
@@ -193,7 +193,6 @@ fn a_backward_pass_that_sums_over_channels_is_refused() {
         channel_sums: true,
         ..ScanGrad::new(plif(), 4)
     };
-    let text = op.describe();
     let made = tracer.apply(op, &[&x, &v, &w, &g]);
     tracer.output("dx", &made[0]);
     let cpu = Cpu::new(1).unwrap();
@@ -203,8 +202,6 @@ fn a_backward_pass_that_sums_over_channels_is_refused() {
     let inputs: Vec<_> = graph.inputs.iter().map(|i| buffer(i.value)).collect();
     let fresh = graph.outputs.iter().map(|o| Some(buffer(o.value)));
     let outputs: Vec<_> = fresh.collect();
-    let error = cpu.load(&plan, &inputs, &outputs).err().unwrap();
-    let error = error.to_string();
-    assert!(error.contains(&text), "{error}");
-    assert!(error.contains("plan the graph for the CPU"), "{error}");
+    let loaded = cpu.load(&plan, &inputs, &outputs);
+    assert!(matches!(loaded.err(), Some(Error::Plan { .. })));
 }

@@ -1,9 +1,12 @@
 //! The number of threads changes nothing.
 
-use crate::harness::{Loaded, numbers};
+use crate::harness::{Loaded, buffers, numbers};
+use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, Recurrence};
-use spikelet_graph::{DType, Graph, Over, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{
+    Backend, DType, Error, Graph, Over, Plan, Refusal, Tensor, TensorType, Tracer, Var,
+};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -112,18 +115,23 @@ fn given(seed: u64, shape: &[usize], scale: f64, offset: f64) -> Tensor {
     )
 }
 
+/// All inputs but the generator's state.
+fn set(loaded: &Loaded) {
+    loaded.set("image", &given(1, &[BATCH, IN], 0.3, 0.2));
+    let labels: Vec<i64> = (0..BATCH as i64).map(|k| k % CLASSES as i64).collect();
+    loaded.set("labels", &Tensor::i64([BATCH], labels));
+    loaded.set("w1", &given(2, &[HIDDEN, IN], 0.3, 0.05));
+    loaded.set("w2", &given(3, &[CLASSES, HIDDEN], 0.5, 0.1));
+    loaded.set("t1", &given(4, &[HIDDEN], 0.5, 0.0));
+    loaded.set("t2", &Tensor::f32([], [-0.2]));
+}
+
 #[test]
 fn results_are_bitwise_equal_for_any_number_of_threads() {
     let mut all = vec![];
     for threads in [1, 2, 8] {
         let mut loaded = Loaded::new(graph(), threads);
-        loaded.set("image", &given(1, &[BATCH, IN], 0.3, 0.2));
-        let labels: Vec<i64> = (0..BATCH as i64).map(|k| k % CLASSES as i64).collect();
-        loaded.set("labels", &Tensor::i64([BATCH], labels));
-        loaded.set("w1", &given(2, &[HIDDEN, IN], 0.3, 0.05));
-        loaded.set("w2", &given(3, &[CLASSES, HIDDEN], 0.5, 0.1));
-        loaded.set("t1", &given(4, &[HIDDEN], 0.5, 0.0));
-        loaded.set("t2", &Tensor::f32([], [-0.2]));
+        set(&loaded);
         let mut results = vec![];
         for step in 0..3 {
             loaded.set("generator", &Tensor::i64([4], [5, step, 0, 0]));
@@ -179,4 +187,31 @@ fn results_are_bitwise_equal_for_any_number_of_threads() {
             }
         }
     }
+}
+
+#[test]
+fn a_plan_for_other_threads_is_refused_or_gives_the_same_bits() {
+    let run = |made_for: usize, on: usize| {
+        let plan = Plan::new(graph(), &Cpu::new(made_for).unwrap());
+        let cpu = Cpu::new(on).unwrap();
+        let (inputs, outputs) = buffers(&plan, &cpu);
+        if let Err(error) = cpu.load(&plan, &inputs, &outputs) {
+            assert!(matches!(error, Error::Plan { .. }), "{error}");
+            return None;
+        }
+        let mut loaded = Loaded::with_plan(plan, cpu);
+        set(&loaded);
+        loaded.set("generator", &Tensor::i64([4], [5, 0, 0, 0]));
+        loaded.run();
+        Some(loaded.results())
+    };
+    let own = run(2, 2);
+    let mut refused = 0;
+    for (made_for, on) in [(1, 4), (4, 1), (2, 8), (8, 2), (3, 5)] {
+        match run(made_for, on) {
+            Some(results) => assert_eq!(Some(results), own, "{made_for} on {on}"),
+            None => refused += 1,
+        }
+    }
+    assert!((1..5).contains(&refused), "{refused} of 5");
 }

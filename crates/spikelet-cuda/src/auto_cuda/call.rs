@@ -10,9 +10,8 @@ use crate::error::Doing;
 use crate::gpu::Gpu;
 use crate::launch::{self, Launch};
 use crate::memory::DeviceMemory;
-use spikelet_graph::f16;
 use spikelet_graph::op::DeviceKernel;
-use std::any::Any;
+use spikelet_graph::{Storage, f16};
 use std::sync::{Arc, PoisonError};
 
 /// Blocks of a grid, or threads of a block, in x, y and z.
@@ -291,7 +290,7 @@ fn call<K: Kernel + ?Sized>(
         0 => 0,
         bytes => {
             let memory = room(&mut kept, gpu, bytes)?;
-            let owner: Arc<dyn Any + Send + Sync> = memory.clone();
+            let owner: Arc<dyn Storage> = memory.clone();
             // The stream has read those of the last call when these arrive.
             uploads.push(memory.pointer, &owner, &scalars)?;
             uploads.flush()?;

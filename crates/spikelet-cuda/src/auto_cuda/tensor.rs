@@ -5,8 +5,7 @@ use super::{AutoCudaError, gather};
 use crate::backend::Cuda;
 use crate::bytes::{raw, raw_mut};
 use crate::memory::DeviceMemory;
-use spikelet_graph::{Backend, ShapeText};
-use std::any::Any;
+use spikelet_graph::{Backend, ShapeText, Storage};
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,7 +52,7 @@ impl CudaTensor {
             });
         }
         let tensor = Self::uninitialised(cuda, T::ELEMENT, shape)?;
-        let owner: Arc<dyn Any + Send + Sync> = tensor.memory.clone();
+        let owner: Arc<dyn Storage> = tensor.memory.clone();
         // SAFETY: the memory was allocated for as many values of this type.
         unsafe {
             cuda.shared

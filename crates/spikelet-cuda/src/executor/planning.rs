@@ -13,7 +13,7 @@ use crate::op::{self, Site, Work};
 use crate::piece::{self, Launched, Leads, Piece};
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
-use spikelet_graph::{Buffer, DType, Place, Plan, Result, TensorType, ValueId};
+use spikelet_graph::{Bound, Buffer, DType, Place, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,30 +32,12 @@ enum Other {
     Own(Box<Own>),
 }
 
-/// The buffers that a plan is bound to.
-#[derive(Clone, Copy)]
-pub(crate) struct Bound<'a> {
-    pub(crate) inputs: &'a [Buffer],
-    pub(crate) outputs: &'a [Option<Buffer>],
-    pub(crate) arena: &'a Buffer,
-}
-
 pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
     let gpu = &shared.gpu;
     let Bound {
         inputs, outputs, ..
     } = bound;
     let arena = memory_of(gpu, bound.arena)?;
-    if arena.bytes < plan.arena_bytes {
-        return Err(error::failure(
-            &gpu.name,
-            format!(
-                "an arena of {} was given, the plan needs {}",
-                size(arena.bytes),
-                size(plan.arena_bytes)
-            ),
-        ));
-    }
     let address = |place: Place| -> Result<u64> {
         Ok(match place {
             Place::Arena(offset) => arena.pointer + offset as u64,

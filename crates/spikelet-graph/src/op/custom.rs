@@ -34,6 +34,11 @@ pub trait CustomOp: Debug + Send + Sync {
 
     /// Computes the outputs on the CPU. Every element of every output must be written.
     ///
+    /// It may use another backend, but not the one that it runs on: that one copies no buffers and
+    /// runs no other plan meanwhile. In this thread, and in tasks of its pool, such a call is
+    /// [`Error::Busy`](crate::Error::Busy); a thread that the operation starts would wait for the
+    /// end of the run.
+    ///
     /// # Errors
     /// When it cannot; by default always, for an operation without code for the CPU.
     fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), Refusal> {

@@ -1,25 +1,19 @@
-//! What must hold of a plan and of its buffers before a device runs it.
+//! What must hold of a plan itself before a device runs it.
 //!
-//! Devices follow a plan's places without looking: these checks are what makes that safe.
+//! Devices follow a plan's places without looking: these checks, and those of the buffers and of
+//! the target, are what makes that safe.
 
 use super::{Kernel, Place, Plan, arena, collective};
-use crate::backend::Buffer;
 use crate::error::{Error, Result};
-use crate::graph::{Graph, ValueId};
+use crate::graph::ValueId;
 use crate::op::{Op, Operation};
 use crate::types::TensorType;
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
-fn refusal(problem: impl Into<String>) -> Error {
+pub(super) fn refusal(problem: impl Into<String>) -> Error {
     Error::Plan {
         problem: problem.into(),
     }
-}
-
-fn missing_output(graph: &Graph, k: usize) -> Error {
-    let name = &graph.outputs[k].name;
-    refusal(format!("output `{name}` needs a buffer, none was given"))
 }
 
 impl Plan {
@@ -62,103 +56,6 @@ impl Plan {
     /// Whether [`Plan::check`] finds nothing.
     pub fn is_sound(&self) -> bool {
         self.check().is_ok()
-    }
-
-    /// Checks that there is a buffer for each input and each output that updates none, of the
-    /// types of the plan, and that what is written is nobody else's memory.
-    ///
-    /// # Errors
-    /// When one of these does not hold.
-    pub fn check_buffers(&self, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
-        let graph = &self.graph;
-        if inputs.len() != graph.inputs.len() || outputs.len() != graph.outputs.len() {
-            return Err(refusal(format!(
-                "it has {} inputs and {} outputs, {} and {} buffers were given",
-                graph.inputs.len(),
-                graph.outputs.len(),
-                inputs.len(),
-                outputs.len()
-            )));
-        }
-        let given_inputs = graph.inputs.iter().map(|i| (&i.name, i.value)).zip(inputs);
-        let given_outputs = graph
-            .outputs
-            .iter()
-            .map(|o| (&o.name, o.value))
-            .zip(outputs);
-        let given_outputs = given_outputs.filter_map(|(o, b)| Some((o, b.as_ref()?)));
-        for ((name, value), buffer) in given_inputs.chain(given_outputs) {
-            let expected = graph.ty(value);
-            if buffer.ty != *expected {
-                return Err(Error::Type {
-                    name: name.clone(),
-                    given: buffer.ty.clone(),
-                    expected: expected.clone(),
-                });
-            }
-        }
-        for (k, output) in graph.outputs.iter().enumerate() {
-            if output.updates.is_none() && outputs[k].is_none() {
-                return Err(missing_output(graph, k));
-            }
-            if let Some(input) = output.updates
-                && graph.ty(input) != graph.ty(output.value)
-            {
-                return Err(Error::Type {
-                    name: output.name.clone(),
-                    given: graph.ty(output.value).clone(),
-                    expected: graph.ty(input).clone(),
-                });
-            }
-        }
-        self.check_used_outputs(outputs)?;
-        self.check_writers(inputs, outputs)
-    }
-
-    /// An output in whose place something is made needs a buffer, whatever it updates.
-    fn check_used_outputs(&self, outputs: &[Option<Buffer>]) -> Result<()> {
-        let of_kernels = self
-            .kernels
-            .iter()
-            .flat_map(|k| k.reads.iter().chain(&k.writes));
-        let of_copies = self.copies.iter().flat_map(|(from, to, _)| [from, to]);
-        for place in of_kernels.chain(of_copies) {
-            if let Place::Output(k) = place
-                && outputs[*k].is_none()
-            {
-                return Err(missing_output(&self.graph, *k));
-            }
-        }
-        Ok(())
-    }
-
-    /// What is written must be nobody else's memory.
-    fn check_writers(&self, inputs: &[Buffer], outputs: &[Option<Buffer>]) -> Result<()> {
-        let graph = &self.graph;
-        let updated = |value| graph.outputs.iter().any(|o| o.updates == Some(value));
-        let held = graph
-            .inputs
-            .iter()
-            .zip(inputs)
-            .map(|(i, b)| (&i.name, b, updated(i.value)));
-        let fresh = graph
-            .outputs
-            .iter()
-            .zip(outputs)
-            .filter(|(o, _)| o.updates.is_none());
-        let fresh = fresh.filter_map(|(o, b)| Some((&o.name, b.as_ref()?, true)));
-        let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
-        for (name, buffer, written) in held.chain(fresh) {
-            let address = Arc::as_ptr(&buffer.handle).cast::<()>();
-            if let Some((other, also)) = owners.insert(address, (name, written))
-                && (written || also)
-            {
-                return Err(refusal(format!(
-                    "`{other}` and `{name}` share a buffer and one of them is written; give each its own"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Checks that a value of this type fits its place.

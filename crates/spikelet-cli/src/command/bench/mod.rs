@@ -13,7 +13,7 @@ mod train;
 use super::examples;
 use crate::failure::Failure;
 use measure::Measurement;
-use spikelet::graph::{Backend, DType, Plan};
+use spikelet::graph::{Backend, DType, DeviceKind, Plan};
 use spikelet::log::Console;
 use spikelet::log::console::bytes;
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ fn dtype(text: &str) -> Result<DType, String> {
 
 /// Whether memory and time of this process are the device's.
 fn is_cpu(backend: &dyn Backend) -> bool {
-    backend.name() == "cpu"
+    backend.kind() == DeviceKind::Cpu
 }
 
 /// A measurement, made by a process of its own where that tells its peak, else by `here`.
