@@ -34,9 +34,7 @@ fn check(name: &str, cases: &[Case]) {
         input.extend(case.inputs.as_flattened().iter().map(|x| x.to_bits()));
     }
     let text = cases::text(cases) + MAIN;
-    let Some(output) = compiler::run(name, &text, &compiler::bytes(input)) else {
-        return;
-    };
+    let output = compiler::run(name, &text, &compiler::bytes(input));
     let mut got = compiler::words(&output).into_iter().map(f32::from_bits);
     for case in cases {
         let expected = case.expected();
@@ -55,16 +53,19 @@ fn check(name: &str, cases: &[Case]) {
 }
 
 #[test]
+#[ignore = "needs g++"]
 fn the_text_of_every_function_has_the_bits_of_the_function() {
     check("functions", &cases::functions());
 }
 
 #[test]
+#[ignore = "needs g++"]
 fn every_operation_has_the_interpreters_bits_on_special_values() {
     check("operations", &cases::operations());
 }
 
 #[test]
+#[ignore = "needs g++"]
 fn random_expressions_have_the_interpreters_bits() {
     check("random", &cases::random(150));
 }
