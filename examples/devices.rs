@@ -19,7 +19,7 @@ fn spikes(device: &str) -> Result<(String, Vec<f64>)> {
     let mut store = Store::new(backend);
     let weight: Vec<f32> = (0..32 * 64).map(|k| (k % 17) as f32 / 64.0 - 0.1).collect();
     let weight: Vec<f32> = weight.iter().map(|w| (w * 64.0).round() / 64.0).collect();
-    store.set("fc.weight", &Tensor::f32([32, 64], weight))?;
+    store.insert("fc.weight", &Tensor::f32([32, 64], weight))?;
     let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..8 * 64).map(|k| (k % 10) as f32 / 10.0).collect();
     program.set("x", HostTensor::F32(&image))?;

@@ -1,6 +1,6 @@
 //! Losses, each a mean over the batch.
 
-use spikelet_graph::Var;
+use spikelet_graph::{Error, Var};
 
 /// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\].
 /// With firing rates as scores this is the loss of SpikingFlow's tutorial.
@@ -13,8 +13,7 @@ use spikelet_graph::Var;
 /// assert!(loss::cross_entropy(&scores, &labels).shape().is_empty());
 /// ```
 pub fn cross_entropy(scores: &Var, labels: &Var) -> Var {
-    let classes = scores.dim(scores.rank().saturating_sub(1));
-    let picked = scores.log_softmax() * labels.one_hot(classes);
+    let picked = scores.log_softmax() * one_hot(scores, labels);
     -(picked.sum_all() / labels.ty().len() as f64)
 }
 
@@ -25,8 +24,24 @@ pub fn mean_squared_error(given: &Var, target: &Var) -> Var {
 
 /// Mean squared error of scores `[N, classes]` and one-hot labels i64 `[N]`.
 pub fn one_hot_error(scores: &Var, labels: &Var) -> Var {
-    let classes = scores.dim(scores.rank().saturating_sub(1));
-    mean_squared_error(scores, &labels.one_hot(classes))
+    mean_squared_error(scores, &one_hot(scores, labels))
+}
+
+/// The labels as rows of the scores' shape; scores that are not a row for each label are put on
+/// record as the trace's error.
+fn one_hot(scores: &Var, labels: &Var) -> Var {
+    let given = scores.shape().split_last();
+    if given.is_none_or(|(_, rows)| rows != labels.shape()) {
+        scores.tracer().fail(Error::Shape {
+            layer: scores.tracer().path(),
+            operation: "loss".to_string(),
+            problem: "the scores are not a row for each label".to_string(),
+            given: format!("scores {} and labels {}", scores.ty(), labels.ty()),
+            help: "give scores [N, classes] and labels [N]; put a `Flatten` behind the last layer"
+                .to_string(),
+        });
+    }
+    labels.one_hot(given.map_or(0, |(classes, _)| *classes))
 }
 
 /// How many rows of scores `[N, classes]` have their largest element at the label.

@@ -1,9 +1,12 @@
 //! Compiled programs and the tensors that outlive them.
 
+mod input;
+
 use crate::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::module::{LearntStart, Traced};
 use crate::neuron::Share;
+use input::Input;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
     Backend, Buffer, DType, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
@@ -90,7 +93,7 @@ impl Store {
     pub fn gathered(&self, backend: &Arc<dyn Backend>) -> Result<Self> {
         let mut all = Self::new(backend.clone());
         for name in self.buffers.keys() {
-            all.set(name, &self.get(name)?)?;
+            all.insert(name, &self.get(name)?)?;
         }
         Ok(all)
     }
@@ -139,29 +142,45 @@ impl Store {
         }
     }
 
-    /// Sets the values of a tensor, which is made if it is new.
+    /// Sets the values of a tensor that the store has.
+    ///
+    /// ```
+    /// use spikelet::prelude::*;
+    /// let mut store = Store::new(spikelet::device::cpu()?);
+    /// store.insert("weight", &Tensor::f32([2], [1.0, 2.0]))?;
+    /// store.set("weight", &Tensor::f32([2], [3.0, 4.0]))?;
+    /// assert!(store.set("wieght", &Tensor::f32([2], [5.0, 6.0])).is_err());
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// When a tensor of this name has another type.
+    /// When there is none of this name, or it has another type.
     pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
-        let ty = tensor.ty();
-        let held = match self.buffers.get(name) {
-            Some(held) if held.buffer.ty != ty => {
-                return Err(spikelet_graph::Error::Type {
-                    name: name.to_string(),
-                    given: ty,
-                    expected: held.buffer.ty.clone(),
-                }
-                .into());
-            }
-            Some(held) => held.clone(),
-            None => {
-                let held = Held::new(&self.backend, &ty)?;
-                self.buffers.insert(name.to_string(), held.clone());
-                held
-            }
+        let Some(held) = self.buffers.get(name) else {
+            return Err(unknown(name, self.names()));
         };
+        let (given, expected) = (tensor.ty(), &held.buffer.ty);
+        if given != *expected {
+            return Err(spikelet_graph::Error::Type {
+                name: name.to_string(),
+                given,
+                expected: expected.clone(),
+            }
+            .into());
+        }
         Ok(held.backend.upload(&held.buffer, host(tensor))?)
+    }
+
+    /// As [`Store::set`]; a tensor of a new name is added, on the device of new tensors.
+    ///
+    /// # Errors
+    /// When a tensor of this name has another type, or the device has not enough memory.
+    pub fn insert(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        if !self.buffers.contains_key(name) {
+            let held = Held::new(&self.backend, &tensor.ty())?;
+            self.buffers.insert(name.to_string(), held);
+        }
+        self.set(name, tensor)
     }
 
     /// Makes the parameters and states that a trace has met and the store has not, with their
@@ -173,7 +192,7 @@ impl Store {
         for (name, shape, init) in traced.parameters.iter().chain(&traced.buffers) {
             if !self.buffers.contains_key(name) {
                 let values = init.values(name, seed, shape.iter().product());
-                self.set(name, &Tensor::f32(shape.clone(), values).cast(float))?;
+                self.insert(name, &Tensor::f32(shape.clone(), values).cast(float))?;
             }
         }
         self.reset(traced, float)
@@ -194,7 +213,7 @@ impl Store {
                 Some(start) => start.values(&self.get(&start.parameter)?, shape),
                 None => vec![f64::from(*reset as f32); shape.iter().product()],
             };
-            self.set(name, &Tensor::f64(shape.clone(), values).cast(float))?;
+            self.insert(name, &Tensor::f64(shape.clone(), values).cast(float))?;
         }
         Ok(())
     }
@@ -230,8 +249,11 @@ pub struct Compiled {
     backend: Arc<dyn Backend>,
     plan: Plan,
     executor: Box<dyn Executor>,
-    inputs: BTreeMap<String, Buffer>,
+    inputs: BTreeMap<String, Input>,
     outputs: BTreeMap<String, Buffer>,
+    /// Whether all inputs were found to be set; they stay so.
+    complete: bool,
+    has_run: bool,
 }
 
 impl Compiled {
@@ -239,10 +261,12 @@ impl Compiled {
     /// name; a state that the store does not have (an optimiser's tensor) starts at zero.
     ///
     /// # Errors
-    /// When memory is short or a tensor of the store has another type than the graph.
+    /// When memory is short, the store lacks a parameter, or a tensor of the store has another type
+    /// than the graph.
     pub fn new(graph: Graph, store: &mut Store) -> Result<Self> {
+        let classes = input::classes(&graph);
         let plan = Plan::new(graph, &*store.backend);
-        Self::of(plan, store)
+        Self::of(plan, &classes, store)
     }
 
     /// As [`Compiled::new`], with at most so much memory, if a budget is given.
@@ -258,11 +282,22 @@ impl Compiled {
             MemoryBudget::Share(_) => Plan::new(graph.clone(), backend).peak_bytes(),
             MemoryBudget::Bytes(_) => 0,
         };
+        let classes = input::classes(&graph);
         let plan = Plan::within(graph, backend, budget.bytes(natural))?;
-        Self::of(plan, store)
+        Self::of(plan, &classes, store)
     }
 
-    fn of(plan: Plan, store: &mut Store) -> Result<Self> {
+    fn of(plan: Plan, classes: &BTreeMap<String, usize>, store: &mut Store) -> Result<Self> {
+        let lacks = |i: &&spikelet_graph::Input| {
+            i.kind == InputKind::Parameter && !store.buffers.contains_key(&i.name)
+        };
+        if let Some(parameter) = plan.graph.inputs.iter().find(lacks) {
+            return Err(Error::invalid(
+                format!("parameter `{}`", parameter.name),
+                "the store has no values for it",
+                "call `Store::initialise` with what was traced, or `Store::insert`",
+            ));
+        }
         let backend = store.backend.clone();
         let mut inputs = BTreeMap::new();
         let mut buffers = vec![];
@@ -276,7 +311,8 @@ impl Compiled {
                 }
             };
             if input.kind == InputKind::Data {
-                inputs.insert(input.name.clone(), buffer.clone());
+                let classes = classes.get(&input.name).copied();
+                inputs.insert(input.name.clone(), Input::new(buffer.clone(), classes));
             }
             buffers.push(buffer);
         }
@@ -299,6 +335,8 @@ impl Compiled {
             executor,
             inputs,
             outputs,
+            complete: false,
+            has_run: false,
         })
     }
 
@@ -312,9 +350,11 @@ impl Compiled {
         self.executor.arena_bytes()
     }
 
-    /// The buffer of an input.
+    /// The buffer of an input, to be written by a device.
     pub(crate) fn input(&self, name: &str) -> Option<&Buffer> {
-        self.inputs.get(name)
+        let input = self.inputs.get(name)?;
+        input.is_given();
+        Some(&input.buffer)
     }
 
     /// Whether the program reads an input of this name.
@@ -325,37 +365,69 @@ impl Compiled {
     /// Sets an input.
     ///
     /// # Errors
-    /// When there is none of this name, or it has another type or size.
+    /// When there is none of this name, it has another type or size, or a class number is none of
+    /// the classes that the network has scores for.
     pub fn set(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
-        match self.inputs.get(name) {
-            Some(buffer) => Ok(self.backend.upload(buffer, values)?),
-            None => Err(unknown(name, self.inputs.keys().map(String::as_str))),
-        }
+        let Some(input) = self.inputs.get(name) else {
+            return Err(unknown(name, self.inputs.keys().map(String::as_str)));
+        };
+        input.check(name, &values)?;
+        self.backend.upload(&input.buffer, values)?;
+        input.is_given();
+        Ok(())
     }
 
     /// Runs once.
     ///
     /// # Errors
-    /// When the device fails.
+    /// When an input was never set, or the device fails.
     pub fn run(&mut self) -> Result<()> {
-        Ok(self.executor.run()?)
+        self.check_inputs()?;
+        self.executor.run()?;
+        self.has_run = true;
+        Ok(())
     }
 
     /// Runs once and returns the seconds that each kernel took.
     ///
     /// # Errors
-    /// When the device fails.
+    /// When an input was never set, or the device fails.
     pub fn profile(&mut self) -> Result<Vec<f64>> {
-        Ok(self.executor.profile()?)
+        self.check_inputs()?;
+        let seconds = self.executor.profile()?;
+        self.has_run = true;
+        Ok(seconds)
+    }
+
+    /// Refuses to run on what was never set.
+    fn check_inputs(&mut self) -> Result<()> {
+        if self.complete {
+            return Ok(());
+        }
+        for (name, input) in &self.inputs {
+            input.check_given(name)?;
+        }
+        self.complete = true;
+        Ok(())
     }
 
     /// An output of the last run.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When there is none of this name, or nothing has run yet.
     pub fn get(&self, name: &str) -> Result<Tensor> {
+        download(&*self.backend, self.output(name)?)
+    }
+
+    /// The buffer of an output, which a run has written.
+    fn output(&self, name: &str) -> Result<&Buffer> {
         match self.outputs.get(name) {
-            Some(buffer) => download(&*self.backend, buffer),
+            Some(buffer) if self.has_run => Ok(buffer),
+            Some(_) => Err(Error::invalid(
+                format!("output `{name}`"),
+                "the program has not run yet",
+                "call `run` first",
+            )),
             None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
         }
     }
@@ -366,10 +438,7 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::get`].
     pub fn fetch(&self, names: &[&str]) -> Result<Box<dyn Pending>> {
-        let found = names.iter().map(|name| match self.outputs.get(*name) {
-            Some(buffer) => Ok(buffer),
-            None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
-        });
+        let found = names.iter().map(|name| self.output(name));
         let buffers = found.collect::<Result<Vec<&Buffer>>>()?;
         Ok(self.backend.fetch(&buffers)?)
     }

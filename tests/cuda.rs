@@ -50,7 +50,7 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
 
     let mut store = Store::new(gpu);
     for name in names {
-        store.set(name, case.get(name)?)?;
+        store.insert(name, case.get(name)?)?;
     }
     let mut program = Compiled::new(tracer.finish()?, &mut store)?;
     let labels = case.get("label")?.to_f64();
@@ -186,8 +186,8 @@ fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Te
     let spikes = cx.trace_encoded(&net, &Poisson, &x, time_steps)?.join();
     cx.tracer().output("spikes", &spikes);
     let mut store = Store::new(backend);
-    store.set("fc1.weight", &exact([75, 196], 1))?;
-    store.set("fc2.weight", &exact([40, 75], 2))?;
+    store.insert("fc1.weight", &exact([75, 196], 1))?;
+    store.insert("fc2.weight", &exact([40, 75], 2))?;
     let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..BATCH * 196)
         .map(|k| (k * 31 % 97) as f32 / 97.0)
@@ -276,7 +276,7 @@ fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> 
         let spikes = cx.trace(&net, x)?;
         cx.tracer().output("spike_seq", &spikes);
         store.initialise(&cx.traced(), DType::F32, 3)?;
-        store.set("fc.weight", &exact([24, inputs], 3))?;
+        store.insert("fc.weight", &exact([24, inputs], 3))?;
         store.reset(&cx.traced(), DType::F32)?;
         Compiled::new(cx.tracer().finish()?, store)
     };

@@ -302,7 +302,6 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
         let learnt = |name: &String| probe.parameters.iter().any(|(n, _)| n == name);
         assert!(learn.keys().all(learnt), "{what}");
         probe.check_gradients(&what)?;
-        assert!(probe.buffers.is_empty() && !probe.shape.is_empty());
     }
     Ok(())
 }

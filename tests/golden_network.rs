@@ -132,7 +132,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
     let mut store = Store::new(backend);
     store.initialise(&traced, DType::F32, 0)?;
     for (name, ..) in &traced.parameters {
-        store.set(name, case.file.get(name)?)?;
+        store.insert(name, case.file.get(name)?)?;
     }
     let mut program = Compiled::new(tracer.finish()?, &mut store)?;
     program.set(case.input, host(given))?;

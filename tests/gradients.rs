@@ -219,7 +219,6 @@ fn a_value_that_an_operation_reads_twice_has_both_gradients() -> Result<()> {
     for (what, shape, of) in reads {
         let mut probe = Probe::new(&Of(of), Mode::TRAIN, &shape)?;
         probe.check_gradients(what)?;
-        assert!(probe.buffers.is_empty() && !probe.shape.is_empty());
     }
     Ok(())
 }

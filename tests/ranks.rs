@@ -116,7 +116,7 @@ fn run(
     let mut store = Store::new(backend);
     store.initialise(&traced, DType::F32, 1)?;
     if store.ty("weight").is_some() {
-        store.set("weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
+        store.insert("weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
     }
     let mut program = Compiled::new(t.finish()?, &mut store)?;
     let count = SHAPE.iter().product();

@@ -67,7 +67,7 @@ fn results(
             .into_iter()
             .map(|w| (w * 64.0).round() / 64.0);
         let weights: Vec<f64> = weights.collect();
-        store.set(name, &Tensor::f64(shape.clone(), weights).cast(DType::F32))?;
+        store.insert(name, &Tensor::f64(shape.clone(), weights).cast(DType::F32))?;
     }
     store.initialise(&traced, DType::F32, 0)?;
     let mut program = Compiled::new(tracer.finish()?, &mut store)?;
@@ -170,7 +170,6 @@ fn gradients_go_back_through_recurrent_connections() -> Result<()> {
         .map(|(name, _)| name.as_str())
         .collect();
     assert_eq!(named, ["feedback.weight"]);
-    assert!(probe.buffers.is_empty() && probe.shape == SHAPE);
     probe.set_x(vec![0.5; SHAPE.iter().product()])?;
     assert!(probe.run("grad feedback.weight")?.iter().any(|g| *g != 0.0));
     Ok(())
@@ -216,7 +215,6 @@ fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result
         &expected,
         1e-12,
     );
-    assert!(traced.buffers.is_empty() && traced.parameters.len() == 1 && traced.shape.len() == 3);
     Ok(())
 }
 

@@ -195,6 +195,11 @@ impl PipelineEval {
         })
     }
 
+    /// How many scores the network gives each image.
+    pub(crate) fn scores(&self) -> usize {
+        self.flow.output.last().copied().unwrap_or(0)
+    }
+
     /// Evaluates batch number `index`.
     ///
     /// # Errors

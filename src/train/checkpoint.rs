@@ -185,7 +185,7 @@ impl Checkpoint {
     /// When a tensor has another type than the store's.
     pub fn restore(&self, store: &mut Store) -> Result<()> {
         for (name, tensor) in &self.tensors.tensors {
-            store.set(name, tensor)?;
+            store.insert(name, tensor)?;
         }
         Ok(())
     }

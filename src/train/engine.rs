@@ -204,6 +204,14 @@ impl EvalEngine {
         }
     }
 
+    /// How many scores the network gives each image.
+    pub(super) fn scores(&self) -> usize {
+        match self {
+            Self::One(step) => step.scores(),
+            Self::Pipeline(eval) => eval.scores(),
+        }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::One(step) => step.program().arena_bytes(),

@@ -5,7 +5,7 @@ use super::in_flight::InFlight;
 use super::step::Outcome;
 use super::together::Together;
 use super::{EvalStep, Settings, Shape};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
 use spikelet_data::{Dataset, Loader};
@@ -30,6 +30,22 @@ pub fn evaluate(
         Ok(EvalEngine::One(Box::new(step)))
     };
     Evaluation::new(one, settings, data, store)?.run(&Together::new(None))
+}
+
+/// Refuses a network that does not have one score for each class.
+fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
+    let classes = data.classes.len();
+    if scores == classes {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "network",
+        format!(
+            "it gives each image {scores} scores, {} has {classes} classes",
+            data.name
+        ),
+        format!("give its last layer {classes} outputs"),
+    ))
 }
 
 /// A data set and the compiled forward passes over it.
@@ -66,7 +82,9 @@ impl Evaluation {
                     batch,
                     image: data.shape,
                 };
-                steps.insert(batch, made(shape, store)?);
+                let step = made(shape, store)?;
+                check_scores(step.scores(), data)?;
+                steps.insert(batch, step);
             }
         }
         Ok(Self {

@@ -67,7 +67,7 @@ impl LossScale {
     pub(crate) fn initialise(store: &mut Store) -> Result<()> {
         for (name, value) in [(LOSS_SCALE, START), (STEPS, 0.0)] {
             if store.ty(name).is_none() {
-                store.set(name, &Tensor::f32([], [value]))?;
+                store.insert(name, &Tensor::f32([], [value]))?;
             }
         }
         Ok(())
@@ -151,8 +151,8 @@ mod tests {
         });
         tracer.update(&weight, &new);
         let mut store = Store::new(crate::device::cpu()?);
-        store.set(LOSS_SCALE, &Tensor::f32([], [scale]))?;
-        store.set(STEPS, &Tensor::f32([], [steps]))?;
+        store.insert(LOSS_SCALE, &Tensor::f32([], [scale]))?;
+        store.insert(STEPS, &Tensor::f32([], [steps]))?;
         let mut program = Compiled::new(tracer.finish()?, &mut store)?;
         for grad in grads {
             program.set("grad", host(&Tensor::f32([2], *grad)))?;

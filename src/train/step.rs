@@ -358,6 +358,7 @@ pub(crate) fn update(
 pub struct EvalStep {
     program: Compiled,
     seed: u64,
+    scores: usize,
 }
 
 impl EvalStep {
@@ -386,12 +387,18 @@ impl EvalStep {
         Ok(Self {
             program: Compiled::new(graph, store)?,
             seed: settings.seed,
+            scores: scored.scores.dim(1),
         })
     }
 
     /// The compiled program.
     pub fn program(&self) -> &Compiled {
         &self.program
+    }
+
+    /// How many scores the network gives each image.
+    pub fn scores(&self) -> usize {
+        self.scores
     }
 
     /// Starts to evaluate batch number `index`; its draws depend on the seed and the index alone.

@@ -247,8 +247,8 @@ mod tests {
             group.run(|| {
                 let mut store = Store::new(crate::device::find("cpu", 1)?);
                 let last = if rank == 0 { 1.0 } else { second };
-                store.set("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
-                store.set("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
+                store.insert("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
+                store.insert("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
                 let names = ["a.weight", "b.weight"].map(String::from);
                 Together::new(Some(group.clone())).check_same_weights(&store, &names)
             })

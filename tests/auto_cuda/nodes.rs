@@ -169,7 +169,7 @@ pub fn run(
     // On a GPU the second run is recorded and replayed.
     for _ in 0..3 {
         for (name, tensor) in &inputs.states {
-            store.set(name, tensor)?;
+            store.insert(name, tensor)?;
         }
         program.set("x_seq", host(&x))?;
         program.set("grad_spike_seq", host(&grad_s))?;

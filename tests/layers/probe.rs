@@ -1,4 +1,5 @@
 //! A layer in f64 with its gradients, on numbers that are easy to check.
+#![allow(dead_code, reason = "each file of tests uses another part of it")]
 
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
@@ -80,12 +81,12 @@ impl Probe {
         store.initialise(&traced, DType::F64, 1)?;
         for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
             let random = values(shape.iter().product(), 20 + salt as u64);
-            store.set(name, &Tensor::f64(shape.clone(), random))?;
+            store.insert(name, &Tensor::f64(shape.clone(), random))?;
         }
         for (salt, (name, shape, _)) in traced.buffers.iter().enumerate() {
             let random = values(shape.iter().product(), 40 + salt as u64);
             let random: Vec<f64> = random.iter().map(|v| v.abs() + 0.3).collect();
-            store.set(name, &Tensor::f64(shape.clone(), random))?;
+            store.insert(name, &Tensor::f64(shape.clone(), random))?;
         }
         let program = Compiled::new(t.finish()?, &mut store)?;
         let weights = values(y.ty().len(), 7);
