@@ -2,10 +2,13 @@
 
 use crate::files::FileError;
 use crate::parallel::RankError;
+use std::fmt;
 use std::path::PathBuf;
 
 /// What can go wrong when a network is built, trained or stored.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` prints the message, too: it is what a program shows whose `main` returns a [`Result`].
+#[derive(thiserror::Error)]
 pub enum Error {
     /// In tracing, planning or running a network.
     #[error(transparent)]
@@ -44,6 +47,12 @@ pub enum Error {
     },
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl From<RankError> for Error {
     fn from(error: RankError) -> Self {
         Self::Rank(Box::new(error))
@@ -79,3 +88,23 @@ impl Error {
 
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_ends_with_an_error_shows_its_message() {
+        let invalid = Error::invalid(
+            "linear `1`",
+            "expects 784 features",
+            "put a Flatten before it",
+        );
+        let message = "linear `1`: expects 784 features\n  help: put a Flatten before it";
+        assert_eq!(format!("{invalid:?}"), message);
+        let graph = Error::from(spikelet_graph::Error::Plan {
+            problem: "too small".to_string(),
+        });
+        assert_eq!(format!("{graph:?}"), "the plan cannot be loaded: too small");
+    }
+}

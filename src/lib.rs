@@ -4,6 +4,7 @@
 //! into a plan; state is a value and time is an axis. Start with the [`prelude`].
 
 pub mod device;
+mod domain;
 pub mod encoder;
 mod error;
 pub mod files;
@@ -27,6 +28,7 @@ pub mod surrogate;
 pub mod tensors;
 pub mod train;
 
+pub use domain::{Constant, Domain};
 pub use error::{Error, Result};
 pub use memory_budget::MemoryBudget;
 pub use registry::{Build, Entry};

@@ -1,5 +1,6 @@
 //! Named, serialisable families: what makes a new neuron or surrogate one file and one line.
 
+use crate::domain::{Constant, Domain};
 use serde_json::{Map, Value};
 
 /// Builds a member of a family from its constants.
@@ -69,8 +70,12 @@ pub(crate) fn fields<S: serde::Serialize>(value: &S) -> Map<String, Value> {
     }
 }
 
-/// Deserialises a member, naming what is allowed when a constant is unknown.
-pub(crate) fn from_fields<S>(name: &str, given: &Map<String, Value>) -> Result<S, String>
+/// Deserialises a member, naming what is allowed when a constant is unknown or of another kind.
+pub(crate) fn from_fields<S>(
+    name: &str,
+    given: &Map<String, Value>,
+    domains: &[Constant],
+) -> Result<S, String>
 where
     S: serde::Serialize + serde::de::DeserializeOwned + Default,
 {
@@ -86,9 +91,25 @@ where
             "`{name}` has no constant `{unknown}`; it has: {all}"
         ));
     }
-    let mut all = known;
-    all.extend(given.clone());
-    serde_json::from_value(Value::Object(all)).map_err(|e| format!("constants of `{name}`: {e}"))
+    let over = |given: &mut dyn Iterator<Item = (&String, &Value)>| {
+        let mut all = known.clone();
+        all.extend(given.map(|(key, value)| (key.clone(), value.clone())));
+        serde_json::from_value::<S>(Value::Object(all))
+    };
+    over(&mut given.iter()).map_err(|error| {
+        let wrong = |one: &(&String, &Value)| over(&mut std::iter::once(*one)).is_err();
+        let Some((key, value)) = given.iter().find(wrong) else {
+            return format!("constants of `{name}`: {error}");
+        };
+        let expected = match (&known[key], domains.iter().find(|d| d.name == key)) {
+            (_, Some(constant)) => constant.domain.to_string(),
+            (Value::Bool(_), _) => "true or false".to_string(),
+            (Value::Number(_), _) => Domain::FINITE.to_string(),
+            _ if key == "v_reset" => format!("{}, or null for the soft reset", Domain::FINITE),
+            _ => return format!("`{key}` of `{name}`: {error}"),
+        };
+        format!("`{key}` of `{name}` is {value}; it must be {expected}")
+    })
 }
 
 /// A member's name and constants, as files hold them.
@@ -155,9 +176,10 @@ macro_rules! membrane {
 
 /// Declares the members of a family: modules, re-exports and the list of entries.
 ///
-/// Each line is `module::Type = "name", "what it is";`.
+/// Each line is `module::Type = "name", "what it is";`. `check` refuses a member whose constants
+/// are outside their domains.
 macro_rules! family {
-    ($trait:ident; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
+    ($trait:ident, $check:path; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
         $(mod $module; pub use $module::$type;)*
 
         /// The members alone, to be imported together.
@@ -172,7 +194,9 @@ macro_rules! family {
                 summary: $summary,
                 defaults: || $crate::registry::fields(&$type::default()),
                 build: |given| {
-                    let made: $type = $crate::registry::from_fields($name, given)?;
+                    let domains = $trait::domains(&$type::default());
+                    let made: $type = $crate::registry::from_fields($name, given, &domains)?;
+                    $check(&made)?;
                     Ok(std::sync::Arc::new(made))
                 },
                 file: include_str!(concat!(stringify!($module), ".rs")),

@@ -476,7 +476,7 @@ fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
         (Box::new(Pool3d::average_to(2)), "pooling", "D, H, W"),
     ] {
         let text = error(&*module, &[2, 2, 3, 12, 12]);
-        let expected = format!("{what} ``: expects a sequence [T, N, C, {axes}]");
+        let expected = format!("{what}: expects a sequence [T, N, C, {axes}]");
         assert!(text.starts_with(&expected), "{text}");
         assert!(
             text.contains("f64[2, 2, 3, 12, 12]") && text.contains("help:"),

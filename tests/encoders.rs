@@ -182,7 +182,8 @@ fn tuning_curves_respond_where_their_centres_are() -> Result<()> {
         ..Population::default()
     };
     let error = encoded(&few, &x, 1, layer_by_layer, device::cpu()?).expect_err("refused");
-    assert!(error.to_string().contains("at least 3 curves"), "{error}");
+    let expected = "`curves` of encoder `population` is 2; it must be a whole number from 3 to 256";
+    assert!(error.to_string().contains(expected), "{error}");
     Ok(())
 }
 

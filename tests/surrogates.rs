@@ -187,7 +187,7 @@ fn a_constant_of_the_wrong_type_is_refused() {
         json!({"name": "multi_level_spike_count", "max_spike_count": -1}),
     ] {
         let error = from_spec(&spec).unwrap_err();
-        assert!(error.contains("constants of"), "{error}");
+        assert!(error.contains("it must be a"), "{error}");
     }
 }
 

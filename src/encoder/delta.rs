@@ -6,8 +6,9 @@
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `spikegen.delta`).
 
 use super::run;
+use crate::domain::{Constant, Domain};
 use crate::error::Result;
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
@@ -51,6 +52,8 @@ impl Default for Delta {
 impl Module for Delta {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("delta", &x, 2)?;
+        let threshold = Constant::new("threshold", self.threshold, Domain::above(0.0));
+        cx.expect_domains("delta", &[threshold])?;
         let [now, before, seen] = ["x", "before", "seen"].map(Expr::symbol);
         let change = &now - before;
         let change = match self.from_zero {
@@ -68,5 +71,9 @@ impl Module for Delta {
         let spikes = run(cx, step, &x);
         cx.tracer().check()?;
         Ok(spikes)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -9,12 +9,16 @@
 //! Source: SpikingFlow's `LatencyEncoder`.
 
 use super::{Encoder, over_time};
+use crate::domain::{Constant, Domain, constant};
 use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+
+/// Steps are counted in f32, which has all whole numbers up to this one.
+const LENGTH: Domain = Domain::whole(1, 1 << 24);
 
 /// One spike, the earlier the larger the value, which should lie in 0..1.
 ///
@@ -46,6 +50,11 @@ pub enum LatencyCode {
 
 impl Encoder for Latency {
     spec!("latency");
+
+    fn domains(&self) -> Vec<Constant> {
+        let length = self.time_steps.map(|steps| constant("time_steps", steps, LENGTH));
+        length.into_iter().collect()
+    }
 
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
         let whole = || cx.time_steps(time_steps);

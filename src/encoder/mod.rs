@@ -9,6 +9,7 @@ pub use delta::Delta;
 pub use latency::LatencyCode;
 pub use periodic::Periodic;
 
+use crate::domain::{self, Constant};
 use crate::error::{Error, Result};
 use crate::module::Context;
 use crate::registry::family;
@@ -24,6 +25,12 @@ pub trait Encoder: Send + Sync {
     /// [`Context::time_steps`]).
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
 
+    /// The constants that have a domain. A network with an encoder that has a constant outside it is
+    /// refused.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
     /// Name and constants, as files hold them and [`from_spec`] reads them; null for an encoder
     /// that is not one of this crate's.
     fn spec(&self) -> Value {
@@ -31,13 +38,20 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-family! { Encoder;
+family! { Encoder, check;
     direct::Direct = "direct", "the value itself at each step";
     latency::Latency = "latency", "one spike, the earlier the larger the value";
     poisson::Poisson = "poisson", "spikes with the probability of the value";
     population::Population = "population", "each value by several tuning curves, whose responses are encoded";
     rate::Rate = "rate", "as poisson, with a seed of its own";
     weighted_phase::WeightedPhase = "weighted_phase", "the bits of the value, one a step";
+}
+
+/// Checks that the constants are in their domains.
+pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), String> {
+    let spec = encoder.spec();
+    let name = spec["name"].as_str().unwrap_or_default();
+    domain::check(&encoder.domains(), &format!("encoder `{name}`"))
 }
 
 /// The encoder of this name, and its constants if they are not the defaults: `latency` or
@@ -71,7 +85,7 @@ pub fn find(text: &str) -> Result<Arc<dyn Encoder>> {
 /// Builds an encoder from its name and constants, as in `{"name": "latency", "code": "log"}`.
 ///
 /// # Errors
-/// When the name or a constant is unknown.
+/// When the name or a constant is unknown, or a constant is outside its domain.
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, String> {
     let mut constants = match spec {
         Value::String(name) => Map::from_iter([("name".to_string(), Value::from(name.as_str()))]),

@@ -7,6 +7,7 @@
 //! neurons, Neurocomputing 48:17, 2002.
 
 use super::{Encoder, Latency, from_spec};
+use crate::domain::{Constant, Domain, constant};
 use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,6 +15,9 @@ use serde_json::Value;
 use spikelet_graph::{Error, Var};
 use std::fmt;
 use std::sync::Arc;
+
+/// Each curve is an expression; more would not compile in reasonable time.
+const MOST_CURVES: u32 = 256;
 
 /// Each value by several tuning curves: the last axis of `[N, …, F]` becomes F·m long.
 ///
@@ -74,15 +78,24 @@ impl Default for Population {
 impl Encoder for Population {
     spec!("population");
 
+    fn domains(&self) -> Vec<Constant> {
+        let own = vec![
+            constant("curves", self.curves, Domain::whole(3, MOST_CURVES)),
+            constant("low", self.low, Domain::FINITE),
+            constant("high", self.high, Domain::above(self.low)),
+            constant("beta", self.beta, Domain::above(0.0)),
+        ];
+        [own, self.then.domains()].concat()
+    }
+
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
-        let fits = self.curves >= 3 && self.low < self.high && self.beta > 0.0 && x.rank() > 0;
-        if !fits {
+        if x.rank() == 0 {
             cx.tracer().fail(Error::Shape {
                 layer: "input encoder".to_string(),
                 operation: "population".to_string(),
                 problem: "the tuning curves cannot be laid out".to_string(),
                 given: format!("{self:?} of {}", x.ty()),
-                help: "use at least 3 curves, low < high and beta > 0".to_string(),
+                help: "give values [N, …]".to_string(),
             });
             return x.clone();
         }

@@ -6,12 +6,16 @@
 //! Source: Kim et al., Deep neural networks with weighted spikes, Neurocomputing 311:373, 2018.
 
 use super::{Encoder, over_time};
+use crate::domain::{Domain, domains};
 use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+
+/// A smaller bit is worth nothing in f32.
+const MOST_BITS: u32 = 126;
 
 /// The bits of the value, which should lie in 0 … 1 − 2⁻ᴷ; 1 is encoded as that.
 ///
@@ -32,6 +36,7 @@ impl Default for WeightedPhase {
 
 impl Encoder for WeightedPhase {
     spec!("weighted_phase");
+    domains! { k: Domain::whole(1, MOST_BITS) }
 
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
         let [x_now, left, worth, phase] = ["x", "left", "worth", "phase"].map(Expr::symbol);

@@ -14,8 +14,9 @@
 //! et al., *Temporal effective batch normalization in spiking neural networks*, NeurIPS 2022.
 
 use super::images::{channels_last, channels_second, expect};
+use crate::domain::{Constant, Domain};
 use crate::error::{Error, Result};
-use crate::module::{Context, Init, Module};
+use crate::module::{Context, Init, Module, Tree};
 use spikelet_graph::Var;
 
 /// Batch normalisation of `[T, N, C, …]` with `D` axes after the channels.
@@ -113,6 +114,15 @@ impl<const D: usize> BatchNorm<D> {
         self
     }
 
+    fn domains(&self) -> [Constant; 3] {
+        let share = Domain::at_least(0.0).at_most(1.0);
+        [
+            Constant::new("epsilon", self.epsilon, Domain::above(0.0)),
+            Constant::new("momentum", self.momentum, share),
+            Constant::new("scale", self.scale, Domain::FINITE),
+        ]
+    }
+
     /// Mean and variance that normalise `x`, `[.., C]`.
     fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
         let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
@@ -157,6 +167,7 @@ fn of_all(ranks: usize, [own, variance]: [Var; 2]) -> [Var; 2] {
 impl<const D: usize> Module for BatchNorm<D> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         expect(cx, "batch norm", &x, D, Some(self.channels))?;
+        cx.expect_domains("batch norm", &self.domains())?;
         let x = channels_last(&x);
         let [mean, variance] = self.statistics(cx, &x);
         cx.tracer().check()?;
@@ -180,7 +191,7 @@ impl<const D: usize> Module for BatchNorm<D> {
         cx.expect_all_steps("temporal effective batch norm")?;
         if y.dim(0) != time_steps {
             return Err(Error::invalid(
-                format!("temporal effective batch norm `{}`", cx.tracer().path()),
+                cx.place("temporal effective batch norm"),
                 format!(
                     "has factors for {time_steps} time steps, the sequence is {}",
                     y.ty()
@@ -191,5 +202,9 @@ impl<const D: usize> Module for BatchNorm<D> {
         let mut shape = vec![1; y.rank()];
         shape[0] = time_steps;
         Ok(y * cx.parameter("p", shape, Init::Constant(1.0)))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

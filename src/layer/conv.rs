@@ -5,7 +5,7 @@
 
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::error::Result;
-use crate::module::{Context, Init, Module};
+use crate::module::{Context, Init, Module, Tree};
 use spikelet_graph::Var;
 use spikelet_graph::op::Conv as ConvOp;
 
@@ -132,5 +132,9 @@ impl<const D: usize> Module for Conv<D> {
         let (weight, init) = self.weight(cx, self.outputs, self.inputs / self.groups.max(1));
         let y = channels_last(&x).conv(&weight, self.op());
         Ok(self.add_bias(cx, y, init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -5,7 +5,7 @@
 use super::conv::Conv;
 use super::images::{Sizes, channels_last, expect};
 use crate::error::{Error, Result};
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 use spikelet_graph::op::ConvPart;
 
@@ -69,7 +69,7 @@ impl<const D: usize> Module for ConvTransposed<D> {
         let size: Option<Vec<usize>> = size.collect();
         let Some(size) = size else {
             return Err(Error::invalid(
-                format!("transposed convolution `{}`", cx.tracer().path()),
+                cx.place("transposed convolution"),
                 format!(
                     "its padding {:?} leaves nothing of {}",
                     conv.padding,
@@ -82,5 +82,9 @@ impl<const D: usize> Module for ConvTransposed<D> {
         let op = conv.op().part(ConvPart::Input, size);
         let y = channels_last(&x).conv(&weight, op);
         Ok(conv.add_bias(cx, y, init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! In training, y = x·m / (1 − p) with m ~ Bernoulli(1 − p); in evaluation, y = x.
 
-use crate::error::{Error, Result};
-use crate::module::{Context, Module};
+use crate::domain::{Constant, Domain};
+use crate::error::Result;
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::{Over, Var};
 
 /// Drops features with probability `p` while training. The mask is drawn once for a call and
@@ -37,13 +38,8 @@ impl Dropout2d {
 
 /// Drops what the mask of shape `mask`, which broadcasts to a time step, says.
 fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
-    if !(0.0..1.0).contains(&p) {
-        return Err(Error::invalid(
-            format!("dropout `{}`", cx.tracer().path()),
-            format!("p = {p} is no probability below 1"),
-            "use 0 ≤ p < 1",
-        ));
-    }
+    let domain = Domain::at_least(0.0).below(1.0);
+    cx.expect_domains("dropout", &[Constant::new("p", p, domain)])?;
     if !cx.mode().training || p == 0.0 {
         return Ok(x);
     }
@@ -61,6 +57,10 @@ impl Module for Dropout {
         let step = x.shape()[1..].to_vec();
         drop(cx, x, self.p, &step)
     }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
 }
 
 impl Module for Dropout2d {
@@ -69,5 +69,9 @@ impl Module for Dropout2d {
         let mut channels = vec![1; x.rank() - 1];
         channels[..2].copy_from_slice(&x.shape()[1..3]);
         drop(cx, x, self.p, &channels)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -1,7 +1,7 @@
 //! All feature axes as one.
 
 use crate::error::Result;
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 
 /// `[T, N, …] → [T, N, features]`
@@ -12,5 +12,9 @@ impl Module for Flatten {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("flatten", &x, 2)?;
         Ok(x.flatten(2))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn expect(
     axes: usize,
     channels: Option<usize>,
 ) -> Result<()> {
-    let place = || format!("{what} `{}`", cx.tracer().path());
+    let place = || cx.place(what);
     if x.rank() != axes + 3 {
         let spatial = ["", ", L", ", H, W", ", D, H, W"][axes.min(3)];
         return Err(Error::invalid(
@@ -43,6 +43,7 @@ pub(super) fn expect(
             "add the missing axes with `repeat_over_time` or `reshape`, or use the layer for this number of axes",
         ));
     }
+    cx.expect_rank(what, x, 2)?;
     match channels {
         Some(expected) if x.dim(2) != expected => Err(Error::invalid(
             place(),

@@ -5,8 +5,9 @@
 //!
 //! Sources: J. L. Ba et al., arXiv:1607.06450 (2016); Y. Wu, K. He, arXiv:1803.08494 (2018).
 
+use crate::domain::{Constant, Domain};
 use crate::error::{Error, Result};
-use crate::module::{Context, Init, Module};
+use crate::module::{Context, Init, Module, Tree};
 use spikelet_graph::Var;
 
 /// `(x − mean) / √(variance + ε)` over the last axis.
@@ -17,6 +18,11 @@ fn normalise(x: &Var, epsilon: f64) -> Var {
     let centred = x - x.mean(&[last]).reshape(kept.clone());
     let variance = centred.square().mean(&[last]).reshape(kept);
     Var::map(&[&centred, &variance], |v| &v[0] / (&v[1] + epsilon).sqrt())
+}
+
+/// What is added to the variance.
+fn epsilon(value: f64) -> Constant {
+    Constant::new("epsilon", value, Domain::above(0.0))
 }
 
 /// Normalises over the last axes, whose sizes are `shape`; weight and bias are `shape`.
@@ -49,10 +55,11 @@ impl LayerNorm {
 impl Module for LayerNorm {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("layer norm", &x, 2 + self.shape.len())?;
+        cx.expect_domains("layer norm", &[epsilon(self.epsilon)])?;
         let first = x.rank() - self.shape.len();
         if self.shape.is_empty() || x.shape()[first..] != self.shape {
             return Err(Error::invalid(
-                format!("layer norm `{}`", cx.tracer().path()),
+                cx.place("layer norm"),
                 format!(
                     "normalises axes of {:?}, the sequence is {}",
                     self.shape,
@@ -64,6 +71,10 @@ impl Module for LayerNorm {
         let y = normalise(&x.flatten(first), self.epsilon).reshape(x.shape());
         let weight = cx.parameter("weight", self.shape.clone(), Init::Constant(1.0));
         Ok(y * weight + cx.parameter("bias", self.shape.clone(), Init::Constant(0.0)))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }
 
@@ -100,12 +111,13 @@ impl GroupNorm {
 impl Module for GroupNorm {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("group norm", &x, 3)?;
+        cx.expect_domains("group norm", &[epsilon(self.epsilon)])?;
         if x.dim(2) != self.channels
             || self.groups == 0
             || !self.channels.is_multiple_of(self.groups)
         {
             return Err(Error::invalid(
-                format!("group norm `{}`", cx.tracer().path()),
+                cx.place("group norm"),
                 format!(
                     "{} groups of {} channels, the sequence is {}",
                     self.groups,
@@ -127,5 +139,9 @@ impl Module for GroupNorm {
         let weight = cx.parameter("weight", [self.channels], Init::Constant(1.0));
         let bias = cx.parameter("bias", [self.channels], Init::Constant(0.0));
         Ok(y * weight.reshape(own.clone()) + bias.reshape(own))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

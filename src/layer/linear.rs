@@ -2,8 +2,9 @@
 //!
 //! y = x·Wᵀ + b over the last axis; time and batch are folded together.
 
+use crate::domain::{Constant, Domain};
 use crate::error::Result;
-use crate::module::{Context, Init, Module};
+use crate::module::{Context, Init, Module, Tree};
 use spikelet_graph::Var;
 
 /// Fully connected layer: `[…, in] → […, out]`.
@@ -47,7 +48,7 @@ impl Module for Linear {
         let given = x.dim(x.rank() - 1);
         if given != self.inputs {
             return Err(crate::Error::invalid(
-                format!("linear `{}`", cx.tracer().path()),
+                cx.place("linear"),
                 format!(
                     "expects {} input features, the sequence {} has {given}",
                     self.inputs,
@@ -59,6 +60,8 @@ impl Module for Linear {
                 ),
             ));
         }
+        let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));
+        cx.expect_domains("linear", &[outputs])?;
         let init = Init::fan_in(self.inputs);
         let weight = cx.parameter("weight", [self.outputs, self.inputs], init);
         let y = x.linear(&weight);
@@ -67,5 +70,9 @@ impl Module for Linear {
         }
         let bias = cx.parameter("bias", [self.outputs], init);
         Ok(y + bias)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -8,7 +8,7 @@
 
 use super::spiking;
 use crate::error::{Error, Result};
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use crate::neuron::{Neuron, OtttLif};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -52,7 +52,7 @@ impl<N: Neuron> Module for OnTrace<N> {
         let made = cx.child("neuron", |cx| spiking(&self.neuron, cx, x))?;
         let Some(trace) = made.state_seq("trace") else {
             return Err(Error::invalid(
-                format!("layer `{}`", cx.tracer().path()),
+                cx.place("layer"),
                 format!("the neuron `{}` has no state `trace`", self.neuron.name()),
                 "use `OtttLif`, or a neuron that keeps a trace of its spikes",
             ));
@@ -60,5 +60,10 @@ impl<N: Neuron> Module for OnTrace<N> {
         let then = |x: Var| cx.child("then", |cx| self.then.forward(cx, x));
         let learns_from = then(graft(trace, &made.out))?;
         Ok(graft(&then(made.out)?, &learns_from))
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().child("neuron", &self.neuron);
+        tree.child("then", &*self.then)
     }
 }

@@ -1,8 +1,8 @@
 //! Pooling: maxima and means of windows, as PyTorch's.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
-use crate::error::Result;
-use crate::module::{Context, Module};
+use crate::error::{Error, Result};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
 
@@ -24,6 +24,8 @@ use spikelet_graph::op::{Pooling, Window};
 pub struct Pool<const D: usize> {
     pooling: Pooling,
     windows: [Window; D],
+    /// What was set last that this pooling does not have.
+    misplaced: Option<&'static str>,
 }
 
 /// Pooling of `[T, N, C, L]`.
@@ -39,6 +41,7 @@ impl<const D: usize> Pool<D> {
         Self {
             pooling: Pooling::Max,
             windows: kernel.sizes().map(Window::blocks),
+            misplaced: None,
         }
     }
 
@@ -57,6 +60,7 @@ impl<const D: usize> Pool<D> {
         Self {
             pooling: Pooling::Max,
             windows: outputs.sizes().map(|outputs| Window::Adaptive { outputs }),
+            misplaced: None,
         }
     }
 
@@ -70,16 +74,26 @@ impl<const D: usize> Pool<D> {
         }
     }
 
-    fn each(mut self, values: [usize; D], set: impl Fn(&mut Window, usize)) -> Self {
+    /// Sets something of sliding windows, which adaptive ones do not have.
+    fn each(
+        mut self,
+        what: &'static str,
+        values: [usize; D],
+        set: impl Fn(&mut Window, usize),
+    ) -> Self {
         for (window, value) in self.windows.iter_mut().zip(values) {
+            if matches!(window, Window::Adaptive { .. }) {
+                self.misplaced = Some(what);
+            }
             set(window, value);
         }
         self
     }
 
-    /// Sets the distance of two windows. (Adaptive windows have none.)
+    /// Sets the distance of two windows. This and what follows is refused where it is traced if the
+    /// pooling is adaptive.
     pub fn stride(self, stride: impl Sizes<D>) -> Self {
-        self.each(stride.sizes(), |window, value| {
+        self.each("stride", stride.sizes(), |window, value| {
             if let Window::Sliding { stride, .. } = window {
                 *stride = value;
             }
@@ -88,7 +102,7 @@ impl<const D: usize> Pool<D> {
 
     /// Sets the elements outside on both sides, at most half a window.
     pub fn padding(self, padding: impl Sizes<D>) -> Self {
-        self.each(padding.sizes(), |window, value| {
+        self.each("padding", padding.sizes(), |window, value| {
             if let Window::Sliding { padding, .. } = window {
                 *padding = value;
             }
@@ -97,7 +111,7 @@ impl<const D: usize> Pool<D> {
 
     /// Sets the distance of two elements of a window; for maxima.
     pub fn dilation(self, dilation: impl Sizes<D>) -> Self {
-        self.each(dilation.sizes(), |window, value| {
+        self.each("dilation", dilation.sizes(), |window, value| {
             if let Window::Sliding { dilation, .. } = window {
                 *dilation = value;
             }
@@ -106,7 +120,7 @@ impl<const D: usize> Pool<D> {
 
     /// Whether a last window may reach over the end.
     pub fn ceil(self, yes: bool) -> Self {
-        self.each([usize::from(yes); D], |window, value| {
+        self.each("ceil", [usize::from(yes); D], |window, value| {
             if let Window::Sliding { ceil, .. } = window {
                 *ceil = value == 1;
             }
@@ -115,8 +129,9 @@ impl<const D: usize> Pool<D> {
 
     /// Whether padding counts as zeros in a mean.
     pub fn count_padding(mut self, yes: bool) -> Self {
-        if let Pooling::Average { count_padding } = &mut self.pooling {
-            *count_padding = yes;
+        match &mut self.pooling {
+            Pooling::Average { count_padding } => *count_padding = yes,
+            Pooling::Max => self.misplaced = Some("count_padding"),
         }
         self
     }
@@ -125,8 +140,20 @@ impl<const D: usize> Pool<D> {
 impl<const D: usize> Module for Pool<D> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         expect(cx, "pooling", &x, D, None)?;
+        if let Some(what) = self.misplaced {
+            return Err(Error::invalid(
+                cx.place("pooling"),
+                format!("`{what}` was set, which this kind of pooling does not have"),
+                "leave it out: `max_to` and `average_to` take the number of windows alone, \
+                 and only means count padding",
+            ));
+        }
         let y = channels_last(&x).pool(self.pooling, self.windows);
         cx.tracer().check()?;
         Ok(channels_second(&y))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::Linear;
 use crate::error::Result;
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 
 /// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
@@ -60,5 +60,10 @@ impl Module for Recurrent {
             Ok(y)
         });
         Ok(made?.join())
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().child("feedback", &*self.feedback);
+        tree.child("neuron", &*self.neuron)
     }
 }

@@ -4,7 +4,7 @@
 //! neural networks* (SEW ResNet), NeurIPS 2021.
 
 use crate::error::{Error, Result};
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 
 /// How a residual block joins what it computed, `a`, with what it was given, `b`.
@@ -69,7 +69,7 @@ impl Module for Residual {
         };
         if a.shape() != b.shape() {
             return Err(Error::invalid(
-                format!("residual `{}`", cx.tracer().path()),
+                cx.place("residual"),
                 format!("its path makes {}, its shortcut {}", a.ty(), b.ty()),
                 "give it a shortcut that makes the same shape, such as a 1×1 convolution",
             ));
@@ -79,5 +79,14 @@ impl Module for Residual {
             Join::And => a * b,
             Join::IAnd => Var::map(&[&a, &b], |v| (1.0 - &v[0]) * &v[1]),
         })
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().settings(format!("join={:?}", self.join));
+        let tree = tree.child("main", &*self.main);
+        match &self.shortcut {
+            Some(module) => tree.child("shortcut", &**module),
+            None => tree,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::apart;
 use crate::error::{Error, Result};
-use crate::module::{Context, Init, Module};
+use crate::module::{Context, Init, Module, Tree};
 use crate::neuron::{Emits, Layout, Learnable, NOISE, Neuron, Share, State};
 use spikelet_graph::{Over, Var};
 use std::sync::Arc;
@@ -14,12 +14,20 @@ impl<N: Neuron> Module for N {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         Ok(spiking(self, cx, x)?.out)
     }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
 }
 
 /// A neuron that was built from a specification is a layer too.
 impl Module for Arc<dyn Neuron> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         Ok(spiking(&**self, cx, x)?.out)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }
 
@@ -57,7 +65,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem: String| {
         Error::invalid(
-            format!("layer `{}`", cx.tracer().path()),
+            cx.place("layer"),
             problem,
             "correct the neuron's definition",
         )

@@ -1,7 +1,7 @@
 //! Time utilities: from a sequence to one value, and layers that see one step at a time.
 
 use crate::error::Result;
-use crate::module::{Context, Module};
+use crate::module::{Context, Module, Tree};
 use spikelet_graph::Var;
 
 /// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
@@ -14,6 +14,10 @@ impl Module for TimeMean {
         cx.expect_all_steps("time mean")?;
         let mean = x.mean(&[0]);
         Ok(mean.repeat_over_time(1))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
     }
 }
 
@@ -28,11 +32,15 @@ impl Module for TimeLast {
         let time = x.dim(0);
         Ok(x.slice(0, time.saturating_sub(1)..time))
     }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
 }
 
 /// Runs a module whose input is constant over time on the first step alone and repeats what it
-/// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory. (The seeds'
-/// `static_conv`.) Batch norm inside sees each image once.
+/// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv`
+/// of SpikingJelly's Fashion-MNIST tutorial. Batch norm inside sees each image once.
 pub struct ConstantInput<M>(pub M);
 
 impl<M: Module> Module for ConstantInput<M> {
@@ -54,10 +62,14 @@ impl<M: Module> Module for ConstantInput<M> {
         shape[0] = time_steps;
         Ok(y.expand(shape))
     }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Self>().child("", &self.0)
+    }
 }
 
 /// Runs a module that knows nothing of time on each step, all steps at once: time is folded into
-/// the batch, `[T, N, …] → [T·N, …]`, and unfolded again. (The seeds' `SeqToANNContainer`.)
+/// the batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
 /// Layers of this crate treat steps alike without it.
 pub struct Function<F>(pub F);
 
@@ -77,17 +89,32 @@ where
     }
 }
 
-/// Runs a stateless module on one step after the other, each as a sequence of one step, and joins
-/// the results. (The seeds' `MultiStepContainer`.) The values are those of running it on the
-/// whole sequence; use it for a module whose memory for all steps at once is too large.
+/// Runs a module on one step `[1, N, …]` after the other and joins the results (SpikingJelly's
+/// `MultiStepContainer`). States go on from step to step: a neuron gives what it gives for the whole
+/// sequence, with the same gradients through time. Batch norm, though, measures each step by itself,
+/// and its running statistics follow step by step.
+///
+/// The module is traced once for each step. What needs all steps at once, such as [`TimeMean`] or a
+/// parallel neuron, is refused in it.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+/// let net = EachStep(Sequential::new().add(Linear::new(20, 10)).add(If::new()));
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
 pub struct EachStep<M>(pub M);
 
 impl<M: Module> Module for EachStep<M> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("each step", &x, 2)?;
-        let steps: Vec<Var> = (0..x.dim(0))
-            .map(|t| self.0.forward(cx, x.slice(0, t..t + 1)))
-            .collect::<Result<_>>()?;
-        Ok(Var::concat(&steps.iter().collect::<Vec<_>>(), 0))
+        let made = cx.each_step(&x, |step| self.0.forward(cx, step))?;
+        Ok(made.join())
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Self>().child("", &self.0)
     }
 }

@@ -1,10 +1,12 @@
 //! What a module sees while it is traced.
 
+mod checks;
 mod group;
 
 use super::unroll::Unrolling;
 use super::{Init, Module, OverTime, Propagation};
-use crate::encoder::Encoder;
+use crate::domain;
+use crate::encoder::{self, Encoder};
 use crate::error::{Error, Result};
 use crate::neuron::{Bound, Share};
 use group::Group;
@@ -445,6 +447,8 @@ impl Context {
         x: &Var,
         time_steps: usize,
     ) -> Result<OverTime> {
+        encoder::check(encoder)
+            .map_err(|problem| Error::invalid("encoder", problem, domain::HELP))?;
         let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
         self.trace_steps(module, time_steps, part)
     }
@@ -513,23 +517,5 @@ impl Context {
             self.tracer.check()?;
         }
         Ok(OverTime::new(parts))
-    }
-
-    /// Checks that a sequence has at least `rank` axes.
-    ///
-    /// # Errors
-    /// When it has fewer.
-    pub fn expect_rank(&self, what: &str, x: &Var, rank: usize) -> Result<()> {
-        if x.rank() >= rank {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            format!("{what} `{}`", self.tracer.path()),
-            format!(
-                "expects a sequence with at least {rank} axes [T, N, …], the input is {}",
-                x.ty()
-            ),
-            "add the time axis, for example with `repeat_over_time`",
-        ))
     }
 }

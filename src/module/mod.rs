@@ -9,6 +9,7 @@ mod context;
 mod init;
 mod propagation;
 mod sequential;
+mod tree;
 mod unroll;
 
 pub(crate) use context::{BEFORE, GENERATOR};
@@ -17,10 +18,12 @@ pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;
+pub use tree::Tree;
 pub use unroll::OverTime;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use spikelet_graph::Var;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Something that maps a sequence to a sequence.
@@ -49,6 +52,11 @@ pub trait Module: Send + Sync {
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         vec![]
     }
+
+    /// How the module prints. A module of one's own that says nothing else is called like its type.
+    fn tree(&self) -> Tree {
+        Tree::of::<Self>()
+    }
 }
 
 impl Module for Box<dyn Module> {
@@ -58,6 +66,10 @@ impl Module for Box<dyn Module> {
 
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         (**self).chain()
+    }
+
+    fn tree(&self) -> Tree {
+        (**self).tree()
     }
 }
 
@@ -72,4 +84,17 @@ pub(crate) fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dy
         _ => (format!("{name}.{path}"), link),
     };
     inner.into_iter().map(named).collect()
+}
+
+/// Refuses modules of one name in `place`.
+pub(crate) fn check_names(place: &str, modules: &[(String, Arc<dyn Module>)]) -> Result<()> {
+    let mut names = BTreeSet::new();
+    match modules.iter().find(|(name, _)| !names.insert(name)) {
+        None => Ok(()),
+        Some((twice, _)) => Err(Error::invalid(
+            place,
+            format!("two modules are called `{twice}`; they would share their parameters"),
+            "give each a name of its own; `add` takes the position, counted from 0",
+        )),
+    }
 }

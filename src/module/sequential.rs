@@ -1,6 +1,6 @@
 //! Modules one after the other.
 
-use super::{Context, Module, links};
+use super::{Context, Module, Tree, check_names, links};
 use crate::error::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ impl Sequential {
         self.add_named(&name, module)
     }
 
-    /// Adds a module with a name of its own.
+    /// Adds a module with a name of its own; a name that is there already is refused when the network
+    /// is traced.
     pub fn add_named(mut self, name: &str, module: impl Module + 'static) -> Self {
         self.modules.push((name.to_string(), Arc::new(module)));
         self
@@ -55,6 +56,7 @@ impl Sequential {
 
 impl Module for Sequential {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        check_names(&cx.place("sequential"), &self.modules)?;
         self.modules.iter().try_fold(x, |x, (name, module)| {
             cx.child(name, |cx| module.forward(cx, x))
         })
@@ -63,5 +65,10 @@ impl Module for Sequential {
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         let links = self.modules.iter().map(|(name, m)| links(name, m));
         links.flatten().collect()
+    }
+
+    fn tree(&self) -> Tree {
+        let empty = Tree::of::<Self>();
+        (self.modules.iter()).fold(empty, |tree, (name, module)| tree.child(name, &**module))
     }
 }

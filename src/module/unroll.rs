@@ -3,7 +3,6 @@
 //! Layers are called as usual, with sequences of one step. Between two calls their states are
 //! ordinary values: what one step leaves is what the next one finds.
 
-use super::Context;
 use spikelet_graph::op::Reshape;
 use spikelet_graph::{ValueId, Var};
 use std::collections::{BTreeMap, HashSet};
@@ -145,29 +144,5 @@ impl Unrolling {
     pub(super) fn recorded(self) -> impl Iterator<Item = (String, Var)> {
         let recorded = self.recorded.into_iter();
         recorded.map(|(name, steps)| (name, OverTime::new(steps).join()))
-    }
-}
-
-impl Context {
-    /// Checks that the present module sees all time steps at once.
-    ///
-    /// # Errors
-    /// When the network runs step by step.
-    pub fn expect_all_steps(&self, what: &str) -> crate::Result<()> {
-        if self.is_chunk() {
-            return Err(crate::Error::invalid(
-                format!("{what} `{}`", self.tracer().path()),
-                "needs all time steps at once, the sequence is cut into chunks",
-                "do not cut time: leave the chunk as long as the sequence",
-            ));
-        }
-        if !self.is_unrolling() {
-            return Ok(());
-        }
-        Err(crate::Error::invalid(
-            format!("{what} `{}`", self.tracer().path()),
-            "needs all time steps at once, the network runs step by step",
-            "run it layer by layer, or take the mean or the last step of its output instead",
-        ))
     }
 }

@@ -7,7 +7,7 @@
 use super::sized;
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
-use crate::module::{Context, Module, Sequential, links};
+use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use crate::train::Settings;
 use serde::{Deserialize, Serialize};
@@ -135,5 +135,11 @@ impl Module for Net {
 
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         [links("conv", &self.conv), links("fc", &self.fc)].concat()
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Cifar10Net>()
+            .child("conv", &*self.conv)
+            .child("fc", &*self.fc)
     }
 }

@@ -8,7 +8,7 @@
 use super::sized;
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, ConstantInput, Conv2d, Flatten, Linear, Pool2d};
-use crate::module::{Context, Module, Sequential, links};
+use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use crate::optim::{AnyOptimizer, Schedule, Sgd};
 use crate::train::{Loss, Settings};
@@ -134,5 +134,12 @@ impl Module for Net {
             links("fc", &self.fc),
         ]
         .concat()
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Csnn>()
+            .child("static_conv", &*self.static_conv)
+            .child("conv", &*self.conv)
+            .child("fc", &*self.fc)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::layer::{Flatten, Linear};
-use crate::module::{Context, Module, Sequential, links};
+use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -92,5 +92,9 @@ impl Module for Net {
 
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         links("fc", &self.fc)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<MnistFc>().child("fc", &*self.fc)
     }
 }

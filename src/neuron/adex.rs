@@ -11,6 +11,7 @@
 //! description of neuronal activity, Journal of Neurophysiology 94:3637, 2005.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -84,6 +85,7 @@ impl Default for Adex {
 
 impl Neuron for Adex {
     base!("adex");
+    domains! { tau: Domain::above(0.0), delta_t: Domain::above(0.0), tau_w: Domain::above(0.0), dt: Domain::above(0.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", 0.0)]

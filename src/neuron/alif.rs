@@ -10,6 +10,7 @@
 //! neurons, NeurIPS 2018.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -66,6 +67,7 @@ impl Alif {
 
 impl Neuron for Alif {
     base!("alif");
+    domains! { tau: Domain::above(0.0), tau_a: Domain::above(0.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("a", 0.0)]

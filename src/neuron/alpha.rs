@@ -14,6 +14,7 @@
 //! Journal of Neurophysiology 30:1138, 1967.
 
 use super::{Common, Neuron, Scope, State, synaptic::subtracting};
+use crate::domain::{Constant, Domain};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -57,6 +58,13 @@ impl Default for Alpha {
 
 impl Neuron for Alpha {
     base!("alpha");
+
+    fn domains(&self) -> Vec<Constant> {
+        vec![
+            Constant::new("alpha", self.alpha, Domain::above(0.0).at_most(1.0)),
+            Constant::new("beta", self.beta, Domain::above(0.0).below(self.alpha)),
+        ]
+    }
 
     fn states(&self) -> Vec<State> {
         let rest = ["exc", "inh", "fired"].map(|name| State::new(name, 0.0));

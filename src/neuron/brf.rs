@@ -11,6 +11,7 @@
 //! Source: Higuchi et al., Balanced resonate-and-fire neurons, ICML 2024.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Constant, Domain};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -59,6 +60,16 @@ impl Default for Brf {
 
 impl Neuron for Brf {
     base!("brf");
+
+    fn domains(&self) -> Vec<Constant> {
+        let stable = Domain::at_least(0.0).below(1.0 / self.dt);
+        vec![
+            Constant::new("dt", self.dt, Domain::above(0.0)),
+            Constant::new("omega", self.omega, stable),
+            Constant::new("b_offset", self.b_offset, Domain::above(0.0)),
+            Constant::new("gamma", self.gamma, Domain::at_least(0.0).at_most(1.0)),
+        ]
+    }
 
     fn states(&self) -> Vec<State> {
         let rest = ["u", "q"].map(|name| State::new(name, 0.0));

@@ -10,6 +10,7 @@
 //! networks, ICML 2024.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use crate::surrogate::Rect;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,7 @@ impl Clif {
 
 impl Neuron for Clif {
     base!("clif");
+    domains! { tau: Domain::above(1.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("m", 0.0)]

@@ -6,6 +6,7 @@
 //! Micro 38:82, 2018; the discretisation and the defaults are SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use crate::surrogate::Rect;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,7 @@ impl Default for CubaLif {
 
 impl Neuron for CubaLif {
     base!("cuba_lif");
+    domains! { c_decay: Domain::at_least(0.0).at_most(1.0), v_decay: Domain::at_least(0.0).at_most(1.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("i", 0.0)]

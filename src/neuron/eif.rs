@@ -9,6 +9,7 @@
 //! SpikingJelly's.
 
 use super::{Common, Neuron, Scope};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -69,6 +70,7 @@ impl Eif {
 
 impl Neuron for Eif {
     base!("eif");
+    domains! { tau: Domain::above(1.0), delta_t: Domain::above(0.0) }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let (v, v_rest) = (n.state("v"), n.constant("v_rest", self.v_rest));

@@ -18,6 +18,7 @@
 use super::{Common, Neuron, Param, Scope, Share, State};
 use crate::error::{Error, Result};
 use crate::module::Context;
+use crate::domain::{Constant, Domain};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -78,6 +79,20 @@ impl Default for GatedLif {
 impl Neuron for GatedLif {
     base!("gated_lif");
 
+    /// All are σ of something learnt.
+    fn domains(&self) -> Vec<Constant> {
+        let own = [
+            ("tau", self.tau),
+            ("linear_decay", self.linear_decay),
+            ("v_subreset", self.v_subreset),
+            ("conduct", self.conduct),
+            ("v_threshold", self.common.v_threshold),
+        ];
+        let gate = Domain::above(0.0).below(1.0);
+        own.map(|(name, value)| Constant::new(name, value, gate))
+            .to_vec()
+    }
+
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("fired", 0.0)]
     }
@@ -124,7 +139,7 @@ impl Neuron for GatedLif {
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         match self.inplane {
             Some(channels) if x_seq.rank() < 3 || x_seq.dim(2) != channels => Err(Error::invalid(
-                format!("gated_lif `{}`", cx.tracer().path()),
+                cx.place("gated_lif"),
                 format!("expects {channels} channels, the sequence is {}", x_seq.ty()),
                 "name the channels of [T, N, C, …] as `inplane`, or none",
             )),

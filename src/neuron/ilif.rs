@@ -8,6 +8,7 @@
 //! for high-performance and energy-efficient object detection, ECCV 2024.
 
 use super::{Common, Neuron, Scope};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use crate::surrogate::MultiLevelSpikeCount;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,7 @@ impl Default for Ilif {
 
 impl Neuron for Ilif {
     base!("ilif");
+    domains! { tau: Domain::above(1.0) }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         let v = n.state("v");

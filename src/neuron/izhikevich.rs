@@ -8,6 +8,7 @@
 //! 14:1569, 2003; the form and the discretisation are SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -73,6 +74,7 @@ impl Default for Izhikevich {
 
 impl Neuron for Izhikevich {
     base!("izhikevich");
+    domains! { tau: Domain::above(1.0), a0: Domain::above(0.0), tau_w: Domain::above(1.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("w", self.w_rest)]

@@ -7,6 +7,7 @@
 //! slope and membrane potential, arXiv:2302.09238 (2023).
 
 use super::{Lif, Neuron, Param, Scope, Share};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -19,6 +20,9 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `scale_reset` | | false | whether the reset undoes the scale |
 /// | `share` | | layer | one k for the layer, each channel or each neuron |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
+/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they stand beside the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -39,6 +43,7 @@ pub struct Klif {
 
 impl Neuron for Klif {
     base!("klif", neuron.common);
+    domains! { in neuron; }
 
     fn params(&self) -> Vec<Param> {
         vec![Param::new("k", 1.0, self.share)]

@@ -8,6 +8,7 @@
 //! Learning Systems 33:6249, 2022.
 
 use super::{Emits, Lif, Neuron, Scope};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -20,6 +21,9 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `act` | | relu | relu, sigmoid or tanh |
 /// | `threshold_related` | | true | whether it acts on H − v_threshold, or on H |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
+/// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they stand beside the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -63,6 +67,7 @@ impl Default for Liaf {
 
 impl Neuron for Liaf {
     base!("liaf", neuron.common);
+    domains! { in neuron; }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)

@@ -8,6 +8,7 @@
 //! Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
 
 use super::{Common, Neuron, Scope};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -66,6 +67,7 @@ impl Lif {
 
 impl Neuron for Lif {
     base!("lif");
+    domains! { tau: Domain::above(1.0) }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.charge_from(n, n.state("v"), x)

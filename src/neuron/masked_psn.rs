@@ -7,9 +7,11 @@
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
 
-use super::{Common, Neuron, Scope, State, over_time, psn::parallel};
-use crate::error::{Error, Result};
+use super::over_time::{self, WINDOW};
+use super::{Common, Neuron, Scope, State, psn::parallel};
+use crate::error::Result;
 use crate::module::{Context, Init};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -63,31 +65,19 @@ impl MaskedPsn {
     }
 }
 
-/// Refuses a window of no steps.
-pub(super) fn check_window(cx: &Context, name: &str, k: usize) -> Result<()> {
-    if k > 0 {
-        return Ok(());
-    }
-    Err(Error::invalid(
-        format!("{name} `{}`", cx.tracer().path()),
-        "k = 0: a step sees no step, not even its own",
-        "use at least 1",
-    ))
-}
-
 impl Neuron for MaskedPsn {
     base!("masked_psn");
+    domains! { k: WINDOW, lambda: Domain::at_least(0.0).at_most(1.0) }
 
     fn states(&self) -> Vec<State> {
         vec![]
     }
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
-        check_window(cx, self.name(), self.k)?;
         let time = x_seq.dim(0);
         let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
         let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
-        let ones = cx.tracer().fill(cx.tracer().float(), [self.k], 1.0);
+        let ones = cx.tracer().fill(cx.tracer().float(), [self.k.min(time)], 1.0);
         let mask = over_time::band(&ones, time);
         let masked = Var::map(&[&weight, &mask], |x| {
             &x[0] * (self.lambda * &x[1] + (1.0 - self.lambda))

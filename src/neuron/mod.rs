@@ -21,9 +21,11 @@ pub use liaf::Act;
 pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
+pub(crate) use step::check;
 pub(crate) use step::{CHARGED, FIRED, Layout, parts};
-pub use step::{Learnable, constants, derive, is_parallel, learnables};
+pub use step::{Learnable, constants, derive, domains, is_parallel, learnables};
 
+use crate::domain::Constant;
 use crate::error::Result;
 use crate::module::Context;
 use crate::registry::{Entry, family};
@@ -141,6 +143,12 @@ pub trait Neuron: Debug + Send + Sync {
         vec![State::v(self.common())]
     }
 
+    /// The constants of its own that have a domain. A neuron with a constant outside it is refused;
+    /// constants without a domain have to be finite.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
     /// Its learnable parameters.
     fn params(&self) -> Vec<Param> {
         vec![]
@@ -186,7 +194,7 @@ pub trait Neuron: Debug + Send + Sync {
     }
 }
 
-family! { Neuron;
+family! { Neuron, check;
     if_node::If = "if", "integrate-and-fire";
     lif::Lif = "lif", "leaky integrate-and-fire";
     plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
@@ -241,7 +249,7 @@ pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
 /// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
 ///
 /// # Errors
-/// When a name or a constant is unknown.
+/// When a name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
 /// let spec = serde_json::json!({

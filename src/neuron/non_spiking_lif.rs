@@ -7,6 +7,7 @@
 //! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
 use super::{Decode, Lif, Neuron, Scope};
+use crate::domain::domains;
 use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -18,6 +19,9 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `decode` | | none | last, max, max_abs or mean over time; none puts out every step |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
+/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they stand beside the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -36,6 +40,7 @@ pub struct NonSpikingLif {
 
 impl Neuron for NonSpikingLif {
     base!("non_spiking_lif", neuron.common);
+    domains! { in neuron; }
     membrane!();
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

@@ -7,6 +7,7 @@
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope, State};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -19,6 +20,9 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | false | whether X is divided by τ as well |
 /// | `v_reset` | | none | soft reset |
 /// | `reset_grad` | | detach | |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -46,6 +50,7 @@ impl Default for OtttLif {
 
 impl Neuron for OtttLif {
     base!("ottt_lif", neuron.common);
+    domains! { in neuron; }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(self.common()), State::new("trace", 0.0)]

@@ -1,6 +1,11 @@
 //! Products over the time axis, for neurons that are no recurrence.
 
+use crate::domain::Domain;
 use spikelet_graph::Var;
+
+/// Steps that a step may see. More than the sequence has are allowed: those before its beginning
+/// are zero.
+pub(super) const WINDOW: Domain = Domain::whole(1, 1 << 16);
 
 /// H = W·X + b: every step of H `[T, N, …]` from all steps of X; `weight` is `[T, T]`, `bias`
 /// `[T, 1]` or one number.
@@ -11,9 +16,15 @@ pub(super) fn product(weight: &Var, bias: &Var, x: &Var) -> Var {
 }
 
 /// The `[T, T]` matrix whose diagonals are `taps`: `taps[k − 1]` the main one, `taps[0]` the lowest
-/// of the k, zero elsewhere.
+/// of the k, zero elsewhere. There is at least one tap and one time step.
 pub(super) fn band(taps: &Var, time_steps: usize) -> Var {
-    let k = taps.dim(0);
+    // Taps further back than the sequence reach nothing.
+    let k = taps.dim(0).min(time_steps);
+    let near = match taps.dim(0) - k {
+        0 => taps.clone(),
+        far => taps.slice(0, far..taps.dim(0)),
+    };
+    let taps = &near;
     let zero = |count: usize| taps.tracer().fill(taps.ty().dtype, [count], 0.0);
     // One period of a row that moves to the right by one from row to row: repeated, and cut into
     // rows that are shorter by one.

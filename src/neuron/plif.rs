@@ -9,6 +9,7 @@
 //! Spiking Neural Networks, ICCV 2021.
 
 use super::{Common, Neuron, Param, Scope, Share};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -53,6 +54,7 @@ impl Plif {
 
 impl Neuron for Plif {
     base!("plif");
+    domains! { init_tau: Domain::above(1.0) }
 
     fn params(&self) -> Vec<Param> {
         let init = -(self.init_tau - 1.0).ln();

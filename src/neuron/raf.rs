@@ -12,6 +12,7 @@
 //! is SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -63,6 +64,7 @@ impl Raf {
 
 impl Neuron for Raf {
     base!("raf");
+    domains! { b: Domain::FINITE.below(0.0), dt: Domain::above(0.0) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(&self.common), State::new("u", 0.0)]

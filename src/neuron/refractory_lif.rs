@@ -6,9 +6,13 @@
 //! Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
 
 use super::{Lif, Neuron, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+
+/// The steps are counted in f32, which has all whole numbers up to this one.
+const MOST_SILENT: u32 = 1 << 24;
 
 /// Leaky integrate-and-fire neuron that is silent for some steps after each spike.
 ///
@@ -17,6 +21,9 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `refractory` | steps | 2 | R, how long it is silent |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
+/// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they stand beside the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -44,6 +51,7 @@ impl Default for RefractoryLif {
 
 impl Neuron for RefractoryLif {
     base!("refractory_lif", neuron.common);
+    domains! { in neuron; refractory: Domain::whole(0, MOST_SILENT) }
 
     fn states(&self) -> Vec<State> {
         vec![State::v(self.common()), State::new("silent", 0.0)]

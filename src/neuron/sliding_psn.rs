@@ -6,9 +6,11 @@
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
 
-use super::{Common, Neuron, Scope, State, masked_psn::check_window, over_time, psn::parallel};
+use super::over_time::{self, WINDOW};
+use super::{Common, Neuron, Scope, State, psn::parallel};
 use crate::error::Result;
 use crate::module::{Context, Init};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -59,13 +61,13 @@ impl SlidingPsn {
 
 impl Neuron for SlidingPsn {
     base!("sliding_psn");
+    domains! { k: WINDOW }
 
     fn states(&self) -> Vec<State> {
         vec![]
     }
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
-        check_window(cx, self.name(), self.k)?;
         let weight = cx.parameter("weight", [self.k], Init::Doubling);
         let bias = cx.parameter("bias", [], Init::Constant(-1.0));
         let whole = over_time::band(&weight, x_seq.dim(0));

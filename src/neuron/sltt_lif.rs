@@ -7,6 +7,7 @@
 //! neural networks, ICCV 2023.
 
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -18,6 +19,9 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `reset_grad` | | detach | |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -41,6 +45,7 @@ impl Default for SlttLif {
 
 impl Neuron for SlttLif {
     base!("sltt_lif", neuron.common);
+    domains! { in neuron; }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge_from(n, n.state("v").detach(), x)

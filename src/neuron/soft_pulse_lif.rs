@@ -6,6 +6,7 @@
 //! Source: SpikingFlow's softbp tutorial.
 
 use super::{Lif, Neuron, Scope, soft_pulse_if::soft_pulse};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -30,6 +31,7 @@ impl Default for SoftPulseLif {
 
 impl Neuron for SoftPulseLif {
     base!("soft_pulse_lif", neuron.common);
+    domains! { in neuron; }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)

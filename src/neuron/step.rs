@@ -1,7 +1,9 @@
 //! From a neuron's equations to the step that the engine runs.
 
-use super::{Bound, Emits, Neuron, Param, Scope, Share, scope::NOISE};
+use super::{Bound, Emits, Neuron, Param, Scope, Share, State, scope::NOISE};
+use crate::domain::{self, Constant, Domain};
 use crate::module::{Context, Mode};
+use crate::surrogate;
 use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_graph::op::Recurrence;
@@ -72,6 +74,72 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, String> {
     Ok(asked.chain(starts).collect())
 }
 
+/// The constants of a neuron that have a domain, its surrogate's excepted: its own, and the threshold
+/// and the reset potential where its equations use them. The threshold is above the potential of the
+/// hard reset, or above 0 where the reset is soft.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let domains = spikelet::neuron::domains(&Lif::new(4.0));
+/// assert_eq!(domains[0].to_string(), "tau: a number above 1");
+/// assert_eq!(domains[1].to_string(), "v_threshold: a number above 0");
+/// ```
+pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
+    let mut all = neuron.domains();
+    let Ok(parts) = write(neuron, |_, whole| whole.clone()) else {
+        return all;
+    };
+    let used = |name: &str| parts.constants.iter().any(|(used, _)| *used == name);
+    let common = neuron.common();
+    let low = common.v_reset.filter(|_| used("v_reset")).unwrap_or(0.0);
+    if used("v_threshold") {
+        all.push(Constant::new(
+            "v_threshold",
+            common.v_threshold,
+            Domain::above(low),
+        ));
+    }
+    for (name, value) in parts.constants {
+        if !all.iter().any(|constant| constant.name == name) {
+            all.push(Constant::new(name, value, Domain::FINITE));
+        }
+    }
+    all
+}
+
+/// Checks that the constants of a neuron and of its surrogate are in their domains, and that its
+/// states start from finite values.
+pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), String> {
+    let owner = format!("neuron `{}`", neuron.name());
+    domain::check(&domains(neuron), &owner)?;
+    surrogate::check(&*neuron.common().surrogate)?;
+    match neuron
+        .states()
+        .iter()
+        .find(|state| !state.reset.is_finite())
+    {
+        None => Ok(()),
+        Some(State { name, reset }) => Err(format!(
+            "the state `{name}` of {owner} starts from {reset}; it must be {}",
+            Domain::FINITE
+        )),
+    }
+}
+
+/// Refuses parameters that are declared and never used.
+fn check_params(neuron: &dyn Neuron, step: &Recurrence) -> Result<(), String> {
+    let written = step.outputs.iter().map(|output| &output.value);
+    let used: Vec<String> = (written.chain(&step.next).flat_map(Expr::symbols_of_all)).collect();
+    match (neuron.params().iter()).find(|p| !used.iter().any(|name| name == p.name)) {
+        None => Ok(()),
+        Some(unused) => Err(format!(
+            "neuron `{}` declares the parameter `{}`, which its equations do not use",
+            neuron.name(),
+            unused.name
+        )),
+    }
+}
+
 /// Whether the neuron charges with something that it makes of the whole sequence, so that it cannot
 /// run step by step.
 pub fn is_parallel(neuron: &dyn Neuron) -> bool {
@@ -95,6 +163,7 @@ impl Layout {
     /// # Errors
     /// As [`derive()`].
     pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, String> {
+        check(neuron)?;
         let parts = write(neuron, |_, whole| whole.clone())?;
         let Parts {
             emit,
@@ -131,6 +200,7 @@ impl Layout {
             .output("s", emit, neuron.emits() == Emits::Spikes)
             .next(next);
         check_symbols(&step)?;
+        check_params(neuron, &step)?;
         Ok(Self {
             starts: starts.collect::<Result<_, _>>()?,
             step,

@@ -10,6 +10,7 @@
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Synaptic`).
 
 use super::{Common, Neuron, ResetGrad, Scope, State};
+use crate::domain::{Domain, domains};
 use crate::registry::base;
 use crate::surrogate::Atan;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,7 @@ impl Default for Synaptic {
 
 impl Neuron for Synaptic {
     base!("synaptic");
+    domains! { alpha: Domain::at_least(0.0).at_most(1.0), beta: Domain::at_least(0.0).at_most(1.0) }
 
     fn states(&self) -> Vec<State> {
         let rest = ["syn", "fired"].map(|name| State::new(name, 0.0));

@@ -7,6 +7,7 @@
 //! AAAI 2024.
 
 use super::{Emits, Lif, Neuron, Scope, ternary_if};
+use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -17,6 +18,9 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
+///
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -33,6 +37,7 @@ pub struct TernaryLif {
 
 impl Neuron for TernaryLif {
     base!("ternary_lif", neuron.common);
+    domains! { in neuron; }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         self.neuron.charge(n, x)

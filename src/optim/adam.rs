@@ -6,20 +6,24 @@
 //! Regularization, ICLR 2019. The order of operations is PyTorch's.
 
 use super::{Optimizer, Update};
+use crate::domain::{Domain, domains};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+
+/// A mean of which nothing decays would stay at zero.
+const DECAY: Domain = Domain::at_least(0.0).below(1.0);
 
 /// Adam. With `decoupled` weight decay it is AdamW: w ← w·(1 − lr·λ) first, g stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Adam {
-    /// Decay of the mean of gradients.
+    /// Decay of the mean of gradients, 0 to below 1.
     pub beta1: f64,
-    /// Decay of the mean of their squares.
+    /// Decay of the mean of their squares, 0 to below 1.
     pub beta2: f64,
-    /// ε
+    /// ε, above 0
     pub epsilon: f64,
-    /// λ
+    /// λ, at least 0
     pub weight_decay: f64,
     /// Decay the weights themselves (AdamW) instead of adding to the gradient.
     pub decoupled: bool,
@@ -49,6 +53,10 @@ impl Adam {
 }
 
 impl Optimizer for Adam {
+    domains! {
+        beta1: DECAY, beta2: DECAY, epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
+    }
+
     fn slots(&self) -> Vec<&'static str> {
         vec!["mean", "variance"]
     }

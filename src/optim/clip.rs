@@ -1,5 +1,7 @@
 //! Gradient clipping.
 
+use crate::domain::{self, Constant, Domain};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
@@ -15,6 +17,20 @@ pub enum Clip {
 }
 
 impl Clip {
+    /// Checks that the bound can be used.
+    ///
+    /// # Errors
+    /// When it is not a number above 0.
+    pub fn check(&self) -> Result<()> {
+        let (name, value) = match *self {
+            Self::Norm(most) => ("norm", most),
+            Self::Value(most) => ("value", most),
+        };
+        Constant::new(name, value, Domain::above(0.0))
+            .check("gradient clipping")
+            .map_err(|problem| Error::invalid("gradient clipping", problem, domain::HELP))
+    }
+
     /// The clipped gradients.
     pub fn apply(&self, grads: &[Var]) -> Vec<Var> {
         match *self {

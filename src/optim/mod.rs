@@ -11,6 +11,8 @@ pub(crate) use clip::squares;
 pub use schedule::Schedule;
 pub use sgd::Sgd;
 
+use crate::domain::{self, Constant};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -36,6 +38,11 @@ pub trait Optimizer: Send + Sync {
 
     /// The new parameter, then the new slots.
     fn update(&self, u: &Update<'_>) -> Vec<Expr>;
+
+    /// The constants that have a domain.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
 }
 
 /// An optimiser with its constants, as configurations hold it.
@@ -55,5 +62,18 @@ impl AnyOptimizer {
             Self::Sgd(o) => o,
             Self::Adam(o) => o,
         }
+    }
+
+    /// Checks that the constants are in their domains.
+    ///
+    /// # Errors
+    /// Names the first that is not.
+    pub fn check(&self) -> Result<()> {
+        let name = match self {
+            Self::Sgd(_) => "sgd",
+            Self::Adam(_) => "adam",
+        };
+        domain::check(&self.get().domains(), &format!("optimizer `{name}`"))
+            .map_err(|problem| Error::invalid("optimizer", problem, domain::HELP))
     }
 }

@@ -1,5 +1,7 @@
 //! Learning-rate schedules.
 
+use crate::domain::{self, Constant, Domain};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -39,6 +41,35 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// The constants that have a domain, of the schedule and of those that it is made of.
+    pub fn domains(&self) -> Vec<Constant> {
+        let some = Domain::above(0.0);
+        match self {
+            Self::Constant => vec![],
+            Self::Step { epochs, gamma } => vec![
+                Constant::new("epochs", *epochs, some),
+                Constant::new("gamma", *gamma, some),
+            ],
+            Self::Cosine { least } => {
+                let share = Domain::at_least(0.0).at_most(1.0);
+                vec![Constant::new("least", *least, share)]
+            }
+            Self::WarmUp { epochs, then } => {
+                let own = vec![Constant::new("epochs", *epochs, some)];
+                [own, then.domains()].concat()
+            }
+        }
+    }
+
+    /// Checks that the constants are in their domains.
+    ///
+    /// # Errors
+    /// Names the first that is not.
+    pub fn check(&self) -> Result<()> {
+        domain::check(&self.domains(), "the schedule")
+            .map_err(|problem| Error::invalid("schedule", problem, domain::HELP))
+    }
+
     /// The share of the learning rate after `epoch` epochs (fractions count) of `epochs`.
     pub fn factor(&self, epoch: f64, epochs: f64) -> f64 {
         match self {

@@ -5,6 +5,7 @@
 //! PyTorch's form of momentum: the learning rate multiplies the sum.
 
 use super::{Optimizer, Update};
+use crate::domain::{Domain, domains};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -12,15 +13,17 @@ use spikelet_expr::Expr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sgd {
-    /// μ
+    /// μ, 0 to below 1
     pub momentum: f64,
     /// Look ahead by Nesterov's rule.
     pub nesterov: bool,
-    /// λ, added to the gradient.
+    /// λ, at least 0, added to the gradient.
     pub weight_decay: f64,
 }
 
 impl Optimizer for Sgd {
+    domains! { momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0) }
+
     fn slots(&self) -> Vec<&'static str> {
         if self.momentum == 0.0 {
             vec![]

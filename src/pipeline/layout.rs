@@ -8,7 +8,7 @@ use super::stage::Feed;
 use super::team::Team;
 use crate::encoder;
 use crate::error::{Error, Result};
-use crate::module::{Context, Module, links};
+use crate::module::{Context, Module, check_names, links};
 use crate::train::Settings;
 use serde::Serialize;
 use spikelet_graph::{Backend, Var};
@@ -131,6 +131,7 @@ impl Layout {
         parts: Parts,
     ) -> Result<Self> {
         let chain = links("", module);
+        check_names("pipeline", &chain)?;
         let bounds: Vec<usize> = std::iter::once(0)
             .chain(firsts.iter().copied())
             .chain([chain.len()])

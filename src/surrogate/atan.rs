@@ -7,6 +7,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -31,6 +32,7 @@ impl Default for Atan {
 
 impl Surrogate for Atan {
     spec!("atan");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let u = x * (FRAC_PI_2 * self.alpha);

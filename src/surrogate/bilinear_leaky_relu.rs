@@ -7,6 +7,7 @@
 //! it is moved up by ½, so that with the defaults it rises from 0 at −c to 1 at c, like a step.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -40,6 +41,7 @@ impl Default for BilinearLeakyRelu {
 
 impl Surrogate for BilinearLeakyRelu {
     spec!("bilinear_leaky_relu");
+    domains! { a: Domain::above(0.0), b: Domain::at_least(0.0), c: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.abs().le(self.c), self.a, self.b)

@@ -7,6 +7,7 @@
 //! computation with multiple-timescale spiking recurrent neural networks, ICONS 2020.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -31,6 +32,7 @@ impl Default for Erf {
 
 impl Surrogate for Erf {
     spec!("erf");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let u = x * self.alpha;

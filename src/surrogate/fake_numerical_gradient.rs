@@ -7,6 +7,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -30,6 +31,7 @@ impl Default for FakeNumericalGradient {
 
 impl Surrogate for FakeNumericalGradient {
     spec!("fake_numerical_gradient");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         // sgn(x)/x = 1/|x|; at 0 it is ∞, and the bound is what remains.

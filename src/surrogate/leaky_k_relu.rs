@@ -6,6 +6,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -32,6 +33,7 @@ impl Default for LeakyKRelu {
 
 impl Surrogate for LeakyKRelu {
     spec!("leaky_k_relu");
+    domains! { leak: Domain::FINITE, k: Domain::FINITE }
 
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.ge(0.0), self.k, self.leak)

@@ -11,6 +11,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -34,6 +35,7 @@ impl Default for LogTailedRelu {
 
 impl Surrogate for LogTailedRelu {
     spec!("log_tailed_relu");
+    domains! { alpha: Domain::at_least(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let above = Expr::select(x.le(1.0), 1.0, 1.0 / x);

@@ -10,6 +10,7 @@
 mod codes;
 
 use crate::auto_cuda::{self, AutoCudaError, Dtype};
+use crate::domain::{self, Constant};
 use crate::registry::{Entry, family};
 use serde_json::{Map, Value};
 use spikelet_expr::Expr;
@@ -82,13 +83,19 @@ pub trait Surrogate: Debug + Send + Sync {
         auto_cuda::cuda_codes(|argument| self.derivative(argument), y, x, dtype)
     }
 
+    /// The constants that have a domain. A neuron whose surrogate has a constant outside it is
+    /// refused.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
     /// Name and constants, as files hold them and [`from_spec`] reads them.
     fn spec(&self) -> Value {
         Value::from(format!("{self:?}"))
     }
 }
 
-family! { Surrogate;
+family! { Surrogate, check;
     atan::Atan = "atan", "derivative of the arc tangent";
     bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
         "steep around the threshold, a flat slope elsewhere";
@@ -120,10 +127,17 @@ family! { Surrogate;
     super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid";
 }
 
+/// Checks that the constants are in their domains.
+pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), String> {
+    let spec = surrogate.spec();
+    let name = spec["name"].as_str().or(spec.as_str()).unwrap_or_default();
+    domain::check(&surrogate.domains(), &format!("surrogate `{name}`"))
+}
+
 /// Builds a surrogate from its name and constants, as in `{"name": "atan", "alpha": 2.0}`.
 ///
 /// # Errors
-/// When the name or a constant is unknown.
+/// When the name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
 /// let spec = serde_json::json!({"name": "sigmoid", "alpha": 1.0});

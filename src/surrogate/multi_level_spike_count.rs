@@ -9,9 +9,13 @@
 //! for high-performance and energy-efficient object detection, ECCV 2024.
 
 use super::Surrogate;
+use crate::domain::{Constant, Domain, constant};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
+
+/// Counts are f32, which has all whole numbers up to this one.
+const MOST: Domain = Domain::whole(1, 1 << 24);
 
 /// Integer spike counts; the gradient passes inside a window.
 ///
@@ -42,6 +46,18 @@ impl Default for MultiLevelSpikeCount {
 
 impl Surrogate for MultiLevelSpikeCount {
     spec!("multi_level_spike_count");
+
+    fn domains(&self) -> Vec<Constant> {
+        let most = constant("max_spike_count", self.max_spike_count, MOST);
+        let grad_max = (self.grad_max)
+            .map(|end| Constant::new("grad_max", end, Domain::above(self.grad_min)));
+        let grad_min = match self.grad_max {
+            Some(_) => Domain::FINITE,
+            None => Domain::FINITE.below(self.grad_end()),
+        };
+        let grad_min = Constant::new("grad_min", self.grad_min, grad_min);
+        [most, grad_min].into_iter().chain(grad_max).collect()
+    }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let below_end = Expr::select(x.le(self.grad_end()), 1.0, 0.0);

@@ -7,6 +7,7 @@
 //! Source: SpikingJelly, `surrogate.NonzeroSignLogAbs`.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -30,6 +31,7 @@ impl Default for NonzeroSignLogAbs {
 
 impl Surrogate for NonzeroSignLogAbs {
     spec!("nonzero_sign_log_abs");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         1.0 / (x.abs() + 1.0 / self.alpha)

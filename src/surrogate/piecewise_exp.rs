@@ -7,6 +7,7 @@
 //! Magazine 2019.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -30,6 +31,7 @@ impl Default for PiecewiseExp {
 
 impl Surrogate for PiecewiseExp {
     spec!("piecewise_exp");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         (0.5 * self.alpha) * (x.abs() * -self.alpha).exp()

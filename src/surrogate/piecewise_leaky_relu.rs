@@ -11,6 +11,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -37,6 +38,7 @@ impl Default for PiecewiseLeakyRelu {
 
 impl Surrogate for PiecewiseLeakyRelu {
     spec!("piecewise_leaky_relu");
+    domains! { w: Domain::above(0.0), c: Domain::at_least(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.abs().lt(self.w), 0.5 / self.w, self.c)

@@ -11,6 +11,7 @@
 //! neurons, NeurIPS 2018.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -34,6 +35,7 @@ impl Default for PiecewiseQuadratic {
 
 impl Surrogate for PiecewiseQuadratic {
     spec!("piecewise_quadratic");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let distance = x.abs();

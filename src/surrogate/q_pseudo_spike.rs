@@ -6,6 +6,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -29,6 +30,7 @@ impl Default for QPseudoSpike {
 
 impl Surrogate for QPseudoSpike {
     spec!("q_pseudo_spike");
+    domains! { alpha: Domain::above(1.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         inverse_power(&self.base(x), self.alpha)

@@ -5,6 +5,7 @@
 //! Source: Wu et al., Frontiers in Neuroscience 12:331, 2018.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -28,6 +29,7 @@ impl Default for Rect {
 
 impl Surrogate for Rect {
     spec!("rect");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         Expr::select(x.abs().lt(0.5 / self.alpha), self.alpha, 0.0)

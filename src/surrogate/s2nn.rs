@@ -12,6 +12,7 @@
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -41,6 +42,7 @@ impl Default for S2nn {
 
 impl Surrogate for S2nn {
     spec!("s2nn");
+    domains! { alpha: Domain::above(0.0), beta: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let s = (x * self.alpha).sigmoid();

@@ -2,10 +2,11 @@
 //!
 //! g(x) = σ(αx), g′(x) = α·σ(αx)·(1 − σ(αx))
 //!
-//! Source: seed tutorial "soft back-propagation" of SpikingFlow (there with α = 1).
+//! Source: SpikingFlow's tutorial "soft back-propagation" (there with α = 1).
 
 use super::Surrogate;
 use crate::auto_cuda::{AutoCudaError, Dtype, cfunction};
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -29,6 +30,7 @@ impl Default for Sigmoid {
 
 impl Surrogate for Sigmoid {
     spec!("sigmoid");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let s = (x * self.alpha).sigmoid();

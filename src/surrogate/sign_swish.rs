@@ -10,6 +10,7 @@
 //! `softbp.soft_pulse_function`.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -36,6 +37,7 @@ impl Default for SignSwish {
 
 impl Surrogate for SignSwish {
     spec!("sign_swish");
+    domains! { beta: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         // With e = e⁻ᵘ for u ≥ 0: tanh(u/2) = (1 − e)/(1 + e), 1 + cosh u = (1 + e)²/(2e).

@@ -6,6 +6,7 @@
 //! Neural Computation 2018; Neftci et al., IEEE Signal Processing Magazine 2019.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -29,6 +30,7 @@ impl Default for SoftSign {
 
 impl Surrogate for SoftSign {
     spec!("soft_sign");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let d = x.abs() + 1.0 / self.alpha;

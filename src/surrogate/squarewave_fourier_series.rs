@@ -6,10 +6,14 @@
 //! Source: SpikingJelly, `surrogate.SquarewaveFourierSeries`.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::f64::consts::{FRAC_1_PI, TAU};
+
+/// Each term is a part of the expression; more would not compile in reasonable time.
+const MOST_TERMS: u32 = 256;
 
 /// The first terms of the Fourier series of a square wave.
 ///
@@ -36,6 +40,7 @@ impl Default for SquarewaveFourierSeries {
 
 impl Surrogate for SquarewaveFourierSeries {
     spec!("squarewave_fourier_series");
+    domains! { n: Domain::whole(1, MOST_TERMS), t_period: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let turns = self.turns(x);

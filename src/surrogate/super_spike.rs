@@ -6,6 +6,7 @@
 //! Neural Computation 2018.
 
 use super::Surrogate;
+use crate::domain::{Domain, domains};
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -29,6 +30,7 @@ impl Default for SuperSpike {
 
 impl Surrogate for SuperSpike {
     spec!("super_spike");
+    domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
         let d = 1.0 + x.abs();

@@ -155,6 +155,9 @@ impl Settings {
                 "use a finite number that is not negative",
             ));
         }
+        self.schedule.check()?;
+        self.optimizer.check()?;
+        self.clip.as_ref().map_or(Ok(()), Clip::check)?;
         self.augment.check()?;
         encoder::find(&self.encoder).map(|_| ())
     }

@@ -53,6 +53,11 @@ impl NetworkArgs {
     /// wrong kind.
     pub fn build(&self, start: TutorialArgs) -> Result<(Network, Settings), Failure> {
         let (mut network, settings) = start.start(&Network::find(&self.name)?)?;
+        start.check(
+            network.neuron_mut(),
+            self.neuron_name.as_deref(),
+            &self.neuron,
+        )?;
         if let Some(hidden) = self.hidden {
             *part(&mut network, "--hidden", hidden_of)? = hidden;
         }

@@ -1,6 +1,6 @@
 //! Where a network and its settings start from.
 
-use super::{DataName, positive};
+use super::{DataName, NeuronArgs, positive, value};
 use crate::failure::Failure;
 use serde_json::Value;
 use spikelet::network::Network;
@@ -17,7 +17,7 @@ pub struct TutorialArgs {
     #[arg(long, help_heading = "Network")]
     tutorial: bool,
 
-    /// The tutorial's time constant, in steps; means --tutorial
+    /// The tutorial's time constant, in steps, above 1; means --tutorial
     #[arg(long, help_heading = "Network", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     tau: Option<f64>,
 
@@ -54,6 +54,50 @@ impl TutorialArgs {
 
     fn is_given(&self) -> bool {
         self.tutorial || self.tau.is_some()
+    }
+
+    /// Refuses a time constant that nothing or something else would make of no effect.
+    ///
+    /// # Errors
+    /// When `tau` is set by `--set` as well, or the neuron is another one than the tutorial's, whose
+    /// specification is `own`.
+    pub fn check(
+        &self,
+        own: &Value,
+        name: Option<&str>,
+        neuron: &NeuronArgs,
+    ) -> Result<(), Failure> {
+        let Some(tau) = self.tau else {
+            return Ok(());
+        };
+        let own = own["neuron"].as_str().unwrap_or_default();
+        if let Some(name) = name.filter(|name| *name != own) {
+            return Err(Failure::argument(
+                format!(
+                    "--tau is the time constant of the tutorial's neuron `{own}`, not of `{name}`"
+                ),
+                format!("write --tutorial --neuron {name}, and --set KEY=VALUE for its constants"),
+            ));
+        }
+        match neuron.set.iter().find(|setting| setting.key == "tau") {
+            None => Ok(()),
+            Some(set) => Err(Failure::argument(
+                format!(
+                    "the time constant is given twice: --tau {tau} and --set tau={}",
+                    value::text(&set.value)
+                ),
+                "give one of them",
+            )),
+        }
+    }
+
+    /// The name of a network with whose settings it starts, for the first line of a run.
+    pub fn describe(&self, name: &str) -> String {
+        match (self.tutorial, self.tau) {
+            (false, None) => name.to_string(),
+            (true, None) => format!("{name} (as in its tutorial)"),
+            (_, Some(tau)) => format!("{name} (as in its tutorial, with tau {tau})"),
+        }
     }
 
     /// The network and the settings to start from.

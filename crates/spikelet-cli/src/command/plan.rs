@@ -63,6 +63,7 @@ impl ShowPlan {
         object["settings"] = json!(settings);
         console.say_json(&object);
 
+        console.say(format!("{}\n", network.module()?));
         console.say(plan.to_string().trim_end());
         if let Some(times) = &times {
             let total: f64 = times.iter().sum();

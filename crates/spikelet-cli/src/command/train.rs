@@ -175,7 +175,7 @@ impl Train {
         console.say(format!(
             "spikelet {} · {} on {} · {}",
             env!("CARGO_PKG_VERSION"),
-            network.name(),
+            self.start.describe(network.name()),
             describe(&data),
             device.describe(&*backend),
         ));

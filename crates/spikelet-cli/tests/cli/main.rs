@@ -3,6 +3,7 @@
 mod common;
 mod convolution;
 mod data_parallel;
+mod domains;
 mod help;
 mod kernel;
 mod neuron;

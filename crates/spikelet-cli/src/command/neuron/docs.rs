@@ -113,6 +113,12 @@ fn section(
     defaults.remove("learn");
     let mut text = format!("\n## {name}\n\n{head}\n\n{description}\n\n![{name}]({picture})\n\n");
     text.push_str(&format!("Defaults: `{}`.\n\n", value::list(&defaults)));
+    let domains: Vec<String> = (neuron::domains(neuron).iter())
+        .map(|c| format!("`{}` {}", c.name, c.domain))
+        .collect();
+    if !domains.is_empty() {
+        text.push_str(&format!("Domains: {}.\n\n", domains.join("; ")));
+    }
     let known = constants(neuron).map_err(wrong)?;
     let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
     let learnt = learnables(neuron).map_err(wrong)?;

@@ -7,6 +7,7 @@ use crate::equation::{Step, pretty};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
+use spikelet::Constant;
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
 use spikelet::neuron::{self, Bound, Neuron, Share, derive, is_parallel, learnables};
@@ -77,10 +78,13 @@ impl Show {
         for (name, value) in step.backward() {
             console.say(format!("  {name} {}", pretty(value)));
         }
-        let mut table = Table::new(&["constant", "value", "default"]);
+        let domains = neuron::domains(&*neuron);
+        let mut table = Table::new(&["constant", "value", "default", "domain"]);
         for (key, value) in present.iter().filter(|(key, _)| *key != "learn") {
             let default = defaults.get(key).map(value::text).unwrap_or_default();
-            table.row([key.clone(), value::text(value), default]);
+            let domain = domains.iter().find(|constant| constant.name == key);
+            let domain = domain.map_or_else(String::new, |c| c.domain.to_string());
+            table.row([key.clone(), value::text(value), default, domain]);
         }
         console.say("");
         say_table(console, &table);
@@ -133,6 +137,7 @@ impl Show {
         Ok(json!({
             "name": self.name,
             "constants": constants,
+            "domains": domains_json(&neuron::domains(neuron)),
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
             "learnable": learnables(neuron)?.iter()
                 .map(|l| json!({"name": l.name, "init": l.init, "share": l.share, "bound": l.bound}))
@@ -155,6 +160,13 @@ fn section(console: &Console, title: &str) {
     console.say(format!("\n{}", console.bold(title)));
 }
 
+/// Domains by the names of their constants.
+fn domains_json(domains: &[Constant]) -> Map<String, Value> {
+    let each = domains.iter();
+    each.map(|c| (c.name.to_string(), Value::from(c.domain.to_string())))
+        .collect()
+}
+
 /// The lines of a surrogate: derivative, primitive, and what fires if it is not the step.
 pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
     let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
@@ -169,6 +181,9 @@ pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
     if let Some(primitive) = surrogate.primitive(&x) {
         console.say(format!("  g(x)  = {}", pretty(&primitive)));
     }
+    for constant in surrogate.domains() {
+        console.say(format!("  {constant}"));
+    }
 }
 
 /// The same for machines.
@@ -176,6 +191,7 @@ pub fn surrogate_json(surrogate: &dyn Surrogate) -> Value {
     let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
     json!({
         "spec": surrogate.spec(),
+        "domains": domains_json(&surrogate.domains()),
         "summary": surrogate.spec()["name"].as_str().and_then(|n| surrogate::find(n).ok()).map(|e| e.summary),
         "forward": surrogate.forward(&x, &noise).to_string(),
         "derivative": surrogate.derivative(&x).to_string(),

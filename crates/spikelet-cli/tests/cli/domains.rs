@@ -1,0 +1,128 @@
+//! Constants of neurons on the command line: their domains are printed and checked.
+
+use crate::common::{complaint, said, said_json};
+
+#[test]
+fn a_constant_outside_its_domain_is_refused_before_anything_runs() {
+    let cases = [
+        (
+            &["--set", "tau=0"][..],
+            "`tau` of neuron `lif` is 0; it must be a number above 1",
+        ),
+        (
+            &["--set", "tau=0.5"],
+            "`tau` of neuron `lif` is 0.5; it must be a number above 1",
+        ),
+        (
+            &["--set", "tau=-3"],
+            "`tau` of neuron `lif` is -3; it must be a number above 1",
+        ),
+        (
+            &["--tau", "0.5"],
+            "`tau` of neuron `soft_pulse_lif` is 0.5; it must be a number above 1",
+        ),
+        (
+            &["--set", "v_threshold=0"],
+            "`v_threshold` of neuron `lif` is 0; it must be a number above 0",
+        ),
+        (
+            &["--set", "surrogate.alpha=0"],
+            "`alpha` of surrogate `atan` is 0; it must be a number above 0",
+        ),
+        (
+            &["--neuron", "sliding_psn", "--set", "k=1000000000"],
+            "`k` of neuron `sliding_psn` is 1000000000; it must be a whole number from 1 to 65536",
+        ),
+        (
+            &["--set", "tau=nan"],
+            "`tau` of `lif` is \"nan\"; it must be a number above 1",
+        ),
+        (
+            &["--set", "tau=1e400"],
+            "`tau` of `lif` is \"1e400\"; it must be a number above 1",
+        ),
+        (
+            &["--encoder", "weighted_phase:k=0"],
+            "`k` of encoder `weighted_phase` is 0; it must be a whole number from 1 to 126",
+        ),
+    ];
+    for (words, expected) in cases {
+        for command in ["train", "plan"] {
+            let message = complaint(&[&[command, "mnist-fc"], words].concat(), 2);
+            assert!(message.contains(expected), "{command}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_time_constant_is_given_once() {
+    let twice = complaint(&["plan", "mnist-fc", "--tau", "5", "--set", "tau=3"], 2);
+    assert!(
+        twice.contains("given twice: --tau 5 and --set tau=3"),
+        "{twice}"
+    );
+    let other = complaint(&["plan", "mnist-fc", "--tau", "5", "--neuron", "plif"], 2);
+    assert!(other.contains("`soft_pulse_lif`, not of `plif`"), "{other}");
+}
+
+#[test]
+fn the_first_line_of_a_run_says_that_it_starts_from_a_tutorial() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let short = [
+        "train",
+        "--tau",
+        "5",
+        "-T",
+        "2",
+        "-e",
+        "1",
+        "-b",
+        "64",
+        "--train-images",
+        "128",
+        "--test-images",
+        "64",
+        "--device",
+        "cpu",
+        "--out",
+        out.to_str().expect("UTF-8"),
+    ];
+    let text = said(&short);
+    let first = text.lines().next().unwrap_or_default();
+    assert!(
+        first.contains("mnist-fc (as in its tutorial, with tau 5) on"),
+        "{first}"
+    );
+}
+
+#[test]
+fn domains_are_printed_beside_the_constants() {
+    let lif = said(&["neuron", "show", "lif"]);
+    let row = lif.lines().find(|line| line.starts_with("tau"));
+    assert!(
+        row.is_some_and(|row| row.ends_with("a number above 1")),
+        "{lif}"
+    );
+    assert!(lif.contains("alpha: a number above 0"), "{lif}");
+    let json = &said_json(&["neuron", "show", "brf"])[0];
+    assert_eq!(json["domains"]["omega"], "a number from 0 to below 100");
+    assert_eq!(json["surrogate"]["domains"]["alpha"], "a number above 0");
+}
+
+#[test]
+fn a_plan_shows_the_network_as_a_tree() {
+    let text = said(&["plan", "mnist-fc", "-T", "2", "-b", "2", "--device", "cpu"]);
+    let expected = "\
+MnistFc(
+  (fc): Sequential(
+    (0): Flatten
+    (1): Linear(inputs=784, outputs=196, bias=false)
+    (2): Lif(tau=4.0, decay_input=false, v_threshold=1.0, v_reset=None, surrogate=Atan(alpha=2.0), reset_grad=Surrogate)
+    (3): Linear(inputs=196, outputs=10, bias=false)
+    (4): Lif(tau=4.0, decay_input=false, v_threshold=1.0, v_reset=None, surrogate=Atan(alpha=2.0), reset_grad=Surrogate)
+  )
+)
+";
+    assert!(text.starts_with(expected), "{text}");
+}

@@ -1,0 +1,133 @@
+//! How modules print: a tree of names, kinds and settings.
+
+use super::{Module, Sequential};
+use std::fmt::{self, Debug};
+
+/// A module as it prints: its kind, its settings, and the modules in it with their names.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new().add(Flatten).add_named("out", Linear::new(784, 10));
+/// let expected = "\
+/// Sequential(
+///   (0): Flatten
+///   (out): Linear(inputs=784, outputs=10, bias=false)
+/// )";
+/// assert_eq!(net.to_string(), expected);
+/// assert_eq!(net.tree().to_string(), expected);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    kind: String,
+    settings: String,
+    children: Vec<(String, Tree)>,
+}
+
+impl Tree {
+    /// A module of this kind, without settings.
+    pub fn new(kind: impl Into<String>) -> Self {
+        Self {
+            kind: kind.into(),
+            settings: String::new(),
+            children: vec![],
+        }
+    }
+
+    /// A module that is called like its type.
+    pub fn of<M: ?Sized>() -> Self {
+        let path = std::any::type_name::<M>();
+        let path = path.split('<').next().unwrap_or_default();
+        Self::new(path.rsplit("::").next().unwrap_or_default())
+    }
+
+    /// The type and the fields that `Debug` shows.
+    pub fn fields(value: &dyn Debug) -> Self {
+        let text = format!("{value:?}");
+        let text = text
+            .replace(" { ", "(")
+            .replace(" }", ")")
+            .replace(": ", "=");
+        let text = ["common=Common(", "neuron=Lif(", "neuron=If("]
+            .into_iter()
+            .fold(text, |text, wrapper| unwrapped(&text, wrapper));
+        let usual = [", spiking=true", ", learn={}", ", misplaced=None"];
+        let text = usual
+            .into_iter()
+            .fold(text, |text, field| text.replace(field, ""));
+        match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            Some((kind, settings)) => Self::new(kind).settings(settings),
+            None => Self::new(text),
+        }
+    }
+
+    /// Sets what is shown of the settings, such as `p=0.5`.
+    pub fn settings(mut self, settings: impl Into<String>) -> Self {
+        self.settings = settings.into();
+        self
+    }
+
+    /// Adds a module that is called `name` in this one; one without a name has the same path.
+    pub fn child(mut self, name: impl Into<String>, module: &dyn Module) -> Self {
+        self.children.push((name.into(), module.tree()));
+        self
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        f.write_str(&self.kind)?;
+        if self.children.is_empty() {
+            return match self.settings.is_empty() {
+                true => Ok(()),
+                false => write!(f, "({})", self.settings),
+            };
+        }
+        writeln!(f, "({}", self.settings)?;
+        for (name, tree) in &self.children {
+            write!(f, "{:1$}", "", 2 * (depth + 1))?;
+            if !name.is_empty() {
+                write!(f, "({name}): ")?;
+            }
+            tree.write(f, depth + 1)?;
+            writeln!(f)?;
+        }
+        write!(f, "{:1$})", "", 2 * depth)
+    }
+}
+
+/// A text in which `wrapper…)` is replaced by what is between its brackets.
+fn unwrapped(text: &str, wrapper: &str) -> String {
+    let Some((before, rest)) = text.split_once(wrapper) else {
+        return text.to_string();
+    };
+    let mut open = 1;
+    let end = rest.find(|c| {
+        open += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        open == 0
+    });
+    let end = end.unwrap_or(rest.len());
+    let after = rest.get(end + 1..).unwrap_or_default();
+    format!("{before}{}{after}", &rest[..end])
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+/// As its [`Module::tree`].
+impl fmt::Display for dyn Module + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.tree(), f)
+    }
+}
+
+/// As its [`Module::tree`].
+impl fmt::Display for Sequential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.tree(), f)
+    }
+}

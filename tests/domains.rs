@@ -1,0 +1,364 @@
+//! Constants have domains, which are checked in files, by name and in code.
+
+use serde_json::{Map, Value, json};
+use spikelet::neuron::{self, Psn};
+use spikelet::optim::{AnyOptimizer, Clip, Sgd};
+use spikelet::prelude::*;
+use spikelet::{Constant, encoder, surrogate};
+
+/// The problem that a trace is refused with.
+#[track_caller]
+fn refused(module: &dyn Module, shape: &[usize]) -> String {
+    let cx = Context::new(Mode::TRAIN, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, shape);
+    match cx.trace(module, x).err() {
+        Some(Error::Invalid { problem, .. }) => problem,
+        Some(other) => panic!("another error: {other}"),
+        None => panic!("it was accepted"),
+    }
+}
+
+/// Values around all limits.
+const AROUND: [f64; 10] = [-1e300, -1.0, -0.1, 0.0, 0.1, 0.5, 1.0, 1.5, 2.0, 1e300];
+
+/// Gives each constant values in and outside its domain; those outside are refused with its name.
+/// Returns how many were refused.
+fn check_each(
+    name: &str,
+    defaults: &Map<String, Value>,
+    domains: &[Constant],
+    build: &dyn Fn(&Map<String, Value>) -> Result<(), String>,
+) -> usize {
+    let mut count = 0;
+    assert_eq!(build(&Map::new()), Ok(()), "the defaults of {name}");
+    let in_files = |c: &&Constant| defaults.contains_key(c.name);
+    for constant in domains.iter().filter(in_files) {
+        for value in AROUND.into_iter().filter(|v| !constant.domain.contains(*v)) {
+            let whole = defaults[constant.name].is_u64() && value >= 0.0 && value < 1e18;
+            let value = match whole && value.fract() == 0.0 {
+                true => json!(value as u64),
+                false => json!(value),
+            };
+            let given = Map::from_iter([(constant.name.to_string(), value.clone())]);
+            let error = build(&given).expect_err("it is outside the domain");
+            let (what, must) = (format!("`{}` of", constant.name), "it must be");
+            assert!(
+                error.contains(&what) && error.contains(must),
+                "{name}, {value}: {error}"
+            );
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn every_constant_outside_its_domain_is_refused_by_name() -> Result<(), String> {
+    let mut count = 0;
+    for entry in neuron::entries() {
+        let domains = neuron::domains(&*(entry.build)(&Map::new())?);
+        let build = |given: &Map<String, Value>| {
+            let spec = json!({"neuron": entry.name, "params": given});
+            neuron::from_spec(&spec).map(|_| ())
+        };
+        count += check_each(entry.name, &(entry.defaults)(), &domains, &build);
+    }
+    assert!(count > 250, "{count} of neurons");
+    let mut count = 0;
+    for entry in surrogate::entries() {
+        let domains = (entry.build)(&Map::new())?.domains();
+        let build = |given: &Map<String, Value>| (entry.build)(given).map(|_| ());
+        count += check_each(entry.name, &(entry.defaults)(), &domains, &build);
+    }
+    assert!(count > 80, "{count} of surrogates");
+    let mut count = 0;
+    for entry in encoder::entries() {
+        let domains = (entry.build)(&Map::new())?.domains();
+        let build = |given: &Map<String, Value>| (entry.build)(given).map(|_| ());
+        count += check_each(entry.name, &(entry.defaults)(), &domains, &build);
+    }
+    assert!(count > 10, "{count} of encoders");
+    Ok(())
+}
+
+#[test]
+fn every_number_of_a_surrogate_has_a_domain() -> Result<(), String> {
+    for entry in surrogate::entries() {
+        let domains = (entry.build)(&Map::new())?.domains();
+        for (key, value) in (entry.defaults)() {
+            let declared = domains.iter().any(|c| c.name == key);
+            assert_eq!(declared, value.is_number(), "{key} of {}", entry.name);
+        }
+    }
+    Ok(())
+}
+
+/// `> 1` in the table of a type's fields is `a number above 1`.
+#[test]
+fn tables_of_fields_say_what_the_domains_say() -> Result<(), String> {
+    let mut found = 0;
+    for entry in neuron::entries() {
+        let domains = neuron::domains(&*(entry.build)(&Map::new())?);
+        for row in entry.description().lines().filter(|l| l.starts_with("| `")) {
+            let Some((head, low)) = row.trim_end_matches(" |").split_once(", > ") else {
+                continue;
+            };
+            let name = head.split('`').nth(1).unwrap_or_default();
+            let domain = domains.iter().find(|c| c.name == name);
+            let text = domain.map(|c| c.domain.to_string());
+            assert_eq!(
+                text,
+                Some(format!("a number above {low}")),
+                "{}",
+                entry.name
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 15, "{found} rows");
+    Ok(())
+}
+
+#[test]
+fn neurons_that_were_built_in_code_are_checked_when_they_are_traced() {
+    let shape = [4, 2, 3];
+    for tau in [0.0, 1.0, -3.0, f64::NAN, f64::INFINITY] {
+        let expected = format!("`tau` of neuron `lif` is {tau}; it must be a number above 1");
+        assert_eq!(refused(&Lif::new(tau), &shape), expected);
+    }
+    let flat = Lif::new(2.0).surrogate(Sigmoid { alpha: 0.0 });
+    let expected = "`alpha` of surrogate `sigmoid` is 0; it must be a number above 0";
+    assert_eq!(refused(&flat, &shape), expected);
+    let nan = neuron::Qif {
+        v_c: f64::NAN,
+        ..neuron::Qif::default()
+    };
+    let expected = "`v_c` of neuron `qif` is NaN; it must be a finite number";
+    assert_eq!(refused(&nan, &shape), expected);
+    let start = NonSpikingIf::default().v_reset(f64::NAN);
+    let expected =
+        "the state `v` of neuron `non_spiking_if` starts from NaN; it must be a finite number";
+    assert_eq!(refused(&start, &shape), expected);
+    assert!(If::new().v_reset(f64::NAN).run(&[[1.0]]).is_err());
+}
+
+#[test]
+fn a_threshold_is_above_what_the_reset_leaves() -> Result<()> {
+    let threshold = |problem: String| problem.starts_with("`v_threshold` of neuron");
+    let shape = [4, 2, 3];
+    for v in [0.0, -1.0, f64::NAN] {
+        assert!(threshold(refused(&If::new().v_threshold(v), &shape)), "{v}");
+        assert!(
+            threshold(refused(&If::new().v_reset(None).v_threshold(v), &shape)),
+            "{v}"
+        );
+    }
+    // Potentials in millivolts.
+    let cell = Lif::new(2.0).v_reset(-70.0).v_threshold(-50.0);
+    assert_eq!(cell.run(&[[30.0], [60.0]])?, [[0.0], [1.0]]);
+    assert!(threshold(refused(&Lif::new(2.0).v_reset(1.0), &shape)));
+    // Neurons without a threshold do not ask.
+    let read_out = NonSpikingIf::default().v_reset(2.0);
+    assert_eq!(read_out.run(&[[0.5]])?, [[2.5]]);
+    let cx = Context::new(Mode::EVAL, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, [4, 2, 3]);
+    cx.trace(&Psn::default().v_threshold(0.0), x).map(|_| ())
+}
+
+#[test]
+fn windows_of_parallel_neurons_are_bounded_and_may_reach_before_the_sequence() -> Result<()> {
+    for k in [1_u64 << 30, (1 << 62) + 1, 0] {
+        for neuron in ["sliding_psn", "masked_psn"] {
+            let spec = json!({"neuron": neuron, "params": {"k": k}});
+            let error = neuron::from_spec(&spec).expect_err("outside");
+            assert!(
+                error.ends_with("it must be a whole number from 1 to 65536"),
+                "{error}"
+            );
+        }
+        let k = k as usize;
+        assert!(refused(&SlidingPsn::new(k), &[2, 1, 1]).starts_with("`k` of neuron"));
+        assert!(refused(&MaskedPsn::new(k), &[2, 1, 1]).starts_with("`k` of neuron"));
+    }
+    let x = [[0.6], [0.8], [0.4]];
+    let far = SlidingPsn::new(65536).run(&x)?;
+    assert_eq!(far, SlidingPsn::new(3).run(&x)?);
+    Ok(())
+}
+
+#[test]
+fn a_constant_of_another_kind_is_refused_with_the_kind_that_is_wanted() {
+    let cases = [
+        (
+            json!({"tau": "nan"}),
+            "`tau` of `lif` is \"nan\"; it must be a number above 1",
+        ),
+        (
+            json!({"tau": null}),
+            "`tau` of `lif` is null; it must be a number above 1",
+        ),
+        (
+            json!({"decay_input": 1}),
+            "`decay_input` of `lif` is 1; it must be true or false",
+        ),
+        (
+            json!({"v_reset": "low"}),
+            "`v_reset` of `lif` is \"low\"; it must be a finite number",
+        ),
+    ];
+    for (params, expected) in cases {
+        let error = neuron::from_spec(&json!({"neuron": "lif", "params": params}));
+        assert_eq!(error.expect_err("refused"), expected);
+    }
+    let soft = json!({"neuron": "alif", "params": {"v_reset": "low"}});
+    let expected =
+        "`v_reset` of `alif` is \"low\"; it must be a finite number, or null for the soft reset";
+    assert_eq!(neuron::from_spec(&soft).expect_err("refused"), expected);
+}
+
+#[derive(Clone, Debug, Default)]
+struct Idle {
+    common: neuron::Common,
+}
+
+impl Neuron for Idle {
+    fn name(&self) -> &str {
+        "idle"
+    }
+    fn common(&self) -> &neuron::Common {
+        &self.common
+    }
+    fn common_mut(&mut self) -> &mut neuron::Common {
+        &mut self.common
+    }
+    fn params(&self) -> Vec<Param> {
+        vec![Param::new("p", 1.0, Share::Layer)]
+    }
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        n.state("v") + x
+    }
+}
+
+#[test]
+fn a_parameter_that_no_equation_uses_is_refused() {
+    let problem = refused(&Idle::default(), &[4, 2, 3]);
+    let expected = "neuron `idle` declares the parameter `p`, which its equations do not use";
+    assert_eq!(problem, expected);
+}
+
+#[test]
+fn layers_check_their_own_constants_and_empty_sequences() {
+    let shape = [4, 2, 7];
+    let cases: [(Box<dyn Module>, &str); 5] = [
+        (Box::new(Linear::new(7, 0)), "`outputs` of linear is 0"),
+        (Box::new(Dropout::new(1.0)), "`p` of dropout is 1"),
+        (
+            Box::new(BatchNorm0d::new(7).epsilon(0.0)),
+            "`epsilon` of batch norm is 0",
+        ),
+        (
+            Box::new(BatchNorm0d::new(7).momentum(1.5)),
+            "`momentum` of batch norm is 1.5",
+        ),
+        (
+            Box::new(Delta {
+                threshold: f64::NAN,
+                ..Delta::default()
+            }),
+            "`threshold` of delta is NaN",
+        ),
+    ];
+    for (module, expected) in cases {
+        let problem = refused(&*module, &shape);
+        assert!(problem.starts_with(expected), "{problem}");
+    }
+    let layers: [Box<dyn Module>; 3] = [
+        Box::new(Lif::new(2.0)),
+        Box::new(Linear::new(7, 3)),
+        Box::new(EachStep(Linear::new(7, 3))),
+    ];
+    for layer in layers {
+        let no_steps = refused(&*layer, &[0, 2, 7]);
+        assert_eq!(no_steps, "the sequence f32[0, 2, 7] has no time steps");
+        let no_images = refused(&*layer, &[4, 0, 7]);
+        assert_eq!(no_images, "the sequence f32[4, 0, 7] has an empty batch");
+    }
+}
+
+#[test]
+fn settings_of_training_are_checked() {
+    let adam = |adam: Adam| Settings {
+        optimizer: AnyOptimizer::Adam(adam),
+        ..Settings::default()
+    };
+    let sgd = |sgd: Sgd| Settings {
+        optimizer: AnyOptimizer::Sgd(sgd),
+        ..Settings::default()
+    };
+    let schedule = |schedule: Schedule| Settings {
+        schedule,
+        ..Settings::default()
+    };
+    let clip = |clip: Clip| Settings {
+        clip: Some(clip),
+        ..Settings::default()
+    };
+    let cases = [
+        (
+            adam(Adam {
+                beta1: 1.0,
+                ..Adam::default()
+            }),
+            "`beta1` of optimizer `adam` is 1",
+        ),
+        (
+            adam(Adam {
+                epsilon: 0.0,
+                ..Adam::default()
+            }),
+            "`epsilon` of optimizer `adam` is 0",
+        ),
+        (
+            sgd(Sgd {
+                momentum: 1.0,
+                ..Sgd::default()
+            }),
+            "`momentum` of optimizer `sgd` is 1",
+        ),
+        (
+            sgd(Sgd {
+                weight_decay: -1.0,
+                ..Sgd::default()
+            }),
+            "`weight_decay` of optimizer `sgd` is -1",
+        ),
+        (
+            schedule(Schedule::Cosine { least: 2.0 }),
+            "`least` of the schedule is 2",
+        ),
+        (
+            schedule(Schedule::WarmUp {
+                epochs: 1.0,
+                then: Box::new(Schedule::Step {
+                    epochs: 0.0,
+                    gamma: 0.1,
+                }),
+            }),
+            "`epochs` of the schedule is 0",
+        ),
+        (
+            clip(Clip::Norm(f64::NAN)),
+            "`norm` of gradient clipping is NaN",
+        ),
+        (clip(Clip::Value(0.0)), "`value` of gradient clipping is 0"),
+    ];
+    assert!(Settings::default().check().is_ok() && Settings::tutorial().check().is_ok());
+    for (settings, expected) in cases {
+        match settings.check() {
+            Err(Error::Invalid { problem, .. }) => {
+                assert!(problem.starts_with(expected), "{problem}");
+            }
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Modules that run on one time step after the other.
+
+#[path = "layers/probe.rs"]
+mod probe;
+
+use probe::{Probe, assert_close};
+use spikelet::graph::op::HostTensor;
+use spikelet::layer::TimeMean;
+use spikelet::neuron::Psn;
+use spikelet::prelude::*;
+
+const SHAPE: [usize; 3] = [5, 2, 4];
+
+#[test]
+fn a_neuron_goes_on_from_step_to_step() -> Result<()> {
+    let cx = Context::new(Mode::EVAL, DType::F32);
+    let x = cx.tracer().input("x", DType::F32, [6, 1]);
+    let y = cx.trace(&EachStep(If::new()), x)?;
+    cx.tracer().output("y", &y);
+    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    program.set("x", HostTensor::F32(&[0.6; 6]))?;
+    program.run()?;
+    assert_eq!(program.get("y")?.to_f64(), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    Ok(())
+}
+
+/// Networks with states, a mask that is drawn once, and parameters.
+fn nets() -> Vec<(&'static str, fn() -> Box<dyn Module>)> {
+    vec![
+        ("if", || Box::new(If::new().v_threshold(0.3))),
+        ("soft lif", || {
+            Box::new(Lif::new(2.0).v_threshold(0.2).v_reset(None))
+        }),
+        ("two neurons", || {
+            let net = Sequential::new().add(Linear::new(4, 6)).add(Plif::new(2.0));
+            Box::new(net.add(Linear::new(6, 3)).add(If::new().v_threshold(0.1)))
+        }),
+        ("smooth", || {
+            let net = Sequential::new().add(Lif::new(2.0).spiking(false));
+            Box::new(net.add(Linear::new(4, 3)).add(If::new().spiking(false)))
+        }),
+        ("dropout", || {
+            Box::new(Sequential::new().add(Dropout::new(0.5)).add(If::new()))
+        }),
+        ("recurrent", || {
+            Box::new(Recurrent::new(Lif::new(2.0).v_threshold(0.2), 4))
+        }),
+    ]
+}
+
+#[test]
+fn steps_one_by_one_are_the_sequence_forward_and_backward() -> Result<()> {
+    for (what, net) in nets() {
+        let mut whole = Probe::new(&net(), Mode::TRAIN, &SHAPE)?;
+        let mut steps = Probe::new(&EachStep(net()), Mode::TRAIN, &SHAPE)?;
+        assert_eq!(steps.parameters, whole.parameters, "{what}");
+        assert_eq!(steps.run("y")?, whole.run("y")?, "{what}");
+        let learnt = whole.parameters.iter().map(|(name, _)| name.as_str());
+        let names: Vec<String> = std::iter::once("x")
+            .chain(learnt)
+            .map(|n| format!("grad {n}"))
+            .collect();
+        for name in names {
+            let expected = whole.run(&name)?;
+            assert_close(
+                &format!("{what}: {name}"),
+                &steps.run(&name)?,
+                &expected,
+                1e-12,
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn gradients_go_back_through_the_steps() -> Result<()> {
+    let smooth = || Lif::new(2.0).spiking(false).v_threshold(0.3);
+    let net = EachStep(
+        Sequential::new()
+            .add(smooth())
+            .add(Linear::new(4, 3))
+            .add(smooth()),
+    );
+    Probe::new(&net, Mode::TRAIN, &SHAPE)?.check_gradients("each step")
+}
+
+#[test]
+fn states_are_carried_between_calls_as_without_the_container() -> Result<()> {
+    let net = || {
+        Sequential::new()
+            .add(Linear::new(4, 4))
+            .add(Lif::new(2.0).v_threshold(0.1))
+    };
+    let mut whole = Probe::new(&net(), Mode::STREAM, &SHAPE)?;
+    let mut steps = Probe::new(&EachStep(net()), Mode::STREAM, &SHAPE)?;
+    for call in 0..3 {
+        assert_eq!(steps.run("y")?, whole.run("y")?, "call {call}");
+        assert_eq!(steps.tensor("1.v")?, whole.tensor("1.v")?, "call {call}");
+    }
+    Ok(())
+}
+
+/// y = (x − mean)/√(var + ε)·w + b with mean and variance of one step, and running statistics that
+/// follow step by step.
+#[test]
+fn batch_norm_measures_each_step_by_itself() -> Result<()> {
+    let mut probe = Probe::new(&EachStep(BatchNorm0d::new(4)), Mode::TRAIN, &SHAPE)?;
+    let [weight, bias] = [probe.tensor("weight")?, probe.tensor("bias")?];
+    let [mut mean, mut var] = [probe.tensor("running_mean")?, probe.tensor("running_var")?];
+    let mut expected = vec![];
+    for step in probe.x.chunks(8) {
+        let of = |c: usize| [step[c], step[4 + c]];
+        let measured: Vec<(f64, f64)> = (0..4)
+            .map(|c| {
+                let m = (of(c)[0] + of(c)[1]) / 2.0;
+                (m, of(c).iter().map(|x| (x - m).powi(2)).sum::<f64>() / 2.0)
+            })
+            .collect();
+        for (k, x) in step.iter().enumerate() {
+            let (m, v) = measured[k % 4];
+            expected.push((x - m) / (v + 1e-5).sqrt() * weight[k % 4] + bias[k % 4]);
+        }
+        for (c, (m, v)) in measured.into_iter().enumerate() {
+            mean[c] = 0.9 * mean[c] + 0.1 * m;
+            var[c] = 0.9 * var[c] + 0.1 * 2.0 * v;
+        }
+    }
+    assert_close("y", &probe.run("y")?, &expected, 1e-9);
+    assert_close("mean", &probe.tensor("running_mean")?, &mean, 1e-12);
+    assert_close("variance", &probe.tensor("running_var")?, &var, 1e-12);
+    probe.check_gradients("batch norm of each step")
+}
+
+#[test]
+fn what_needs_all_steps_at_once_is_refused() {
+    let nets: [Box<dyn Module>; 3] = [
+        Box::new(EachStep(TimeMean)),
+        Box::new(EachStep(Psn::default())),
+        Box::new(EachStep(
+            Sequential::new().add(BatchNorm0d::temporal_effective(4, 5)),
+        )),
+    ];
+    for net in nets {
+        let cx = Context::new(Mode::TRAIN, DType::F32);
+        let x = cx.tracer().input("x", DType::F32, SHAPE);
+        let Err(Error::Invalid { problem, .. }) = cx.trace(&net, x) else {
+            panic!("it was accepted, or for another reason");
+        };
+        assert!(
+            problem.starts_with("needs all time steps at once"),
+            "{problem}"
+        );
+    }
+}
