@@ -67,6 +67,15 @@ impl Shared {
         Ok(uploads)
     }
 
+    /// Unloads kernels of plans that are gone, if there are many.
+    pub(crate) fn unload_unused(&self) -> Result<()> {
+        if !self.gpu.is_full() {
+            return Ok(());
+        }
+        let _alone = self.stream_alone()?;
+        self.gpu.unload_unused()
+    }
+
     /// Copies values to the memory of `owner` at `to`, in order with the runs that follow.
     ///
     /// # Safety

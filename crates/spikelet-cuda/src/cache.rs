@@ -6,12 +6,13 @@
 //! used is no error: kernels are compiled anew in each process then, and [`kernel_cache`] says so.
 
 mod disk;
+pub(crate) mod folder;
 
 use crate::compiler::{CompileError, Compiler, Target};
 use crate::library::{self, Library};
+use crate::recent::Recent;
 use disk::Disk;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -88,17 +89,20 @@ fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
 }
 
 /// A kernel's place in memory, locked while it is made.
-type Place = Arc<Mutex<Option<Arc<[u8]>>>>;
+type Place = Mutex<Option<Arc<[u8]>>>;
+
+/// Kernels that stay in memory, at most; those that are made right now come on top.
+const KEPT: usize = 1024;
 
 struct Cache {
-    memory: Mutex<HashMap<Key, Place>>,
+    memory: Mutex<Recent<Key, Place>>,
     disk: Disk,
 }
 
 impl Cache {
     fn new(disk: Disk) -> Self {
         Cache {
-            memory: Mutex::default(),
+            memory: Mutex::new(Recent::new(KEPT)),
             disk,
         }
     }
@@ -111,13 +115,7 @@ impl Cache {
         compile: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Arc<[u8]>, E> {
         // What is behind these locks is whole at any time, also if a thread panicked.
-        let place = Arc::clone(
-            self.memory
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .entry(key)
-                .or_default(),
-        );
+        let place = self.place(key);
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(code) = &*place {
             return Ok(Arc::clone(code));
@@ -133,11 +131,20 @@ impl Cache {
         *place = Some(Arc::clone(&code));
         Ok(code)
     }
+
+    fn place(&self, key: Key) -> Arc<Place> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.is_full() {
+            drop(memory.take_unused());
+        }
+        memory.insert(key, Mutex::default())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
     use std::convert::Infallible;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};

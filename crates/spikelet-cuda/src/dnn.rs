@@ -145,8 +145,8 @@ impl Dnn {
         })
     }
 
-    /// The scratch memory that a convolution asks for. One that cannot be planned asks for none,
-    /// and fails when it is loaded.
+    /// The scratch memory that a convolution asks for. One that cannot be planned asks for none:
+    /// when it is loaded it fails, or is refused if it needs some then.
     pub(crate) fn workspace(&self, c: &Convolution) -> usize {
         self.call(c).map_or(0, |call| call.plan.workspace)
     }
@@ -179,6 +179,11 @@ impl Dnn {
 }
 
 impl ConvCall {
+    /// Bytes of scratch memory that it writes.
+    pub(crate) fn workspace(&self) -> usize {
+        self.plan.workspace
+    }
+
     /// Starts the convolution on the GPU's stream.
     ///
     /// # Safety

@@ -49,14 +49,20 @@ pub(crate) fn describe(error: &DriverError) -> String {
 }
 
 /// Adds what was being done.
-pub(crate) trait Doing<T> {
-    fn doing(self, device: &str, what: &str) -> Result<T>;
+pub(crate) trait Doing<T>: Sized {
+    /// With a text that is made for an error alone: launches are many.
+    fn doing_with(self, device: &str, what: impl FnOnce() -> String) -> Result<T>;
+
+    /// With a text that is there already.
+    fn doing(self, device: &str, what: &str) -> Result<T> {
+        self.doing_with(device, || what.to_string())
+    }
 }
 
 impl<T> Doing<T> for std::result::Result<T, DriverError> {
-    fn doing(self, device: &str, what: &str) -> Result<T> {
+    fn doing_with(self, device: &str, what: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|error| {
-            let mut problem = format!("{what}: {}", describe(&error));
+            let mut problem = format!("{}: {}", what(), describe(&error));
             if is_sticky(&error) {
                 problem.push_str(
                     "; the device's context is lost, start the program anew (set \
@@ -65,5 +71,17 @@ impl<T> Doing<T> for std::result::Result<T, DriverError> {
             }
             failure(device, problem)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_an_error_is_made_where_there_is_one() {
+        let no_text = || panic!("it is made although nothing failed");
+        let fine: std::result::Result<u8, DriverError> = Ok(3);
+        assert_eq!(fine.doing_with("cuda:0", no_text).unwrap(), 3);
     }
 }

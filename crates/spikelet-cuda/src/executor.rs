@@ -49,6 +49,7 @@ impl CudaExecutor {
             steps,
             names,
         } = planning::plan(&shared, plan, bound)?;
+        shared.unload_unused()?;
         Ok(Self {
             arena_bytes: plan.arena_bytes,
             _constants: constants,

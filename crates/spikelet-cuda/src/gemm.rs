@@ -129,8 +129,8 @@ impl Gemm {
         Ok(GemmCall { plan, handle, name })
     }
 
-    /// The scratch memory that a product asks for. One that cannot be planned asks for none, and
-    /// fails when it is loaded.
+    /// The scratch memory that a product asks for. One that cannot be planned asks for none: when
+    /// it is loaded it fails, or is refused if it needs some then.
     pub(crate) fn workspace(&self, product: Product) -> usize {
         self.call(product).map_or(0, |call| call.plan.workspace)
     }

@@ -4,11 +4,12 @@ use crate::cache;
 use crate::error::{Doing, describe, failure};
 use crate::group::Group;
 use crate::library::{self, Library};
+use crate::recent::Recent;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
 use spikelet_graph::{DeviceId, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What code generation and scheduling need to know of a GPU.
@@ -62,6 +63,9 @@ impl Properties {
     }
 }
 
+/// Kernels that stay loaded although no plan holds them, at most.
+const KEPT_KERNELS: usize = 1024;
+
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
     pub(crate) id: DeviceId,
@@ -76,8 +80,8 @@ pub(crate) struct Gpu {
     pub(crate) copy_stream: Arc<CudaStream>,
     /// What other GPUs send arrives here, beside kernels and batches.
     pub(crate) arrivals: Arc<CudaStream>,
-    /// By name and source.
-    functions: Mutex<HashMap<String, CudaFunction>>,
+    /// By name and source. Each keeps its module loaded.
+    functions: Mutex<Recent<String, CudaFunction>>,
     /// Numbers of the GPUs whose memory this one was asked to reach.
     peers: Mutex<HashSet<usize>>,
     /// The group that it has joined.
@@ -125,7 +129,7 @@ impl Gpu {
             ordinal,
             properties,
             context,
-            functions: Mutex::default(),
+            functions: Mutex::new(Recent::new(KEPT_KERNELS)),
             peers: Mutex::default(),
             group: Mutex::default(),
         })
@@ -144,18 +148,18 @@ impl Gpu {
         !peers.insert(ordinal)
     }
 
-    fn functions(&self) -> MutexGuard<'_, HashMap<String, CudaFunction>> {
+    fn functions(&self) -> MutexGuard<'_, Recent<String, CudaFunction>> {
         self.functions
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The function `name` of a source, compiled or from the caches.
-    pub(crate) fn function(&self, source: &str, name: &str) -> Result<CudaFunction> {
+    pub(crate) fn function(&self, source: &str, name: &str) -> Result<Arc<CudaFunction>> {
         // One source may have several functions.
         let key = format!("{name}\n{source}");
         if let Some(known) = self.functions().get(&key) {
-            return Ok(known.clone());
+            return Ok(known);
         }
         let code = cache::get_or_compile(source, name, self.properties.capability)
             .map_err(|error| failure(&self.name, error.to_string()))?;
@@ -176,8 +180,27 @@ impl Gpu {
                 format!("loading kernel `{name}`: {}", describe(&error)),
             ),
         })?;
-        self.functions().insert(key, function.clone());
-        Ok(function)
+        Ok(self.functions().insert(key, function))
+    }
+
+    /// Unloads kernels that nothing holds and nobody asked for lately, if there are many. Whoever
+    /// calls this has the stream for itself.
+    pub(crate) fn unload_unused(&self) -> Result<()> {
+        let mut functions = self.functions();
+        if !functions.is_full() {
+            return Ok(());
+        }
+        // A plan that is gone may have left some of them running.
+        self.stream
+            .synchronize()
+            .doing(&self.name, "waiting for the GPU")?;
+        drop(functions.take_unused());
+        Ok(())
+    }
+
+    /// Whether there is something for [`Gpu::unload_unused`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.functions().is_full()
     }
 
     /// Lets a kernel use more than 48 KiB of shared memory.

@@ -6,6 +6,7 @@ use cudarc::driver::sys::{self, CUfunction};
 use cudarc::driver::{CudaFunction, result};
 use spikelet_graph::Result;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Whether kernels run one by one, each waited for, so that the one that fails is named.
 pub(crate) fn is_checked() -> bool {
@@ -16,7 +17,7 @@ pub(crate) fn is_checked() -> bool {
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) name: String,
-    pub(crate) function: CudaFunction,
+    pub(crate) function: Arc<CudaFunction>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
@@ -39,7 +40,12 @@ const MOST_PARAMETERS: usize = 1 << 15;
 type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 
 impl Launch {
-    pub(crate) fn new(name: &str, function: CudaFunction, grid: [u32; 3], block: [u32; 3]) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        function: Arc<CudaFunction>,
+        grid: [u32; 3],
+        block: [u32; 3],
+    ) -> Self {
         Self {
             name: name.to_string(),
             function,
@@ -110,7 +116,7 @@ impl Launch {
                 &mut arguments,
             )
         }
-        .doing(&gpu.name, &format!("starting kernel `{}`", self.name))
+        .doing_with(&gpu.name, || format!("starting kernel `{}`", self.name))
     }
 }
 

@@ -24,6 +24,7 @@ pub mod library;
 mod memory;
 mod op;
 mod piece;
+mod recent;
 pub mod scan_source;
 pub mod source_file;
 mod transfer;

@@ -26,6 +26,10 @@ pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) element: &'static str,
     pub(crate) leads: Leads,
+    /// Elements of the tensor.
+    elements: usize,
+    /// Bytes of the tensor.
+    pub(crate) bytes: usize,
 }
 
 impl Argument {
@@ -42,6 +46,28 @@ impl Argument {
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 pub(crate) type Launched = ([u32; 3], u32, u32);
 
+/// Blocks along x, y and z, at most.
+pub(crate) const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+/// Threads of a block, at most.
+pub(crate) const MOST_THREADS: u32 = 1024;
+
+/// Items that a loop can count in 32 bits, with the distance that it goes too far at its end.
+const MOST_ITEMS: usize = i32::MAX as usize;
+
+/// More than a launch, or an index of 32 bits, can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "kernel `{kernel}` would have {given} {what}, the most are {most}; use a smaller batch, fewer \
+     channels or fewer time steps"
+)]
+pub(crate) struct TooLarge {
+    kernel: String,
+    what: &'static str,
+    given: usize,
+    most: usize,
+}
+
 /// How threads share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Geometry {
@@ -54,9 +80,9 @@ pub(crate) enum Geometry {
         /// Blocks in x, y.
         grid: [usize; 2],
         /// Threads of a block.
-        block: u32,
+        block: usize,
         /// Bytes of dynamic shared memory.
-        shared: u32,
+        shared: usize,
     },
 }
 
@@ -80,10 +106,10 @@ pub(crate) struct Piece {
 }
 
 /// Threads of a block that runs a loop over items.
-const BLOCK: usize = 256;
+const BLOCK: u32 = 256;
 
 /// Threads of the one block that runs several small pieces in turn.
-pub(crate) const SMALL_BLOCK: usize = 1024;
+pub(crate) const SMALL_BLOCK: u32 = 1024;
 
 /// A run of small pieces costs less in one block than the launches that it saves.
 const SMALL_ITEMS: usize = 16384;
@@ -122,6 +148,8 @@ impl Piece {
             name: name.into(),
             element: element(ty.dtype),
             leads,
+            elements: ty.len(),
+            bytes: ty.bytes(),
         });
     }
 
@@ -139,18 +167,55 @@ impl Piece {
         }
     }
 
-    /// The launch of a kernel of its own.
-    pub(crate) fn launch(&self) -> Launched {
-        let blocks = |items: usize| [items.div_ceil(BLOCK).clamp(1, 1 << 30) as u32, 1, 1];
+    /// Threads of a block in a kernel of its own.
+    fn block(&self) -> usize {
         match self.geometry {
-            Geometry::Items(items) => (blocks(items), BLOCK as u32, 0),
-            Geometry::Warps(rows) => (blocks(rows * 32), BLOCK as u32, 0),
+            Geometry::Items(_) | Geometry::Warps(_) => BLOCK as usize,
+            Geometry::Blocks { block, .. } => block,
+        }
+    }
+
+    /// The launch of a kernel of its own.
+    ///
+    /// # Errors
+    /// When it has more blocks than a grid, or more elements than an index can count.
+    pub(crate) fn launch(&self) -> Result<Launched, TooLarge> {
+        for argument in &self.arguments {
+            self.at_most("elements in a tensor", argument.elements, MOST_ITEMS)?;
+        }
+        let over = |items: usize| -> Result<Launched, TooLarge> {
+            self.at_most("items", items, MOST_ITEMS)?;
+            let blocks = items.div_ceil(BLOCK as usize).max(1);
+            Ok(([self.blocks(blocks, 0)?, 1, 1], BLOCK, 0))
+        };
+        match self.geometry {
+            Geometry::Items(items) => over(items),
+            Geometry::Warps(rows) => over(rows.saturating_mul(32)),
             Geometry::Blocks {
-                grid,
+                grid: [x, y],
                 block,
                 shared,
-            } => ([grid[0] as u32, grid[1] as u32, 1], block, shared),
+            } => Ok((
+                [self.blocks(x, 0)?, self.blocks(y, 1)?, 1],
+                self.at_most("threads in a block", block, MOST_THREADS as usize)?,
+                self.at_most("bytes of shared memory", shared, MOST_ITEMS)?,
+            )),
         }
+    }
+
+    fn blocks(&self, count: usize, axis: usize) -> Result<u32, TooLarge> {
+        let what = ["blocks along x", "blocks along y"][axis];
+        self.at_most(what, count, MOST_BLOCKS[axis] as usize)
+    }
+
+    fn at_most(&self, what: &'static str, given: usize, most: usize) -> Result<u32, TooLarge> {
+        let fits = u32::try_from(given).ok().filter(|_| given <= most);
+        fits.ok_or_else(|| TooLarge {
+            kernel: self.name.clone(),
+            what,
+            given,
+            most,
+        })
     }
 }
 
@@ -177,10 +242,9 @@ pub(crate) fn sections(piece: &Piece) -> [(&'static str, String); 3] {
         .iter()
         .map(|a| format!("{}{restrict} {}", a.ctype(), a.name))
         .collect();
-    let (_, block, _) = piece.launch();
     let kernel = kernel(
         &piece.name,
-        block as usize,
+        piece.block(),
         &arguments,
         &format!("{thread}{}", body(piece)),
     );
@@ -207,17 +271,20 @@ pub(crate) fn small_source(pieces: &[Piece], name: &str) -> String {
             body(piece)
         );
     }
-    prelude(pieces) + &kernel(name, SMALL_BLOCK, &arguments, &inside)
+    prelude(pieces) + &kernel(name, SMALL_BLOCK as usize, &arguments, &inside)
 }
 
 /// The source and the launch of a kernel that runs pieces side by side, each in blocks of its own.
-pub(crate) fn wide_source(pieces: &[Piece], name: &str) -> (String, Launched) {
+///
+/// # Errors
+/// As [`Piece::launch`], of one piece or of all together.
+pub(crate) fn wide_source(pieces: &[Piece], name: &str) -> Result<(String, Launched), TooLarge> {
     let mut inside = String::new();
     let mut arguments = vec![];
     let mut first = 0;
     for piece in pieces {
-        let blocks = piece.launch().0[0];
-        let end = first + blocks;
+        let blocks = piece.launch()?.0[0];
+        let end = piece.blocks(first as usize + blocks as usize, 0)?;
         let _ = writeln!(
             inside,
             "  if (blockIdx.x >= {first}u && blockIdx.x < {end}u) {{
@@ -229,8 +296,8 @@ pub(crate) fn wide_source(pieces: &[Piece], name: &str) -> (String, Launched) {
         );
         first = end;
     }
-    let source = prelude(pieces) + &kernel(name, BLOCK, &arguments, &inside);
-    (source, ([first, 1, 1], BLOCK as u32, 0))
+    let source = prelude(pieces) + &kernel(name, BLOCK as usize, &arguments, &inside);
+    Ok((source, ([first, 1, 1], BLOCK, 0)))
 }
 
 /// A piece's names for its arguments, which join those of the kernel.
@@ -289,4 +356,55 @@ fn body(piece: &Piece) -> String {
         Geometry::Blocks { .. } => return piece.body.clone(),
     };
     format!("{head}{}  }}\n", piece.body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(geometry: Geometry) -> Result<Launched, &'static str> {
+        Piece::new("k", geometry).launch().map_err(|e| e.what)
+    }
+
+    #[test]
+    fn a_launch_is_refused_where_a_grid_or_an_index_ends() {
+        let blocks = |x: usize, y: usize| Geometry::Blocks {
+            grid: [x, y],
+            block: 128,
+            shared: 0,
+        };
+        let most = i32::MAX as usize;
+        assert_eq!(launch(Geometry::Items(most)), Ok(([1 << 23, 1, 1], 256, 0)));
+        assert_eq!(launch(Geometry::Items(most + 1)), Err("items"));
+        assert_eq!(launch(Geometry::Items(1 << 33)), Err("items"));
+        assert_eq!(launch(Geometry::Warps(1 << 26)), Err("items"));
+        assert_eq!(launch(Geometry::Warps(usize::MAX)), Err("items"));
+        assert_eq!(
+            launch(blocks(most, 65535)),
+            Ok(([i32::MAX as u32, 65535, 1], 128, 0))
+        );
+        assert_eq!(launch(blocks(most + 1, 1)), Err("blocks along x"));
+        assert_eq!(launch(blocks((1 << 32) + 1, 1)), Err("blocks along x"));
+        assert_eq!(launch(blocks(1, 65536)), Err("blocks along y"));
+    }
+
+    #[test]
+    fn a_tensor_of_scratch_memory_that_no_index_reaches_is_refused() {
+        let mut piece = Piece::new("k", Geometry::Items(8));
+        let partial = TensorType::new(DType::F32, [3, 1 << 30]);
+        piece.argument("partial", &partial, Leads::Workspace(0));
+        let refused = piece.launch().unwrap_err();
+        assert_eq!(
+            (refused.what, refused.given),
+            ("elements in a tensor", 3 << 30)
+        );
+    }
+
+    #[test]
+    fn pieces_side_by_side_have_one_grid_together() {
+        let large = Piece::new("k", Geometry::Items(i32::MAX as usize));
+        let together = |count: usize| wide_source(&vec![large.clone(); count], "wide");
+        assert_eq!(together(2).unwrap().1.0, [1 << 24, 1, 1]);
+        assert_eq!(together(256).unwrap_err().what, "blocks along x");
+    }
 }

@@ -126,7 +126,12 @@ impl NeuronScan {
         site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
         let pieces = op::pieces(&site)?;
         let [piece] = <[Piece; 1]>::try_from(pieces).expect("such a scan is one kernel");
-        let (grid, block, _) = piece.launch();
+        let (grid, block, _) = piece.launch().map_err(|too_large| {
+            self.refuse(
+                too_large.to_string(),
+                "print it for fewer neurons or time steps",
+            )
+        })?;
         Ok(ScanSource {
             parameters: parameter::all(&piece, &site),
             sections: piece::sections(&piece),

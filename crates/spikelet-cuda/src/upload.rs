@@ -39,7 +39,7 @@ struct Piece {
 pub(crate) struct Uploads {
     gpu: Arc<Gpu>,
     /// The kernel that puts pieces in place, once it was needed.
-    scatter: Option<CudaFunction>,
+    scatter: Option<Arc<CudaFunction>>,
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,

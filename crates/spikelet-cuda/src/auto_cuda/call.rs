@@ -271,6 +271,7 @@ fn call<K: Kernel + ?Sized>(
     }
 
     let function = gpu.function(&source(kernel), name)?;
+    shared.unload_unused()?;
     let padded = pad::tensors(kernel, &described, tensors())?;
     let addresses: Vec<Option<u64>> = kernel
         .get_ptrs(args)?

@@ -41,7 +41,7 @@ struct Copy {
 /// The padded copies of a call.
 pub(super) struct Padded {
     copies: Vec<Copy>,
-    function: Option<CudaFunction>,
+    function: Option<Arc<CudaFunction>>,
 }
 
 /// Allocates the copies that a call needs.

@@ -2,14 +2,17 @@
 //!
 //! Several processes may use a folder at the same time. A file is written under another name and
 //! renamed when it is whole, so a reader sees all of it or none; a file that is damaged all the
-//! same fails its checksum and is replaced. The folder is kept below a size by removing what was
-//! not used for the longest time. Only files with names of this cache are ever touched.
+//! same fails its checksum and is replaced. A checksum says nothing of who wrote a file: what the
+//! folder has to be for that is in [`folder`]. It is kept below a size by removing what was not
+//! used for the longest time. Only files with names of this cache are ever touched.
 
 use super::Key;
+use super::folder;
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
 /// The first bytes of a file; another layout has another number.
@@ -19,6 +22,8 @@ const SUFFIX: &str = ".kernel";
 const UNFINISHED: &str = ".unfinished-kernel-";
 /// Bytes that the folder may hold.
 const LIMIT: u64 = 256 << 20;
+/// Bytes of the largest file that is read; a kernel has some thousands.
+const LARGEST: u64 = 64 << 20;
 /// An unfinished file of this age belongs to a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
@@ -42,6 +47,7 @@ pub struct KernelCache {
 pub(super) struct Disk {
     folder: Option<PathBuf>,
     limit: u64,
+    warned: Once,
 }
 
 impl Disk {
@@ -49,6 +55,7 @@ impl Disk {
         Disk {
             folder,
             limit: LIMIT,
+            warned: Once::new(),
         }
     }
 
@@ -64,11 +71,24 @@ impl Disk {
         Some(self.folder.as_ref()?.join(name))
     }
 
+    /// The folder, if only this user can have written what is in it; else it is named once.
+    fn trusted(&self) -> Option<&Path> {
+        let folder = self.folder.as_deref()?;
+        match folder::objection(folder) {
+            None => Some(folder),
+            Some(objection) => {
+                self.warned.call_once(|| {
+                    tracing::warn!("kernels are not kept in {}: {objection}", folder.display());
+                });
+                None
+            }
+        }
+    }
+
     /// The code of a key, if it is there and whole.
     pub(super) fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        let mut file = File::open(self.file(key)?).ok()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).ok()?;
+        self.trusted()?;
+        let (file, bytes) = folder::read(&self.file(key)?, LARGEST).ok()?;
         let code = check(key, &bytes)?.to_vec();
         // Its time says when it was last used. If it cannot be set it is removed earlier, no more.
         let _ = file.set_modified(SystemTime::now());
@@ -77,7 +97,7 @@ impl Disk {
 
     /// Keeps code, if the folder can be written, and removes the oldest if it became too large.
     pub(super) fn write(&self, key: &Key, code: &[u8]) {
-        let (Some(folder), Some(file)) = (&self.folder, self.file(key)) else {
+        let (Some(folder), Some(file)) = (self.trusted(), self.file(key)) else {
             return;
         };
         if store(folder, &file, key, code).is_ok() {
@@ -115,9 +135,10 @@ impl Disk {
             limit: self.limit,
             problem: match &self.folder {
                 None => Some("neither SPIKELET_CACHE nor HOME is set".to_string()),
-                Some(folder) => try_writing(folder)
-                    .err()
-                    .map(|error| format!("it cannot be written, {}", error.kind())),
+                Some(folder) => folder::objection(folder).or_else(|| {
+                    let error = try_writing(folder).err()?;
+                    Some(format!("it cannot be written, {}", error.kind()))
+                }),
             },
             folder: self.folder.clone(),
         }
@@ -134,7 +155,7 @@ fn check<'a>(key: &Key, bytes: &'a [u8]) -> Option<&'a [u8]> {
 }
 
 fn store(folder: &Path, file: &Path, key: &Key, code: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    folder::create(folder)?;
     let mut unfinished = unfinished(folder)?;
     unfinished.write_all(MAGIC)?;
     unfinished.write_all(key)?;
@@ -196,6 +217,7 @@ fn files(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     fn disk(folder: &tempfile::TempDir) -> Disk {
         Disk::new(Some(folder.path().join("a/b")))
@@ -285,6 +307,43 @@ mod tests {
         assert!(!abandoned.exists());
         assert!(being_written.exists());
         assert_eq!(disk.read(&[1; 32]), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_is_not_used_and_the_status_says_so() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let disk = disk(&folder);
+        disk.write(&[1; 32], b"code");
+        let inside = folder.path().join("a/b");
+        let set = |mode| fs::set_permissions(&inside, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o777);
+        assert_eq!(disk.read(&[1; 32]), None);
+        disk.write(&[2; 32], b"more");
+        assert!(disk.status().problem.unwrap().contains("mode 777"));
+        set(0o700);
+        assert_eq!(disk.read(&[1; 32]).unwrap(), b"code");
+        assert_eq!(disk.read(&[2; 32]), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_of_a_kernels_size_is_not_read_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = disk(&folder);
+        disk.write(&[1; 32], b"code");
+        let file = disk.file(&[1; 32]).unwrap();
+        fs::rename(&file, folder.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &file).unwrap();
+        assert_eq!(disk.read(&[1; 32]), None, "a link");
+        let pipe = std::ffi::CString::new(disk.file(&[2; 32]).unwrap().to_str().unwrap()).unwrap();
+        // SAFETY: the path ends with a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        assert_eq!(disk.read(&[2; 32]), None, "a pipe");
+        let large = fs::File::create(disk.file(&[3; 32]).unwrap()).unwrap();
+        large.set_len(3 << 30).unwrap();
+        assert_eq!(disk.read(&[3; 32]), None, "a file of 3 GiB");
     }
 
     #[test]

@@ -8,10 +8,9 @@
 use super::Convolution;
 use super::descriptor::Knob;
 use super::problem::Choice;
-use crate::cache::kernel_cache;
+use crate::cache::{folder, kernel_cache};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +19,9 @@ pub(super) type Key = [u8; 32];
 
 /// The first bytes of a file; another layout has another number.
 const MAGIC: &[u8; 16] = b"spikelet conv  1";
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 1 << 16;
 
 /// A folder of choices, or none.
 pub(super) struct Store {
@@ -49,7 +51,11 @@ impl Store {
 
     /// The choice of a key, if it is there and whole.
     pub(super) fn read(&self, key: &Key) -> Option<Choice> {
-        let bytes = fs::read(self.file(key)?).ok()?;
+        let folder = self.folder.as_deref()?;
+        if folder::objection(folder).is_some() {
+            return None;
+        }
+        let (_, bytes) = folder::read(&self.file(key)?, LARGEST).ok()?;
         let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
         let (its_key, rest) = rest.split_at_checked(key.len())?;
         let (checksum, numbers) = rest.split_at_checked(32)?;
@@ -75,7 +81,9 @@ impl Store {
     /// Keeps a choice. A folder that cannot be written is no error: it is measured anew in each
     /// process then.
     pub(super) fn write(&self, key: &Key, choice: &Choice) {
-        if let (Some(folder), Some(file)) = (&self.folder, self.file(key)) {
+        if let (Some(folder), Some(file)) = (&self.folder, self.file(key))
+            && folder::objection(folder).is_none()
+        {
             let _ = store(folder, &file, key, choice);
         }
     }
@@ -88,7 +96,7 @@ fn store(folder: &Path, file: &Path, key: &Key, choice: &Choice) -> io::Result<(
         .chain(knobs.flat_map(|(knob, value)| [i64::from(knob.0), *value]))
         .flat_map(i64::to_le_bytes)
         .collect();
-    fs::create_dir_all(folder)?;
+    folder::create(folder)?;
     let mut unfinished = tempfile::Builder::new()
         .prefix(".unfinished-convolution-")
         .tempfile_in(folder)?;
@@ -113,6 +121,7 @@ pub(super) fn key(c: &Convolution, gpu: &str, version: usize) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn choices() -> [Choice; 2] {
         let knobs = vec![(Knob(2), 17), (Knob(40), -1)];

@@ -10,7 +10,7 @@ use crate::join::{Draft, Group, join};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, size};
 use crate::op::{self, Site, Work};
-use crate::piece::{self, Launched, Leads, Piece};
+use crate::piece::{self, Launched, Leads, Piece, TooLarge};
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
 use spikelet_graph::{Bound, Buffer, DType, Place, Plan, Result, TensorType, ValueId};
@@ -207,6 +207,8 @@ fn compile(
     names: &[String],
     constants: u64,
 ) -> Result<Vec<Step>> {
+    let too_large =
+        |kernel: usize, error: TooLarge| failure(&gpu.name, format!("{}: {error}", names[kernel]));
     let launch = |drafts: Vec<Draft>, name: String, source: String, at: Launched| {
         let function = gpu.function(&source, &name)?;
         let (grid, block, shared) = at;
@@ -237,23 +239,21 @@ fn compile(
                 })
             }
             Group::Single(draft) => {
-                let (source, at) = (piece::source(&draft.piece), draft.piece.launch());
+                let at = draft.piece.launch();
+                let at = at.map_err(|error| too_large(draft.kernel, error))?;
+                let source = piece::source(&draft.piece);
                 let name = draft.piece.name.clone();
                 launch(vec![draft], name, source, at)
             }
             Group::InTurn(drafts) => {
                 let name = "spk_small".to_string();
                 let source = piece::small_source(&pieces(&drafts), &name);
-                launch(
-                    drafts,
-                    name,
-                    source,
-                    ([1, 1, 1], piece::SMALL_BLOCK as u32, 0),
-                )
+                launch(drafts, name, source, ([1, 1, 1], piece::SMALL_BLOCK, 0))
             }
             Group::SideBySide(drafts) => {
                 let name = "spk_side_by_side".to_string();
-                let (source, at) = piece::wide_source(&pieces(&drafts), &name);
+                let made = piece::wide_source(&pieces(&drafts), &name);
+                let (source, at) = made.map_err(|error| too_large(drafts[0].kernel, error))?;
                 launch(drafts, name, source, at)
             }
         })

@@ -218,7 +218,7 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         format!("{}_pooled_fptt", r.name),
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
-            block: block as u32,
+            block,
             shared: 0,
         },
     );

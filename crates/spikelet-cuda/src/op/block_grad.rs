@@ -64,7 +64,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
             name,
             Geometry::Blocks {
                 grid: [threads.div_ceil(block), 1],
-                block: block as u32,
+                block,
                 shared: 0,
             },
         ),

@@ -57,7 +57,7 @@ impl Columns {
             name,
             Geometry::Blocks {
                 grid: [groups, channels / pack / lanes],
-                block: (lanes * rows) as u32,
+                block: lanes * rows,
                 shared: 0,
             },
         );
@@ -131,5 +131,18 @@ impl Columns {
     for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);"
         ));
         piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_blocks_over_the_channels_than_a_grid_has_are_refused() {
+        // Prime numbers of channels: each is a block of its own.
+        let launch = |channels| Columns::with(1 << 20, 64, channels, 1).piece("k").launch();
+        assert!(launch(65_521).is_ok());
+        assert!(launch(65_537).is_err());
     }
 }

@@ -62,6 +62,12 @@ pub(crate) fn thin_pieces(op: &Conv, site: &Site<'_>) -> Vec<crate::piece::Piece
     Thin::of(op, site).map_or(vec![], |thin| thin.pieces(op, site))
 }
 
+/// The scratch memory of a convolution of few channels; none for others.
+#[cfg(test)]
+pub(crate) fn thin_workspace(op: &Conv, site: &Site<'_>) -> usize {
+    Thin::of(op, site).map_or(0, |thin| thin.workspace(op))
+}
+
 /// Scratch memory of a convolution, in bytes.
 pub(crate) fn workspace(op: &Conv, shared: &Shared, site: &Site<'_>) -> usize {
     match Thin::of(op, site) {

@@ -1,14 +1,9 @@
 //! A user's own operation: its kernels as it gives them, looked at before they run.
 
 use super::{Site, Work};
+use crate::piece::{MOST_BLOCKS, MOST_THREADS};
 use spikelet_graph::op::{Custom, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel};
 use spikelet_graph::{Graph, Node, Result, TensorType};
-
-/// Threads of a block, at most.
-const MOST_THREADS: u32 = 1024;
-
-/// Blocks along x, y and z, at most.
-const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 /// The kernels of an operation, in order.
 pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Work>> {

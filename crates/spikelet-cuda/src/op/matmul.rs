@@ -83,6 +83,15 @@ pub(crate) fn reads_bits(
     form && gpu.capability.0 >= 8 && matches!(other.dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
+/// The scratch memory of a product with spikes; none for other products.
+#[cfg(test)]
+pub(crate) fn spike_workspace(op: &MatMul, site: &Site<'_>) -> usize {
+    match is_spikes(site) {
+        true => spikes::workspace(op, product(op, site), site),
+        false => 0,
+    }
+}
+
 /// The device code of a product with spikes; none for other products.
 #[cfg(test)]
 pub(crate) fn spike_pieces(op: &MatMul, site: &Site<'_>) -> Vec<crate::piece::Piece> {

@@ -86,6 +86,30 @@ fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
     values.iter().map(|v| graph.ty(*v).clone()).collect()
 }
 
+impl Work {
+    /// Bytes of the kernel's workspace, from its start, that it writes or reads.
+    fn workspace(&self) -> usize {
+        match self {
+            Work::Kernel(piece) => {
+                let last = piece.arguments.iter().filter_map(|a| match a.leads {
+                    Leads::Workspace(at) => Some(at.saturating_add(a.bytes)),
+                    Leads::Read(_) | Leads::Write(_) => None,
+                });
+                last.max().unwrap_or(0)
+            }
+            Work::Gemm {
+                call, workspace, ..
+            } => workspace.saturating_add(call.plan.workspace),
+            Work::Conv {
+                call, workspace, ..
+            } => workspace.saturating_add(call.workspace()),
+            // Compared where its kernels are.
+            Work::Own(_) => 0,
+            Work::Clear(_) | Work::AllReduce(_) | Work::Arrive => 0,
+        }
+    }
+}
+
 impl<'a> Site<'a> {
     pub(crate) fn new(
         gpu: &'a Properties,
@@ -154,14 +178,31 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
     if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
         return Ok(vec![]);
     }
-    match &site.node.op {
-        Op::AllReduce(op) => all_reduce::work(op, &shared.gpu, site),
-        Op::Arrive(_) => Ok(vec![Work::Arrive]),
-        Op::MatMul(op) => matmul::work(op, shared, site),
-        Op::Conv(op) => conv::work(op, shared, site),
-        Op::Custom(op) => custom::work(op, &shared.gpu.name, site),
-        _ => Ok(pieces(site)?.into_iter().map(Work::Kernel).collect()),
+    let work = match &site.node.op {
+        Op::AllReduce(op) => all_reduce::work(op, &shared.gpu, site)?,
+        Op::Arrive(_) => vec![Work::Arrive],
+        Op::MatMul(op) => matmul::work(op, shared, site)?,
+        Op::Conv(op) => conv::work(op, shared, site)?,
+        Op::Custom(op) => custom::work(op, &shared.gpu.name, site)?,
+        _ => pieces(site)?.into_iter().map(Work::Kernel).collect(),
+    };
+    check_room(&shared.gpu.name, site, &work)?;
+    Ok(work)
+}
+
+/// Refuses work that needs more scratch memory than the plan has for it, and would write over
+/// something else: the plan was made for another device, or where a library could not be asked.
+fn check_room(device: &str, site: &Site<'_>, work: &[Work]) -> Result<()> {
+    let needed = work.iter().map(Work::workspace).max().unwrap_or(0);
+    if needed <= site.room {
+        return Ok(());
     }
+    let problem = format!(
+        "it needs {needed} bytes of workspace, the plan has {} for it; make the plan anew, for \
+         this device",
+        site.room
+    );
+    Err(site.refuse(device, &problem))
 }
 
 /// Refuses what no kernel here can do.

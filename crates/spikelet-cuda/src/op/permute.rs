@@ -68,7 +68,7 @@ pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
         "permute_tiles",
         Geometry::Blocks {
             grid: [planes * tiles[0] * tiles[1], 1],
-            block: (TILE * ROWS) as u32,
+            block: TILE * ROWS,
             shared: 0,
         },
     );

@@ -197,7 +197,7 @@ pub(super) fn by_threads(name: String, block: usize, threads: usize) -> Piece {
         name,
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
-            block: block as u32,
+            block,
             shared: 0,
         },
     );

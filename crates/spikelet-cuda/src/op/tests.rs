@@ -38,6 +38,19 @@ fn properties(capability: (i32, i32)) -> Properties {
     }
 }
 
+/// What a node without a vendor's library asks for as its workspace.
+fn own_workspace(site: &Site<'_>) -> usize {
+    match &site.node.op {
+        Op::Reduce(op) => reduce::workspace(op, site),
+        Op::Moments(_) => moments::workspace(site),
+        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, site),
+        Op::ScanGrad(op) => scan_grad::workspace(op, site),
+        Op::MatMul(op) => matmul::spike_workspace(op, site),
+        Op::Conv(op) => conv::thin_workspace(op, site),
+        _ => 0,
+    }
+}
+
 /// The sources of a traced program's kernels.
 fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
     let plan = Plan::new(tracer.finish().expect("the trace is in order"), &NoGpu);
@@ -56,6 +69,9 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
             Op::Conv(op) => conv::thin_pieces(op, &site),
             _ => pieces(&site).expect("the operation has code"),
         };
+        let work: Vec<Work> = made.iter().cloned().map(Work::Kernel).collect();
+        let used = work.iter().map(Work::workspace).max().unwrap_or(0);
+        assert!(used <= own_workspace(&site), "{}", site.name());
         for piece in made {
             sources.push((piece.name.clone(), source(&piece)));
             if piece.is_small() {
@@ -71,7 +87,10 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
     let items = |p: &Piece| matches!(p.geometry, crate::piece::Geometry::Items(_));
     let wide: Vec<Piece> = wide.into_iter().filter(items).collect();
     if !wide.is_empty() {
-        sources.push(("wide".to_string(), wide_source(&wide, "wide").0));
+        sources.push((
+            "wide".to_string(),
+            wide_source(&wide, "wide").expect("they are small").0,
+        ));
     }
     if !small.is_empty() {
         sources.push(("small".to_string(), small_source(&small, "small")));
@@ -267,4 +286,55 @@ fn the_kernels_of_the_contracts_custom_operations_compile() {
             panic!("{error}");
         }
     }
+}
+
+#[test]
+fn work_is_refused_that_needs_more_workspace_than_the_plan_has() {
+    let tracer = Tracer::new(DType::F32);
+    let x = tracer.input("x", DType::F32, [1 << 16, 12]);
+    tracer.output("sum", &x.sum(&[0]));
+    let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
+    let node = plan.graph.nodes.iter();
+    let node = node
+        .clone()
+        .find(|n| matches!(n.op, Op::Reduce(_)))
+        .unwrap();
+    let gpu = properties((9, 0));
+    let mut site = Site::new(&gpu, &plan.graph, node, vec![true]);
+    let Op::Reduce(op) = &node.op else {
+        unreachable!()
+    };
+    let needed = reduce::workspace(op, &site);
+    assert!(needed > 0);
+    let work: Vec<Work> = pieces(&site)
+        .unwrap()
+        .into_iter()
+        .map(Work::Kernel)
+        .collect();
+    let check = |site: &Site<'_>| check_room("cuda:0", site, &work);
+    site.room = needed;
+    check(&site).unwrap();
+    for room in [0, needed - 1] {
+        site.room = room;
+        let error = check(&site).unwrap_err();
+        assert!(matches!(error, Error::Backend { .. }), "{error}");
+    }
+}
+
+#[test]
+fn draws_of_bits_are_counted_with_what_pads_their_rows() {
+    let tracer = Tracer::new(DType::F32);
+    // 2²⁷ rows of four elements are as many words, of sixteen threads each.
+    let p = tracer.input("p", DType::F32, [1 << 27, 4]);
+    let w = tracer.parameter("w", [8, 4]);
+    let generator = tracer.input("generator", DType::I64, [4]);
+    tracer.output("y", &p.bernoulli(&generator, Over::Nothing).linear(&w));
+    let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
+    let draws = |node: &&Node| matches!(node.op, Op::Draw(_));
+    let node = plan.graph.nodes.iter().find(draws).unwrap();
+    let gpu = properties((9, 0));
+    let site = Site::new(&gpu, &plan.graph, node, vec![true]);
+    assert_eq!(site.outputs[0].dtype, DType::Bits);
+    assert!(check("cuda:0", &site).is_ok());
+    assert!(pieces(&site).unwrap()[0].launch().is_err());
 }

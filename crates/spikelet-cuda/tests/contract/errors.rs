@@ -258,6 +258,20 @@ fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
+fn more_blocks_than_a_grid_has_are_refused() {
+    // A prime number of channels: each is a block along y.
+    let graph = traced(|tracer| {
+        let x = tracer.input("x", DType::F32, [16, 65_537]);
+        tracer.output("mean", &x.moments()[0]);
+    });
+    contains(
+        Loaded::try_new(graph, &gpu()).map(|_| ()),
+        &["65537 blocks along y", "65535"],
+    );
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn a_gpu_that_is_not_there_is_refused() {
     contains(
         spikelet_cuda::Cuda::new(1000),

@@ -196,7 +196,7 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     let mut results = vec![f16::ZERO; 2 * count * CALLS.len()];
     let from = DeviceMemory::new(gpu, 2 * operands.len(), "operands").unwrap();
     let to = DeviceMemory::new(gpu, 2 * results.len(), "results").unwrap();
-    let function = module.load_function("halves").unwrap();
+    let function = Arc::new(module.load_function("halves").unwrap());
     let blocks = count.div_ceil(256) as u32;
     let mut launch = Launch::new("halves", function, [blocks, 1, 1], [256, 1, 1]);
     launch.add([from.pointer, to.pointer, count as u64]);

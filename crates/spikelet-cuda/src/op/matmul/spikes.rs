@@ -167,7 +167,7 @@ fn linear(p: Product, site: &Site<'_>) -> Vec<Piece> {
         Geometry::Blocks {
             grid: [p.m.div_ceil(128), f.blocks],
             block: 128,
-            shared: shared as u32,
+            shared,
         },
     );
     product.before = format!(
