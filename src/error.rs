@@ -1,6 +1,7 @@
 //! The library's errors.
 
 use crate::files::FileError;
+use crate::log::console::bytes;
 use crate::parallel::RankError;
 use std::fmt;
 use std::path::PathBuf;
@@ -29,6 +30,25 @@ pub enum Error {
         what: String,
         /// What was given and what was expected.
         problem: String,
+        /// What to do.
+        help: String,
+    },
+    /// A program that needs more memory than its device has; nothing was allocated for it.
+    #[error(
+        "{program} needs {} of memory on {device}, {} of {} are free\n  help: {help}",
+        bytes(*.needed as u64), bytes(*.available as u64), bytes(*.total as u64)
+    )]
+    Memory {
+        /// What does not fit.
+        program: String,
+        /// The device's name.
+        device: String,
+        /// Bytes that it needs.
+        needed: usize,
+        /// Bytes that nobody uses.
+        available: usize,
+        /// Bytes that there are.
+        total: usize,
         /// What to do.
         help: String,
     },

@@ -9,7 +9,7 @@ use crate::neuron::Share;
 use input::Input;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, InputKind, Pending, Plan, Tensor, TensorType,
+    Backend, Buffer, DType, Executor, Graph, InputKind, Pending, Plan, Target, Tensor, TensorType,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Store {
     buffers: BTreeMap<String, Held>,
     /// What no checkpoint needs.
     scratch: BTreeMap<String, Held>,
+    /// Programs run one after the other, so that they share it where it is large enough.
+    arena: Option<Held>,
 }
 
 /// A tensor on its device.
@@ -78,6 +80,7 @@ impl Store {
             backend,
             buffers: BTreeMap::new(),
             scratch: BTreeMap::new(),
+            arena: None,
         }
     }
 
@@ -114,6 +117,28 @@ impl Store {
             map.insert(name.to_string(), Held::new(backend, ty)?);
         }
         map[name].on(backend, name)
+    }
+
+    /// The arena that programs on this store's device share, made or made anew if the plan needs
+    /// more. One that is replaced goes with the last program that was loaded with it.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub(crate) fn arena(&mut self, plan: &Plan) -> Result<Buffer> {
+        let fits = |held: &&Held| {
+            Arc::ptr_eq(&held.backend, &self.backend) && held.buffer.ty.bytes() >= plan.arena_bytes
+        };
+        if let Some(held) = self.arena.as_ref().filter(fits) {
+            return Ok(held.buffer.clone());
+        }
+        // The old one is free again where no program has it.
+        self.arena = None;
+        let buffer = self.backend.arena(plan)?;
+        self.arena = Some(Held {
+            backend: self.backend.clone(),
+            buffer: buffer.clone(),
+        });
+        Ok(buffer)
     }
 
     /// The device of new tensors.
@@ -244,6 +269,36 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     )
 }
 
+/// A graph that is planned; nothing is allocated for it yet.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    /// How many scores the labels of each input choose from: passes may hide it.
+    classes: BTreeMap<String, usize>,
+}
+
+impl Planned {
+    /// Plans under a budget if there is one, of which `others` bytes are left to others.
+    pub(crate) fn within(
+        graph: Graph,
+        target: &dyn Target,
+        budget: Option<MemoryBudget>,
+        others: usize,
+    ) -> Result<Self> {
+        let classes = input::classes(&graph);
+        let Some(budget) = budget else {
+            let plan = Plan::new(graph, target);
+            return Ok(Self { plan, classes });
+        };
+        let natural = match budget {
+            MemoryBudget::Share(_) => Plan::new(graph.clone(), target).peak_bytes() + others,
+            MemoryBudget::Bytes(_) => 0,
+        };
+        let left = budget.bytes(natural).saturating_sub(others);
+        let plan = Plan::within(graph, target, left)?;
+        Ok(Self { plan, classes })
+    }
+}
+
 /// A graph made ready to run on a device.
 pub struct Compiled {
     backend: Arc<dyn Backend>,
@@ -266,7 +321,7 @@ impl Compiled {
     pub fn new(graph: Graph, store: &mut Store) -> Result<Self> {
         let classes = input::classes(&graph);
         let plan = Plan::new(graph, &*store.backend);
-        Self::of(plan, &classes, store)
+        Self::load(Planned { plan, classes }, store)
     }
 
     /// As [`Compiled::new`], with at most so much memory, if a budget is given.
@@ -274,20 +329,17 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::new`]; when the budget is too small.
     pub fn within(graph: Graph, store: &mut Store, budget: Option<MemoryBudget>) -> Result<Self> {
-        let Some(budget) = budget else {
-            return Self::new(graph, store);
-        };
-        let backend = &*store.backend;
-        let natural = match budget {
-            MemoryBudget::Share(_) => Plan::new(graph.clone(), backend).peak_bytes(),
-            MemoryBudget::Bytes(_) => 0,
-        };
-        let classes = input::classes(&graph);
-        let plan = Plan::within(graph, backend, budget.bytes(natural))?;
-        Self::of(plan, &classes, store)
+        let planned = Planned::within(graph, &*store.backend, budget, 0)?;
+        Self::load(planned, store)
     }
 
-    fn of(plan: Plan, classes: &BTreeMap<String, usize>, store: &mut Store) -> Result<Self> {
+    /// Makes a plan for the store's device ready to run. Programs that are loaded with one store
+    /// share one arena.
+    ///
+    /// # Errors
+    /// As [`Compiled::new`].
+    pub(crate) fn load(planned: Planned, store: &mut Store) -> Result<Self> {
+        let Planned { plan, classes } = planned;
         let lacks = |i: &&spikelet_graph::Input| {
             i.kind == InputKind::Parameter && !store.buffers.contains_key(&i.name)
         };
@@ -328,7 +380,8 @@ impl Compiled {
                 }
             });
         }
-        let executor = backend.load(&plan, &buffers, &fresh)?;
+        let arena = store.arena(&plan)?;
+        let executor = backend.load_into(&plan, &buffers, &fresh, &arena)?;
         Ok(Self {
             backend,
             plan,

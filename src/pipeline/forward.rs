@@ -200,13 +200,13 @@ impl PipelineEval {
         self.flow.output.last().copied().unwrap_or(0)
     }
 
-    /// Evaluates batch number `index`.
+    /// Evaluates a batch whose first image is number `first` of the data set.
     ///
     /// # Errors
     /// When the batch has another size, or a device fails.
-    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<StepOutcome> {
+    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepOutcome> {
         let x = Tensor::f32(self.shape.clone(), batch.images.clone());
-        let draws = Draws::of_evaluation(self.seed, index);
+        let draws = Draws::of_evaluation(self.seed, first);
         let made = self.flow.run(&x, draws)?;
         self.scores.set("output_seq", host(&made))?;
         self.scores

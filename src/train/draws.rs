@@ -10,11 +10,12 @@ const EVALUATION: u64 = 1 << 31;
 pub(crate) struct Draws {
     /// Of the run.
     seed: u64,
-    /// Of training counted from 1, or a batch of an evaluation.
+    /// Of training counted from 1; all of an evaluation is one step.
     step: u64,
     /// Time steps before the program's first one.
     steps_before: usize,
-    /// Images of the batch before the program's first one: other ranks and micro-batches have them.
+    /// Images of the step before the program's first one: other ranks and micro-batches have them,
+    /// and earlier batches of an evaluation.
     images_before: usize,
 }
 
@@ -29,9 +30,10 @@ impl Draws {
         }
     }
 
-    /// Those of batch number `index` of an evaluation.
-    pub(crate) fn of_evaluation(seed: u64, index: usize) -> Self {
-        Self::of_step(seed, EVALUATION + index as u64)
+    /// Those of an evaluation, from image number `first` of the data set on: however many images
+    /// a batch has, an image's draws are the same.
+    pub(crate) fn of_evaluation(seed: u64, first: usize) -> Self {
+        Self::of_step(seed, EVALUATION).behind(0, first)
     }
 
     /// Those of a part of it, behind so many time steps and images.

@@ -1,14 +1,16 @@
 //! What makes the steps of a run: one device, or a pipeline of several.
 
 use super::draws::Draws;
+use super::memory::{RunMemory, Task, batches};
 use super::step::{Outcome, PendingOutcome};
-use super::{EvalStep, Place, Settings, Shape, TrainStep};
+use super::{EvalStep, Settings, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
 use crate::pipeline::{Layout, Parts, PipelineEval, PipelineStep, Team};
 use spikelet_data::Batch;
 use spikelet_graph::Backend;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,19 +71,51 @@ pub enum Engine {
 /// Steps after which a pipeline runs as it will: plans have run once and been recorded.
 const WARM: u64 = 4;
 
-impl Engine {
+/// A step of training and the evaluation beside it.
+pub(super) struct Programs {
+    pub(super) engine: Engine,
+    pub(super) evaluation: EvalEngines,
+    pub(super) memory: RunMemory,
+}
+
+impl Programs {
+    /// Plans both, and makes them ready to run if the device has room for them. What `agree` makes
+    /// of the evaluation's batch is taken.
     pub(super) fn new(
         module: &Arc<dyn Module>,
-        settings: &Settings,
-        shape: Shape,
-        place: Place,
+        task: &Task<'_>,
         pipeline: Option<&PipelineOptions>,
+        agree: impl FnOnce(usize) -> Result<usize>,
         store: &mut Store,
     ) -> Result<Self> {
-        let Some(options) = pipeline else {
-            let step = TrainStep::of_rank(&**module, settings, shape, place, store)?;
-            return Ok(Self::One(Box::new(step)));
-        };
+        if let Some(options) = pipeline {
+            return Self::of_pipeline(module, task, options, store);
+        }
+        let plans = task.plan(&**store.backend(), agree)?;
+        let memory = plans.memory();
+        let (step, evaluation) = plans.load(store)?;
+        let mut engines = EvalEngines::new(memory.evaluation_batch);
+        evaluation.into_iter().for_each(|step| engines.add(step));
+        Ok(Self {
+            evaluation: engines,
+            engine: Engine::One(Box::new(step)),
+            memory,
+        })
+    }
+
+    fn of_pipeline(
+        module: &Arc<dyn Module>,
+        task: &Task<'_>,
+        options: &PipelineOptions,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let Task {
+            settings,
+            shape,
+            place,
+            tested,
+            ..
+        } = *task;
         if place.ranks > 1 {
             return Err(Error::invalid(
                 "pipeline",
@@ -102,9 +136,23 @@ impl Engine {
             Some(path) => step.traced(path.clone(), WARM),
             None => step,
         };
-        Ok(Self::Pipeline(Box::new(step), layout))
+        let batch = task.pipelined_batch();
+        let mut evaluation = EvalEngines::new(batch);
+        for size in batches(batch, tested) {
+            let eval = PipelineEval::new(&layout, settings, size, shape.image, store)?;
+            let eval = EvalEngine::Pipeline(Box::new(eval));
+            evaluation.by_size.insert(size, eval);
+        }
+        let memory = RunMemory::of_pipeline(&step.bytes(), &evaluation);
+        Ok(Self {
+            engine: Engine::Pipeline(Box::new(step), layout),
+            evaluation,
+            memory,
+        })
     }
+}
 
+impl Engine {
     /// The step on one device, if it is that.
     pub fn one(&self) -> Option<&TrainStep> {
         match self {
@@ -158,32 +206,28 @@ impl Engine {
             Self::Pipeline(pipeline, _) => pipeline.draws(step),
         }
     }
+}
 
-    /// Bytes of the device, or of all devices.
-    pub(super) fn peak_bytes(&self) -> usize {
-        match self {
-            Self::One(step) => step.program().plan().peak_bytes(),
-            Self::Pipeline(step, _) => step.bytes().iter().sum(),
+/// Forward passes over the batches of an evaluation.
+pub(super) struct EvalEngines {
+    /// Images of a whole batch.
+    pub(super) batch: usize,
+    /// A program for each size: whole batches, and what is left of a data set.
+    pub(super) by_size: BTreeMap<usize, EvalEngine>,
+}
+
+impl EvalEngines {
+    /// None yet, for batches of so many images.
+    pub(super) fn new(batch: usize) -> Self {
+        Self {
+            batch,
+            by_size: BTreeMap::new(),
         }
     }
 
-    pub(super) fn eval(
-        &self,
-        module: &dyn Module,
-        settings: &Settings,
-        shape: Shape,
-        store: &mut Store,
-    ) -> Result<EvalEngine> {
-        Ok(match self {
-            Self::One(_) => EvalEngine::One(Box::new(EvalStep::new(
-                module, settings, shape, false, store,
-            )?)),
-            Self::Pipeline(_, layout) => {
-                let (batch, image) = (shape.batch, shape.image);
-                let eval = PipelineEval::new(layout, settings, batch, image, store)?;
-                EvalEngine::Pipeline(Box::new(eval))
-            }
-        })
+    pub(super) fn add(&mut self, step: EvalStep) {
+        let size = step.batch_size();
+        (self.by_size).insert(size, EvalEngine::One(Box::new(step)));
     }
 }
 
@@ -194,11 +238,11 @@ pub(super) enum EvalEngine {
 }
 
 impl EvalEngine {
-    pub(super) fn start(&mut self, batch: &Batch, index: usize) -> Result<PendingOutcome> {
+    pub(super) fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
         match self {
-            Self::One(step) => step.start(batch, index),
+            Self::One(step) => step.start(batch, first),
             Self::Pipeline(eval) => {
-                let found: Outcome = eval.run(batch, index)?;
+                let found: Outcome = eval.run(batch, first)?;
                 Ok(PendingOutcome::known(found))
             }
         }
@@ -212,9 +256,10 @@ impl EvalEngine {
         }
     }
 
+    /// Bytes on all devices.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::One(step) => step.program().arena_bytes(),
+            Self::One(step) => step.program().plan().peak_bytes(),
             Self::Pipeline(eval) => eval.bytes().iter().sum(),
         }
     }

@@ -1,35 +1,62 @@
 //! Accuracy and loss on a data set.
 
-use super::engine::{Engine, EvalEngine};
+use super::engine::EvalEngines;
 use super::in_flight::InFlight;
+use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::step::Outcome;
 use super::together::Together;
-use super::{EvalStep, Settings, Shape};
+use super::{EvalPlan, Settings};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
 use spikelet_data::{Dataset, Loader};
-use std::collections::BTreeMap;
+use spikelet_graph::Plan;
 use std::sync::Arc;
 
-/// Images of a test batch.
-const TEST_BATCH: usize = 500;
-
-/// Accuracy and mean loss on a data set.
+/// Accuracy and mean loss on a data set. Images go through the network in batches of
+/// [`Settings::evaluation_batch`], or else of as many as fit into the memory of a training step
+/// and into that of the device. The accuracy does not depend on it, nor does what encoders draw;
+/// the loss is the same but for the rounding of its sum.
 ///
 /// # Errors
-/// When shapes do not fit or the device fails.
+/// When shapes do not fit, the device has too little memory, or fails.
 pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
     data: &Arc<Dataset>,
     store: &mut Store,
 ) -> Result<(f64, f64)> {
-    let one = |shape, store: &mut Store| {
-        let step = EvalStep::new(module, settings, shape, false, store)?;
-        Ok(EvalEngine::One(Box::new(step)))
+    let tested = [data.len()];
+    let device = store.backend().clone();
+    let forward = Forward {
+        module,
+        settings,
+        image: data.shape,
+        device: &*device,
     };
-    Evaluation::new(one, settings, data, store)?.run(&Together::new(None))
+    let free = device
+        .memory()
+        .map_or(usize::MAX, |memory| memory.available);
+    let batch = forward.batch_alone(&tested, free)?;
+    let sizes = batches(batch, &tested).into_iter();
+    let plans = sizes.map(|size| forward.plan(size, None));
+    let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
+    let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
+    check_room(
+        "the evaluation",
+        &each,
+        &*device,
+        Some(store),
+        LESS_FOR_EVALUATION,
+    )?;
+    if let Some(largest) = each.into_iter().max_by_key(|plan| plan.arena_bytes) {
+        store.arena(largest)?;
+    }
+    let mut engines = EvalEngines::new(batch);
+    for plan in plans {
+        engines.add(plan.load(store)?);
+    }
+    Evaluation::new(engines, settings, &[data])?.run(0, &Together::new(None))
 }
 
 /// Refuses a network that does not have one score for each class.
@@ -48,69 +75,56 @@ fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
     ))
 }
 
-/// A data set and the compiled forward passes over it.
+/// Data sets and the compiled forward passes over them.
 pub(super) struct Evaluation {
-    loader: Loader,
-    /// A program for each batch size: whole batches, and the rest.
-    steps: BTreeMap<usize, EvalEngine>,
+    loaders: Vec<Loader>,
+    engines: EvalEngines,
 }
 
 impl Evaluation {
-    /// As the steps of training are made.
-    pub(super) fn through(
-        engine: &Engine,
-        module: &dyn Module,
+    /// The engines must have a program for each size of the data sets' batches.
+    pub(super) fn new(
+        engines: EvalEngines,
         settings: &Settings,
-        data: &Arc<Dataset>,
-        store: &mut Store,
+        data: &[&Arc<Dataset>],
     ) -> Result<Self> {
-        let made = |shape, store: &mut Store| engine.eval(module, settings, shape, store);
-        Self::new(made, settings, data, store)
-    }
-
-    fn new(
-        made: impl Fn(Shape, &mut Store) -> Result<EvalEngine>,
-        settings: &Settings,
-        data: &Arc<Dataset>,
-        store: &mut Store,
-    ) -> Result<Self> {
-        let whole = TEST_BATCH.min(data.len().max(1));
-        let mut steps = BTreeMap::new();
-        for batch in [whole, data.len() % whole] {
-            if batch > 0 && !data.is_empty() {
-                let shape = Shape {
-                    batch,
-                    image: data.shape,
-                };
-                let step = made(shape, store)?;
-                check_scores(step.scores(), data)?;
-                steps.insert(batch, step);
-            }
+        if let Some(engine) = engines.by_size.values().next() {
+            let scores = engine.scores();
+            data.iter()
+                .try_for_each(|data| check_scores(scores, data))?;
         }
+        let loader = |data: &&Arc<Dataset>| {
+            let config = settings.test_batches(engines.batch);
+            Loader::new((*data).clone(), config)
+        };
+        let loaders = data.iter().map(loader).collect::<Result<_, _>>();
         Ok(Self {
-            loader: Loader::new(data.clone(), settings.test_batches(whole))?,
-            steps,
+            loaders: loaders.map_err(Error::from)?,
+            engines,
         })
     }
 
-    /// Accuracy and mean loss. Ranks take turns batch by batch, and all come to what one alone
-    /// would: a batch's draws depend on its number, and batches are added up in their order.
-    pub(super) fn run(&mut self, together: &Together) -> Result<(f64, f64)> {
-        let mut found = vec![0.0; 2 * self.loader.len()];
+    /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all
+    /// come to what one alone would: an image's draws depend on its number, and batches are added
+    /// up in their order.
+    pub(super) fn run(&mut self, which: usize, together: &Together) -> Result<(f64, f64)> {
+        let loader = &self.loaders[which];
+        let size = loader.config().batch_size;
+        let mut found = vec![0.0; 2 * loader.len()];
         let mut note = |(outcome, index): (Outcome, usize)| {
             // Both were f32 on the device.
             found[2 * index] = outcome.correct as f32;
             found[2 * index + 1] = outcome.loss as f32;
         };
         let mut in_flight = InFlight::new();
-        let mut batches = self.loader.share(0, together.share(0));
+        let mut batches = loader.share(0, together.share(0));
         while let Some(batch) = batches.next() {
-            let Some(step) = self.steps.get_mut(&batch.len()) else {
+            let Some(step) = self.engines.by_size.get_mut(&batch.len()) else {
                 continue;
             };
             in_flight.make_room()?.map(&mut note);
             let index = batch.index_in_epoch;
-            in_flight.push(step.start(&batch, index)?, index);
+            in_flight.push(step.start(&batch, index * size)?, index);
             batches.recycle(batch);
         }
         while let Some(found) = in_flight.wait_for_oldest()? {
@@ -119,22 +133,12 @@ impl Evaluation {
         together.join(&mut found)?;
         let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
         for (index, batch) in found.chunks_exact(2).enumerate() {
-            let images = self.images_of(index) as f64;
+            let images = size.min(loader.dataset().len() - index * size) as f64;
             correct += f64::from(batch[0]);
             loss += f64::from(batch[1]) * images;
             count += images;
         }
         let count = f64::max(count, 1.0);
         Ok((correct / count, loss / count))
-    }
-
-    /// How many images a batch has.
-    fn images_of(&self, index: usize) -> usize {
-        let (size, all) = (self.loader.config().batch_size, self.loader.dataset().len());
-        size.min(all - index * size)
-    }
-
-    pub(super) fn arena_bytes(&self) -> usize {
-        self.steps.values().map(EvalEngine::bytes).sum()
     }
 }

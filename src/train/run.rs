@@ -4,8 +4,10 @@ mod folder;
 
 use super::checkpoint::{EpochRecord, Progress};
 use super::diagnosis::Suspect;
+use super::engine::Programs;
 use super::evaluation::Evaluation;
 use super::in_flight::InFlight;
+use super::memory::{RunMemory, Task};
 use super::step::Outcome as StepOutcome;
 use super::together::{Pause, Talks, Together};
 use super::trainer::{Outcome, Trainer};
@@ -45,6 +47,7 @@ pub(super) struct Run<'a> {
     store: Store,
     shape: Shape,
     engine: Engine,
+    memory: RunMemory,
     evaluation: Evaluation,
     loader: Loader,
     progress: Progress,
@@ -82,9 +85,16 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
-        let (module, pipeline) = (&trainer.module, trainer.pipeline.as_ref());
-        let engine = Engine::new(module, settings, shape, place, pipeline, &mut store)?;
-        let evaluation = Evaluation::through(&engine, &**module, settings, &data.test, &mut store)?;
+        let task = Task {
+            module: &*trainer.module,
+            settings,
+            shape,
+            place,
+            tested: &[data.test.len()],
+        };
+        let agree = |batch| together.agree(batch);
+        let programs = Programs::new(&trainer.module, &task, pipeline, agree, &mut store)?;
+        let evaluation = Evaluation::new(programs.evaluation, settings, &[&data.test])?;
         let mut run = Self {
             loader: Loader::new(data.train.clone(), settings.training_batches())?,
             trainer,
@@ -94,7 +104,8 @@ impl<'a> Run<'a> {
             console,
             store,
             shape,
-            engine,
+            engine: programs.engine,
+            memory: programs.memory,
             evaluation,
             progress: Progress {
                 ranks: place.ranks,
@@ -113,6 +124,11 @@ impl<'a> Run<'a> {
     /// What makes its steps.
     pub(super) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What it takes of its device.
+    pub(super) fn memory(&self) -> RunMemory {
+        self.memory
     }
 
     pub(super) fn finish_training(mut self) -> Result<Outcome> {
@@ -294,7 +310,7 @@ impl<'a> Run<'a> {
         let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
         self.together.follow_the_first(&mut self.store, &buffers)?;
         self.together.check_same_weights(&self.store, &parameters)?;
-        let (test_accuracy, test_loss) = self.evaluation.run(&self.together)?;
+        let (test_accuracy, test_loss) = self.evaluation.run(0, &self.together)?;
         let p = &mut self.progress;
         let batches = p.batch.max(1) as f64;
         let images = p.images.max(1) as f64;
@@ -368,10 +384,6 @@ impl<'a> Run<'a> {
         self.console.say_json(&event);
     }
 
-    fn peak_bytes(&self) -> usize {
-        self.engine.peak_bytes() + self.evaluation.arena_bytes()
-    }
-
     fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
@@ -385,7 +397,7 @@ impl<'a> Run<'a> {
             best_accuracy: self.progress.best(),
             seconds,
             images_per_second: images / history.len().max(1) as f64,
-            peak_bytes: self.peak_bytes(),
+            peak_bytes: self.memory.peak,
             interrupted,
             checkpoint: self.best_path().filter(|p| p.exists()),
             picture: None,

@@ -59,8 +59,12 @@ pub struct Settings {
     pub propagation: Propagation,
     /// The numbers that products multiply and that sequences are stored in.
     pub precision: Precision,
-    /// The most memory that a training step may take, if it is limited.
+    /// The most memory that training and its evaluation may take, if it is limited; a share is one
+    /// of what the training step takes without a limit.
     pub memory_budget: Option<MemoryBudget>,
+    /// Images that are evaluated at once; without it, as many as fit into the memory that a
+    /// training step takes, up to 500.
+    pub evaluation_batch: Option<usize>,
     /// Whether batch norm takes mean and variance over the images of all ranks, where there are
     /// several, instead of each rank over its own.
     pub sync_batch_norm: bool,
@@ -87,6 +91,7 @@ impl Default for Settings {
             propagation: Propagation::default(),
             precision: Precision::default(),
             memory_budget: None,
+            evaluation_batch: None,
             sync_batch_norm: false,
             augment: Augment::default(),
             normalise: None,
@@ -142,6 +147,7 @@ impl Settings {
             ("time steps", self.time_steps),
             ("batch size", self.batch_size),
             ("epochs", self.epochs),
+            ("evaluation batch", self.evaluation_batch.unwrap_or(1)),
         ];
         for (what, given) in at_least_one {
             if given == 0 {

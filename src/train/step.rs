@@ -6,14 +6,14 @@ use super::scaling::{LossScale, Verdict, is_scaled};
 use crate::encoder;
 use crate::error::Result;
 use crate::loss;
-use crate::model::{Compiled, Store};
+use crate::model::{Compiled, Planned, Store};
 use crate::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
 use crate::optim::{Optimizer, Update};
 use crate::parallel::average_over_ranks;
 use spikelet_data::Batch;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, Pending, Tracer, Var};
+use spikelet_graph::{DType, Pending, Plan, Target, Tracer, Var};
 
 /// Images of a batch: `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl PendingOutcome {
     /// What the outcome is made of, among a program's outputs.
     const OUTPUTS: [&str; 2] = ["loss", "correct"];
 
-    fn of(program: &Compiled) -> Result<Self> {
+    pub(super) fn of(program: &Compiled) -> Result<Self> {
         Ok(Self(Found::Coming(program.fetch(&Self::OUTPUTS)?)))
     }
 
@@ -137,6 +137,40 @@ pub struct TrainStep {
     traced: Traced,
 }
 
+/// A training step that is planned; nothing is allocated for it yet.
+pub struct StepPlan {
+    planned: Planned,
+    settings: Settings,
+    images_before: usize,
+    traced: Traced,
+    scales_loss: bool,
+}
+
+impl StepPlan {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.planned.plan
+    }
+
+    /// Makes the step ready to run on the store's device, which it must be planned for. Parameters
+    /// that the store does not have are made.
+    ///
+    /// # Errors
+    /// When memory is short or the device refuses.
+    pub fn load(self, store: &mut Store) -> Result<TrainStep> {
+        store.initialise(&self.traced, DType::F32, self.settings.seed)?;
+        if self.scales_loss {
+            LossScale::initialise(store)?;
+        }
+        Ok(TrainStep {
+            program: Compiled::load(self.planned, store)?,
+            settings: self.settings,
+            images_before: self.images_before,
+            traced: self.traced,
+        })
+    }
+}
+
 /// The name of an optimiser's tensor.
 fn slot_name(slot: &str, parameter: &str) -> String {
     format!("optimizer.{slot}.{parameter}")
@@ -200,6 +234,32 @@ impl TrainStep {
         place: Place,
         store: &mut Store,
     ) -> Result<Self> {
+        Self::plan(module, settings, shape, place, &**store.backend())?.load(store)
+    }
+
+    /// Plans the step of a rank, and allocates nothing.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the memory budget is too small.
+    pub fn plan(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        target: &dyn Target,
+    ) -> Result<StepPlan> {
+        Self::plan_beside(module, settings, shape, place, target, 0)
+    }
+
+    /// The same, where `others` bytes of the memory budget are left to other programs.
+    pub(super) fn plan_beside(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        target: &dyn Target,
+        others: usize,
+    ) -> Result<StepPlan> {
         let cx = context(Mode::TRAIN, settings).in_group(place.ranks, settings.sync_batch_norm);
         let scored = trace(&cx, module, settings, shape)?;
         let loss = settings.loss.apply(&scored.scores, &scored.labels);
@@ -218,7 +278,7 @@ impl TrainStep {
         grads.push(loss.clone());
         grads = average_over_ranks(grads, place.ranks);
         let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
-        let scales = scale.is_some();
+        let scales_loss = scale.is_some();
         let verdict = match scale {
             Some(scale) => {
                 let (unscaled, verdict) = scale.unscaled(&grads);
@@ -239,15 +299,12 @@ impl TrainStep {
         tracer.output("loss", &loss);
         tracer.output("correct", &correct);
         let graph = tracer.finish()?;
-        store.initialise(&traced, DType::F32, settings.seed)?;
-        if scales {
-            LossScale::initialise(store)?;
-        }
-        Ok(Self {
-            program: Compiled::within(graph, store, settings.memory_budget)?,
+        Ok(StepPlan {
+            planned: Planned::within(graph, target, settings.memory_budget, others)?,
             settings: settings.clone(),
             images_before: place.rank * shape.batch,
             traced,
+            scales_loss,
         })
     }
 
@@ -351,71 +408,5 @@ pub(crate) fn update(
     });
     for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {
         tracer.update(old, new);
-    }
-}
-
-/// Forward only.
-pub struct EvalStep {
-    program: Compiled,
-    seed: u64,
-    scores: usize,
-}
-
-impl EvalStep {
-    /// Compiles a forward pass; with `sequence`, the network's output at every step is kept.
-    ///
-    /// # Errors
-    /// When shapes do not fit or the device refuses.
-    pub fn new(
-        module: &dyn Module,
-        settings: &Settings,
-        shape: Shape,
-        sequence: bool,
-        store: &mut Store,
-    ) -> Result<Self> {
-        let cx = context(Mode::EVAL, settings);
-        let scored = trace(&cx, module, settings, shape)?;
-        let tracer = cx.tracer();
-        tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));
-        tracer.output("correct", &loss::correct(&scored.scores, &scored.labels));
-        if sequence {
-            tracer.output("output_seq", &scored.output.join());
-            tracer.output("scores", &scored.scores);
-        }
-        let graph = tracer.finish()?;
-        store.initialise(&cx.traced(), DType::F32, settings.seed)?;
-        Ok(Self {
-            program: Compiled::new(graph, store)?,
-            seed: settings.seed,
-            scores: scored.scores.dim(1),
-        })
-    }
-
-    /// The compiled program.
-    pub fn program(&self) -> &Compiled {
-        &self.program
-    }
-
-    /// How many scores the network gives each image.
-    pub fn scores(&self) -> usize {
-        self.scores
-    }
-
-    /// Starts to evaluate batch number `index`; its draws depend on the seed and the index alone.
-    ///
-    /// # Errors
-    /// When the batch has another size than the step, or the device fails.
-    pub fn start(&mut self, batch: &Batch, index: usize) -> Result<PendingOutcome> {
-        feed(&self.program, batch, Draws::of_evaluation(self.seed, index))?;
-        self.program.run()?;
-        PendingOutcome::of(&self.program)
-    }
-
-    /// Evaluates batch number `index`.
-    ///
-    /// # Errors
-    /// As [`EvalStep::start`].
-    pub fn run(&mut self, batch: &Batch, index: usize) -> Result<Outcome> {
-        self.start(batch, index)?.wait()
     }
 }

@@ -72,6 +72,13 @@ impl Together {
         Ok(own)
     }
 
+    /// The number of rank 0.
+    pub(super) fn agree(&self, own: usize) -> Result<usize> {
+        let heard = self.hear_the_first((own as u64).to_le_bytes().to_vec())?;
+        let bytes = <[u8; 8]>::try_from(&heard[..]).unwrap_or_default();
+        Ok((u64::from_le_bytes(bytes) as usize).max(1))
+    }
+
     /// Sets tensors that ranks keep apart (running statistics) to those of rank 0.
     pub(super) fn follow_the_first(&self, store: &mut Store, names: &[String]) -> Result<()> {
         let Some(group) = &self.0 else {

@@ -2,7 +2,7 @@
 
 use super::checkpoint::EpochRecord;
 use super::run::Run;
-use super::{Engine, PipelineOptions, Settings, interrupt};
+use super::{Engine, PipelineOptions, RunMemory, Settings, interrupt};
 use crate::error::Result;
 use crate::log::Output;
 use crate::module::Module;
@@ -52,7 +52,7 @@ pub struct Outcome {
     pub seconds: f64,
     /// Training images a second, over the whole run.
     pub images_per_second: f64,
-    /// Device memory of the training and the evaluation program, in bytes.
+    /// Memory that training and evaluation took of the device, in bytes.
     pub peak_bytes: usize,
     /// Whether the run was ended by Ctrl-C; it can be resumed.
     pub interrupted: bool,
@@ -148,21 +148,25 @@ impl Trainer {
     /// # Errors
     /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
     pub fn fit(&self, data: &Split) -> Result<Outcome> {
-        self.fit_announced(data, |_| {})
+        self.fit_announced(data, |_, _| {})
     }
 
-    /// Trains like [`Trainer::fit`], and shows the compiled step before it begins: to print its
-    /// plan, for example.
+    /// Trains like [`Trainer::fit`], and shows the compiled step and the memory of the run before it
+    /// begins: to print its plan, for example.
     ///
     /// # Errors
     /// As [`Trainer::fit`].
-    pub fn fit_announced(&self, data: &Split, announce: impl FnOnce(&Engine)) -> Result<Outcome> {
+    pub fn fit_announced(
+        &self,
+        data: &Split,
+        announce: impl FnOnce(&Engine, &RunMemory),
+    ) -> Result<Outcome> {
         self.settings.check()?;
         if self.interruptible {
             interrupt::install();
         }
         let run = Run::start(self, data)?;
-        announce(run.engine());
+        announce(run.engine(), &run.memory());
         run.finish_training()
     }
 }

@@ -1,6 +1,7 @@
 //! The CPU as a backend.
 
 use crate::executor::CpuExecutor;
+use crate::machine;
 use crate::memory::{Memory, Slot, View, ViewMut};
 use crate::op;
 use rayon::ThreadPool;
@@ -60,12 +61,35 @@ impl Shared {
         buffer.storage(self.id, &self.name)
     }
 
+    /// Memory, or an error that says what it was for.
+    fn memory(&self, bytes: usize, what: &str) -> Result<Memory> {
+        Memory::new(self.id, bytes).ok_or_else(|| {
+            let free = machine::memory().map_or(String::new(), |memory| {
+                let [available, total] = [memory.available, memory.total].map(size);
+                format!(", {available} of {total} are free")
+            });
+            failure(format!(
+                "no memory for {what}: {} are needed{free}; a smaller batch or fewer time steps need less",
+                size(bytes),
+            ))
+        })
+    }
+
     fn slot_of(&self, buffer: &Buffer) -> Result<Slot> {
         Ok(Slot {
             pointer: self.memory_of(buffer)?.at(0),
             ty: buffer.ty.clone(),
         })
     }
+}
+
+/// `1.5 GiB` and the like.
+fn size(bytes: usize) -> String {
+    let units = [(1_usize << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let fits = units.iter().find(|(unit, _)| bytes >= *unit);
+    fits.map_or(format!("{bytes} B"), |(unit, name)| {
+        format!("{:.1} {name}", bytes as f64 / *unit as f64)
+    })
 }
 
 pub(crate) fn failure(problem: impl Into<String>) -> Error {
@@ -178,17 +202,27 @@ impl Backend for Cpu {
         DeviceKind::Cpu
     }
 
+    fn memory(&self) -> Option<spikelet_graph::Memory> {
+        machine::memory()
+    }
+
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         ty.check("allocate")?;
-        let bytes = ty.bytes();
-        let memory = Memory::new(self.shared.id, bytes).ok_or_else(|| {
-            failure(format!(
-                "no memory for a tensor of {ty}, {bytes} bytes; use a smaller batch or fewer time steps"
-            ))
-        })?;
+        let memory = self
+            .shared
+            .memory(ty.bytes(), &format!("a tensor of {ty}"))?;
         Ok(Buffer {
             ty: ty.clone(),
             handle: Arc::new(memory),
+        })
+    }
+
+    fn arena(&self, plan: &Plan) -> Result<Buffer> {
+        let words = plan.arena_bytes.div_ceil(8);
+        let what = "a plan's arena, which all values between its inputs and outputs share";
+        Ok(Buffer {
+            ty: TensorType::new(DType::I64, [words]),
+            handle: Arc::new(self.shared.memory(8 * words, what)?),
         })
     }
 

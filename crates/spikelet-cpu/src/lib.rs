@@ -8,6 +8,7 @@ mod backend;
 mod broadcast;
 mod executor;
 pub mod gemm;
+mod machine;
 mod memory;
 mod op;
 mod scratch;

@@ -1,21 +1,21 @@
 //! A GPU as a backend.
 
 use crate::bytes;
-use crate::dnn::Dnn;
+use crate::dnn::{Convolution, Dnn};
 use crate::error::{Doing, failure};
 use crate::executor::{self, CudaExecutor};
 use crate::fetch::{self, Pool};
-use crate::gemm::Gemm;
+use crate::gemm::{Gemm, Product};
 use crate::gpu::{Gpu, Properties};
 use crate::group::{self, Group};
 use crate::memory::{DeviceMemory, download_async, upload_async};
-use crate::op;
+use crate::op::{self, LibraryWorkspaces};
 use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, DeviceKind, Exchange, Executor, Graph, Moment, Node, Parcel,
-    Pending, Plan, Result, Storage, Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, DeviceKind, Exchange, Executor, Graph, Memory, Moment, Node,
+    Parcel, Pending, Plan, Result, Storage, Target, TensorType, ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,6 +109,16 @@ impl Shared {
         unsafe { download_async(values, from, &self.gpu.stream) }
             .doing(&self.gpu.name, "copying from the GPU")?;
         self.gpu.synchronize()
+    }
+}
+
+impl LibraryWorkspaces for Shared {
+    fn of_product(&self, product: Product) -> usize {
+        self.gemm.workspace(product)
+    }
+
+    fn of_convolution(&self, convolution: &Convolution) -> usize {
+        self.dnn.workspace(convolution)
     }
 }
 
@@ -228,7 +238,8 @@ pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceM
 
 impl Target for Cuda {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
-        op::workspace(&self.shared, graph, node)
+        let shared = &*self.shared;
+        op::workspace(shared, &shared.gpu.properties, graph, node)
     }
 
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
@@ -244,13 +255,16 @@ impl Target for Cuda {
     }
 
     fn overwrites_sequences(&self) -> bool {
-        // A thread loads its neurons' elements of some steps, or its block, before it stores
-        // anything there.
-        true
+        op::OVERWRITES_SEQUENCES
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
+    }
+
+    fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
+        let gpu = &self.shared.gpu;
+        op::check(&gpu.name, &gpu.properties, graph, node)
     }
 }
 
@@ -265,6 +279,12 @@ impl Backend for Cuda {
 
     fn memory_bytes(&self) -> Option<usize> {
         Some(self.properties().memory_bytes)
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.shared.gpu.bind().ok()?;
+        let (available, total) = self.shared.gpu.context.mem_get_info().ok()?;
+        Some(Memory { total, available })
     }
 
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
@@ -339,14 +359,8 @@ impl Backend for Cuda {
         }
     }
 
-    fn load(
-        &self,
-        plan: &Plan,
-        inputs: &[Buffer],
-        outputs: &[Option<Buffer>],
-    ) -> Result<Box<dyn Executor>> {
-        let arena = executor::arena(&self.shared.gpu, plan)?;
-        self.load_into(plan, inputs, outputs, &arena)
+    fn arena(&self, plan: &Plan) -> Result<Buffer> {
+        executor::arena(&self.shared.gpu, plan)
     }
 
     fn load_into(

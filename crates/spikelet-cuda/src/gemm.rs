@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Scratch memory that an algorithm may ask for.
-const WORKSPACE: usize = 32 << 20;
+pub(crate) const WORKSPACE: usize = 32 << 20;
 
 /// A kind of row-major product `y [m, n] = op(a) · op(b)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -45,6 +45,24 @@ pub trait Target {
     fn scan_checkpoint(&self, _graph: &Graph, _node: &Node) -> Option<usize> {
         None
     }
+
+    /// Refuses a node that the device has no kernel for: a type that it does not compute with, more
+    /// elements than it can count. See [`Plan::check_target`].
+    ///
+    /// # Errors
+    /// Names the node and its layer.
+    fn check_node(&self, _graph: &Graph, _node: &Node) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The memory of a device, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// All that there is.
+    pub total: usize,
+    /// What nobody uses.
+    pub available: usize,
 }
 
 /// The kind of a device, for programs that treat kinds differently.
@@ -76,6 +94,11 @@ pub trait Backend: Target + Send + Sync {
 
     /// Bytes of the device's memory, where it has its own.
     fn memory_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// The memory that the device works in, its own or the machine's, where it can tell.
+    fn memory(&self) -> Option<Memory> {
         None
     }
 
@@ -184,9 +207,17 @@ pub trait Backend: Target + Send + Sync {
         inputs: &[Buffer],
         outputs: &[Option<Buffer>],
     ) -> Result<Box<dyn Executor>> {
-        let words = plan.arena_bytes.div_ceil(8);
-        let arena = self.allocate(&TensorType::new(DType::I64, [words]))?;
+        let arena = self.arena(plan)?;
         self.load_into(plan, inputs, outputs, &arena)
+    }
+
+    /// An arena for a plan, and for others that need no more.
+    ///
+    /// # Errors
+    /// When memory is short.
+    fn arena(&self, plan: &Plan) -> Result<Buffer> {
+        let words = plan.arena_bytes.div_ceil(8);
+        self.allocate(&TensorType::new(DType::I64, [words]))
     }
 
     /// As [`Backend::load`], with an arena that is given: a buffer of at least as many bytes as the

@@ -20,7 +20,7 @@ mod trace;
 mod transfer;
 mod types;
 
-pub use backend::{Backend, DeviceKind, Executor, Pending, Target};
+pub use backend::{Backend, DeviceKind, Executor, Memory, Pending, Target};
 pub use backward::{Backward, gradients, pull_back};
 pub use buffer::{Buffer, DeviceId, Storage};
 pub use error::{Error, Refusal, Result};

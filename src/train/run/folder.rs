@@ -107,8 +107,9 @@ impl Run<'_> {
         if theirs.schedule == crate::optim::Schedule::Constant {
             theirs.epochs = self.trainer.settings.epochs;
         }
-        // How much memory a step takes decides nothing.
+        // How much memory a run takes decides nothing.
         theirs.memory_budget = self.trainer.settings.memory_budget;
+        theirs.evaluation_batch = self.trainer.settings.evaluation_batch;
         let what = if theirs != self.trainer.settings {
             "other settings"
         } else if checkpoint.network != self.trainer.network {

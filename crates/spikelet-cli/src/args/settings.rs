@@ -52,10 +52,15 @@ pub struct SettingsArgs {
     #[arg(long, conflicts_with = "precision")]
     amp: bool,
 
-    /// The most memory that a training step may take: an amount (400MiB, 2GB), or a share of what
-    /// it takes without a limit (0.5)
+    /// The most memory that training and its evaluation may take: an amount (400MiB, 2GB), or a
+    /// share of what a training step takes without a limit (0.5)
     #[arg(long, value_name = "MEMORY")]
     memory_budget: Option<MemoryBudget>,
+
+    /// Images that are evaluated at once; changes speed and memory alone [default: as many as fit
+    /// into the memory of a training step, at most 500]
+    #[arg(long, value_name = "N", value_parser = count)]
+    eval_batch_size: Option<usize>,
 
     /// Scale gradients so that their norm is at most this
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
@@ -158,6 +163,7 @@ impl SettingsArgs {
         };
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
         settings.memory_budget = self.memory_budget.or(settings.memory_budget);
+        settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
         settings.precision = match self.amp {
             true => Precision::Bf16,
             false => self.precision.unwrap_or(settings.precision),

@@ -2,7 +2,7 @@
 
 use super::examples;
 use super::trained::Trained;
-use crate::args::{DataArgs, DeviceArgs};
+use crate::args::{DataArgs, DeviceArgs, count};
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::log::Console;
@@ -23,6 +23,11 @@ pub struct Eval {
     #[arg(value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
+    /// Images that are evaluated at once; changes speed and memory alone [default: as many as fit
+    /// into the memory of a training step, at most 500]
+    #[arg(long, value_name = "N", value_parser = count)]
+    eval_batch_size: Option<usize>,
+
     #[command(flatten)]
     data: DataArgs,
 
@@ -35,8 +40,9 @@ impl Eval {
         let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
         let (network, test) = (&trained.network, &trained.test);
         let start = Instant::now();
-        let settings = &trained.checkpoint.settings;
-        let (accuracy, loss) = evaluate(&*network.module()?, settings, test, &mut trained.store)?;
+        let mut settings = trained.checkpoint.settings.clone();
+        settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
+        let (accuracy, loss) = evaluate(&*network.module()?, &settings, test, &mut trained.store)?;
         let seconds = start.elapsed().as_secs_f64();
         trained.check_whole()?;
         console.say_json(&json!({

@@ -7,9 +7,16 @@ use crate::table::Table;
 use serde_json::json;
 use spikelet::graph::op::Operation;
 use spikelet::log::Console;
+use spikelet::log::console::{bytes, thousands};
+use spikelet::train::RunPlans;
 use std::process::ExitCode;
 
+/// Test images of MNIST, Fashion-MNIST and CIFAR-10.
+const TESTED: usize = 10_000;
+
 /// Show the plan of a training step: every kernel, its work, its memory
+///
+/// Nothing is allocated unless kernels are timed: a plan of any size can be looked at.
 ///
 /// Each line is a kernel: its layer, its floating-point operations, the bytes that it must move,
 /// and where its results and operands live (`@` is an offset in the arena). ∂ marks the backward
@@ -43,12 +50,14 @@ impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let (network, settings) = self.network.build(self.start)?;
         let settings = self.settings.build(settings)?;
-        let mut program = StepProgram::compile(&network, &settings, self.device.open()?)?;
+        let device = self.device.open()?;
+        let (module, image) = (network.module()?, network.image());
+        let run = RunPlans::new(&*module, &settings, image, &[TESTED], &*device)?;
+        let plan = run.step();
         let times = match self.profile {
-            Some(runs) => Some(program.profile(runs)?),
+            Some(runs) => Some(StepProgram::compile(&network, &settings, device)?.profile(runs)?),
             None => None,
         };
-        let plan = program.plan();
         let mut object = plan_json(plan);
         let kernels = plan.kernels.iter().enumerate().map(|(k, kernel)| {
             let node = &plan.graph.nodes[kernel.node];
@@ -59,12 +68,21 @@ impl ShowPlan {
             })
         });
         object["kernels"] = kernels.collect();
+        let memory = run.memory();
+        object["run_peak_bytes"] = json!(memory.peak);
+        object["evaluation_batch"] = json!(memory.evaluation_batch);
         object["network"] = json!(network);
         object["settings"] = json!(settings);
         console.say_json(&object);
 
         console.say(format!("{}\n", network.module()?));
         console.say(plan.to_string().trim_end());
+        console.say(format!(
+            "a run's peak, with {} of {} test images evaluated at once: {}",
+            memory.evaluation_batch,
+            thousands(TESTED as u64),
+            bytes(memory.peak as u64),
+        ));
         if let Some(times) = &times {
             let total: f64 = times.iter().sum();
             let mut table = Table::new(&["#", "kernel", "layer", "ms", "share", "GB/s", "GFLOP/s"])

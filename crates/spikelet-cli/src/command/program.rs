@@ -9,7 +9,7 @@ use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::log::console::bytes;
 use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{InFlight, Place, Settings, Shape, TrainStep};
+use spikelet::train::{InFlight, Place, RunMemory, Settings, Shape, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
@@ -111,8 +111,9 @@ impl StepProgram {
     }
 }
 
-/// `plan: 9 kernels a step · 3.9 GFLOP · 118 MiB peak`
-pub fn summary(plan: &Plan) -> String {
+/// `plan: 9 kernels a step, 4 of them backward · 3.90 GFLOP · 118 MiB peak, with 500 images evaluated at
+/// once`
+pub fn summary(plan: &Plan, run: &RunMemory) -> String {
     let backward = plan
         .kernels
         .iter()
@@ -121,10 +122,11 @@ pub fn summary(plan: &Plan) -> String {
     let budget = plan.reports.iter().find(|r| r.pass == "memory budget");
     let budget = budget.map_or(String::new(), |r| format!("\n{}: {}", r.pass, r.summary));
     format!(
-        "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak{budget}",
+        "plan: {} kernels a step, {backward} of them backward · {:.2} GFLOP · {} peak, with {} images evaluated at once{budget}",
         plan.kernels.len(),
         plan.flops() as f64 / 1e9,
-        bytes(plan.peak_bytes() as u64),
+        bytes(run.peak as u64),
+        run.evaluation_batch,
     )
 }
 

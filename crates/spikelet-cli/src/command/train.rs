@@ -202,12 +202,14 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_announced(&data, |engine| {
+            .fit_announced(&data, |engine, memory| {
                 if let Some(step) = engine.one() {
                     let plan = step.program().plan();
-                    console.say(summary(plan));
+                    console.say(summary(plan, memory));
                     start["plan"] = plan_json(plan);
                 }
+                start["peak_bytes"] = json!(memory.peak);
+                start["evaluation_batch"] = json!(memory.evaluation_batch);
                 if let Some((step, layout)) = engine.pipeline() {
                     console.say(pipeline_text::describe(step, layout));
                     start["pipeline"] = pipeline_text::json_of(step, layout);

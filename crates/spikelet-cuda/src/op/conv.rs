@@ -2,7 +2,7 @@
 
 mod thin;
 
-use super::{Site, Work};
+use super::{LibraryWorkspaces, Site, Work};
 use crate::backend::Shared;
 use crate::dnn::{Convolution, Part};
 use crate::piece::Leads;
@@ -69,9 +69,9 @@ pub(crate) fn thin_workspace(op: &Conv, site: &Site<'_>) -> usize {
 }
 
 /// Scratch memory of a convolution, in bytes.
-pub(crate) fn workspace(op: &Conv, shared: &Shared, site: &Site<'_>) -> usize {
+pub(crate) fn workspace(op: &Conv, libraries: &dyn LibraryWorkspaces, site: &Site<'_>) -> usize {
     match Thin::of(op, site) {
         Some(thin) => thin.workspace(op),
-        None => shared.dnn.workspace(&convolution(op, site)),
+        None => libraries.of_convolution(&convolution(op, site)),
     }
 }

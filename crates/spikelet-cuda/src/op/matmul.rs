@@ -3,7 +3,7 @@
 mod spikes;
 mod transposed;
 
-use super::{Site, Work};
+use super::{LibraryWorkspaces, Site, Work};
 use crate::backend::Shared;
 use crate::gemm::Product;
 use crate::gpu::Properties;
@@ -52,7 +52,7 @@ pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<
 }
 
 /// Scratch memory of a product, in bytes.
-pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize {
+pub(crate) fn workspace(op: &MatMul, libraries: &dyn LibraryWorkspaces, site: &Site<'_>) -> usize {
     let product = product(op, site);
     if product.m * product.n * product.k == 0 {
         return 0;
@@ -61,9 +61,9 @@ pub(crate) fn workspace(op: &MatMul, shared: &Shared, site: &Site<'_>) -> usize 
         return spikes::workspace(op, product, site);
     }
     if let Some(transposed) = Transposed::of(product) {
-        return transposed.workspace(shared);
+        return transposed.workspace(libraries);
     }
-    shared.gemm.workspace(product)
+    libraries.of_product(product)
 }
 
 /// Spikes can be the input of a linear layer, and the second operand of its weight's gradient.

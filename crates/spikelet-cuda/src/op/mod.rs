@@ -27,9 +27,9 @@ mod slice;
 mod step;
 
 use crate::backend::Shared;
-use crate::dnn::ConvCall;
+use crate::dnn::{ConvCall, Convolution};
 use crate::error::failure;
-use crate::gemm::GemmCall;
+use crate::gemm::{GemmCall, Product};
 use crate::gpu::Properties;
 use crate::group::Group;
 use crate::piece::{Leads, Piece};
@@ -174,7 +174,7 @@ pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
 
 /// The work of a node.
 pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
-    check(&shared.gpu.name, site)?;
+    check_site(&shared.gpu.name, site)?;
     if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
         return Ok(vec![]);
     }
@@ -205,8 +205,13 @@ fn check_room(device: &str, site: &Site<'_>, work: &[Work]) -> Result<()> {
     Err(site.refuse(device, &problem))
 }
 
-/// Refuses what no kernel here can do.
-fn check(device: &str, site: &Site<'_>) -> Result<()> {
+/// Refuses a node that no kernel here can do.
+pub(crate) fn check(device: &str, gpu: &Properties, graph: &Graph, node: &Node) -> Result<()> {
+    let wanted = vec![true; node.outputs.len()];
+    check_site(device, &Site::new(gpu, graph, node, wanted))
+}
+
+fn check_site(device: &str, site: &Site<'_>) -> Result<()> {
     let all = || site.inputs.iter().chain(&site.outputs);
     if all().any(|t| t.dtype == DType::F64) {
         return Err(site.refuse(
@@ -294,19 +299,31 @@ pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
     }
 }
 
+/// A thread loads its neurons' elements of some steps, or its block, before it stores anything there.
+pub(crate) const OVERWRITES_SEQUENCES: bool = true;
+
+/// Scratch memory that the vendor's libraries ask for, in bytes.
+pub(crate) trait LibraryWorkspaces {
+    /// For a matrix product.
+    fn of_product(&self, product: Product) -> usize;
+
+    /// For a convolution.
+    fn of_convolution(&self, convolution: &Convolution) -> usize;
+}
+
 /// Scratch memory of a node, in bytes.
-pub(crate) fn workspace(shared: &Shared, graph: &Graph, node: &Node) -> usize {
-    let site = Site::new(
-        &shared.gpu.properties,
-        graph,
-        node,
-        vec![true; node.outputs.len()],
-    );
+pub(crate) fn workspace(
+    libraries: &dyn LibraryWorkspaces,
+    gpu: &Properties,
+    graph: &Graph,
+    node: &Node,
+) -> usize {
+    let site = Site::new(gpu, graph, node, vec![true; node.outputs.len()]);
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &site),
-        Op::Conv(op) => conv::workspace(op, shared, &site),
+        Op::Conv(op) => conv::workspace(op, libraries, &site),
         Op::Custom(op) => custom::workspace(op, graph, node, &site),
-        Op::MatMul(op) => matmul::workspace(op, shared, &site),
+        Op::MatMul(op) => matmul::workspace(op, libraries, &site),
         Op::Moments(_) => moments::workspace(&site),
         Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, &site),
         Op::ScanGrad(op) => scan_grad::workspace(op, &site),

@@ -335,6 +335,6 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let gpu = properties((9, 0));
     let site = Site::new(&gpu, &plan.graph, node, vec![true]);
     assert_eq!(site.outputs[0].dtype, DType::Bits);
-    assert!(check("cuda:0", &site).is_ok());
+    assert!(check_site("cuda:0", &site).is_ok());
     assert!(pieces(&site).unwrap()[0].launch().is_err());
 }

@@ -13,15 +13,18 @@ use crate::op::{Op, Operation};
 use crate::types::DType;
 
 impl Plan {
-    /// Checks that `target` can run the plan as it is laid out: that every kernel has the workspace
-    /// that it needs there, takes and makes bits only where it can, writes over an operand only
-    /// where it reads each element first, and sums what it can sum.
+    /// Checks that `target` can run the plan as it is laid out: that there is a kernel for every node
+    /// ([`Target::check_node`]), that it has the workspace that it needs there, takes and makes
+    /// bits only where it can, writes over an operand only where it reads each element first, and
+    /// sums what it can sum.
     ///
     /// # Errors
-    /// [`Error::Plan`](crate::Error::Plan) when one of these does not hold.
+    /// [`Error::Plan`](crate::Error::Plan) when one of these does not hold; those of
+    /// [`Target::check_node`].
     pub fn check_target(&self, target: &dyn Target) -> Result<()> {
         for kernel in &self.kernels {
             let node = &self.graph.nodes[kernel.node];
+            target.check_node(&self.graph, node)?;
             if let Some(problem) = self.unfit(kernel, node, target) {
                 let name = node.op.name();
                 let name = match &*node.layer {

@@ -1,6 +1,6 @@
 //! `spikelet bench infer`
 
-use super::measure::Repeats;
+use super::measure::{Measurement, Repeats};
 use super::{is_cpu, measured};
 use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count};
 use crate::command::program::random_batch;
@@ -8,32 +8,32 @@ use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
-use spikelet::graph::Backend;
+use spikelet::graph::{Backend, Plan};
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
 use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{EvalStep, InFlight, Settings, Shape};
+use spikelet::train::{EvalPlan, EvalStep, InFlight, Settings, Shape};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Measure how many images a second a network classifies
 ///
 /// Batches are handed over, the network runs in evaluation mode, and its scores are compared with
-/// labels, two batches under way at a time. Without further settings the network and its settings
-/// are those of its tutorial. Batch norm is part of the neurons that read it: it
+/// labels, two batches under way at a time. The network is its tutorial's, as are all
+/// settings that are not given. Batch norm is part of the neurons that read it: it
 /// costs no pass over memory and no kernel of its own.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet bench infer csnn" => "batches of 1, 32 and 512 images",
+    "spikelet bench infer csnn" => "the tutorial's network, batches of 1, 32 and 512 images",
     "spikelet bench infer cifar10-net --batch-sizes 64 --precision bf16" => "other sizes, 16 bits",
 ])]
 pub struct Infer {
     #[command(flatten)]
     network: NetworkArgs,
 
-    /// Images of a batch
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,32,512", value_parser = count)]
+    /// Images of a batch [default: those of 1, 32 and 512 that the device has memory for]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = count)]
     batch_sizes: Vec<usize>,
 
     #[command(flatten)]
@@ -46,28 +46,28 @@ pub struct Infer {
     device: DeviceArgs,
 }
 
+/// Sizes that are measured where none is given.
+const SIZES: [usize; 3] = [1, 32, 512];
+
 fn key(batch: usize) -> String {
     format!("infer_{batch}")
 }
 
-fn compile(
+/// The plan of a batch, if the device has kernels and memory for it.
+fn planned(
     network: &Network,
     settings: &Settings,
     batch: usize,
-    backend: &Arc<dyn Backend>,
-) -> Result<EvalStep, Failure> {
+    device: &dyn Backend,
+) -> Result<EvalPlan, Failure> {
     let shape = Shape {
         batch,
         image: network.image(),
     };
-    let mut store = Store::new(backend.clone());
-    Ok(EvalStep::new(
-        &*network.module()?,
-        settings,
-        shape,
-        false,
-        &mut store,
-    )?)
+    let module = network.module()?;
+    let plan = EvalStep::plan(&*module, settings, shape, false, device)?;
+    plan.check(device)?;
+    Ok(plan)
 }
 
 impl Infer {
@@ -85,32 +85,40 @@ impl Infer {
         ));
         let mut table =
             Table::new(&["batch", "kernels", "ms", "img/s", "memory"]).right(&[0, 1, 2, 3, 4]);
-        for &batch in &self.batch_sizes {
+        let (sizes, optional) = match &self.batch_sizes[..] {
+            [] => (&SIZES[..], true),
+            given => (given, false),
+        };
+        let mut ended = Ok(ExitCode::SUCCESS);
+        for &batch in sizes {
             let name = key(batch);
             if only.as_ref().is_some_and(|only| *only != name) {
                 continue;
             }
-            let mut step = compile(&network, &settings, batch, &backend)?;
-            let plan = step.program().plan().clone();
-            let images = random_batch(batch, network.image());
-            let mut here = || {
-                let mut in_flight = InFlight::new();
-                let mut index = 0;
-                let wait = || Ok(backend.synchronize()?);
-                let found = self.repeats.measure(&name, wait, || {
-                    in_flight.make_room()?;
-                    index += 1;
-                    in_flight.push(step.start(&images, index)?, ());
-                    Ok(())
-                })?;
-                while in_flight.wait_for_oldest()?.is_some() {}
-                Ok(found)
+            let plan = match planned(&network, &settings, batch, &*backend) {
+                Ok(plan) => plan,
+                Err(failure) if optional => {
+                    console.say(format!("batches of {batch} are left out: {failure}"));
+                    continue;
+                }
+                Err(failure) => {
+                    // What is measured already is shown first.
+                    ended = Err(failure);
+                    break;
+                }
             };
+            let measured = self.measure(plan, batch, &network, &backend);
             if only.is_some() {
-                console.say_json(&here()?.json());
+                console.say_json(&measured?.0.json());
                 return Ok(ExitCode::SUCCESS);
             }
-            let found = measured(&*backend, &name, here)?;
+            let (found, plan) = match measured {
+                Ok(measured) => measured,
+                Err(failure) => {
+                    ended = Err(failure);
+                    break;
+                }
+            };
             let speed = batch as f64 / (found.median_ms / 1e3);
             let mut line = found.json();
             line["batch_size"] = json!(batch);
@@ -127,6 +135,38 @@ impl Infer {
             ]);
         }
         say_table(console, &table);
-        Ok(ExitCode::SUCCESS)
+        ended
+    }
+
+    /// Times batches of one size, in a process of its own where that tells its peak.
+    fn measure(
+        &self,
+        plan: EvalPlan,
+        batch: usize,
+        network: &Network,
+        backend: &Arc<dyn Backend>,
+    ) -> Result<(Measurement, Plan), Failure> {
+        let name = key(batch);
+        let shown = plan.plan().clone();
+        let here = || {
+            let mut step = plan.load(&mut Store::new(backend.clone()))?;
+            let images = random_batch(batch, network.image());
+            let mut in_flight = InFlight::new();
+            let mut first = 0;
+            let wait = || Ok(backend.synchronize()?);
+            let found = self.repeats.measure(&name, wait, || {
+                in_flight.make_room()?;
+                first += batch;
+                in_flight.push(step.start(&images, first)?, ());
+                Ok(())
+            })?;
+            while in_flight.wait_for_oldest()?.is_some() {}
+            Ok(found)
+        };
+        let found = match self.repeats.only {
+            Some(_) => here()?,
+            None => measured(&**backend, &name, here)?,
+        };
+        Ok((found, shown))
     }
 }

@@ -5,7 +5,7 @@
 //! operands are transposed first, at the speed of memory, where the product is large enough to
 //! pay for it.
 
-use super::super::{Site, Work};
+use super::super::{LibraryWorkspaces, Site, Work};
 use crate::backend::Shared;
 use crate::gemm::{GemmCall, Product};
 use crate::piece::{Geometry, Leads, Piece};
@@ -53,9 +53,9 @@ impl Transposed {
         (size(self.a, p.m * p.k), size(self.b, p.n * p.k))
     }
 
-    pub(super) fn workspace(&self, shared: &Shared) -> usize {
+    pub(super) fn workspace(&self, libraries: &dyn LibraryWorkspaces) -> usize {
         let (a, b) = self.bytes();
-        a + b + shared.gemm.workspace(self.product)
+        a + b + libraries.of_product(self.product)
     }
 
     pub(super) fn work(&self, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {

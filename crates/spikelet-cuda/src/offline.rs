@@ -1,0 +1,83 @@
+//! A GPU of which only the numbers are known, to plan for where there is none.
+
+use crate::dnn::Convolution;
+use crate::gemm::{self, Product};
+use crate::gpu::Properties;
+use crate::op::{self, LibraryWorkspaces};
+use spikelet_graph::{DType, Graph, Node, Result, Target, TensorType, ValueId};
+
+/// Plans as for a GPU with these properties, without one: neither driver nor libraries are needed.
+///
+/// Everything is as [`Cuda`](crate::Cuda) has it, but for the scratch memory of the vendor's
+/// libraries, which they tell on the GPU alone: a matrix product is given the most that it may ask
+/// for, a convolution a copy of its operands and its result in f32. A real plan is a little smaller.
+///
+/// ```
+/// use spikelet_cuda::{OfflineTarget, Properties};
+/// use spikelet_graph::{DType, Plan, Tracer};
+/// let tracer = Tracer::new(DType::F32);
+/// let x = tracer.input("x", DType::F32, [64, 100]);
+/// tracer.output("y", &x.mean(&[1]));
+/// let target = OfflineTarget::new(Properties::large((9, 0)));
+/// let plan = Plan::new(tracer.finish()?, &target);
+/// plan.check_target(&target)?;
+/// # Ok::<(), spikelet_graph::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OfflineTarget {
+    properties: Properties,
+}
+
+impl OfflineTarget {
+    /// A GPU with this compute capability, so many multiprocessors and so much memory.
+    pub fn new(properties: Properties) -> Self {
+        Self { properties }
+    }
+
+    /// What the GPU is.
+    pub fn properties(&self) -> Properties {
+        self.properties
+    }
+}
+
+impl LibraryWorkspaces for OfflineTarget {
+    fn of_product(&self, _: Product) -> usize {
+        gemm::WORKSPACE
+    }
+
+    fn of_convolution(&self, convolution: &Convolution) -> usize {
+        let Convolution { x, w, y, .. } = convolution;
+        let copy = |shape: &Vec<usize>| TensorType::new(DType::F32, shape.clone()).bytes();
+        copy(x) + copy(w) + copy(y)
+    }
+}
+
+impl Target for OfflineTarget {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        op::workspace(self, &self.properties, graph, node)
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        op::reads_bits(&self.properties, graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        op::writes_bits(graph, node, value)
+    }
+
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        op::sums_channels(graph, node)
+    }
+
+    fn overwrites_sequences(&self) -> bool {
+        op::OVERWRITES_SEQUENCES
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        op::scan_checkpoint(&self.properties, graph, node)
+    }
+
+    fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
+        op::check("cuda", &self.properties, graph, node)
+    }
+}

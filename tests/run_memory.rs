@@ -1,0 +1,300 @@
+//! The memory of a run is known before anything of it is allocated.
+
+use spikelet::data::synthetic;
+use spikelet::graph::op::{HostTensor, HostTensorMut};
+use spikelet::graph::{
+    self, Buffer, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
+};
+use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
+use spikelet::prelude::*;
+use spikelet::train::{RunMemory, RunPlans, evaluate};
+use spikelet::{Error, MemoryBudget, device};
+use spikelet_cuda::{OfflineTarget, Properties};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A CPU that counts what is allocated, and may have little memory.
+struct Counting {
+    cpu: Arc<dyn Backend>,
+    available: usize,
+    allocated: AtomicUsize,
+}
+
+impl Counting {
+    fn with(available: usize) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            cpu: device::find("cpu", 2)?,
+            available,
+            allocated: AtomicUsize::new(0),
+        }))
+    }
+
+    fn allocated(&self) -> usize {
+        self.allocated.load(Ordering::SeqCst)
+    }
+}
+
+impl Target for Counting {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        self.cpu.workspace(graph, node)
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        self.cpu.reads_bits(graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        self.cpu.writes_bits(graph, node, value)
+    }
+}
+
+impl Backend for Counting {
+    fn name(&self) -> String {
+        "cpu".to_string()
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        Some(Memory {
+            total: self.available,
+            available: self.available,
+        })
+    }
+
+    fn allocate(&self, ty: &TensorType) -> graph::Result<Buffer> {
+        self.allocated.fetch_add(ty.bytes(), Ordering::SeqCst);
+        self.cpu.allocate(ty)
+    }
+
+    fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> graph::Result<()> {
+        self.cpu.upload(to, values)
+    }
+
+    fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> graph::Result<()> {
+        self.cpu.download(from, values)
+    }
+
+    fn load_into(
+        &self,
+        plan: &Plan,
+        inputs: &[Buffer],
+        outputs: &[Option<Buffer>],
+        arena: &Buffer,
+    ) -> graph::Result<Box<dyn Executor>> {
+        self.cpu.load_into(plan, inputs, outputs, arena)
+    }
+}
+
+fn csnn() -> Network {
+    Network::Csnn(Csnn {
+        channels: 8,
+        hidden: 16,
+        ..Csnn::default()
+    })
+}
+
+fn settings() -> Settings {
+    Settings {
+        batch_size: 32,
+        epochs: 1,
+        encoder: "poisson".to_string(),
+        ..Csnn::settings()
+    }
+}
+
+/// What a run says that it takes, and what it takes.
+fn train(settings: Settings) -> Result<(RunMemory, usize)> {
+    let device = Counting::with(1 << 40)?;
+    let digits = synthetic::digits_of(0, 64, 700);
+    let mut said = RunMemory::default();
+    let trainer = Trainer::network(&csnn(), settings)?.backend(device.clone());
+    let outcome = trainer.fit_announced(&digits, |_, memory| said = *memory)?;
+    assert_eq!(outcome.peak_bytes, said.peak);
+    Ok((said, device.allocated()))
+}
+
+#[test]
+fn the_peak_that_is_shown_is_what_a_run_allocates() -> Result<()> {
+    let (said, allocated) = train(settings())?;
+    // The arena is whole words.
+    assert!(said.peak.abs_diff(allocated) < 8, "{said:?}: {allocated}");
+    assert!(said.peak < said.step + said.step / 8, "{said:?}");
+    assert!(said.evaluation_batch > settings().batch_size, "{said:?}");
+    Ok(())
+}
+
+#[test]
+fn a_memory_budget_holds_for_training_and_evaluation() -> Result<()> {
+    let natural = train(settings())?.0.step;
+    for share in [0.95, 0.87] {
+        let budget = Some(MemoryBudget::Share(share));
+        let (said, allocated) = train(Settings {
+            memory_budget: budget,
+            ..settings()
+        })?;
+        let most = (share * natural as f64) as usize;
+        assert!(allocated <= most + 8, "{said:?}: {allocated} of {most}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_the_device_has_no_memory_for_is_refused_before_anything_is_allocated() -> Result<()> {
+    let natural = train(settings())?.0;
+    let digits = synthetic::digits_of(0, 64, 700);
+    let refused = |available, settings: Settings| -> Result<String> {
+        let device = Counting::with(available)?;
+        let trainer = Trainer::network(&csnn(), settings)?.backend(device.clone());
+        let found = match trainer.fit(&digits) {
+            Err(Error::Memory {
+                program,
+                needed,
+                available: free,
+                help,
+                ..
+            }) => {
+                assert!(needed > free && free == available);
+                format!("{program}: {help}")
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(device.allocated(), 0);
+        Ok(found)
+    };
+    let step = refused(natural.step - 1, settings())?;
+    assert!(
+        step.contains("training step") && step.contains("--batch-size"),
+        "{step}"
+    );
+    let large = Settings {
+        evaluation_batch: Some(700),
+        ..settings()
+    };
+    let evaluation = refused(natural.peak, large)?;
+    assert!(
+        evaluation.contains("evaluation") && evaluation.contains("--eval-batch-size"),
+        "{evaluation}"
+    );
+    Ok(())
+}
+
+#[test]
+fn the_batch_of_an_evaluation_does_not_change_what_it_finds() -> Result<()> {
+    let device = device::find("cpu", 2)?;
+    let digits = synthetic::digits_of(3, 1, 130);
+    let mut store = Store::new(device);
+    let module = csnn().module()?;
+    let mut found = |evaluation_batch| {
+        let settings = Settings {
+            evaluation_batch,
+            ..settings()
+        };
+        evaluate(&*module, &settings, &digits.test, &mut store)
+    };
+    let (accuracy, loss) = found(Some(130))?;
+    assert!((0.01..0.99).contains(&accuracy), "{accuracy}");
+    for batch in [Some(1), Some(7), Some(64), Some(1000), None] {
+        let (other_accuracy, other_loss) = found(batch)?;
+        assert_eq!(other_accuracy, accuracy, "{batch:?}");
+        assert!(
+            (other_loss - loss).abs() < 1e-6,
+            "{batch:?}: {other_loss} and {loss}"
+        );
+    }
+    Ok(())
+}
+
+/// Networks as they are by default and as their tutorials have them.
+fn presets() -> Vec<(Network, Settings)> {
+    let all = [
+        Network::MnistFc(MnistFc::default()),
+        Network::Csnn(Csnn::default()),
+        Network::Cifar10Net(Cifar10Net::default()),
+    ];
+    let both = |network: &Network| {
+        let tutorial = (network.tutorial(), network.tutorial_settings());
+        [(network.clone(), network.settings()), tutorial]
+    };
+    all.iter().flat_map(both).collect()
+}
+
+/// As documented, and as people will ask: longer sequences, other batches, other numbers.
+fn variants(settings: &Settings) -> Vec<Settings> {
+    let with = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = settings.clone();
+        change(&mut settings);
+        settings
+    };
+    vec![
+        settings.clone(),
+        with(&|s| s.precision = Precision::Bf16),
+        with(&|s| s.precision = Precision::F16),
+        with(&|s| s.time_steps = 17),
+        with(&|s| (s.time_steps, s.batch_size) = (43, 64)),
+        with(&|s| (s.time_steps, s.batch_size) = (50, 32)),
+        with(&|s| s.batch_size = 1),
+    ]
+}
+
+/// Plans every preset with its evaluation of 10,000 images for a device with so much memory.
+fn check_presets(device: &dyn Target, name: &str, memory: usize) -> Result<()> {
+    for (network, settings) in presets() {
+        for settings in variants(&settings) {
+            let module = network.module()?;
+            let plans = RunPlans::new(&*module, &settings, network.image(), &[10_000], device)?;
+            let needed = plans.memory();
+            let what = format!(
+                "{} on {name}, T = {}, {} images, {}: {needed:?}",
+                network.name(),
+                settings.time_steps,
+                settings.batch_size,
+                settings.precision,
+            );
+            println!("{what}");
+            assert!(needed.peak <= memory, "{what}");
+            let arena = plans.step().arena_bytes;
+            let largest = plans.evaluation().map(|plan| plan.arena_bytes).max();
+            if needed.evaluation_batch > 1 {
+                assert!(largest <= Some(arena), "{what}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_preset_fits_into_24_gib_on_the_cpu() -> Result<()> {
+    let cpu = device::find("cpu", 16)?;
+    check_presets(&*cpu, "the CPU", 24 << 30)
+}
+
+#[test]
+fn every_preset_fits_into_gpus_of_24_and_140_gib() -> Result<()> {
+    for (capability, gib) in [((8, 9), 24_usize), ((9, 0), 140)] {
+        let gpu = OfflineTarget::new(Properties {
+            memory_bytes: gib << 30,
+            ..Properties::large(capability)
+        });
+        check_presets(&gpu, "a GPU", gpu.properties().memory_bytes)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
+    let gpu = OfflineTarget::new(Properties::large((9, 0)));
+    let network = Network::Cifar10Net(Cifar10Net::tutorial());
+    let settings = Settings {
+        evaluation_batch: Some(500),
+        ..Cifar10Net::tutorial_settings()
+    };
+    let module = network.module()?;
+    let found = RunPlans::new(&*module, &settings, network.image(), &[10_000], &gpu);
+    match found.map(|plans| plans.memory()) {
+        Err(Error::Invalid { what, help, .. }) => {
+            assert!(what.contains("evaluation of 500 images"), "{what}");
+            assert!(help.contains("--eval-batch-size"), "{help}");
+        }
+        other => panic!("{other:?}"),
+    }
+    Ok(())
+}
