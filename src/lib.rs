@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod prelude;
 mod registry;
 pub mod report;
+mod signals;
 pub mod surrogate;
 pub mod tensors;
 pub mod train;

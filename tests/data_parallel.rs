@@ -14,21 +14,26 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// A port that was free a moment ago.
-fn address() -> Address {
+/// A socket that listens, for rank 0, and its address.
+fn listener() -> (TcpListener, Address) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    Address {
+    let master = Address {
         host: "127.0.0.1".to_string(),
         port: listener.local_addr().expect("an address").port(),
-    }
+    };
+    (listener, master)
 }
 
 /// What each rank's trainer comes to.
 fn train(ranks: usize, trainer: impl Fn() -> Trainer + Sync, data: &Split) -> Vec<Result<Outcome>> {
-    let master = address();
-    let one = |rank: usize| {
+    let (listener, master) = listener();
+    let one = |rank: usize, listener: Option<TcpListener>| {
         let world = World::new(rank, ranks, rank, master.clone())?;
-        let group = Group::connect(world, &Fingerprint::new(), Limits::default())?;
+        let (run, limits) = (Fingerprint::new(), Limits::default());
+        let group = match listener {
+            Some(listener) => Group::connect_on(listener, world, &run, limits)?,
+            None => Group::connect(world, &run, limits)?,
+        };
         group.run(|| {
             let backend = group.open_device("cpu", 1)?;
             trainer().backend(backend).group(group.clone()).fit(data)
@@ -36,8 +41,12 @@ fn train(ranks: usize, trainer: impl Fn() -> Trainer + Sync, data: &Split) -> Ve
     };
     thread::scope(|scope| {
         let one = &one;
+        let mut listener = Some(listener);
         let started: Vec<_> = (0..ranks)
-            .map(|rank| scope.spawn(move || one(rank)))
+            .map(|rank| {
+                let listener = listener.take();
+                scope.spawn(move || one(rank, listener))
+            })
             .collect();
         let ends = started.into_iter();
         ends.map(|rank| rank.join().expect("no rank panics"))
@@ -264,7 +273,7 @@ fn a_batch_that_all_ranks_together_do_not_fill_is_refused() {
 const DEAF: &str = "SPIKELET_TEST_DEAF_RANK";
 
 #[test]
-fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
+fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
     let limits = Limits {
         grace: Duration::from_millis(300),
         ..Limits::default()
@@ -272,15 +281,19 @@ fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
     if let Ok(master) = std::env::var(DEAF) {
         let world = World::new(1, 2, 1, master.parse()?)?;
         let group = Group::connect(world, &Fingerprint::new(), limits)?;
+        group.on_overdue(Box::new(|error| {
+            eprintln!("error: {error}");
+            std::process::exit(i32::from(ENDED_BY_ANOTHER_RANK));
+        }));
         return group.run(|| {
             loop {
                 thread::sleep(Duration::from_secs(1));
             }
         });
     }
-    let master = address();
+    let (listener, master) = listener();
     let world = World::new(0, 2, 0, master.clone())?;
-    let test = "a_process_that_does_not_end_with_the_others_is_ended";
+    let test = "a_program_ends_a_process_that_does_not_end_with_the_others";
     let deaf = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
         .env(DEAF, master.to_string())
@@ -288,7 +301,8 @@ fn a_process_that_does_not_end_with_the_others_is_ended() -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts again");
-    let first = Group::connect(world, &Fingerprint::new(), limits).and_then(|group| {
+    let first = Group::connect_on(listener, world, &Fingerprint::new(), limits);
+    let first = first.and_then(|group| {
         group.run(|| Err::<(), Error>(Error::invalid("the disk", "it is full", "tidy up")))
     });
     let ended = deaf.wait_with_output().expect("it ends");

@@ -7,9 +7,12 @@
 //! | srun (Slurm) | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS`, `SLURM_NTASKS` | `SLURM_LOCALID` | the first host of `SLURM_STEP_NODELIST` or `SLURM_JOB_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR`; a port made of `SLURM_JOB_ID` |
 //!
 //! The first line whose variables are there counts, because each launcher may run inside of those
-//! below it.
+//! below it. Beside them, `SPIKELET_RENDEZVOUS_SECRET` is the secret of the run's ranks, and
+//! `SPIKELET_RENDEZVOUS_LISTENER=stdin` says that rank 0 listens with the socket that is its standard
+//! input.
 
 use super::nodelist::first_host;
+use super::secret;
 use super::world::{Address, World};
 use crate::error::{Error, Result};
 
@@ -37,6 +40,9 @@ const OPEN_MPI: Names = Names {
     local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
     local_size: "OMPI_COMM_WORLD_LOCAL_SIZE",
 };
+
+/// The variable that is `stdin` where rank 0 was given the socket that it listens with.
+pub(super) const LISTENER: &str = "SPIKELET_RENDEZVOUS_LISTENER";
 
 /// The ports that jobs of Slurm share: below those that systems give to outgoing connections.
 const SLURM_PORTS: std::ops::Range<u64> = 15_000..30_000;
@@ -109,6 +115,9 @@ fn by_names(
     let local_size = lookup(names.local_size).and_then(|value| value.trim().parse().ok());
     let mut world = World::new(rank, size, local_rank, master()?)?;
     world.local_size = local_size.filter(|&count| count > local_rank && count <= size);
+    let secret = lookup(secret::VARIABLE).map(|text| text.parse());
+    world.secret = secret.transpose()?;
+    world.listener_on_stdin = lookup(LISTENER).is_some_and(|value| value == "stdin");
     Ok(Some((world, format!("{} and {size_name}", names.rank))))
 }
 
@@ -273,6 +282,19 @@ mod tests {
         assert_eq!((world.rank, world.size, world.local_rank), (3, 4, 1));
         assert_eq!(world.ranks_here(), 2);
         assert_eq!(world.master.to_string(), "10.0.0.1:29500");
+    }
+
+    #[test]
+    fn the_secret_of_a_run_is_read() {
+        let name = secret::VARIABLE;
+        let world = rank(&but(&BY_TORCHRUN, name, "0123456789abcdef\n"));
+        assert!(world.secret.is_some() && world.check_secret().is_ok());
+        let message = complaint(None, &but(&BY_TORCHRUN, name, "short"));
+        assert!(message.contains("secret: it has 5 bytes"), "{message}");
+        let world = rank(&BY_TORCHRUN);
+        let message = world.check_secret().expect_err("refused").to_string();
+        assert!(message.contains("rank 0 at 10.0.0.1:29500"), "{message}");
+        assert!(message.contains("--rendezvous-secret-file"), "{message}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What ended a run of several ranks.
 
+use std::error::Error;
 use std::fmt::{self, Display};
+use std::sync::Arc;
 
 /// Which rank ended the run, why, and where it can go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RankError {
     /// The rank that ended it.
     pub rank: usize,
@@ -17,6 +19,8 @@ pub struct RankError {
     pub checkpoint: Option<String>,
     /// Whether it was this process that failed.
     pub own: bool,
+    /// The error that this process failed with, if it did.
+    pub source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Display for RankError {
@@ -39,4 +43,9 @@ impl Display for RankError {
     }
 }
 
-impl std::error::Error for RankError {}
+impl Error for RankError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}

@@ -4,11 +4,12 @@ use super::failure::RankError;
 use super::gather::gather;
 use super::rendezvous::{Fingerprint, meet};
 use super::ring::Ring;
-use super::watch::{Abort, Watch};
+use super::watch::{Abort, Overdue, Watch};
 use super::world::World;
 use crate::error::{Error, Result};
 use spikelet_graph::Exchange;
 use std::fmt::Display;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 /// | `rendezvous` | 60 s | until all have come to rank 0 |
 /// | `silence` | 20 s | a rank may give no sign of life before it ends the run |
 /// | `exchange` | 10 min | a rank may wait for its neighbour's values while that one lives |
-/// | `grace` | 5 s | the main thread may go on after another rank has ended the run, before the process is ended |
+/// | `grace` | 5 s | the work may go on after another rank has ended the run, before [`Group::on_overdue`] |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Until all ranks have come to rank 0.
@@ -28,7 +29,7 @@ pub struct Limits {
     pub silence: Duration,
     /// Until a neighbour's values have come, while it lives.
     pub exchange: Duration,
-    /// Until a process that should have ended is ended.
+    /// Until the work that should have ended is overdue.
     pub grace: Duration,
 }
 
@@ -72,10 +73,34 @@ impl Group {
     /// Meets the other ranks.
     ///
     /// # Errors
-    /// When not all come in time, they do not fit together, or the port of rank 0 is somebody
+    /// When there is no secret where one is needed ([`World::check_secret`]), ranks have different
+    /// ones, not all come in time, they do not fit together, or the port of rank 0 is somebody
     /// else's.
     pub fn connect(world: World, run: &Fingerprint, limits: Limits) -> Result<Arc<Self>> {
-        let met = meet(&world, run, limits.rendezvous)?;
+        Self::connect_by(None, world, run, limits)
+    }
+
+    /// As [`Group::connect`], for rank 0 with a socket that listens at its address already: so that
+    /// nobody else can take a port that was free.
+    ///
+    /// # Errors
+    /// As [`Group::connect`].
+    pub fn connect_on(
+        listener: TcpListener,
+        world: World,
+        run: &Fingerprint,
+        limits: Limits,
+    ) -> Result<Arc<Self>> {
+        Self::connect_by(Some(listener), world, run, limits)
+    }
+
+    fn connect_by(
+        listener: Option<TcpListener>,
+        world: World,
+        run: &Fingerprint,
+        limits: Limits,
+    ) -> Result<Arc<Self>> {
+        let met = meet(&world, listener, run, limits.rendezvous)?;
         let ring = Ring::connect(world.rank, &met, limits.rendezvous, limits.exchange)?;
         let ring = Arc::new(ring);
         let watch = Watch::start(
@@ -126,12 +151,13 @@ impl Group {
         self.watch.checkpoint(words.into());
     }
 
-    /// Checks that all ranks have the same: the error has the first rank that has not.
+    /// Checks that all ranks have the same, by a digest such as SHA-256: the error has the first rank
+    /// that has not.
     ///
     /// # Errors
     /// When they have not, or a rank is gone.
-    pub fn check_same(&self, what: &str, digest: u64, help: &str) -> Result<()> {
-        let all = gather(&*self.ring, &digest.to_le_bytes())?;
+    pub fn check_same(&self, what: &str, digest: &[u8; 32], help: &str) -> Result<()> {
+        let all = gather(&*self.ring, digest)?;
         match all.iter().position(|other| *other != all[0]) {
             None => Ok(()),
             Some(rank) => Err(Error::invalid(
@@ -145,28 +171,53 @@ impl Group {
         }
     }
 
+    /// Called once, on a thread of its own, when the run has ended for another rank's reason and the
+    /// work of [`Group::run`] has not returned within [`Limits::grace`]: a program may end its process
+    /// then, if what the work waits for never comes. Without it the work is waited for.
+    pub fn on_overdue(&self, overdue: Overdue) {
+        self.watch.on_overdue(overdue);
+    }
+
     /// Does a rank's work: an error of it ends the run on all ranks, and what it returns then has
     /// the rank that was the first to end. If all is well, it waits until the others are done too.
     ///
     /// # Errors
-    /// Those of the work, as [`Error::Rank`], and those of other ranks.
-    pub fn run<T, E: Display + From<Error>>(
+    /// Those of the work, as [`Error::Rank`], whose source they are, and those of other ranks.
+    pub fn run<T, E>(
         &self,
         work: impl FnOnce() -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
-        let done = work().map_err(|e| e.to_string()).and_then(|done| {
-            self.exchange().barrier().map_err(|e| e.to_string())?;
-            match self.watch.farewell() {
-                true => Ok(done),
-                false => Err("not all ranks have said farewell".to_string()),
-            }
+    ) -> std::result::Result<T, E>
+    where
+        E: std::error::Error + Send + Sync + From<Error> + 'static,
+    {
+        let done = work().and_then(|done| {
+            let waited = self.exchange().barrier().map_err(Error::from);
+            waited.and_then(|()| self.say_farewell())?;
+            Ok(done)
         });
-        done.map_err(|reason| Error::from(self.fail(&reason)).into())
+        done.map_err(|source| {
+            let mut error = self.fail(&source.to_string());
+            if error.own {
+                error.source = Some(Arc::new(source));
+            }
+            Error::from(error).into()
+        })
+    }
+
+    fn say_farewell(&self) -> Result<()> {
+        match self.watch.farewell() {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "the end of the run",
+                "not all ranks have said that they are done",
+                "see what the other ranks say",
+            )),
+        }
     }
 
     /// Ends the run on all ranks because of this one's error: for work that, before it returns the
-    /// error, lets go of a device on which it may wait for the others. A process that does not end
-    /// within [`Limits::grace`] from then on is ended.
+    /// error, lets go of a device on which it may wait for the others. The time until
+    /// [`Group::on_overdue`] begins.
     pub fn report(&self, error: &impl Display) {
         self.watch.report(&error.to_string(), self.patience());
     }

@@ -1,35 +1,50 @@
 //! Starts the ranks of one host, and waits for them.
 
+use super::environment::LISTENER;
+use super::secret::{self, Secret};
 use super::world::{Address, host_name};
 use crate::error::{Error, Result};
+use crate::signals;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write, stderr};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Between two looks at whether a rank has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long the others may take to end with a message of their own, after the first has failed.
-const GRACE: Duration = Duration::from_secs(12);
+/// How long the others may take to end with a message of their own, after the first has failed: longer
+/// than [`super::Limits::grace`] and all that is said and heard meanwhile.
+const GRACE: Duration = Duration::from_secs(8);
 
-/// Ctrl-C and SIGTERM that came so far.
+/// How long one may that is stopped: whatever it would say, it cannot.
+const GRACE_STOPPED: Duration = Duration::from_millis(500);
+
+/// Requests to end that came so far, and the last of them.
 static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+static LAST_REQUEST: AtomicI32 = AtomicI32::new(0);
 
 /// Starts a program as several ranks on this host.
 ///
-/// Each gets the variables that torchrun sets. Rank 0 has this process's standard output and error;
-/// of the others the lines on standard error are shown, with their rank in front. Ctrl-C and
-/// SIGTERM are passed on to all. Where the system can (Linux), no rank outlives this process.
+/// Each gets the variables that torchrun sets, and a secret that is made anew, by which they know each
+/// other. Rank 0 has this process's standard output and error;
+/// of the others the lines on standard error are shown, with their rank in front. Ctrl-C,
+/// SIGTERM and SIGHUP are passed on to all, unless this process ignores them. Where the system can (Linux), no rank outlives this process.
 pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
     ranks: usize,
     master: Option<Address>,
+}
+
+/// What all ranks are told.
+struct Meeting {
+    master: Address,
+    secret: Secret,
 }
 
 /// A rank that was started.
@@ -76,14 +91,24 @@ impl Launcher {
     /// # Errors
     /// When a process cannot be started; those that were are ended.
     pub fn run(self) -> Result<u8> {
-        pass_signals_on();
-        let master = match self.master.clone() {
-            Some(master) => master,
+        signals::catch(note_request);
+        let ends = self.start_all();
+        signals::release(note_request);
+        Ok(self.report(&ends?))
+    }
+
+    fn start_all(&self) -> Result<Ends> {
+        let (master, mut listener) = match self.master.clone() {
+            Some(master) => (master, None),
             None => free_port()?,
+        };
+        let meeting = Meeting {
+            master,
+            secret: Secret::generate()?,
         };
         let mut ranks: Vec<Rank> = vec![];
         for rank in 0..self.ranks {
-            match self.start(rank, &master) {
+            match self.start(rank, &meeting, listener.take()) {
                 Ok(started) => ranks.push(started),
                 Err(e) => {
                     end_all(&mut ranks);
@@ -95,11 +120,10 @@ impl Launcher {
                 }
             }
         }
-        let ends = wait_for_all(&mut ranks);
-        Ok(self.report(&ends))
+        Ok(wait_for_all(&mut ranks))
     }
 
-    fn start(&self, rank: usize, master: &Address) -> std::io::Result<Rank> {
+    fn start(&self, rank: usize, meeting: &Meeting, stdin: Option<Stdio>) -> std::io::Result<Rank> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -107,10 +131,15 @@ impl Launcher {
             .env("LOCAL_RANK", rank.to_string())
             .env("WORLD_SIZE", self.ranks.to_string())
             .env("LOCAL_WORLD_SIZE", self.ranks.to_string())
-            .env("MASTER_ADDR", &master.host)
-            .env("MASTER_PORT", master.port.to_string())
+            .env("MASTER_ADDR", &meeting.master.host)
+            .env("MASTER_PORT", meeting.master.port.to_string())
+            .env(secret::VARIABLE, meeting.secret.text())
             .env_remove("TORCHELASTIC_USE_AGENT_STORE")
-            .stdin(Stdio::null());
+            .env_remove(LISTENER);
+        match stdin {
+            Some(listener) => command.env(LISTENER, "stdin").stdin(listener),
+            None => command.stdin(Stdio::null()),
+        };
         if rank > 0 {
             command.stdout(Stdio::null()).stderr(Stdio::piped());
         }
@@ -166,7 +195,7 @@ fn wait_for_all(ranks: &mut [Rank]) -> Ends {
     while ranks.iter().any(|rank| rank.ended.is_none()) {
         let requests = REQUESTS.load(Ordering::SeqCst);
         for _ in passed_on..requests {
-            ranks.iter().for_each(interrupt);
+            ranks.iter().for_each(pass_request_on);
         }
         passed_on = requests;
         for (k, rank) in ranks.iter_mut().enumerate() {
@@ -185,7 +214,14 @@ fn wait_for_all(ranks: &mut [Rank]) -> Ends {
                 }
             }
         }
-        if since.is_some_and(|since| since.elapsed() > GRACE) {
+        let grace = match ranks
+            .iter()
+            .all(|rank| rank.ended.is_some() || is_stopped(rank))
+        {
+            true => GRACE_STOPPED,
+            false => GRACE,
+        };
+        if since.is_some_and(|since| since.elapsed() > grace) {
             ends.forced = true;
             end_all(ranks);
         }
@@ -219,44 +255,68 @@ fn end_all(ranks: &mut [Rank]) {
     }
 }
 
-/// A port that nobody uses at the moment.
-fn free_port() -> Result<Address> {
-    let found = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    match found {
-        Ok(address) => Ok(Address {
-            host: address.ip().to_string(),
-            port: address.port(),
-        }),
-        Err(e) => Err(Error::invalid(
+/// A port that nobody uses at the moment, and where the system can (Unix) the socket that listens
+/// there, as rank 0's standard input: then nobody else can take it meanwhile.
+fn free_port() -> Result<(Address, Option<Stdio>)> {
+    let opened = TcpListener::bind(("127.0.0.1", 0));
+    let opened = opened.and_then(|listener| listener.local_addr().map(|at| (at, listener)));
+    let (address, listener) = opened.map_err(|e| {
+        Error::invalid(
             "--data-parallel",
             format!("there is no free port on this host: {e}"),
             "name one with --master 127.0.0.1:PORT",
-        )),
-    }
+        )
+    })?;
+    let address = Address {
+        host: address.ip().to_string(),
+        port: address.port(),
+    };
+    #[cfg(unix)]
+    let stdin = Some(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+    #[cfg(not(unix))]
+    let stdin = None;
+    #[cfg(not(unix))]
+    drop(listener);
+    Ok((address, stdin))
 }
 
-/// From now on Ctrl-C and SIGTERM are counted, and do not end this process.
-fn pass_signals_on() {
-    // Where a program has its own handler, that one stays.
-    let _ = ctrlc::set_handler(|| {
-        REQUESTS.fetch_add(1, Ordering::SeqCst);
-    });
+/// The signal handler: it counts.
+extern "C" fn note_request(signal: i32) {
+    LAST_REQUEST.store(signal, Ordering::SeqCst);
+    REQUESTS.fetch_add(1, Ordering::SeqCst);
 }
 
 #[cfg(unix)]
-fn interrupt(rank: &Rank) {
+fn pass_request_on(rank: &Rank) {
     if rank.ended.is_none()
         && let Ok(id) = libc::pid_t::try_from(rank.child.id())
     {
         // SAFETY: `kill` reads no memory of ours; the child has not been waited for, so that its
         // number is still its own.
-        unsafe { libc::kill(id, libc::SIGINT) };
+        unsafe { libc::kill(id, LAST_REQUEST.load(Ordering::SeqCst)) };
     }
 }
 
 #[cfg(not(unix))]
-fn interrupt(_: &Rank) {
+fn pass_request_on(_: &Rank) {
     // Consoles of such systems tell all processes themselves.
+}
+
+/// Whether a rank that has not ended is stopped (SIGSTOP, a debugger).
+#[cfg(unix)]
+fn is_stopped(rank: &Rank) -> bool {
+    // SAFETY: a `siginfo_t` of zeros is a valid one.
+    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `found` may be written; `WNOWAIT` leaves the child as it is.
+    let asked = unsafe { libc::waitid(libc::P_PID, rank.child.id(), &mut found, options) };
+    // SAFETY: `waitid` fills in the process's number, or leaves the zero.
+    asked == 0 && unsafe { found.si_pid() } != 0
+}
+
+#[cfg(not(unix))]
+fn is_stopped(_: &Rank) -> bool {
+    false
 }
 
 /// Ctrl-C in a terminal reaches this process alone, which passes it on; and where the system can,

@@ -6,13 +6,14 @@
 //!    │ variables
 //!    ▼
 //! World             rank, size, where rank 0 listens                          (world, environment)
-//!    │ rendezvous   who is there, do all mean the same run                    (rendezvous)
+//!    │ rendezvous   who has the secret, do all mean the same run              (handshake, rendezvous)
 //!    ▼
 //! Group ─┬─ Ring    sums and broadcasts between neighbours, `Exchange`        (ring)
 //!        └─ Watch   heartbeats to rank 0; one rank's end is everybody's end   (watch)
 //! ```
 //!
-//! Everything is plain TCP between hosts that trust each other: nothing is encrypted.
+//! Everything is plain TCP. Each connection begins with a proof that both ends have the secret of the
+//! run; nothing is encrypted.
 
 mod device;
 mod environment;
@@ -20,10 +21,12 @@ mod failure;
 mod gather;
 mod gradients;
 mod group;
+mod handshake;
 mod launch;
 mod nodelist;
 mod rendezvous;
 mod ring;
+mod secret;
 mod watch;
 mod wire;
 mod world;
@@ -36,6 +39,8 @@ pub use gradients::average_over_ranks;
 pub use group::{Group, Limits};
 pub use launch::Launcher;
 pub use rendezvous::Fingerprint;
+pub use secret::Secret;
+pub use watch::{Abort, Overdue};
 pub use world::{Address, Role, World};
 
 /// The exit code of a process whose run was ended by another rank.

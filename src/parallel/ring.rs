@@ -14,17 +14,27 @@
 //! read.
 
 use super::exchange_error;
+use super::handshake::{Bounds, Client, Greeter, Purpose, greet};
 use super::rendezvous::{Met, Peer};
-use super::wire::{MAGIC, is_timeout, until};
+use super::wire::{self, is_timeout, until};
 use crate::error::{Error, Result};
 use spikelet_graph::Exchange;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+/// How long a greeting of the rank before this one may take.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// Connections whose greeting is not complete.
+const PENDING: usize = 16;
+
+/// Between two looks at whether somebody has come.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Values of a piece.
 const PIECE: usize = 1 << 16;
@@ -85,7 +95,6 @@ impl Ring {
         }
         let deadline = Instant::now() + meeting;
         let (after, before) = ((rank + 1) % size, (rank + size - 1) % size);
-        let peer = &met.peers[after];
         let failed = |other: usize, e: io::Error| {
             Error::invalid(
                 "rendezvous",
@@ -96,9 +105,8 @@ impl Ring {
                 "the hosts of all ranks must reach each other, at any port above 1023",
             )
         };
-        let next = call(peer, met, rank, deadline).map_err(|e| failed(after, e))?;
-        let previous = answer(&met.listener, met.token, before, deadline);
-        let previous = previous.map_err(|e| failed(before, e))?;
+        let met_both = meet_both(met, rank, [after, before], deadline);
+        let [next, previous] = met_both.map_err(|(other, e)| failed(other, e))?;
         let opened = || {
             for stream in [&next, &previous] {
                 stream.set_nodelay(true)?;
@@ -110,7 +118,8 @@ impl Ring {
         let cut = opened().map_err(|e| failed(after, e))?;
         let (outgoing, pieces) = mpsc::channel::<Vec<u8>>();
         let (done, spare) = mpsc::channel();
-        let sender = thread::spawn(move || send_all(next, &pieces, &done));
+        let sender = thread::Builder::new().spawn(move || send_all(next, &pieces, &done));
+        let sender = sender.map_err(|e| failed(after, e))?;
         let link = Link {
             previous,
             outgoing: Some(outgoing),
@@ -193,53 +202,56 @@ impl Ring {
     }
 }
 
+/// The connections to the rank after this one and from the one before, or which of them failed. Both
+/// are made at once: the next rank answers while it waits for an answer itself.
+fn meet_both(
+    met: &Met,
+    rank: usize,
+    [after, before]: [usize; 2],
+    deadline: Instant,
+) -> std::result::Result<[TcpStream; 2], (usize, io::Error)> {
+    let bounds = Bounds {
+        time: GREETING,
+        pending: PENDING,
+        message: 32,
+    };
+    let listener = met.listener.try_clone().map_err(|e| (before, e))?;
+    let mut greeter =
+        Greeter::new(listener, &met.token, Purpose::Ring, bounds).map_err(|e| (before, e))?;
+    thread::scope(|scope| {
+        let call = || call(&met.peers[after], met, rank, deadline);
+        let calling = thread::Builder::new().spawn_scoped(scope, call);
+        let mut calling = Some(calling.map_err(|e| (after, e))?);
+        let (mut next, mut previous) = (None, None);
+        loop {
+            if let Some(called) = calling.take_if(|calling| calling.is_finished()) {
+                let called = called
+                    .join()
+                    .unwrap_or_else(|_| Err(ErrorKind::Other.into()));
+                next = Some(called.map_err(|e| (after, e))?);
+            }
+            let said = before.to_string().into_bytes();
+            let expected = |client: &Client| client.said == said;
+            previous = previous.or_else(|| greeter.poll().into_iter().find(expected));
+            match (next.take(), previous.take()) {
+                (Some(next), Some(previous)) => return Ok([next, previous.stream]),
+                (_, None) if Instant::now() >= deadline => {
+                    return Err((before, ErrorKind::TimedOut.into()));
+                }
+                found => (next, previous) = found,
+            }
+            thread::sleep(PAUSE);
+        }
+    })
+}
+
 /// Connects to the next rank.
 fn call(peer: &Peer, met: &Met, rank: usize, deadline: Instant) -> io::Result<TcpStream> {
     let address = SocketAddr::new(peer.ip.unwrap_or(met.root), peer.port);
-    let mut stream = TcpStream::connect_timeout(&address, until(deadline))?;
-    stream.write_all(&MAGIC)?;
-    stream.write_all(&met.token.to_le_bytes())?;
-    stream.write_all(&(rank as u64).to_le_bytes())?;
+    let stream = TcpStream::connect_timeout(&address, until(deadline))?;
+    greet(&stream, &met.token, Purpose::Ring, deadline)?;
+    wire::send(&stream, &rank)?;
     Ok(stream)
-}
-
-/// Waits for the rank before this one; others are sent away.
-fn answer(
-    listener: &TcpListener,
-    token: u64,
-    before: usize,
-    deadline: Instant,
-) -> io::Result<TcpStream> {
-    listener.set_nonblocking(true)?;
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) if is_from(&stream, token, before, deadline).unwrap_or(false) => {
-                return Ok(stream);
-            }
-            Ok(_) => {}
-            Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                if Instant::now() >= deadline {
-                    return Err(ErrorKind::TimedOut.into());
-                }
-                thread::sleep(Duration::from_millis(5));
-            }
-            Err(e) => return Err(e),
-        }
-    }
-}
-
-fn is_from(
-    mut stream: &TcpStream,
-    token: u64,
-    before: usize,
-    deadline: Instant,
-) -> io::Result<bool> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(until(deadline).min(Duration::from_secs(5))))?;
-    let mut said = [0; MAGIC.len() + 16];
-    stream.read_exact(&mut said)?;
-    let expected = [MAGIC, token.to_le_bytes(), (before as u64).to_le_bytes()].concat();
-    Ok(said[..] == expected[..])
 }
 
 /// The sending thread's whole life.

@@ -5,22 +5,23 @@ use super::ring::Ring;
 use super::*;
 use crate::error::Result;
 use spikelet_graph::Exchange;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
 
 const SHORT: Duration = Duration::from_millis(600);
 
-/// A port that was free a moment ago.
-fn address() -> Address {
+/// A socket that listens, for rank 0, and its address.
+fn listener() -> (TcpListener, Address) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    Address {
+    let master = Address {
         host: "127.0.0.1".to_string(),
         port: listener.local_addr().expect("an address").port(),
-    }
+    };
+    (listener, master)
 }
 
 fn world(rank: usize, size: usize, master: &Address) -> World {
@@ -36,14 +37,18 @@ fn limits(silence: Duration) -> Limits {
     }
 }
 
-/// What each rank finds, when all do the same.
-fn each<T: Send>(size: usize, act: impl Fn(World) -> T + Sync) -> Vec<T> {
-    let master = address();
+/// What each rank finds, when all do the same; rank 0 has a socket.
+fn each<T: Send>(size: usize, act: impl Fn(World, Option<TcpListener>) -> T + Sync) -> Vec<T> {
+    let (listener, master) = listener();
+    let secret = Secret::generate().expect("random bytes");
     thread::scope(|scope| {
+        let mut listener = Some(listener);
         let ranks: Vec<_> = (0..size)
             .map(|rank| {
-                let (act, world) = (&act, world(rank, size, &master));
-                scope.spawn(move || act(world))
+                let (act, mut world) = (&act, world(rank, size, &master));
+                world.secret = Some(secret.clone());
+                let listener = listener.take();
+                scope.spawn(move || act(world, listener))
             })
             .collect();
         let ends = ranks.into_iter();
@@ -52,9 +57,16 @@ fn each<T: Send>(size: usize, act: impl Fn(World) -> T + Sync) -> Vec<T> {
     })
 }
 
+fn connect(world: World, listener: Option<TcpListener>, limits: Limits) -> Result<Arc<Group>> {
+    match listener {
+        Some(listener) => Group::connect_on(listener, world, &Fingerprint::new(), limits),
+        None => Group::connect(world, &Fingerprint::new(), limits),
+    }
+}
+
 fn grouped<T: Send>(size: usize, act: impl Fn(&Group) -> Result<T> + Sync) -> Vec<Result<T>> {
-    each(size, |world| {
-        let group = Group::connect(world, &Fingerprint::new(), limits(LONG))?;
+    each(size, |world, listener| {
+        let group = connect(world, listener, limits(LONG))?;
         group.run(|| act(&group))
     })
 }
@@ -193,8 +205,8 @@ fn another_kind_of_exchange_is_an_error_that_has_both() {
 
 #[test]
 fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
-    let found = each(2, |world| {
-        let met = meet(&world, &Fingerprint::new(), LONG)?;
+    let found = each(2, |world, listener| {
+        let met = meet(&world, listener, &Fingerprint::new(), LONG)?;
         let ring = Ring::connect(world.rank, &met, LONG, SHORT)?;
         if world.rank == 0 {
             ring.barrier()?;
@@ -210,150 +222,6 @@ fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
     );
 }
 
-/// What ranks with these places and fingerprints say who should not have met.
-fn refused(ranks: Vec<(World, Fingerprint)>, limit: Duration) -> Vec<String> {
-    thread::scope(|scope| {
-        let ranks: Vec<_> = ranks
-            .into_iter()
-            .map(|(world, run)| {
-                scope.spawn(move || {
-                    let met = meet(&world, &run, limit);
-                    met.map(|_| "met".to_string())
-                        .unwrap_or_else(|e| e.to_string())
-                })
-            })
-            .collect();
-        let ends = ranks.into_iter();
-        ends.map(|rank| rank.join().expect("no rank panics"))
-            .collect()
-    })
-}
-
-#[test]
-fn ranks_of_another_number_of_ranks_are_refused_on_both_sides() {
-    let master = address();
-    let run = Fingerprint::new;
-    let said = refused(
-        vec![(world(0, 2, &master), run()), (world(1, 3, &master), run())],
-        LONG,
-    );
-    for said in said {
-        assert!(
-            said.contains("was started as one of 3 ranks, rank 0 on"),
-            "{said}"
-        );
-        assert!(said.contains("as one of 2"), "{said}");
-    }
-}
-
-#[test]
-fn two_processes_of_one_rank_are_refused_and_everybody_is_told() {
-    let master = address();
-    let worlds = [0, 1, 1].map(|rank| (world(rank, 3, &master), Fingerprint::new()));
-    for said in refused(worlds.into(), LONG) {
-        assert!(said.contains("two processes are rank 1: one on "), "{said}");
-    }
-    let worlds = [(0, 3), (1, 3), (0, 3)]
-        .map(|(rank, size)| (world(rank, size, &master), Fingerprint::new()));
-    let said = refused(worlds.into(), SHORT);
-    assert!(
-        said.iter()
-            .any(|said| said.contains(&format!("port {} of", master.port))),
-        "{said:?}"
-    );
-    assert!(
-        said.iter().any(|said| said.contains("is in use")),
-        "{said:?}"
-    );
-}
-
-#[test]
-fn ranks_that_mean_different_runs_are_told_the_difference() {
-    let master = address();
-    let run = |rate: f64| {
-        Fingerprint::new()
-            .with("learning_rate", rate)
-            .with("seed", 0)
-    };
-    let said = refused(
-        vec![
-            (world(0, 2, &master), run(0.1)),
-            (world(1, 2, &master), run(0.2)),
-        ],
-        LONG,
-    );
-    for said in said {
-        assert!(
-            said.contains("mean different runs: learning_rate: 0.1 against 0.2"),
-            "{said}"
-        );
-    }
-}
-
-#[test]
-fn strangers_at_the_port_of_rank_0_do_not_keep_ranks_from_meeting() {
-    let master = address();
-    let found = thread::scope(|scope| {
-        let (first, second) = (world(0, 2, &master), world(1, 2, &master));
-        let root =
-            scope.spawn(move || meet(&first, &Fingerprint::new(), LONG).map(|met| met.peers.len()));
-        let stranger = scope.spawn(|| {
-            let begun = Instant::now();
-            while begun.elapsed() < LONG {
-                if let Ok(mut stream) = TcpStream::connect((master.host.as_str(), master.port)) {
-                    stream
-                        .write_all(b"GET / HTTP/1.1\r\n\r\n")
-                        .expect("a request");
-                    return;
-                }
-            }
-        });
-        stranger.join().expect("a stranger");
-        let member = meet(&second, &Fingerprint::new(), LONG).map(|met| met.peers.len());
-        (root.join().expect("no rank panics"), member)
-    });
-    assert_eq!((found.0.expect("met"), found.1.expect("met")), (2, 2));
-}
-
-#[test]
-fn a_rank_that_finds_a_stranger_at_the_port_says_what_it_heard() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a rank");
-        stream.write_all(b"SSH-2.0-Server\r\n").expect("a greeting");
-        // Until the rank has gone.
-        let _ = stream.read(&mut [0; 1]);
-    });
-    let said = refused(vec![(world(1, 2, &master), Fingerprint::new())], LONG);
-    assert!(
-        said[0].contains("is not rank 0 of spikelet: it says `SSH-2.0-…`"),
-        "{}",
-        said[0]
-    );
-}
-
-#[test]
-fn whoever_waits_in_vain_says_for_whom() {
-    let master = address();
-    let said = refused(vec![(world(0, 3, &master), Fingerprint::new())], SHORT);
-    assert!(
-        said[0].contains("after 0.6 s these of 3 ranks have not come to"),
-        "{}",
-        said[0]
-    );
-    assert!(said[0].contains(": 1, 2\n"), "{}", said[0]);
-    let said = refused(vec![(world(2, 3, &master), Fingerprint::new())], SHORT);
-    assert!(
-        said[0].contains("rank 2 on") && said[0].contains("has not reached rank 0 at"),
-        "{}",
-        said[0]
-    );
-}
-
 /// What each rank says after rank `culprit` has done something else than exchange values.
 fn ended(
     size: usize,
@@ -361,9 +229,9 @@ fn ended(
     culprit: usize,
     act: impl Fn(&Group) -> Result<()> + Sync,
 ) -> Vec<RankError> {
-    let found = each(size, |world| {
+    let found = each(size, |world, listener| {
         let rank = world.rank;
-        let group = Group::connect(world, &Fingerprint::new(), limits(silence))?;
+        let group = connect(world, listener, limits(silence))?;
         if rank == 0 {
             group.set_checkpoint("run/last.safetensors");
         }
@@ -407,6 +275,54 @@ fn an_error_of_one_rank_is_the_message_of_all() {
 }
 
 #[test]
+fn the_error_of_a_rank_is_the_source_of_its_end() {
+    let ends = ended(2, LONG, 1, |_| {
+        Err(crate::Error::invalid("the loss", "it is NaN", "think"))
+    });
+    assert!(ends[0].source.is_none());
+    let source = std::error::Error::source(&ends[1]).expect("the own error");
+    let source = source.downcast_ref::<crate::Error>();
+    assert!(
+        matches!(source, Some(crate::Error::Invalid { what, .. }) if what == "the loss"),
+        "{source:?}"
+    );
+}
+
+#[test]
+fn a_process_whose_work_does_not_end_goes_on_unless_the_program_ends_it() {
+    let (sender, overdue) = std::sync::mpsc::channel();
+    let sender = std::sync::Mutex::new(sender);
+    let ends = each(2, |world, listener| {
+        let limits = Limits {
+            grace: SHORT / 3,
+            ..limits(LONG)
+        };
+        let rank = world.rank;
+        let group = connect(world, listener, limits)?;
+        if rank == 1 {
+            let sender = sender.lock().expect("nobody panics").clone();
+            group.on_overdue(Box::new(move |error| {
+                // Nobody listens any more when the test is over.
+                let _ = sender.send(error.rank);
+            }));
+        }
+        group.run(|| match rank {
+            0 => Err(crate::Error::invalid("the disk", "it is full", "tidy up")),
+            _ => {
+                // Longer than the grace, and this process is still there.
+                thread::sleep(3 * SHORT);
+                Err::<(), _>(crate::Error::invalid("a", "b", "c"))
+            }
+        })
+    });
+    for end in ends.into_iter().map(rank_error) {
+        assert_eq!(end.rank, 0);
+    }
+    assert_eq!(overdue.recv_timeout(LONG), Ok(0));
+    assert!(overdue.recv_timeout(SHORT).is_err());
+}
+
+#[test]
 fn a_verdict_calls_what_aborts_devices() {
     let (sender, aborted) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
@@ -434,9 +350,9 @@ fn an_orderly_end_is_nobody_s_death() {
 #[test]
 fn all_ranks_have_the_same_or_the_first_that_has_not_is_named() {
     let found = grouped(3, |group| {
-        let rank = group.world().rank as u64;
-        group.check_same("the data set", 7, "copy it")?;
-        group.check_same("the data set", rank / 2, "copy it")
+        let half = group.world().rank as u8 / 2;
+        group.check_same("the data set", &[7; 32], "copy it")?;
+        group.check_same("the data set", &[half; 32], "copy it")
     });
     for rank in found {
         let message = rank.expect_err("another one").to_string();

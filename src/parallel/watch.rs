@@ -4,14 +4,13 @@
 //! gives the verdict: a rank whose connection closes without a farewell, that is silent for too
 //! long, or that reports an error has ended the run. It tells the others, each of which cuts its
 //! ring, calls what aborts its device, and gives its main thread some seconds to end with the
-//! message; after that the process is ended. Where rank 0 is the one that is gone, everybody sees
+//! message; after that the program is told, which may end the process. Where rank 0 is the one that is gone, everybody sees
 //! that for himself.
 
-use super::ENDED_BY_ANOTHER_RANK;
 use super::failure::RankError;
 use super::rendezvous::Control;
 use super::ring::Ring;
-use super::wire;
+use super::wire::{self, printable_lines};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -21,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How long a rank that ends waits for others to hear of it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Bytes of a message.
+const LONGEST: usize = 1 << 20;
 
 /// Which rank ended the run, and why.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ enum Message {
 
 /// What is done to a device that waits for other ranks in vain.
 pub type Abort = Box<dyn Fn() + Send + Sync>;
+
+/// What is done when the main thread has not ended in time.
+pub type Overdue = Box<dyn Fn(&RankError) + Send + Sync>;
 
 /// The other end of a connection.
 struct Other {
@@ -75,6 +80,7 @@ struct Shared {
     ring: Arc<Ring>,
     others: Vec<Other>,
     aborts: Mutex<Vec<Abort>>,
+    overdue: Mutex<Option<Overdue>>,
     state: Mutex<State>,
     changed: Condvar,
     /// How long a rank may be silent.
@@ -129,18 +135,26 @@ impl Watch {
             }),
             others,
             aborts: Mutex::default(),
+            overdue: Mutex::default(),
             changed: Condvar::new(),
             silence,
             grace,
         });
-        let listeners = (0..shared.others.len()).map(|k| {
-            let shared = shared.clone();
-            thread::spawn(move || shared.listen(k))
-        });
-        let mut threads: Vec<JoinHandle<()>> = listeners.collect();
-        let own = shared.clone();
-        threads.push(thread::spawn(move || own.beat()));
-        Ok(Self { shared, threads })
+        let mut watch = Self {
+            shared: shared.clone(),
+            threads: vec![],
+        };
+        for k in 0..shared.others.len() {
+            let own = shared.clone();
+            watch.spawn(move || own.listen(k))?;
+        }
+        watch.spawn(move || shared.beat())?;
+        Ok(watch)
+    }
+
+    fn spawn(&mut self, life: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        self.threads.push(thread::Builder::new().spawn(life)?);
+        Ok(())
     }
 
     pub(super) fn on_abort(&self, abort: Abort) {
@@ -150,6 +164,10 @@ impl Watch {
             abort();
         }
         aborts.push(abort);
+    }
+
+    pub(super) fn on_overdue(&self, overdue: Overdue) {
+        *self.shared.overdue() = Some(overdue);
     }
 
     /// Tells all ranks where the run can be resumed.
@@ -228,6 +246,10 @@ impl Shared {
         self.aborts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn overdue(&self) -> MutexGuard<'_, Option<Overdue>> {
+        self.overdue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until something holds; false if it did not in time.
     fn wait(&self, limit: Duration, holds: impl Fn(&State) -> bool) -> bool {
         let waited = self
@@ -253,21 +275,26 @@ impl Shared {
     fn listen(self: &Arc<Self>, k: usize) {
         let other = &self.others[k];
         loop {
-            let message = wire::receive(&other.stream);
+            let message = wire::receive(&other.stream, LONGEST);
             let mut state = self.state();
             state.lives[k].heard = Instant::now();
             match message {
                 Ok(Message::Beat) => {}
-                Ok(Message::Checkpoint(words)) => state.checkpoint = Some(words),
+                Ok(Message::Checkpoint(words)) => {
+                    state.checkpoint = Some(printable_lines(&words));
+                }
                 Ok(Message::Farewell) => state.lives[k].farewell = true,
-                Ok(Message::Ended(verdict)) => {
+                Ok(Message::Ended(Verdict { rank, reason })) => {
                     drop(state);
-                    self.condemn(verdict);
+                    let reason = printable_lines(&reason);
+                    self.condemn(Verdict { rank, reason });
                 }
                 Ok(Message::Failed { reason }) => {
                     drop(state);
-                    let rank = other.rank;
-                    self.condemn(Verdict { rank, reason });
+                    self.condemn(Verdict {
+                        rank: other.rank,
+                        reason: printable_lines(&reason),
+                    });
                 }
                 Err(_) => {
                     state.lives[k].closed = true;
@@ -288,8 +315,7 @@ impl Shared {
         }
     }
 
-    /// The thread that says that this rank lives, looks whether the others do, and ends the process
-    /// when nobody else does.
+    /// The thread that says that this rank lives, and looks whether the others and the main thread do.
     fn beat(self: &Arc<Self>) {
         let interval = (self.silence / 4).clamp(Duration::from_millis(10), Duration::from_secs(1));
         let mut last = Instant::now();
@@ -307,7 +333,7 @@ impl Shared {
             if let Some(verdict) = self.silent() {
                 self.condemn(verdict);
             }
-            self.end_if_nobody_does();
+            self.tell_if_overdue();
         }
     }
 
@@ -342,20 +368,23 @@ impl Shared {
         }
         self.ring.cut();
         let shared = self.clone();
-        // What aborts a device may take its time itself.
-        thread::spawn(move || shared.aborts().iter().for_each(|abort| abort()));
+        // Aborting a device may take its time itself. Without a thread for it nothing is aborted, and
+        // the main thread is overdue at last.
+        let abort = move || shared.aborts().iter().for_each(|abort| abort());
+        drop(thread::Builder::new().spawn(abort));
     }
 
-    fn end_if_nobody_does(&self) {
+    /// Tells the program, once, that its main thread has not noticed the verdict in time.
+    fn tell_if_overdue(&self) {
         let state = self.state();
         let overdue = |given: Instant| given.elapsed() > self.grace;
-        if state.unnoticed.is_some_and(overdue) && !state.closing {
-            let error = self.error(&state);
-            eprintln!("error: {error}");
-            std::process::exit(match error.own {
-                true => 1,
-                false => i32::from(ENDED_BY_ANOTHER_RANK),
-            });
+        if !state.unnoticed.is_some_and(overdue) || state.closing {
+            return;
+        }
+        let error = self.error(&state);
+        drop(state);
+        if let Some(tell) = self.overdue().take() {
+            tell(&error);
         }
     }
 
@@ -372,6 +401,7 @@ impl Shared {
             reason,
             checkpoint: state.checkpoint.clone(),
             own: rank == self.rank,
+            source: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Messages on a connection: their length, then JSON.
+//! Messages on a connection: their length, then JSON. And words from the network, as they are shown.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,10 +7,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// What both ends of every connection say first. The digit is the protocol's version.
-pub(super) const MAGIC: [u8; 8] = *b"spkrank1";
-
-/// No message is longer; a length above this comes from somebody else.
-const LONGEST: usize = 16 << 20;
+pub(super) const MAGIC: [u8; 8] = *b"spkrank2";
 
 fn garbled(problem: impl ToString) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, problem.to_string())
@@ -19,23 +16,51 @@ fn garbled(problem: impl ToString) -> io::Error {
 /// Sends a message.
 pub(super) fn send(mut stream: &TcpStream, message: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(message).map_err(garbled)?;
+    let length = u32::try_from(text.len()).map_err(garbled)?;
     let mut frame = Vec::with_capacity(4 + text.len());
-    frame.extend((text.len() as u32).to_le_bytes());
+    frame.extend(length.to_le_bytes());
     frame.extend(text);
     stream.write_all(&frame)
 }
 
-/// Waits for a message.
-pub(super) fn receive<T: DeserializeOwned>(mut stream: &TcpStream) -> io::Result<T> {
+/// Waits for a message of at most so many bytes. Memory is taken as they come.
+pub(super) fn receive<T: DeserializeOwned>(
+    mut stream: &TcpStream,
+    longest: usize,
+) -> io::Result<T> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
-        return Err(garbled("a message of impossible length"));
+    if length > longest {
+        return Err(garbled(format!("a message of {length} bytes")));
     }
-    let mut text = vec![0; length];
-    stream.read_exact(&mut text)?;
+    let mut text = vec![];
+    stream.take(length as u64).read_to_end(&mut text)?;
+    if text.len() < length {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
     serde_json::from_slice(&text).map_err(garbled)
+}
+
+/// Fills the buffer before the deadline, however few bytes come at a time.
+pub(super) fn read_exact(
+    mut stream: &TcpStream,
+    mut buffer: &mut [u8],
+    deadline: Instant,
+) -> io::Result<()> {
+    while !buffer.is_empty() {
+        if Instant::now() >= deadline {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(until(deadline)))?;
+        match stream.read(buffer) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => buffer = &mut buffer[read..],
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 /// What is left until `deadline`; never nothing, which sockets take for no limit.
@@ -47,4 +72,34 @@ pub(super) fn until(deadline: Instant) -> Duration {
 /// Whether a time limit has passed, by either of the names that systems have for it.
 pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// A line from the network as a terminal may be given it: control characters and others that cannot
+/// be seen are written as in Rust, quotes stay.
+pub(super) fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '"' | '\'' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
+/// As [`printable`], of several lines.
+pub(super) fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_not_sent_escape_sequences() {
+        let host = "node\x1b]0;owned\x07\r\u{202e}'1\"\n";
+        let shown = printable(host);
+        assert_eq!(shown, r#"node\u{1b}]0;owned\u{7}\r\u{202e}'1"\n"#);
+        assert!(!shown.contains(char::is_control));
+        assert_eq!(printable_lines("a\x1b\n  help: b"), "a\\u{1b}\n  help: b");
+    }
 }

@@ -1,6 +1,7 @@
 //! Who a process is among those that train together.
 
 use super::environment;
+use super::secret::{self, Secret};
 use crate::error::{Error, Result};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -81,10 +82,17 @@ pub struct World {
     pub host: String,
     /// Where rank 0 listens.
     pub master: Address,
+    /// By what the ranks of the run know each other. Without one every process that reaches rank 0
+    /// counts as a rank.
+    pub secret: Option<Secret>,
+    /// Whether ranks may meet without a secret at an address that other hosts reach.
+    pub insecure: bool,
+    /// Whether rank 0 was given the socket that it listens with, as its standard input (Unix).
+    pub listener_on_stdin: bool,
 }
 
 impl World {
-    /// A process whose place was decided by whoever started it.
+    /// A process whose place was decided by whoever started it; without a secret.
     ///
     /// # Errors
     /// When the rank is not below the size.
@@ -103,7 +111,45 @@ impl World {
             local_size: None,
             host: host_name(),
             master,
+            secret: None,
+            insecure: false,
+            listener_on_stdin: false,
         })
+    }
+
+    /// Checks that there is a secret where strangers could reach rank 0.
+    ///
+    /// # Errors
+    /// When there is none, other hosts reach the address of rank 0, and `insecure` is not set.
+    ///
+    /// ```
+    /// use spikelet::parallel::{Secret, World};
+    /// let mut second = World::new(1, 4, 1, "node01:29500".parse()?)?;
+    /// assert!(second.check_secret().is_err());
+    /// second.secret = Some(Secret::generate()?);
+    /// assert!(second.check_secret().is_ok());
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    pub fn check_secret(&self) -> Result<()> {
+        if self.secret.is_some() || self.insecure || secret::is_loopback(&self.master) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "rendezvous",
+            format!(
+                "other hosts reach rank 0 at {}, and the ranks have no secret by which they know each other",
+                self.master
+            ),
+            format!(
+                "give all ranks the same with --rendezvous-secret-file FILE or {}; in a network that strangers cannot reach, --insecure-rendezvous does without",
+                secret::VARIABLE
+            ),
+        ))
+    }
+
+    /// The key that ranks prove to each other.
+    pub(super) fn key(&self) -> &[u8] {
+        self.secret.as_ref().map_or(&[], Secret::key)
     }
 
     /// How many ranks are on this host: all of them, where the launcher does not tell.

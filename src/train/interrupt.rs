@@ -1,24 +1,40 @@
-//! Ctrl-C ends a run cleanly; a second one ends it at once.
+//! Ctrl-C ends a run cleanly; a second one does what it does without a run: it ends the process.
 
-use std::sync::OnceLock;
+use crate::signals;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
-static INSTALLED: OnceLock<()> = OnceLock::new();
 
-/// What shells report of a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
+/// Runs that listen.
+static LISTENING: Mutex<usize> = Mutex::new(0);
 
-/// From now on the first Ctrl-C (or SIGTERM) is a request, the second ends the process.
-pub(super) fn install() {
-    INSTALLED.get_or_init(|| {
-        // Where a program has its own handler, that one stays and requests never come.
-        let _ = ctrlc::set_handler(|| {
-            if REQUESTED.swap(true, Ordering::SeqCst) {
-                std::process::exit(INTERRUPTED);
-            }
-        });
-    });
+/// While there is one, the first Ctrl-C (SIGTERM, SIGHUP) is a request. After it, and after the last
+/// run, signals do what they did before.
+pub(super) struct Listening;
+
+impl Listening {
+    pub(super) fn start() -> Self {
+        *LISTENING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        signals::catch(note);
+        Self
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+        *listening -= 1;
+        if *listening == 0 {
+            signals::release(note);
+        }
+    }
+}
+
+/// The signal handler: it stores a flag and makes system calls.
+extern "C" fn note(_signal: i32) {
+    REQUESTED.store(true, Ordering::SeqCst);
+    signals::release(note);
 }
 
 /// Whether an end was requested.

@@ -4,9 +4,9 @@ use super::Progress;
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::parallel::{Group, gather, sum_numbers};
+use sha2::{Digest, Sha256};
 use spikelet_data::Share;
 use spikelet_graph::{Data, Tensor};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +16,9 @@ const TALK: Duration = Duration::from_millis(250);
 
 /// Steps between two such talks at most.
 const MOST_STEPS: f32 = 256.0;
+
+/// Values that are digested at once.
+const DIGESTED: usize = 4096;
 
 /// The ranks of a run, as one of them sees them.
 #[derive(Clone)]
@@ -107,15 +110,16 @@ impl Together {
         };
         let exchange = group.exchange();
         let digests = names.iter().map(|name| Ok(digest(&store.get(name)?)));
-        let digests = digests.collect::<Result<Vec<u64>>>()?;
-        let whole = gather(&*exchange, &hash(&digests).to_le_bytes())?;
+        let digests = digests.collect::<Result<Vec<[u8; 32]>>>()?;
+        let of_all: [u8; 32] = Sha256::digest(digests.as_flattened()).into();
+        let whole = gather(&*exchange, &of_all)?;
         if whole.iter().all(|other| *other == whole[0]) {
             return Ok(());
         }
         for (name, digest) in names.iter().zip(digests) {
             group.check_same(
                 &format!("parameter `{name}`"),
-                digest,
+                &digest,
                 "ranks must compute alike: use the same program, libraries and kind of device on all hosts",
             )?;
         }
@@ -154,25 +158,27 @@ impl Together {
     }
 }
 
-fn hash(of: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// A number that two tensors share if they have the same bits.
-fn digest(tensor: &Tensor) -> u64 {
+/// A digest that two tensors share if they have the same bits, on hosts of any kind.
+fn digest(tensor: &Tensor) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let mut bytes = vec![];
     match &tensor.data {
         Data::F32(values) => {
-            let bits: Vec<u32> = values.iter().map(|value| value.to_bits()).collect();
-            hash(&bits)
+            for values in values.chunks(DIGESTED) {
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                digest.update(&bytes);
+            }
         }
         _ => {
-            let values = tensor.to_f64();
-            let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
-            hash(&bits)
+            for values in tensor.to_f64().chunks(DIGESTED) {
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                digest.update(&bytes);
+            }
         }
     }
+    digest.finalize().into()
 }
 
 /// What a run is to do before its next step.
@@ -247,10 +253,13 @@ mod tests {
             host: "127.0.0.1".to_string(),
             port: listener.local_addr().expect("an address").port(),
         };
-        drop(listener);
-        let one = |rank: usize| {
+        let one = |rank: usize, listener: Option<TcpListener>| {
             let world = World::new(rank, 2, rank, master.clone())?;
-            let group = Group::connect(world, &Fingerprint::new(), Limits::default())?;
+            let (run, limits) = (Fingerprint::new(), Limits::default());
+            let group = match listener {
+                Some(listener) => Group::connect_on(listener, world, &run, limits)?,
+                None => Group::connect(world, &run, limits)?,
+            };
             group.run(|| {
                 let mut store = Store::new(crate::device::find("cpu", 1)?);
                 let last = if rank == 0 { 1.0 } else { second };
@@ -262,11 +271,21 @@ mod tests {
         };
         thread::scope(|scope| {
             let one = &one;
-            let ranks = [0, 1].map(|rank| scope.spawn(move || one(rank)));
+            let ranks = [(0, Some(listener)), (1, None)];
+            let ranks = ranks.map(|(rank, listener)| scope.spawn(move || one(rank, listener)));
             let ends = ranks.into_iter();
             ends.map(|rank| rank.join().expect("no rank panics"))
                 .collect()
         })
+    }
+
+    #[test]
+    fn a_digest_is_the_sha_256_of_the_values_in_little_endian() {
+        // printf '\0\0\200?\0\0\0@' | sha256sum
+        let expected = "b9c80b5adeca450753a16950c3cc655d271f7bef7a485bc83f112b72fef21d37";
+        let digest = digest(&Tensor::f32([2], [1.0, 2.0]));
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, expected);
     }
 
     #[test]

@@ -122,7 +122,9 @@ impl Trainer {
         self
     }
 
-    /// Ctrl-C saves and ends the run instead of the process.
+    /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; after the first of them
+    /// they do what they did before the run. Signals that the program ignores or handles itself are
+    /// left alone.
     pub fn interruptible(mut self, yes: bool) -> Self {
         self.interruptible = yes;
         self
@@ -162,9 +164,7 @@ impl Trainer {
         announce: impl FnOnce(&Engine, &RunMemory),
     ) -> Result<Outcome> {
         self.settings.check()?;
-        if self.interruptible {
-            interrupt::install();
-        }
+        let _listening = self.interruptible.then(interrupt::Listening::start);
         let run = Run::start(self, data)?;
         announce(run.engine(), &run.memory());
         run.finish_training()

@@ -60,6 +60,12 @@ impl Failure {
 
     /// Prints the message on standard error and gives the exit code.
     pub fn print(&self) -> ExitCode {
+        self.say();
+        ExitCode::from(self.code())
+    }
+
+    /// Prints the message on standard error.
+    pub fn say(&self) {
         let error = if stderr_has_colour() {
             "\x1b[1;31merror:\x1b[0m"
         } else {
@@ -67,11 +73,15 @@ impl Failure {
         };
         // Nobody is left to be told if standard error is closed.
         let _ = writeln!(stderr(), "{error} {self}");
-        ExitCode::from(match self {
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
             Self::Argument { .. } => 2,
             Self::Library(spikelet::Error::Rank(end)) if !end.own => ENDED_BY_ANOTHER_RANK,
             _ => 1,
-        })
+        }
     }
 }
 

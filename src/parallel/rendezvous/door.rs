@@ -1,61 +1,49 @@
 //! Rank 0's side of the rendezvous.
 
-use super::super::wire::{self, MAGIC};
+use super::super::handshake::{Bounds, Client, Greeter, Purpose};
+use super::super::secret::random;
+use super::super::wire::{self, printable};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, Peer, broken, failed, open_at,
-    resolve,
+    Answer, Control, Fingerprint, GREETING, Hello, LONGEST_HELLO, LONGEST_HOST, Met, PAUSE,
+    PENDING, Peer, broken, failed, open_at, resolve,
 };
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Where rank 0 receives the others.
 pub(super) struct Door<'a> {
     world: &'a World,
-    listener: TcpListener,
+    greeter: Greeter,
     address: SocketAddr,
     guests: BTreeMap<usize, (Hello, TcpStream)>,
-    /// Those that came and did not speak as ranks do.
-    strangers: Vec<SocketAddr>,
 }
 
-type Greeted = std::result::Result<(Hello, TcpStream), SocketAddr>;
-
 impl<'a> Door<'a> {
-    pub(super) fn open(world: &'a World) -> Result<Self> {
+    /// Listens with a socket that is given, or opens one at the address of rank 0.
+    pub(super) fn open(world: &'a World, listener: Option<TcpListener>) -> Result<Self> {
         let address = resolve(world)?;
-        let listener = TcpListener::bind((open_at(world, address.ip()), address.port())).map_err(|e| {
-            let port = address.port();
-            if e.kind() == ErrorKind::AddrInUse {
-                failed(
-                    format!(
-                        "port {port} of {} is in use by another program or run",
-                        world.host
-                    ),
-                    "choose another with MASTER_PORT or --master HOST:PORT, the same for all ranks",
-                )
-            } else {
-                failed(
-                    format!("rank 0 cannot listen at {}: {e}", world.master),
-                    "give an address of the host that rank 0 runs on, and a port above 1023",
-                )
-            }
-        })?;
-        listener
-            .set_nonblocking(true)
+        let listener = match listener {
+            Some(listener) => listener,
+            None if world.listener_on_stdin => on_stdin()?,
+            None => bind(world, address)?,
+        };
+        let bounds = Bounds {
+            time: GREETING,
+            pending: PENDING + world.size,
+            message: LONGEST_HELLO,
+        };
+        let greeter = Greeter::new(listener, world.key(), Purpose::Rendezvous, bounds)
             .map_err(|e| broken("rank 0 cannot listen", &e))?;
         Ok(Self {
             world,
-            listener,
+            greeter,
             address,
             guests: BTreeMap::new(),
-            strangers: vec![],
         })
     }
 
@@ -65,30 +53,31 @@ impl<'a> Door<'a> {
         limit: Duration,
         deadline: Instant,
     ) -> Result<Met> {
-        let (sender, greeted) = mpsc::channel::<Greeted>();
         while self.guests.len() + 1 < self.world.size {
-            self.accept(&sender);
-            match greeted.recv_timeout(PAUSE) {
-                Ok(Ok((hello, stream))) => self.seat(hello, stream, fingerprint)?,
-                Ok(Err(stranger)) => self.strangers.push(stranger),
-                Err(_) if Instant::now() >= deadline => return Err(self.too_late(limit)),
-                Err(_) => {}
+            for client in self.greeter.poll() {
+                self.hear(client, fingerprint)?;
             }
+            if Instant::now() >= deadline {
+                return Err(self.too_late(limit));
+            }
+            thread::sleep(PAUSE);
         }
         self.welcome()
     }
 
-    /// Lets everybody in who is at the door; each is greeted on a thread, since somebody may be
-    /// silent.
-    fn accept(&self, greeted: &Sender<Greeted>) {
-        while let Ok((stream, from)) = self.listener.accept() {
-            let greeted = greeted.clone();
-            thread::spawn(move || {
-                let hello = greet(&stream);
-                // Nobody listens any more when all have met.
-                let _ = greeted.send(hello.map(|hello| (hello, stream)).map_err(|_| from));
-            });
+    /// Hears who somebody is who has proved the secret.
+    fn hear(&mut self, client: Client, ours: &Fingerprint) -> Result<()> {
+        let Ok(mut hello) = serde_json::from_slice::<Hello>(&client.said) else {
+            self.greeter.note_unknown(client.from);
+            return Ok(());
+        };
+        hello.host = hello.host.chars().take(LONGEST_HOST).collect();
+        hello.host = printable(&hello.host);
+        if client.stream.set_write_timeout(Some(GREETING)).is_err() {
+            self.greeter.note_unknown(client.from);
+            return Ok(());
         }
+        self.seat(hello, client.stream, ours)
     }
 
     fn seat(&mut self, hello: Hello, stream: TcpStream, ours: &Fingerprint) -> Result<()> {
@@ -115,6 +104,10 @@ impl<'a> Door<'a> {
                 here.1, here.0
             );
             return Some((reason, "start all ranks with the same number of ranks"));
+        }
+        if rank >= size {
+            let reason = format!("rank {rank} on {host} came, and there are {size} ranks");
+            return Some((reason, "ranks count from 0 to one less than there are"));
         }
         let other = match (*rank, self.guests.get(rank)) {
             (0, _) => Some(here.1),
@@ -152,11 +145,11 @@ impl<'a> Door<'a> {
             .filter(|rank| !self.guests.contains_key(rank))
             .map(|rank| rank.to_string())
             .collect();
-        let strangers = match &self.strangers[..] {
-            [] => String::new(),
-            [.., last] => format!(
-                "; {} others came that are no ranks of spikelet, the last from {last}",
-                self.strangers.len()
+        let strangers = match self.greeter.last_unknown {
+            None => String::new(),
+            Some(last) => format!(
+                "; {} others came that did not prove the secret of this run, the last from {last}",
+                self.greeter.unknown
             ),
         };
         self.give_up(
@@ -192,7 +185,7 @@ impl<'a> Door<'a> {
             });
             streams.push(stream);
         }
-        let token = RandomState::new().hash_one(std::process::id());
+        let token = random()?;
         let answer = Answer::Welcome {
             token,
             peers: peers.clone(),
@@ -211,19 +204,45 @@ impl<'a> Door<'a> {
     }
 }
 
-/// Hears who has come.
-fn greet(mut stream: &TcpStream) -> io::Result<Hello> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(GREETING))?;
-    stream.set_write_timeout(Some(GREETING))?;
-    stream.write_all(&MAGIC)?;
-    let mut magic = [0; MAGIC.len()];
-    stream.read_exact(&mut magic)?;
-    if magic != MAGIC {
-        return Err(ErrorKind::InvalidData.into());
-    }
-    let hello = wire::receive(stream)?;
-    stream.set_read_timeout(None)?;
-    Ok(hello)
+fn bind(world: &World, address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind((open_at(world, address.ip()), address.port())).map_err(|e| {
+        let port = address.port();
+        if e.kind() == ErrorKind::AddrInUse {
+            failed(
+                format!(
+                    "port {port} of {} is in use by another program or run",
+                    world.host
+                ),
+                "choose another with MASTER_PORT or --master HOST:PORT, the same for all ranks",
+            )
+        } else {
+            failed(
+                format!("rank 0 cannot listen at {}: {e}", world.master),
+                "give an address of the host that rank 0 runs on, and a port above 1023",
+            )
+        }
+    })
+}
+
+/// The socket that whoever has started this process has opened for it.
+#[cfg(unix)]
+fn on_stdin() -> Result<TcpListener> {
+    use std::os::fd::AsFd;
+    let own = std::io::stdin().as_fd().try_clone_to_owned();
+    let listener = own.map(TcpListener::from);
+    let opened = listener.and_then(|listener| listener.local_addr().map(|_| listener));
+    opened.map_err(|e| {
+        failed(
+            format!("standard input is no socket to listen with: {e}"),
+            "unset SPIKELET_RENDEZVOUS_LISTENER",
+        )
+    })
+}
+
+#[cfg(not(unix))]
+fn on_stdin() -> Result<TcpListener> {
+    Err(failed(
+        "standard input cannot be a socket on this system",
+        "unset SPIKELET_RENDEZVOUS_LISTENER",
+    ))
 }

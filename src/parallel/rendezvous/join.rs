@@ -1,12 +1,14 @@
 //! The other ranks' side of the rendezvous.
 
-use super::super::wire::{self, MAGIC, is_timeout, until};
+use super::super::handshake::{GreetError, Purpose, greet};
+use super::super::wire::{self, is_timeout, printable, printable_lines, until};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, Met, PAUSE, broken, failed, open_at, resolve,
+    Answer, Control, Fingerprint, GREETING, Hello, LONGEST_ANSWER, Met, PAUSE, broken, failed,
+    open_at, resolve,
 };
 use crate::error::Result;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,13 +36,15 @@ pub(super) fn join(
         port: listener.local_addr().map_err(lost)?.port(),
         fingerprint: fingerprint.clone(),
     };
-    (&stream).write_all(&MAGIC).map_err(lost)?;
     wire::send(&stream, &hello).map_err(lost)?;
     // Rank 0 may have begun to wait later, and says itself when its time is over.
     let patience = until(deadline) + limit + GREETING;
     stream.set_read_timeout(Some(patience)).map_err(lost)?;
-    match wire::receive(&stream) {
-        Ok(Answer::Welcome { token, peers }) => {
+    match wire::receive(&stream, LONGEST_ANSWER) {
+        Ok(Answer::Welcome { token, mut peers }) => {
+            for peer in &mut peers {
+                peer.host = printable(&peer.host);
+            }
             stream.set_read_timeout(None).map_err(lost)?;
             Ok(Met {
                 peers,
@@ -51,7 +55,7 @@ pub(super) fn join(
             })
         }
         Ok(Answer::Refused { reason }) => Err(failed(
-            reason,
+            printable_lines(&reason),
             "start all ranks with the same program and arguments, each with a rank of its own",
         )),
         Err(e) => Err(failed(
@@ -104,14 +108,6 @@ fn attempt(world: &World, deadline: Instant) -> Result<io::Result<TcpStream>> {
     if stream.local_addr().ok() == stream.peer_addr().ok() {
         return Ok(Err(ErrorKind::ConnectionRefused.into()));
     }
-    let greeting = || -> io::Result<_> {
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(GREETING))?;
-        stream.set_read_timeout(Some(GREETING))?;
-        let mut magic = [0; MAGIC.len()];
-        (&stream).read_exact(&mut magic)?;
-        Ok(magic)
-    };
     let stranger = |how: &str| {
         failed(
             format!(
@@ -121,13 +117,25 @@ fn attempt(world: &World, deadline: Instant) -> Result<io::Result<TcpStream>> {
             "check the address, or choose a port that nobody else uses, the same for all ranks",
         )
     };
-    match greeting() {
-        Ok(magic) if magic == MAGIC => Ok(Ok(stream)),
-        Ok(said) => {
-            let said = String::from_utf8_lossy(&said).escape_debug().to_string();
+    match greet(
+        &stream,
+        world.key(),
+        Purpose::Rendezvous,
+        Instant::now() + GREETING,
+    ) {
+        Ok(()) => Ok(Ok(stream)),
+        Err(GreetError::NotSpikelet(said)) => {
+            let said = printable(&String::from_utf8_lossy(&said));
             Err(stranger(&format!("it says `{said}…`")))
         }
-        Err(e) if is_timeout(&e) => Err(stranger("it says nothing")),
-        Err(e) => Ok(Err(e)),
+        Err(GreetError::OtherKey) => Err(failed(
+            format!(
+                "rank 0 at {} and rank {} on {} have different secrets",
+                world.master, world.rank, world.host
+            ),
+            "give all ranks the same: --rendezvous-secret-file, or the variable SPIKELET_RENDEZVOUS_SECRET",
+        )),
+        Err(GreetError::Io(e)) if is_timeout(&e) => Err(stranger("it says nothing")),
+        Err(GreetError::Io(e)) => Ok(Err(e)),
     }
 }

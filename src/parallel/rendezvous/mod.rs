@@ -4,17 +4,19 @@
 //! ```text
 //! rank k                                   rank 0
 //!   │ connect, again and again until it listens │
-//!   │◀──────────────── magic ───────────────────│   a stranger's port is noticed at once
-//!   │ magic, Hello { rank, size, fingerprint } ─▶│
+//!   │◀──── both prove the secret of the run ───▶│   see `handshake`; a stranger is closed here
+//!   │──── Hello { rank, size, fingerprint } ───▶│
 //!   │                                           │   when all are there, or one does not fit:
 //!   │◀──── Welcome { all hosts and ports } ─────│   or Refused { why }, to everybody
 //! ```
 //!
-//! The connection stays open: heartbeats go over it.
+//! The connection stays open: heartbeats go over it. Nobody hears anything of the run, and nobody ends
+//! it, who has not proved the secret.
 
 mod door;
 mod join;
 
+use super::secret;
 use super::world::World;
 use crate::error::{Error, Result};
 use door::Door;
@@ -24,8 +26,20 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// How long somebody may be silent who should speak at once.
+/// How long a greeting may take, from the connection to the last byte of a Hello.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// Bytes of a Hello: settings and a network.
+const LONGEST_HELLO: usize = 1 << 20;
+
+/// Bytes of the answer, which has the place of each rank.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// Bytes of a host's name.
+const LONGEST_HOST: usize = 255;
+
+/// Connections whose greeting is not complete, beside one for each rank.
+const PENDING: usize = 64;
 
 /// Between two looks at whether something has happened.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -107,8 +121,8 @@ pub(super) struct Peer {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Welcome {
-        /// Distinguishes this meeting from others, so that no rank of an earlier run gets in.
-        token: u64,
+        /// The key of the connections between neighbours: whoever has it has been welcomed here.
+        token: [u8; secret::BYTES],
         peers: Vec<Peer>,
     },
     Refused {
@@ -127,7 +141,7 @@ pub(super) enum Control {
 /// All ranks have met.
 pub(super) struct Met {
     pub(super) peers: Vec<Peer>,
-    pub(super) token: u64,
+    pub(super) token: [u8; secret::BYTES],
     pub(super) control: Control,
     /// Where this rank's neighbour will connect to.
     pub(super) listener: TcpListener,
@@ -147,13 +161,10 @@ fn broken(what: &str, error: &io::Error) -> Error {
 }
 
 /// Where a port is opened, on a host that sees rank 0 at `root`: where a loopback address was given
-/// for rank 0, nobody else can reach it and nobody else is let in. A host's own name does not count
-/// as one, though on the host itself it often leads to one.
+/// for rank 0, nobody else can reach it and nobody else is let in.
 fn open_at(world: &World, root: IpAddr) -> IpAddr {
-    let given = world.master.host.parse::<IpAddr>();
-    let local = given.is_ok_and(|ip| ip.is_loopback()) || world.master.host == "localhost";
     match root {
-        root if local => root,
+        root if secret::is_loopback(&world.master) => root,
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }
@@ -181,15 +192,24 @@ fn resolve(world: &World) -> Result<SocketAddr> {
     })
 }
 
-/// Meets the other ranks within the time limit.
+/// Meets the other ranks within the time limit; rank 0 listens with `listener`, if there is one.
 ///
 /// # Errors
-/// When not all come in time, two have one number, one means another run, the port is taken, or
-/// something else answers there.
-pub(super) fn meet(world: &World, fingerprint: &Fingerprint, limit: Duration) -> Result<Met> {
+/// When there is no secret where one is needed, not all come in time, two have one number, one means
+/// another run, the port is taken, or something else answers there.
+pub(super) fn meet(
+    world: &World,
+    listener: Option<TcpListener>,
+    fingerprint: &Fingerprint,
+    limit: Duration,
+) -> Result<Met> {
+    world.check_secret()?;
     let deadline = Instant::now() + limit;
     match world.rank {
-        0 => Door::open(world)?.receive_all(fingerprint, limit, deadline),
+        0 => Door::open(world, listener)?.receive_all(fingerprint, limit, deadline),
         _ => join::join(world, fingerprint, limit, deadline),
     }
 }
+
+#[cfg(test)]
+mod tests;

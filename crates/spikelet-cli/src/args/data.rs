@@ -175,7 +175,7 @@ impl DataArgs {
         };
         group.check_same(
             "the data set",
-            digest(&split),
+            &digest(&split),
             "copy the files of one host to the others, or name the same folder with --data-dir",
         )?;
         Ok(split)
@@ -255,12 +255,14 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
 }
 
 /// A number that two data sets share if they have the same images.
-fn digest(split: &Split) -> u64 {
+fn digest(split: &Split) -> [u8; 32] {
     let mut hasher = DefaultHasher::new();
     for part in [&split.train, &split.test] {
         (&part.name, &part.images, &part.labels, part.shape).hash(&mut hasher);
     }
-    hasher.finish()
+    let mut digest = [0; 32];
+    digest[..8].copy_from_slice(&hasher.finish().to_le_bytes());
+    digest
 }
 
 fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {

@@ -18,13 +18,19 @@ pub struct DeviceArgs {
     pub threads: usize,
 }
 
-/// More than any machine has.
-const MOST: usize = 4096;
+/// More threads than this only wait for each other.
+fn most_threads() -> usize {
+    (4 * crate::machine::cores()).max(16)
+}
 
 fn threads(text: &str) -> Result<usize, String> {
+    let most = most_threads();
     match text.parse() {
-        Ok(n) if n <= MOST => Ok(n),
-        _ => Err(format!("give a whole number up to {MOST}")),
+        Ok(n) if n <= most => Ok(n),
+        _ => Err(format!(
+            "give a whole number up to {most}; this machine has {} cores",
+            crate::machine::cores()
+        )),
     }
 }
 

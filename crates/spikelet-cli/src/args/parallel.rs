@@ -4,9 +4,10 @@ use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
 use spikelet::network::Network;
 use spikelet::parallel::{
-    Address, Fingerprint, Group, Launcher, Limits, Role, World, check_devices, device_of,
+    Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World, check_devices, device_of,
 };
 use spikelet::train::Settings;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,16 @@ pub struct ParallelArgs {
     #[arg(long, value_name = "HOST:PORT")]
     master: Option<Address>,
 
+    /// A file with the secret of the run, the same for all ranks, that only its owner can read [default:
+    /// $SPIKELET_RENDEZVOUS_SECRET; --data-parallel makes one]
+    #[arg(long, value_name = "FILE")]
+    rendezvous_secret_file: Option<PathBuf>,
+
+    /// Meet without a secret where other hosts reach rank 0: any process there can take part in the run
+    /// or end it
+    #[arg(long, conflicts_with = "rendezvous_secret_file")]
+    insecure_rendezvous: bool,
+
     /// How long ranks wait until all have come, in seconds
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = positive)]
     rendezvous_timeout: f64,
@@ -46,10 +57,22 @@ impl ParallelArgs {
     /// What this process is to do.
     ///
     /// # Errors
-    /// When a launcher's variables contradict each other or the arguments.
+    /// When a launcher's variables contradict each other or the arguments, or a secret is missing.
     pub fn role(&self) -> Result<Role, Failure> {
         let found = Role::of(self.data_parallel, self.master.as_ref(), &variable);
-        found.map_err(|error| Failure::wrong(&error))
+        let mut role = found.map_err(|error| Failure::wrong(&error))?;
+        if let Role::Rank(world) = &mut role {
+            self.secure(world).map_err(|error| Failure::wrong(&error))?;
+        }
+        Ok(role)
+    }
+
+    fn secure(&self, world: &mut World) -> spikelet::Result<()> {
+        if let Some(file) = &self.rendezvous_secret_file {
+            world.secret = Some(Secret::read(file)?);
+        }
+        world.insecure = self.insecure_rendezvous;
+        world.check_secret()
     }
 
     /// Puts what is given over the settings.
@@ -99,6 +122,13 @@ impl ParallelArgs {
             silence: seconds(self.rank_timeout),
             ..Limits::default()
         };
-        Ok((Group::connect(world, &run, limits)?, name))
+        let group = Group::connect(world, &run, limits)?;
+        group.on_overdue(Box::new(|error| {
+            // This process waits for a device that waits for the other ranks.
+            let failure = Failure::from(spikelet::Error::from(error.clone()));
+            failure.say();
+            std::process::exit(i32::from(failure.code()));
+        }));
+        Ok((group, name))
     }
 }

@@ -46,16 +46,17 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn free_port() -> String {
+/// A secret, as a launcher gives it to its ranks.
+const SECRET: &str = "a secret of these tests";
+
+/// The socket of rank 0 of a run, and its port.
+fn listener() -> (TcpListener, String) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    listener
-        .local_addr()
-        .expect("an address")
-        .port()
-        .to_string()
+    let address = listener.local_addr().expect("an address");
+    (listener, address.port().to_string())
 }
 
-/// A rank as torchrun starts it.
+/// A rank as torchrun starts it, with a secret.
 fn rank(rank: usize, size: usize, port: &str, arguments: &[&str]) -> Command {
     let mut command = program(arguments);
     command
@@ -63,18 +64,33 @@ fn rank(rank: usize, size: usize, port: &str, arguments: &[&str]) -> Command {
         .env("LOCAL_RANK", rank.to_string())
         .env("WORLD_SIZE", size.to_string())
         .env("MASTER_ADDR", "127.0.0.1")
-        .env("MASTER_PORT", port);
+        .env("MASTER_PORT", port)
+        .env("SPIKELET_RENDEZVOUS_SECRET", SECRET);
     command
 }
 
-/// Two ranks that are under way.
-fn start_two(arguments: &[&str]) -> [Child; 2] {
-    let port = free_port();
-    [0, 1].map(|k| {
+/// Two ranks that are under way, each with arguments of its own. Rank 0 is given its socket, so that
+/// nobody else can take the port.
+fn start_each(arguments: [&[&str]; 2]) -> [Child; 2] {
+    let (listener, port) = listener();
+    let mut listener = Some(listener);
+    let mut k = 0;
+    arguments.map(|arguments| {
         let mut command = rank(k, 2, &port, arguments);
+        k += 1;
+        if let Some(listener) = listener.take() {
+            #[cfg(unix)]
+            command
+                .env("SPIKELET_RENDEZVOUS_LISTENER", "stdin")
+                .stdin(std::os::fd::OwnedFd::from(listener));
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("the program starts")
     })
+}
+
+fn start_two(arguments: &[&str]) -> [Child; 2] {
+    start_each([arguments, arguments])
 }
 
 fn signal(name: &str, child: &Child) {
@@ -188,18 +204,9 @@ fn arguments_that_contradict_a_launcher_s_variables_are_refused() {
 #[test]
 fn ranks_with_other_settings_are_both_told() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (port, out) = (free_port(), text(folder.path()));
-    let start = |k: usize, rate: &str| {
-        let mut command = rank(
-            k,
-            2,
-            &port,
-            &words(&[&SHORT, &["--lr", rate, "--out", &out]]),
-        );
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("the program starts")
-    };
-    for output in [start(0, "0.5"), start(1, "0.25")].map(end) {
+    let out = text(folder.path());
+    let of_rate = |rate| words(&[&SHORT, &["--lr", rate, "--out", &out]]);
+    for output in start_each([&of_rate("0.5"), &of_rate("0.25")]).map(end) {
         assert_eq!(code(&output), 1);
         let message = stderr(&output);
         assert!(
@@ -207,6 +214,59 @@ fn ranks_with_other_settings_are_both_told() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn ranks_without_a_secret_do_not_meet_where_other_hosts_reach_them() {
+    let start = |more: &[&str]| {
+        let mut command = rank(1, 2, "9", &words(&[&SHORT, more]));
+        command
+            .env_remove("SPIKELET_RENDEZVOUS_SECRET")
+            .env("MASTER_ADDR", "192.0.2.1");
+        let output = command.output().expect("it starts");
+        (code(&output), stderr(&output))
+    };
+    let (code, message) = start(&[]);
+    assert_eq!(code, 2);
+    assert!(
+        message.starts_with("error: rendezvous: other hosts reach rank 0 at 192.0.2.1:9"),
+        "{message}"
+    );
+    let (code, message) = start(&["--insecure-rendezvous", "--rendezvous-timeout", "0.3"]);
+    assert_eq!(code, 1);
+    assert!(message.contains("has not reached rank 0"), "{message}");
+}
+
+#[test]
+fn ranks_read_their_secret_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, other] = ["one", "other"].map(|name| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("the secret in file {name}\n")).expect("written");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let own = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(&path, own).expect("changed");
+        }
+        text(&path)
+    });
+    let out = text(&folder.path().join("run"));
+    let with = |file| {
+        let more = ["--rendezvous-secret-file", file, "--out", &out];
+        words(&[&SHORT, &more, &["--rendezvous-timeout", "5"]])
+    };
+    for output in start_each([&with(&one), &with(&one)]).map(end) {
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    let [first, second] = start_each([&with(&one), &with(&other)]).map(end);
+    assert_eq!((code(&first), code(&second)), (1, 1));
+    let [first, second] = [&first, &second].map(stderr);
+    assert!(
+        first.contains("1 others came that did not prove the secret"),
+        "{first}"
+    );
+    assert!(second.contains("have different secrets"), "{second}");
 }
 
 #[test]
@@ -396,6 +456,32 @@ fn a_launcher_ends_as_the_rank_that_failed_first() {
         message.contains("error: rank 1 of 2 on ") && message.contains("ended with signal 9"),
         "{message}"
     );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stopped_rank_does_not_hold_its_launcher_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = text(&folder.path().join("run"));
+    let run = ["--train-images", "512", "--epochs", "100000", "--out", &out];
+    let ranks = ["--data-parallel", "2", "--rank-timeout", "2"];
+    let mut command = program(&words(&[&run, &ranks]));
+    let launcher = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let launcher = launcher.expect("it starts");
+    let last = folder.path().join("run/last.safetensors");
+    wait_for("a checkpoint", || last.exists());
+    let stopped = Command::new("kill")
+        .args(["-STOP", &children(&launcher)[1]])
+        .status();
+    assert!(stopped.expect("kill starts").success());
+    let began = Instant::now();
+    let output = end(launcher);
+    let took = began.elapsed();
+    let message = stderr(&output);
+    assert!(message.contains("no sign of life for 2 s"), "{message}");
+    assert_eq!(code(&output), 4, "{message}");
+    // Two seconds of silence, one to say so, half a second for the stopped one, and a busy machine.
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]

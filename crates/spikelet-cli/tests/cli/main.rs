@@ -8,5 +8,7 @@ mod help;
 mod kernel;
 mod neuron;
 mod pipeline;
+#[cfg(unix)]
+mod signals;
 mod train;
 mod wrong_input;

@@ -51,7 +51,7 @@ fn a_value_of_the_wrong_kind_is_refused() {
         &["neuron", "diff", "a", "b", "--tolerance", "-1"],
         &["train", "--epochs", "0"],
         &["train", "--lr", "-0.1"],
-        &["train", "--threads", "100000"],
+        &["train", "--threads", "4096"],
         &["plan", "resnet"],
         &["plan", "--hidden", "1000000000"],
         &["plan", "--propagation", "sideways"],

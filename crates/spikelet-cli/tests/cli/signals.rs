@@ -1,0 +1,83 @@
+//! Requests to end a run, and signals that the program was started to ignore.
+
+use crate::common::{code, program, stderr, stdout};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A run that goes on until it is ended, in a shell that first does this.
+fn endless(before: &str, folder: &Path, more: &[&str]) -> Child {
+    let out = folder.join("run");
+    let out = out.to_str().expect("a path in UTF-8");
+    let words = "train --hidden 24 --time-steps 4 --batch-size 16 --train-images 512 --test-images 100 \
+                 --epochs 100000 --device cpu --threads 1 --checkpoint-seconds 0.05";
+    let words: Vec<&str> = words.split_whitespace().chain(["--out", out]).collect();
+    let run = program(&[&words, more].concat());
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let child = command.spawn().expect("a shell starts");
+    let last = folder.join("run/last.safetensors");
+    let began = Instant::now();
+    while !last.exists() {
+        assert!(began.elapsed() < Duration::from_secs(90), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+fn signal(name: &str, child: &Child) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args([name, &id]).status();
+    assert!(sent.expect("kill starts").success());
+}
+
+fn is_over(child: &mut Child) -> bool {
+    child.try_wait().expect("a child").is_some()
+}
+
+fn is_interrupted(output: &Output) {
+    assert_eq!(code(output), 130, "{}", stderr(output));
+    assert!(
+        stdout(output).contains("interrupted after"),
+        "{}",
+        stdout(output)
+    );
+}
+
+#[test]
+fn signals_that_the_program_is_to_ignore_stay_ignored() {
+    for (trap, ignored, more) in [
+        ("trap '' HUP;", "-HUP", &[][..]),
+        ("trap '' INT;", "-INT", &[]),
+        ("trap '' INT HUP;", "-HUP", &["--data-parallel", "2"]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut run = endless(trap, folder.path(), more);
+        signal(ignored, &run);
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(!is_over(&mut run), "{ignored} ends {more:?}");
+        signal("-TERM", &run);
+        is_interrupted(&run.wait_with_output().expect("it ends"));
+    }
+}
+
+#[test]
+fn each_request_to_end_saves_the_run() {
+    for request in ["-INT", "-TERM", "-HUP"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = endless("", folder.path(), &[]);
+        signal(request, &run);
+        is_interrupted(&run.wait_with_output().expect("it ends"));
+    }
+}
