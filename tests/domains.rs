@@ -216,6 +216,38 @@ fn a_constant_of_another_kind_is_refused_with_the_kind_that_is_wanted() {
     assert_eq!(neuron::from_spec(&soft).expect_err("refused"), expected);
 }
 
+#[test]
+fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
+    use spikelet::network::{MnistFc, Network};
+    use spikelet::train::{Shape, TrainStep};
+    let spec = json!({"neuron": "lif", "params": {"tau": 0}});
+    let network = Network::MnistFc(MnistFc {
+        neuron: spec,
+        ..MnistFc::default()
+    });
+    let Err(Error::Invalid { what, problem, .. }) = network.module() else {
+        panic!("it was accepted");
+    };
+    let expected = "`tau` of neuron `lif` is 0; it must be a number above 1";
+    assert_eq!((&*what, &*problem), ("neuron", expected));
+    let settings = Settings {
+        optimizer: AnyOptimizer::Sgd(Sgd {
+            momentum: 2.0,
+            ..Sgd::default()
+        }),
+        ..Settings::default()
+    };
+    let shape = Shape {
+        batch: 2,
+        image: [1, 28, 28],
+    };
+    let module = Network::find("mnist-fc")?.module()?;
+    let mut store = Store::new(spikelet::device::cpu()?);
+    let refused = TrainStep::new(&*module, &settings, shape, &mut store).err();
+    assert!(matches!(refused, Some(Error::Invalid { what, .. }) if what == "optimizer"));
+    Ok(())
+}
+
 #[derive(Clone, Debug, Default)]
 struct Idle {
     common: neuron::Common,

@@ -274,3 +274,45 @@ fn a_normalisation_that_does_not_fit_says_which_and_what_to_do() {
         );
     }
 }
+
+#[test]
+fn a_network_prints_as_a_tree() {
+    struct Own(Sequential);
+    impl Module for Own {
+        fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+            self.0.forward(cx, x)
+        }
+    }
+    let block = Sequential::new()
+        .add(Conv2d::new(8, 8, 3).padding(1))
+        .add_named("lif", Lif::new(2.0).v_reset(None));
+    let net = Sequential::new()
+        .add(ConstantInput(BatchNorm2d::new(8)))
+        .add(Residual::new(block).join(Join::And))
+        .add(Pool2d::average_to(1))
+        .add(EachStep(Recurrent::new(Klif::default(), 4)))
+        .add(Own(Sequential::new()));
+    let expected = "\
+Sequential(
+  (0): ConstantInput(
+    BatchNorm(channels=8, epsilon=1e-5, momentum=0.1, affine=true, scale=1.0, time_steps=None)
+  )
+  (1): Residual(join=And
+    (main): Sequential(
+      (0): Conv(inputs=8, outputs=8, kernel=[3, 3], stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1, bias=false)
+      (lif): Lif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=None, surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate)
+    )
+  )
+  (2): Pool(pooling=Average(count_padding=true), windows=[Adaptive(outputs=1), Adaptive(outputs=1)])
+  (3): EachStep(
+    Recurrent(
+      (feedback): Linear(inputs=4, outputs=4, bias=false)
+      (neuron): Klif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=Some(0.0), surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate, scale_reset=false, share=Layer)
+    )
+  )
+  (4): Own
+)";
+    assert_eq!(net.to_string(), expected);
+    let module: Box<dyn Module> = Box::new(net);
+    assert_eq!(module.to_string(), expected);
+}

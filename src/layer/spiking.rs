@@ -71,6 +71,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         )
     };
     let layout = Layout::of(neuron).map_err(wrong)?;
+    layout.check_params(neuron).map_err(wrong)?;
     let stored = x.ty().dtype;
     let x = match neuron.charge_seq(cx, &x)? {
         Some(whole) => {

@@ -126,20 +126,6 @@ pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), String> {
     }
 }
 
-/// Refuses parameters that are declared and never used.
-fn check_params(neuron: &dyn Neuron, step: &Recurrence) -> Result<(), String> {
-    let written = step.outputs.iter().map(|output| &output.value);
-    let used: Vec<String> = (written.chain(&step.next).flat_map(Expr::symbols_of_all)).collect();
-    match (neuron.params().iter()).find(|p| !used.iter().any(|name| name == p.name)) {
-        None => Ok(()),
-        Some(unused) => Err(format!(
-            "neuron `{}` declares the parameter `{}`, which its equations do not use",
-            neuron.name(),
-            unused.name
-        )),
-    }
-}
-
 /// Whether the neuron charges with something that it makes of the whole sequence, so that it cannot
 /// run step by step.
 pub fn is_parallel(neuron: &dyn Neuron) -> bool {
@@ -200,13 +186,32 @@ impl Layout {
             .output("s", emit, neuron.emits() == Emits::Spikes)
             .next(next);
         check_symbols(&step)?;
-        check_params(neuron, &step)?;
         Ok(Self {
             starts: starts.collect::<Result<_, _>>()?,
             step,
             params,
             sequences,
         })
+    }
+
+    /// Refuses parameters that a neuron declares and does not use: they would never be learnt.
+    pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), String> {
+        let values = self.step.outputs.iter().map(|output| &output.value);
+        let used: Vec<String> = (values.chain(&self.step.next))
+            .flat_map(Expr::symbols_of_all)
+            .collect();
+        let params = neuron.params();
+        match params
+            .iter()
+            .find(|p| !used.iter().any(|name| name == p.name))
+        {
+            None => Ok(()),
+            Some(unused) => Err(format!(
+                "neuron `{}` declares the parameter `{}`, which its equations do not use",
+                neuron.name(),
+                unused.name
+            )),
+        }
     }
 }
 

@@ -107,6 +107,7 @@ pub(super) fn trace(
     settings: &Settings,
     shape: Shape,
 ) -> Result<Scored> {
+    settings.check()?;
     let [channels, height, width] = shape.image;
     let image = [shape.batch, channels, height, width];
     let x = cx.tracer().input("images", DType::F32, image);

@@ -71,6 +71,8 @@ fn the_first_line_of_a_run_says_that_it_starts_from_a_tutorial() {
     let out = folder.path().join("run");
     let short = [
         "train",
+        "--dataset",
+        "synthetic",
         "--tau",
         "5",
         "-T",
