@@ -37,9 +37,11 @@ fn main() -> Result<(), AutoCudaError> {
     let (numel, columns) = ((t * n) as i32, n as i32);
     let counts = [("numel", numel.into()), ("N", columns.into())];
     let tensors = [("x", (&x).into()), ("y", (&y).into())];
-    cumsum.call(blocks, THREADS, &[counts, tensors].concat())?;
+    // SAFETY: `t` runs through the column of a thread that is below N, in both tensors [T, N].
+    unsafe { cumsum.call(blocks, THREADS, &[counts, tensors].concat()) }?;
     // … or as they follow from the tensors.
-    cumsum.simple_call(&tensors)?;
+    // SAFETY: as above.
+    unsafe { cumsum.simple_call(&tensors) }?;
     print("x", &x)?;
     print("y", &y)
 }

@@ -30,9 +30,11 @@ fn main() -> Result<(), AutoCudaError> {
         ("x", (&x).into()),
         ("y", (&y).into()),
     ];
-    heaviside.call(blocks, THREADS, &args)?;
+    // SAFETY: `index` is below `numel`, the number of elements of both tensors.
+    unsafe { heaviside.call(blocks, THREADS, &args) }?;
     // … or as they follow from the tensors.
-    heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())])?;
+    // SAFETY: as above.
+    unsafe { heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())]) }?;
     print("x", &x)?;
     print("y", &y)
 }

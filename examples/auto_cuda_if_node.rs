@@ -91,15 +91,18 @@ impl Module for CupyIfNode {
         let (forward_kernel, backward_kernel) = self.kernels(dtype)?;
         let (steps, step) = (x_seq.dim(0), &x_seq.shape()[1..]);
         let v = cx.state("v", step, self.v_reset.unwrap_or(0.0));
-        let (spike_seq, v_seq) = NeuronATGF::apply(
-            &x_seq,
-            &v,
-            self.v_threshold,
-            self.v_reset,
-            &[],
-            forward_kernel,
-            backward_kernel,
-        );
+        // SAFETY: the neuron's texts read and write at `t` alone, as the kernels do.
+        let (spike_seq, v_seq) = unsafe {
+            NeuronATGF::apply(
+                &x_seq,
+                &v,
+                self.v_threshold,
+                self.v_reset,
+                &[],
+                forward_kernel,
+                backward_kernel,
+            )
+        };
         let last = v_seq.slice(0, steps.saturating_sub(1)..steps).reshape(step);
         cx.set_state(&v, &last.cast(v.ty().dtype));
         cx.tracer().check()?;

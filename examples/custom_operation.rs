@@ -37,7 +37,8 @@ impl CustomOp for Shrink {
         let n = call.inputs[0].len();
         let kernel = DeviceKernel::new("shrink", CUDA).threads(n);
         let kernel = kernel.input(0).output(0).value(n as u32);
-        Ok(Some(kernel.value(self.0).into()))
+        // SAFETY: a thread compares its number with that of the elements.
+        Ok(Some(unsafe { DeviceCode::new([kernel.value(self.0)]) }))
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         Some(Arc::new(ShrinkGrad(self.0)))
@@ -66,7 +67,8 @@ impl CustomOp for ShrinkGrad {
         let n = call.inputs[0].len();
         let kernel = DeviceKernel::new("shrink_grad", CUDA).threads(n);
         let kernel = kernel.input(0).input(1).output(0).value(n as u32);
-        Ok(Some(kernel.value(self.0).into()))
+        // SAFETY: as above.
+        Ok(Some(unsafe { DeviceCode::new([kernel.value(self.0)]) }))
     }
 }
 

@@ -91,7 +91,8 @@ impl Node {
         let step = &x.shape()[1..];
         let v = cx.state("v", step, self.common.v_start());
         let (spike_seq, v_seq) = match self.kind {
-            Kind::If => IFNodeATGF::apply(
+            Kind::If => apply!(
+                IFNodeATGF,
                 x,
                 &v,
                 v_th,
@@ -99,7 +100,8 @@ impl Node {
                 IFNodeFPTTKernel::new(hard, dtype),
                 IFNodeBPTTKernel::new(surrogate, hard, detach, dtype),
             ),
-            Kind::Lif { decay_input } => LIFNodeATGF::apply(
+            Kind::Lif { decay_input } => apply!(
+                LIFNodeATGF,
                 x,
                 &v,
                 v_th,
@@ -108,7 +110,8 @@ impl Node {
                 LIFNodeFPTTKernel::new(decay_input, hard, dtype),
                 LIFNodeBPTTKernel::new(decay_input, surrogate, hard, detach, dtype),
             ),
-            Kind::Plif { decay_input } => ParametricLIFNodeATGF::apply(
+            Kind::Plif { decay_input } => apply!(
+                ParametricLIFNodeATGF,
                 x,
                 &v,
                 v_th,

@@ -174,7 +174,8 @@ fn sequences(common: &Common, cx: &Context, x: &Var) -> (Var, Var) {
     let forward = FPTTKernel::with(Squared, hard, dtype).expect("its parameters are fine");
     let backward = BPTTKernel::with(Squared, surrogate, hard, false, dtype).expect("and these");
     let step = &x.shape()[1..];
-    NeuronATGF::apply(
+    apply!(
+        NeuronATGF,
         x,
         &cx.state("v", step, 0.0),
         common.v_threshold,

@@ -42,7 +42,8 @@ const FLOAT: Dtype = Dtype::Float;
 #[test]
 fn kernels_of_another_number_type_or_reset_are_refused_with_the_layers_name() {
     let text = refusal(DType::F16, |x, v| {
-        IFNodeATGF::apply(
+        apply!(
+            IFNodeATGF,
             x,
             v,
             1.0,
@@ -56,14 +57,23 @@ fn kernels_of_another_number_type_or_reset_are_refused_with_the_layers_name() {
         &["in `node`", "are written for float", "needs half2"],
     );
     let text = refusal(DType::F32, |x, v| {
-        IFNodeATGF::apply(x, v, 1.0, None, forward(true, FLOAT), backward(true, FLOAT));
+        apply!(
+            IFNodeATGF,
+            x,
+            v,
+            1.0,
+            None,
+            forward(true, FLOAT),
+            backward(true, FLOAT)
+        );
     });
     says(
         &text,
         &["IFNodeFPTTKernel_float_hard_reset", "v_reset is none"],
     );
     let text = refusal(DType::F32, |x, v| {
-        IFNodeATGF::apply(
+        apply!(
+            IFNodeATGF,
             x,
             v,
             1.0,
@@ -74,7 +84,8 @@ fn kernels_of_another_number_type_or_reset_are_refused_with_the_layers_name() {
     });
     says(&text, &["has a soft reset, but v_reset is a number"]);
     let text = refusal(DType::F32, |x, v| {
-        IFNodeATGF::apply(
+        apply!(
+            IFNodeATGF,
             x,
             v,
             1.0,
@@ -85,7 +96,8 @@ fn kernels_of_another_number_type_or_reset_are_refused_with_the_layers_name() {
     });
     says(&text, &["are no pair"]);
     let text = refusal(DType::BF16, |x, v| {
-        IFNodeATGF::apply(
+        apply!(
+            IFNodeATGF,
             x,
             v,
             1.0,
@@ -101,7 +113,8 @@ fn kernels_of_another_number_type_or_reset_are_refused_with_the_layers_name() {
 fn a_potential_that_does_not_fit_is_refused() {
     let text = refusal(DType::F32, |x, _| {
         let v = x.tracer().fill(DType::F32, [5], 0.0);
-        IFNodeATGF::apply(
+        apply!(
+            IFNodeATGF,
             x,
             &v,
             1.0,
@@ -119,7 +132,7 @@ fn parameters_that_are_missing_unknown_or_given_twice_are_named() {
         refusal(DType::F32, |x, v| {
             let forward = LIFNodeFPTTKernel::new(true, true, FLOAT);
             let backward = LIFNodeBPTTKernel::new(true, surrogate(), true, false, FLOAT);
-            NeuronATGF::apply(x, v, 1.0, Some(0.0), own, forward, backward);
+            apply!(NeuronATGF, x, v, 1.0, Some(0.0), own, forward, backward);
         })
     };
     let number = OwnParameter::Number(0.5);
@@ -143,13 +156,31 @@ fn a_tensor_needs_one_number_and_a_place_for_its_gradient() {
         let forward = ParametricLIFNodeFPTTKernel::new(true, true, FLOAT);
         let backward = ParametricLIFNodeBPTTKernel::new(true, surrogate(), true, false, FLOAT);
         let decay = x.tracer().parameter("decay", [6]);
-        ParametricLIFNodeATGF::apply(x, v, 1.0, Some(0.0), &decay, forward, backward);
+        apply!(
+            ParametricLIFNodeATGF,
+            x,
+            v,
+            1.0,
+            Some(0.0),
+            &decay,
+            forward,
+            backward
+        );
     });
     says(&text, &["`decay` is f32[6]", "one number"]);
     let text = refusal(DType::F32, |x, v| {
         let forward = ParametricLIFNodeFPTTKernel::new(true, true, FLOAT);
         let own = [("decay", OwnParameter::Tensor(v))];
-        NeuronATGF::apply(x, v, 1.0, Some(0.0), &own, forward, backward(true, FLOAT));
+        apply!(
+            NeuronATGF,
+            x,
+            v,
+            1.0,
+            Some(0.0),
+            &own,
+            forward,
+            backward(true, FLOAT)
+        );
     });
     says(&text, &["has no parameter `float * grad_decay`"]);
 }
@@ -174,7 +205,7 @@ fn on_the_cpu<F: NeuronForward + Send + Sync + 'static>(
     let x = tracer.input("x", DType::F32, [2, 3]);
     let v = tracer.state("v", [3]);
     let (spikes, _) = tracer.scope("node", || {
-        NeuronATGF::apply(&x, &v, 1.0, Some(0.0), &[], forward, backward)
+        apply!(NeuronATGF, &x, &v, 1.0, Some(0.0), &[], forward, backward)
     });
     tracer.output("spikes", &spikes);
     if trains {

@@ -39,7 +39,9 @@ impl From<[u32; 3]> for Dims {
 /// Kernels as they are called; every [`Kernel`] is one.
 ///
 /// The checks can be made without a GPU; a call makes all of them. Which memory a kernel reads and
-/// writes is up to its text, which is trusted to stay within its tensors.
+/// writes is up to its text: that it stays within its tensors is the caller's promise, so calls are
+/// `unsafe`. They start on the one stream of the tensors' [`Cuda`](crate::Cuda), in order with all
+/// else that it runs; there is no way to another stream.
 ///
 /// ```no_run
 /// use spikelet_cuda::Cuda;
@@ -52,7 +54,8 @@ impl From<[u32; 3]> for Dims {
 /// let gpu = Cuda::new(0)?;
 /// let x = CudaTensor::new(&gpu, [4], &[-0.5_f32, 0.0, 0.5, 1.0])?;
 /// let y = CudaTensor::zeros(&gpu, Element::F32, [4])?;
-/// heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())])?;
+/// // SAFETY: `index` is below `numel`, the number of elements of both.
+/// unsafe { heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())]) }?;
 /// assert_eq!(y.to_vec::<f32>()?, [0.0, 1.0, 1.0, 1.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -74,29 +77,57 @@ pub trait Callable: Kernel {
     /// are padded: in a kernel over sequences by a column that repeats the last one, else by the
     /// last element; results are put back without it.
     ///
+    /// # Safety
+    /// With this grid and block, the kernel's text has to stay within its tensors and numbers: a
+    /// wrong index writes over other memory of the program.
+    ///
     /// # Errors
     /// If an argument is not what its parameter needs, if the text does not compile, or if the
     /// device fails.
-    fn call(
+    unsafe fn call(
         &self,
         grid: impl Into<Dims>,
         block: impl Into<Dims>,
         args: &[(&str, Argument<'_>)],
     ) -> Result<(), AutoCudaError> {
-        call(self, grid.into(), block.into(), args)
+        // SAFETY: the caller's promise.
+        unsafe { self.call_with_shared_memory(grid, block, 0, args) }
     }
 
-    /// As [`call`](Callable::call), with `numel`, for sequences `N`, and the numbers of blocks and
-    /// threads found from the tensors.
+    /// As [`call`](Callable::call), with bytes of dynamic shared memory for each block, which a
+    /// text declares as `extern __shared__`.
+    ///
+    /// # Safety
+    /// As [`call`](Callable::call); the text has to stay within its shared memory, too.
+    ///
+    /// # Errors
+    /// As [`call`](Callable::call); if a block of the GPU cannot have so much.
+    unsafe fn call_with_shared_memory(
+        &self,
+        grid: impl Into<Dims>,
+        block: impl Into<Dims>,
+        shared_bytes: u32,
+        args: &[(&str, Argument<'_>)],
+    ) -> Result<(), AutoCudaError> {
+        let (grid, block) = (grid.into(), block.into());
+        // SAFETY: the caller's promise.
+        unsafe { call(self, grid, block, shared_bytes, args) }
+    }
+
+    /// As [`call`](Callable::call), with `numel`, for sequences `N`, and the number of blocks of
+    /// [`threads`](Kernel::threads) found from the tensors.
     ///
     /// In an elementwise kernel all tensors have the same number of elements. In a kernel over
     /// sequences all tensors of two dimensions are \[T, N\], but for those that have
     /// [more steps](Kernel::extra_steps). Nothing is done for tensors without elements.
     ///
+    /// # Safety
+    /// As [`call`](Callable::call).
+    ///
     /// # Errors
     /// As [`call`](Callable::call); if the tensors do not agree; if the kernel has no loop of its
     /// own.
-    fn simple_call(&self, args: &[(&str, Argument<'_>)]) -> Result<(), AutoCudaError> {
+    unsafe fn simple_call(&self, args: &[(&str, Argument<'_>)]) -> Result<(), AutoCudaError> {
         let with = |numel: i32, n: Option<i32>| {
             let mut all = args.to_vec();
             all.push(("numel", numel.into()));
@@ -110,11 +141,13 @@ pub trait Callable: Kernel {
         self.check_ctypes(&unknown)?;
         let counts = simple::counts(self, &unknown)?;
         let all = with(counts.numel, counts.n);
-        let blocks = simple::cal_blocks(counts.threads, simple::THREADS) as u32;
+        let threads = self.threads();
+        let blocks = simple::blocks_of(self, counts.threads, threads)?;
         if blocks == 0 || counts.numel == 0 {
             return self.check(Dims::from(0), &described(&all)?);
         }
-        call(self, blocks.into(), simple::THREADS.into(), &all)
+        // SAFETY: the caller's promise.
+        unsafe { call(self, blocks.into(), threads.into(), 0, &all) }
     }
 
     /// The kernel and its arguments as plain data: what a [`CustomOp`] gives as its
@@ -236,10 +269,13 @@ pub trait Callable: Kernel {
 
 impl<K: Kernel + ?Sized> Callable for K {}
 
-fn call<K: Kernel + ?Sized>(
+/// # Safety
+/// As [`Callable::call_with_shared_memory`].
+unsafe fn call<K: Kernel + ?Sized>(
     kernel: &K,
     grid: Dims,
     block: Dims,
+    shared_bytes: u32,
     args: &[(&str, Argument<'_>)],
 ) -> Result<(), AutoCudaError> {
     let name = kernel.kernel_name();
@@ -272,6 +308,7 @@ fn call<K: Kernel + ?Sized>(
 
     let function = gpu.function(&source(kernel), name)?;
     shared.unload_unused()?;
+    gpu.allow_shared(&function, shared_bytes)?;
     let padded = pad::tensors(kernel, &described, tensors())?;
     let addresses: Vec<Option<u64>> = kernel
         .get_ptrs(args)?
@@ -281,6 +318,7 @@ fn call<K: Kernel + ?Sized>(
         .collect();
     let (words, scalars) = words(kernel, &described, &addresses);
     let mut launch = Launch::new(name, function, grid.0, block.0);
+    launch.shared = shared_bytes;
 
     let mut uploads = shared.stream_alone()?;
     let mut kept = shared
@@ -305,7 +343,7 @@ fn call<K: Kernel + ?Sized>(
     padded.fill(gpu)?;
     // SAFETY: there is one word for each parameter, of its type: checked above. Tensors and numbers
     // are alive until the kernel has run, for freeing waits for it; that it stays inside them is
-    // what its text is trusted with.
+    // the caller's promise.
     unsafe { launch.run(gpu) }?;
     padded.put_back(gpu)?;
     if launch::is_checked() {

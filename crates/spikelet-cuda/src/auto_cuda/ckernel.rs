@@ -2,6 +2,7 @@
 
 use super::Kernel;
 use super::kernel::Layout;
+use super::simple::THREADS;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
@@ -18,6 +19,7 @@ pub struct CKernel {
     pub(super) cparams: BTreeMap<String, String>,
     pub(super) reserved_cnames: Vec<&'static str>,
     pub(super) layout: Layout,
+    pub(super) threads: u32,
     pub(super) core: String,
     pub(super) pre_core: String,
     pub(super) post_core: String,
@@ -42,6 +44,7 @@ impl CKernel {
             cparams: params.iter().map(param).collect(),
             reserved_cnames: reserved_cnames.to_vec(),
             layout,
+            threads: THREADS,
             core: String::new(),
             pre_core: String::new(),
             post_core: String::new(),

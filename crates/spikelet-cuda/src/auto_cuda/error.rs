@@ -61,6 +61,14 @@ pub enum AutoCudaError {
         /// The name that was given.
         attribute: String,
     },
+    /// A number of threads that no block can have.
+    #[error("kernel `{kernel}`: a block cannot have {given} threads; give it 1 to 1024")]
+    Threads {
+        /// The kernel.
+        kernel: String,
+        /// The number that was given.
+        given: u32,
+    },
     /// A surrogate's derivative that depends on something else than its argument.
     #[error("a surrogate's derivative is made of its argument and numbers: {0}")]
     Derivative(#[from] spikelet_expr::CompileError),

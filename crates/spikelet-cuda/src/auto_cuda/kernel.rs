@@ -3,6 +3,7 @@
 use super::attribute::Attribute;
 use super::params::is_identifier;
 use super::sections::{Sections, indented};
+use super::simple::MOST_THREADS;
 use super::{AutoCudaError, CKernel, Described, Dims};
 use spikelet_expr::cuda::{called, library};
 use std::collections::BTreeMap;
@@ -141,6 +142,35 @@ pub trait Kernel {
     /// the names' bytes, upper case first.
     fn cparams(&self) -> &BTreeMap<String, String> {
         &self.kernel().cparams
+    }
+
+    /// Threads of a block where a call finds the number of blocks itself, and in networks.
+    fn threads(&self) -> u32 {
+        self.kernel().threads
+    }
+
+    /// Sets the threads of a block, [`THREADS`](super::THREADS) at first.
+    ///
+    /// # Errors
+    /// If there are none, or more than the 1024 that a block can have.
+    ///
+    /// ```
+    /// use spikelet_cuda::auto_cuda::{CKernel1D, Kernel};
+    /// let mut kernel = CKernel1D::new("heaviside");
+    /// kernel.set_threads(128)?;
+    /// assert_eq!(kernel.threads(), 128);
+    /// assert!(kernel.set_threads(1025).is_err());
+    /// # Ok::<(), spikelet_cuda::auto_cuda::AutoCudaError>(())
+    /// ```
+    fn set_threads(&mut self, threads: u32) -> Result<(), AutoCudaError> {
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(AutoCudaError::Threads {
+                kernel: self.kernel_name().to_string(),
+                given: threads,
+            });
+        }
+        self.kernel_mut().threads = threads;
+        Ok(())
     }
 
     /// Names of the kernel's own variables, which no parameter can have.

@@ -6,8 +6,12 @@ use super::params::{CType, Passing};
 use super::{AutoCudaError, Described, Description, Kernel};
 use spikelet_graph::ShapeText;
 
-/// Threads of a block in [`simple_call`](super::Callable::simple_call).
+/// Threads of a block in [`simple_call`](super::Callable::simple_call) and in the autograd functions,
+/// unless [`Kernel::set_threads`] says otherwise.
 pub const THREADS: u32 = 512;
+
+/// Threads of a block, at most.
+pub(super) const MOST_THREADS: u32 = 1024;
 
 /// Blocks of `threads` threads that are needed for `numel` of them.
 ///
@@ -16,6 +20,19 @@ pub const THREADS: u32 = 512;
 /// ```
 pub fn cal_blocks(numel: usize, threads: u32) -> usize {
     numel.div_ceil(threads.max(1) as usize)
+}
+
+/// As [`cal_blocks`], as a grid has them.
+pub(super) fn blocks_of(
+    kernel: &(impl Kernel + ?Sized),
+    numel: usize,
+    threads: u32,
+) -> Result<u32, AutoCudaError> {
+    let blocks = u32::try_from(cal_blocks(numel, threads));
+    blocks.map_err(|_| AutoCudaError::TooLarge {
+        kernel: kernel.kernel_name().to_string(),
+        count: numel,
+    })
 }
 
 /// What a simple call adds to its arguments.
@@ -139,7 +156,7 @@ fn as_int(
     count: usize,
     step: usize,
 ) -> Result<i32, AutoCudaError> {
-    let furthest = count.saturating_add(step.max(THREADS as usize));
+    let furthest = count.saturating_add(step.max(MOST_THREADS as usize));
     match (i32::try_from(furthest), i32::try_from(count)) {
         (Ok(_), Ok(count)) => Ok(count),
         _ => Err(AutoCudaError::TooLarge {
@@ -221,7 +238,7 @@ mod tests {
     #[test]
     fn what_has_no_size_and_what_has_too_much_is_refused() {
         let kernel = with(CKernel1D::new("k"), &[("float *", "y"), ("float &", "a")]);
-        let large = i32::MAX as usize - 100;
+        let large = i32::MAX as usize - 100; // a block further is too far
         let given = |y| Described::from([("y", y), ("a", Description::Float(1.0))]);
         let error = counts(&kernel, &given(tensor(Element::F32, &[large]))).unwrap_err();
         assert!(matches!(error, AutoCudaError::TooLarge { .. }), "{error}");

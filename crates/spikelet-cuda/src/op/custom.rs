@@ -19,11 +19,12 @@ pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Wor
         }
         Err(problem) => return Err(site.refuse(device, &problem)),
     };
-    if code.scratch > site.room {
+    if code.scratch_bytes() > site.room {
         let problem = format!(
             "it asks for {} bytes of scratch memory, the plan has {} for it; `device_code` has to \
              ask for the same whenever it is called, and a plan to be made for this device",
-            code.scratch, site.room
+            code.scratch_bytes(),
+            site.room
         );
         return Err(site.refuse(device, &problem));
     }
@@ -35,19 +36,15 @@ pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Wor
     };
     check(&code, &tensors).map_err(|problem| site.refuse(device, &problem))?;
     let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
-    Ok(code
-        .kernels
-        .into_iter()
-        .filter(runs)
-        .map(Work::Own)
-        .collect())
+    let kernels = code.kernels().iter().filter(|kernel| runs(kernel));
+    Ok(kernels.cloned().map(Work::Own).collect())
 }
 
 /// Scratch memory of an operation, in bytes. One that refuses has none, and its refusal comes when
 /// the plan is loaded.
 pub(super) fn workspace(op: &Custom, graph: &Graph, node: &Node, site: &Site<'_>) -> usize {
     match ask(op, &site.inputs, &site.outputs, &op.wanted(graph, node)) {
-        Ok(Some(code)) => code.scratch,
+        Ok(Some(code)) => code.scratch_bytes(),
         Ok(None) | Err(_) => 0,
     }
 }
@@ -89,13 +86,13 @@ impl Tensors {
 /// Finds what cannot be launched. With an empty operand or result there may be nothing to do, and
 /// a grid without blocks says so.
 fn check(code: &DeviceCode, tensors: &Tensors) -> Checked {
-    if code.kernels.is_empty() {
+    if code.kernels().is_empty() {
         return Err("its code has no kernel; give it at least one".to_string());
     }
-    code.kernels.iter().try_for_each(|kernel| {
+    code.kernels().iter().try_for_each(|kernel| {
         check_name(&kernel.name)?;
         check_launch(kernel, tensors.is_empty())
-            .and_then(|()| check_arguments(kernel, tensors, code.scratch))
+            .and_then(|()| check_arguments(kernel, tensors, code.scratch_bytes()))
             .map_err(|problem| format!("kernel `{}` {problem}", kernel.name))
     })
 }
@@ -193,6 +190,11 @@ mod tests {
     use super::*;
     use insta::assert_snapshot;
 
+    fn code<const N: usize>(kernels: [DeviceKernel; N]) -> DeviceCode {
+        // SAFETY: nothing is compiled or run here.
+        unsafe { DeviceCode::new(kernels) }
+    }
+
     fn tensors() -> Tensors {
         Tensors {
             inputs: vec![64, 64],
@@ -202,7 +204,7 @@ mod tests {
     }
 
     fn problem(kernel: DeviceKernel) -> String {
-        let code = DeviceCode::new([kernel]).scratch(64);
+        let code = code([kernel]).scratch(64);
         check(&code, &tensors()).unwrap_err()
     }
 
@@ -221,7 +223,7 @@ mod tests {
             .constant(1_i32)
             .value([1.0_f32; 4]);
         let most = most.input_at(0, 63).output_at(0, 12);
-        let code = DeviceCode::new([most]).scratch(64);
+        let code = code([most]).scratch(64);
         assert_eq!(check(&code, &tensors()), Ok(()));
     }
 
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_grid_without_blocks_is_fine_where_there_is_nothing_to_do() {
-        let code = DeviceCode::from(kernel().threads(0).input_at(1, 64));
+        let code = code([kernel().threads(0).input_at(1, 64)]);
         let mut empty = tensors();
         empty.inputs[0] = 0;
         assert_eq!(check(&code, &empty), Ok(()));
@@ -265,8 +267,8 @@ mod tests {
     fn a_part_of_a_result_that_is_left_out_is_refused() {
         let mut left_out = tensors();
         left_out.wanted[0] = false;
-        let code = |kernel: DeviceKernel| check(&kernel.into(), &left_out);
-        assert_eq!(code(kernel().output(0)), Ok(()));
-        assert_snapshot!(code(kernel().output_at(0, 8)).unwrap_err(), @"kernel `f` takes byte 8 of output 0, which is left out here; look at `DeviceCall::wanted`");
+        let check = |kernel: DeviceKernel| check(&code([kernel]), &left_out);
+        assert_eq!(check(kernel().output(0)), Ok(()));
+        assert_snapshot!(check(kernel().output_at(0, 8)).unwrap_err(), @"kernel `f` takes byte 8 of output 0, which is left out here; look at `DeviceCall::wanted`");
     }
 }

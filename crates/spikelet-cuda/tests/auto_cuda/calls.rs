@@ -1,6 +1,6 @@
 //! Calls on a GPU: the reference's examples, padding of odd halves, tensors that do not fit.
 
-use crate::machine::gpu;
+use crate::machine::{Trusted, gpu};
 use spikelet_cuda::Cuda;
 use spikelet_cuda::auto_cuda::{
     AutoCudaError, CKernel, CKernel1D, CKernel2D, Callable, CudaTensor, Element, Kernel, cal_blocks,
@@ -77,7 +77,7 @@ fn the_references_heaviside_gives_its_results() {
         ("x", (&x).into()),
         ("y", (&y).into()),
     ];
-    heaviside().call(blocks, threads, &args).unwrap();
+    heaviside().run(blocks, threads, &args).unwrap();
     assert_eq!(
         read(&y),
         [
@@ -90,7 +90,7 @@ fn the_references_heaviside_gives_its_results() {
     ];
     let x = f32s(&gpu, &[4, 4], &simply);
     heaviside()
-        .simple_call(&[("y", (&y).into()), ("x", (&x).into())])
+        .run_simple(&[("y", (&y).into()), ("x", (&x).into())])
         .unwrap();
     assert_eq!(
         read(&y),
@@ -116,7 +116,7 @@ fn the_references_cumsum_gives_its_results() {
         ("x", (&x).into()),
         ("y", (&y).into()),
     ];
-    cumsum().call(1, 1024, &args).unwrap();
+    cumsum().run(1, 1024, &args).unwrap();
     assert_eq!(read(&y), [3., 0., 2., 5., 0., 2., 7., 3., 4., 9., 4., 4.]);
     let x = f32s(
         &gpu,
@@ -124,7 +124,7 @@ fn the_references_cumsum_gives_its_results() {
         &[0., 2., 1., 1., 3., 1., 2., 2., 0., 2., 0., 1.],
     );
     cumsum()
-        .simple_call(&[("x", (&x).into()), ("y", (&y).into())])
+        .run_simple(&[("x", (&x).into()), ("y", (&y).into())])
         .unwrap();
     assert_eq!(read(&y), [0., 2., 1., 1., 5., 2., 3., 7., 2., 5., 7., 3.]);
 }
@@ -153,7 +153,7 @@ fn an_odd_number_of_halves_is_padded_and_the_results_reach_the_caller() {
         let y = CudaTensor::zeros(&gpu, Element::F16, shape.clone()).unwrap();
         let expected: Vec<f32> = values.iter().map(|x| 2.0 * x).collect();
         double
-            .simple_call(&[("x", (&x).into()), ("y", (&y).into())])
+            .run_simple(&[("x", (&x).into()), ("y", (&y).into())])
             .unwrap();
         assert_eq!(read(&y), expected, "{shape:?}");
         assert_eq!(read(&x), values, "{shape:?}");
@@ -167,7 +167,7 @@ fn an_odd_number_of_halves_is_padded_and_the_results_reach_the_caller() {
             ("y", (&y).into()),
         ];
         let blocks = cal_blocks(numel, 64) as u32;
-        double.call(blocks, 64, &args).unwrap();
+        double.run(blocks, 64, &args).unwrap();
         assert_eq!(read(&y), expected, "{shape:?}");
     }
 }
@@ -182,13 +182,13 @@ fn what_a_kernel_does_not_write_stays_as_it_was() {
         "if (index == 0) y[index] = __float2half2_rn(9.0f);",
     );
     let y = halves(&gpu, &[5], [1., 2., 3., 4., 5.]);
-    first.simple_call(&[("y", (&y).into())]).unwrap();
+    first.run_simple(&[("y", (&y).into())]).unwrap();
     assert_eq!(read(&y), [9., 9., 3., 4., 5.]);
     let mut last_step = CKernel2D::new("last_step", false);
     last_step.add_param("half2 *", "y").unwrap();
     last_step.set_core("if (t + dt >= numel) y[t] = __float2half2_rn(9.0f);");
     let y = halves(&gpu, &[2, 3], [1., 2., 3., 4., 5., 6.]);
-    last_step.simple_call(&[("y", (&y).into())]).unwrap();
+    last_step.run_simple(&[("y", (&y).into())]).unwrap();
     assert_eq!(read(&y), [1., 2., 3., 9., 9., 9.]);
 }
 
@@ -221,7 +221,7 @@ fn odd_columns_are_padded_row_by_row_and_single_rows_by_an_element() {
             ("y", (&y).into()),
             ("last", (&last).into()),
         ];
-        kernel.simple_call(&args).unwrap();
+        kernel.run_simple(&args).unwrap();
         let sum = |t: usize, j: usize| (0..=t).map(|s| at(s, j) + j as f32 * 0.5).sum();
         let expected: Vec<f32> = (0..steps * n).map(|k| sum(k / n, k % n)).collect();
         assert_eq!(read(&y), expected, "[{steps}, {n}]");
@@ -268,7 +268,7 @@ fn numbers_reach_the_kernel_by_value_and_by_reference() {
         ("B", 2.5.into()),
         ("a", 1.5.into()),
     ];
-    kernel.call(1, 1, &args).unwrap();
+    kernel.run(1, 1, &args).unwrap();
     assert_eq!(
         read(&y),
         [1.5, 2.5, -3.0, -4.0, 9.5, 9.5, 5.5, 5.5, 6.25, 7.25]
@@ -286,7 +286,7 @@ fn calls_that_follow_each_other_have_numbers_of_their_own() {
     );
     let y = CudaTensor::zeros(&gpu, Element::F32, [1000]).unwrap();
     for k in 0..100 {
-        add.simple_call(&[("y", (&y).into()), ("number", (k as f32).into())])
+        add.run_simple(&[("y", (&y).into()), ("number", (k as f32).into())])
             .unwrap();
     }
     assert!(read(&y).iter().all(|y| *y == 4950.0));
@@ -304,12 +304,12 @@ fn a_grid_has_three_dimensions() {
     );
     let y = CudaTensor::zeros(&gpu, Element::I32, [2 * 3 * 4, 6]).unwrap();
     kernel
-        .call([2, 3, 4], [3, 2], &[("y", (&y).into())])
+        .run([2, 3, 4], [3, 2], &[("y", (&y).into())])
         .unwrap();
     let expected: Vec<i32> = (0..24 * 6).map(|k| k / 6).collect();
     assert_eq!(y.to_vec::<i32>().unwrap(), expected);
     for (grid, block) in [(0, 1), (1, 0), (1, 2048)] {
-        let error = kernel.call(grid, block, &[("y", (&y).into())]).unwrap_err();
+        let error = kernel.run(grid, block, &[("y", (&y).into())]).unwrap_err();
         assert!(matches!(error, AutoCudaError::Launch { .. }), "{error}");
     }
 }
@@ -321,11 +321,11 @@ fn nothing_is_done_for_tensors_without_elements() {
     let empty = |shape: &[usize]| CudaTensor::zeros(&gpu, Element::F32, shape).unwrap();
     let (x, y) = (empty(&[0]), empty(&[0]));
     let args = [("x", (&x).into()), ("y", (&y).into())];
-    heaviside().simple_call(&args).unwrap();
+    heaviside().run_simple(&args).unwrap();
     let (x, y) = (empty(&[4, 0]), empty(&[4, 0]));
     let args = [("x", (&x).into()), ("y", (&y).into())];
-    cumsum().simple_call(&args).unwrap();
-    assert!(heaviside().simple_call(&args[..1]).is_err());
+    cumsum().run_simple(&args).unwrap();
+    assert!(heaviside().run_simple(&args[..1]).is_err());
 }
 
 #[test]
@@ -336,8 +336,8 @@ fn tensors_that_do_not_agree_are_refused_by_a_simple_call() {
     let y = f32s(&gpu, &[2, 2], &[0.0; 4]);
     let args = [("x", (&x).into()), ("y", (&y).into())];
     for error in [
-        heaviside().simple_call(&args).unwrap_err(),
-        cumsum().simple_call(&args).unwrap_err(),
+        heaviside().run_simple(&args).unwrap_err(),
+        cumsum().run_simple(&args).unwrap_err(),
     ] {
         assert!(matches!(error, AutoCudaError::Sizes { .. }), "{error}");
         assert!(
@@ -346,7 +346,7 @@ fn tensors_that_do_not_agree_are_refused_by_a_simple_call() {
         );
     }
     let flat = [("x", (&x).into()), ("y", (&x).into()), ("numel", 6.into())];
-    let error = heaviside().simple_call(&flat).unwrap_err();
+    let error = heaviside().run_simple(&flat).unwrap_err();
     assert!(
         matches!(error, AutoCudaError::RepeatedArgument { .. }),
         "{error}"
@@ -360,7 +360,7 @@ fn tensors_of_two_handles_are_refused() {
     let x = f32s(&gpu, &[4], &[0.0; 4]);
     let y = f32s(&other, &[4], &[0.0; 4]);
     let error = heaviside()
-        .simple_call(&[("x", (&x).into()), ("y", (&y).into())])
+        .run_simple(&[("x", (&x).into()), ("y", (&y).into())])
         .unwrap_err();
     assert!(
         matches!(error, AutoCudaError::OtherHandle { .. }),
@@ -392,7 +392,7 @@ fn a_text_that_does_not_compile_is_shown() {
     let gpu = gpu();
     let kernel = kernel_1d("wrong", &[("float *", "y")], "y[index] = nothing;");
     let y = f32s(&gpu, &[1], &[0.0]);
-    let error = kernel.simple_call(&[("y", (&y).into())]).unwrap_err();
+    let error = kernel.run_simple(&[("y", (&y).into())]).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("\"nothing\" is undefined"), "{text}");
 }

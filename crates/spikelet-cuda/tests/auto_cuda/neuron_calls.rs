@@ -1,10 +1,10 @@
 //! Neurons' kernels with sizes that people give: odd numbers of halves, one number of decay.
 
-use crate::machine::{Job, Value, Values, gpu, on_gpu};
+use crate::machine::{Job, Trusted, Value, Values, gpu, on_gpu};
 use crate::neurons::{Variant, variants};
 use spikelet_cuda::Cuda;
 use spikelet_cuda::auto_cuda::{
-    Argument, BlockSum, Callable, CudaTensor, Dtype, Element, THREADS, cal_blocks,
+    Argument, BlockSum, CudaTensor, Dtype, Element, THREADS, cal_blocks,
 };
 use spikelet_graph::f16;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn simply(gpu: &Cuda, variant: &Variant, values: &Values) -> Values {
             args.push((*name, (*number).into()));
         }
     }
-    variant.kernel().simple_call(&args).unwrap();
+    variant.kernel().run_simple(&args).unwrap();
     let read = |tensor: &CudaTensor| {
         let shape = tensor.shape().to_vec();
         match tensor.element() {
@@ -104,7 +104,7 @@ fn sum(x: &CudaTensor, gpu: &Cuda, threads: u32) -> f32 {
         ("x", x.into()),
         ("sum", (&sum).into()),
     ];
-    BlockSum::new().call(1, threads, &args).unwrap();
+    BlockSum::new().run(1, threads, &args).unwrap();
     sum.to_vec::<f32>().unwrap()[0]
 }
 

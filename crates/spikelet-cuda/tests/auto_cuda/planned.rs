@@ -181,11 +181,11 @@ impl Case {
         for (i, ty) in self.output_types.iter().enumerate() {
             buffer(format!("out{i}"), ty.bytes());
         }
-        buffer("scratch".to_string(), code.scratch);
+        buffer("scratch".to_string(), code.scratch_bytes());
         for (i, ty) in self.input_types.iter().enumerate() {
             writeln!(main, "fread(in{i}, 1, {}, stdin);", ty.bytes()).expect("a string");
         }
-        for (j, kernel) in code.kernels.iter().enumerate() {
+        for (j, kernel) in code.kernels().iter().enumerate() {
             let source = kernel.source.replace("#include <cuda_fp16.h>", "");
             let source = source.replace("extern \"C\"", "");
             write!(text, "namespace case_{k}_{j} {{\n{source}}}\n").expect("a string");
@@ -328,18 +328,27 @@ fn apply(
         Kind::If => {
             let forward = IFNodeFPTTKernel::new(hard, dtype);
             let backward = IFNodeBPTTKernel::new(s, hard, detach, dtype);
-            IFNodeATGF::apply(x, v, 1.0, v_reset, forward, backward);
+            apply!(IFNodeATGF, x, v, 1.0, v_reset, forward, backward);
         }
         Kind::Lif => {
             let forward = LIFNodeFPTTKernel::new(false, hard, dtype);
             let backward = LIFNodeBPTTKernel::new(false, s, hard, detach, dtype);
-            LIFNodeATGF::apply(x, v, 1.0, v_reset, 0.5, forward, backward);
+            apply!(LIFNodeATGF, x, v, 1.0, v_reset, 0.5, forward, backward);
         }
         Kind::Plif => {
             let forward = ParametricLIFNodeFPTTKernel::new(true, hard, dtype);
             let backward = ParametricLIFNodeBPTTKernel::new(true, s, hard, detach, dtype);
             let decay = x.tracer().parameter("decay", []);
-            ParametricLIFNodeATGF::apply(x, v, 1.0, v_reset, &decay, forward, backward);
+            apply!(
+                ParametricLIFNodeATGF,
+                x,
+                v,
+                1.0,
+                v_reset,
+                &decay,
+                forward,
+                backward
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Tensors on a GPU: made, read, turned around.
 
 use crate::calls::{f32s, halves, heaviside, read};
-use crate::machine::gpu;
-use spikelet_cuda::auto_cuda::{AutoCudaError, Callable, CudaTensor, Element};
+use crate::machine::{Trusted, gpu};
+use spikelet_cuda::auto_cuda::{AutoCudaError, CudaTensor, Element};
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -16,7 +16,7 @@ fn a_transposed_tensor_is_refused_until_it_is_contiguous() {
     );
     assert_eq!(read(&turned), [1., -4., -2., 5., 3., -6.]);
     let y = CudaTensor::zeros(&gpu, Element::F32, [3, 2]).unwrap();
-    let call = |x: &CudaTensor| heaviside().simple_call(&[("x", x.into()), ("y", (&y).into())]);
+    let call = |x: &CudaTensor| heaviside().run_simple(&[("x", x.into()), ("y", (&y).into())]);
     let error = call(&turned).unwrap_err();
     assert!(
         matches!(error, AutoCudaError::NotContiguous { .. }),

@@ -18,6 +18,13 @@ pub fn kernel(name: &str) -> DeviceKernel {
     DeviceKernel::new(name, SOURCE)
 }
 
+/// The code of these kernels.
+pub fn code(kernels: impl IntoIterator<Item = DeviceKernel>) -> DeviceCode {
+    // SAFETY: the kernels of `custom.cu` compare their threads with the sizes that they are given,
+    // and are given those of their operands.
+    unsafe { DeviceCode::new(kernels) }
+}
+
 pub fn custom(op: impl CustomOp + 'static, operands: &[&Var]) -> Vec<Var> {
     Var::custom(Arc::new(op), operands)
 }
@@ -47,7 +54,7 @@ impl CustomOp for Shrink {
     fn device_code(&self, call: &DeviceCall<'_>) -> Code {
         let n = call.inputs[0].len();
         let kernel = kernel("shrink").threads(n).input(0).output(0);
-        Ok(Some(kernel.value(n as u32).value(self.limit).into()))
+        Ok(Some(code([kernel.value(n as u32).value(self.limit)])))
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         Some(Arc::new(ShrinkGrad(self.clone())))
@@ -71,7 +78,7 @@ impl CustomOp for ShrinkGrad {
     fn device_code(&self, call: &DeviceCall<'_>) -> Code {
         let n = call.inputs[0].len();
         let kernel = kernel("shrink_grad").threads(n).input(0).input(1).output(0);
-        Ok(Some(kernel.value(n as u32).value(self.0.limit).into()))
+        Ok(Some(code([kernel.value(n as u32).value(self.0.limit)])))
     }
 }
 
@@ -176,9 +183,7 @@ impl CustomOp for SumOfSquares {
         let (blocks, bytes) = (squares.grid[0], 4 * squares.grid[0]);
         let total = kernel("total").block(64).shared(bytes).scratch(512);
         let total = total.value(blocks).output(0);
-        Ok(Some(
-            DeviceCode::new([squares, total]).scratch(512 + bytes as usize),
-        ))
+        Ok(Some(code([squares, total]).scratch(512 + bytes as usize)))
     }
 }
 
@@ -236,7 +241,7 @@ impl CustomOp for Numbers {
             .value(-7_i16)
             .value([16.0_f32, 32.0, 64.0, 128.0])
             .output(0);
-        Ok(Some(kernel.into()))
+        Ok(Some(code([kernel])))
     }
 }
 
@@ -284,7 +289,7 @@ impl CustomOp for Rows {
                 .value(n as u32)
                 .value(1.0_f32)
         };
-        Ok(Some(DeviceCode::new((0..rows).map(row))))
+        Ok(Some(code((0..rows).map(row))))
     }
 }
 
@@ -331,7 +336,7 @@ impl CustomOp for Negate {
         };
         let n = call.inputs[0].len();
         let kernel = kernel(name).threads(n).input(0).output(0);
-        Ok(Some(kernel.value(n as u32).into()))
+        Ok(Some(code([kernel.value(n as u32)])))
     }
 }
 

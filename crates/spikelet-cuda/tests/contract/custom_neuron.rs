@@ -1,9 +1,9 @@
 //! A neuron's own kernels: sequences and a state in, several sequences out, of which the backward
 //! kernel reads one.
 
-use crate::custom::{Code, Types, custom, kernel, same_three_times};
+use crate::custom::{Code, Types, code, custom, kernel, same_three_times};
 use crate::harness::{Loaded, Near, SUMS, data, gpu, same, same_by, tensor, traced};
-use spikelet_graph::op::{BackwardOperand, CustomOp, DeviceCall, DeviceCode, HostCall};
+use spikelet_graph::op::{BackwardOperand, CustomOp, DeviceCall, HostCall};
 use spikelet_graph::{Place, Refusal, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl CustomOp for IfForward {
             false => (kernel.scratch(0), call.outputs[2].bytes()),
         };
         let kernel = kernel.output(0).constant(V_TH);
-        Ok(Some(DeviceCode::from(kernel).scratch(scratch)))
+        Ok(Some(code([kernel]).scratch(scratch)))
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         Some(Arc::new(IfBackward))
@@ -119,7 +119,7 @@ impl CustomOp for IfBackward {
             .output(0)
             .output(1)
             .constant(V_TH);
-        Ok(Some(kernel.into()))
+        Ok(Some(code([kernel])))
     }
     fn may_skip(&self, output: usize) -> bool {
         output == 1

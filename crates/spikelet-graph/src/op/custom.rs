@@ -49,7 +49,8 @@ pub trait CustomOp: Debug + Send + Sync {
     }
 
     /// Its code for a GPU; `None`: it has code for the CPU only. Asked for when a plan is made
-    /// and when it is loaded; the same call must get the same code.
+    /// and when it is loaded; the same call must get the same code. What the kernels' texts do is
+    /// up to them, so [`DeviceCode::new`] is `unsafe`.
     ///
     /// # Errors
     /// When there is no code for these operands.

@@ -34,37 +34,46 @@ pub struct DeviceCall<'a> {
 ///     .scratch(0)
 ///     .value(n as u32);
 /// let total = DeviceKernel::new("total", source).threads(32).scratch(0).output(0);
-/// let code = DeviceCode::new([squares, total]).scratch(4 * 391);
-/// assert_eq!(code.kernels[0].grid, [391, 1, 1]);
+/// // SAFETY: each kernel compares its thread with `n`, and writes one number a block.
+/// let code = unsafe { DeviceCode::new([squares, total]) }.scratch(4 * 391);
+/// assert_eq!(code.kernels()[0].grid, [391, 1, 1]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceCode {
-    /// What runs, in order.
-    pub kernels: Vec<DeviceKernel>,
-    /// Bytes of scratch memory that all of them share. It is part of the plan's arena, starts at
-    /// a multiple of 256, and holds anything when the first kernel starts.
-    pub scratch: usize,
+    kernels: Vec<DeviceKernel>,
+    scratch: usize,
 }
 
 impl DeviceCode {
-    /// Kernels without scratch memory.
-    pub fn new(kernels: impl IntoIterator<Item = DeviceKernel>) -> Self {
+    /// Kernels that run in this order, without scratch memory.
+    ///
+    /// # Safety
+    /// Nothing checks the text of a kernel. With its grid, its block and its arguments, each has to
+    /// stay within the operands, the results and the scratch memory that it is given, for all
+    /// operands of the types that it was made for: a wrong index writes over other memory of the
+    /// program.
+    pub unsafe fn new(kernels: impl IntoIterator<Item = DeviceKernel>) -> Self {
         Self {
             kernels: kernels.into_iter().collect(),
             scratch: 0,
         }
     }
 
-    /// Asks for scratch memory.
+    /// Asks for bytes of scratch memory that all kernels share. It is part of the plan's arena,
+    /// starts at a multiple of 256, and holds anything when the first kernel starts.
     pub fn scratch(mut self, bytes: usize) -> Self {
         self.scratch = bytes;
         self
     }
-}
 
-impl From<DeviceKernel> for DeviceCode {
-    fn from(kernel: DeviceKernel) -> Self {
-        Self::new([kernel])
+    /// What runs, in order.
+    pub fn kernels(&self) -> &[DeviceKernel] {
+        &self.kernels
+    }
+
+    /// Bytes of scratch memory.
+    pub fn scratch_bytes(&self) -> usize {
+        self.scratch
     }
 }
 

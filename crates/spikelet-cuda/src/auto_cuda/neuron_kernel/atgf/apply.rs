@@ -82,7 +82,10 @@ pub enum OwnParameter<'a> {
 /// let tracer = Tracer::new(DType::F32);
 /// let x_seq = tracer.parameter("x_seq", [8, 4, 10]); // [T, N, …]
 /// let v_init = tracer.fill(DType::F32, [], 0.0);
-/// let (spike_seq, _) = NeuronATGF::apply(&x_seq, &v_init, 1.0, Some(0.0), &[], forward, backward);
+/// // SAFETY: the texts write what they are given at the thread's own index.
+/// let (spike_seq, _) = unsafe {
+///     NeuronATGF::apply(&x_seq, &v_init, 1.0, Some(0.0), &[], forward, backward)
+/// };
 /// let grads = tracer.gradients(&spike_seq.mean_all(), &[&x_seq]);
 /// assert_eq!(grads[0].shape(), [8, 4, 10]);
 /// # tracer.check()?;
@@ -93,7 +96,12 @@ pub struct NeuronATGF;
 
 impl NeuronATGF {
     /// spike_seq and v_seq.
-    pub fn apply<F, B>(
+    ///
+    /// # Safety
+    /// Nothing checks the kernels' texts: the neuron's own, the surrogate's, and those that were
+    /// set. On a GPU they have to stay within the sequences, numbers and gradients that they are
+    /// given: a wrong index writes over other memory of the program.
+    pub unsafe fn apply<F, B>(
         x_seq: &Var,
         v_init: &Var,
         v_th: f64,
@@ -173,12 +181,17 @@ impl IFNodeATGF {
     /// let surrogate = ExprSurrogate::new(|x| 1.0 / (1.0 + x * x))?;
     /// let forward_kernel = IFNodeFPTTKernel::new(true, Dtype::Float);
     /// let backward_kernel = IFNodeBPTTKernel::new(surrogate, true, false, Dtype::Float);
-    /// let (spike_seq, v_seq) =
-    ///     IFNodeATGF::apply(&x_seq, &v_init, 1.0, Some(0.0), forward_kernel, backward_kernel);
+    /// // SAFETY: the kernels are those of this module, with the derivative of an expression.
+    /// let (spike_seq, v_seq) = unsafe {
+    ///     IFNodeATGF::apply(&x_seq, &v_init, 1.0, Some(0.0), forward_kernel, backward_kernel)
+    /// };
     /// assert_eq!((spike_seq.ty(), v_seq.ty()), (x_seq.ty(), x_seq.ty()));
     /// # Ok::<(), spikelet_cuda::auto_cuda::AutoCudaError>(())
     /// ```
-    pub fn apply(
+    ///
+    /// # Safety
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
         v_th: f64,
@@ -186,15 +199,18 @@ impl IFNodeATGF {
         forward_kernel: impl Into<Arc<IFNodeFPTTKernel>>,
         backward_kernel: impl Into<Arc<IFNodeBPTTKernel>>,
     ) -> (Var, Var) {
-        NeuronATGF::apply(
-            x_seq,
-            v_init,
-            v_th,
-            v_reset,
-            &[],
-            forward_kernel,
-            backward_kernel,
-        )
+        // SAFETY: the caller's promise.
+        unsafe {
+            NeuronATGF::apply(
+                x_seq,
+                v_init,
+                v_th,
+                v_reset,
+                &[],
+                forward_kernel,
+                backward_kernel,
+            )
+        }
     }
 }
 
@@ -204,7 +220,10 @@ pub struct LIFNodeATGF;
 
 impl LIFNodeATGF {
     /// spike_seq and v_seq; `decay` is 1/τ.
-    pub fn apply(
+    ///
+    /// # Safety
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
         v_th: f64,
@@ -214,15 +233,18 @@ impl LIFNodeATGF {
         backward_kernel: impl Into<Arc<LIFNodeBPTTKernel>>,
     ) -> (Var, Var) {
         let own = [("decay", OwnParameter::Number(decay))];
-        NeuronATGF::apply(
-            x_seq,
-            v_init,
-            v_th,
-            v_reset,
-            &own,
-            forward_kernel,
-            backward_kernel,
-        )
+        // SAFETY: the caller's promise.
+        unsafe {
+            NeuronATGF::apply(
+                x_seq,
+                v_init,
+                v_th,
+                v_reset,
+                &own,
+                forward_kernel,
+                backward_kernel,
+            )
+        }
     }
 }
 
@@ -232,7 +254,10 @@ pub struct ParametricLIFNodeATGF;
 
 impl ParametricLIFNodeATGF {
     /// spike_seq and v_seq; `decay` is 1/τ, one number with a gradient.
-    pub fn apply(
+    ///
+    /// # Safety
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
         v_th: f64,
@@ -242,14 +267,17 @@ impl ParametricLIFNodeATGF {
         backward_kernel: impl Into<Arc<ParametricLIFNodeBPTTKernel>>,
     ) -> (Var, Var) {
         let own = [("decay", OwnParameter::Tensor(decay))];
-        NeuronATGF::apply(
-            x_seq,
-            v_init,
-            v_th,
-            v_reset,
-            &own,
-            forward_kernel,
-            backward_kernel,
-        )
+        // SAFETY: the caller's promise.
+        unsafe {
+            NeuronATGF::apply(
+                x_seq,
+                v_init,
+                v_th,
+                v_reset,
+                &own,
+                forward_kernel,
+                backward_kernel,
+            )
+        }
     }
 }

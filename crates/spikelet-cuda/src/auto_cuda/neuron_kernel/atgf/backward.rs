@@ -35,7 +35,10 @@ impl CustomOp for Backward {
 
     fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
         let (kernels, scratch) = self.kernels(call.inputs)?;
-        Ok(Some(DeviceCode::new(kernels).scratch(scratch)))
+        // SAFETY: whoever applied the neuron's kernels answers for their texts; those beside them
+        // compare their threads with what they are told to count.
+        let code = unsafe { DeviceCode::new(kernels) };
+        Ok(Some(code.scratch(scratch)))
     }
 }
 
@@ -48,6 +51,7 @@ impl Backward {
         let Self(definition) = self;
         let pre = NeuronATGFBase::pre_backward(&definition.saved, inputs)?;
         let kernel = &*definition.backward;
+        let pre = pre.with_threads(kernel.threads());
         let mut args: Vec<(&str, PlannedArgument)> = vec![];
         args.extend(
             pre.py_dict
@@ -69,7 +73,10 @@ impl Backward {
             let args = [
                 ("x", partial(k).into()),
                 ("sum", DeviceArgument::Output(2 + k).into()),
-                ("numel", (pre.blocks as i32).into()),
+                (
+                    "numel",
+                    i32::try_from(pre.blocks).unwrap_or(i32::MAX).into(),
+                ),
             ];
             kernels.push(BlockSum::new().device_kernel(1, THREADS, &args)?);
         }

@@ -1,7 +1,8 @@
 //! What wrapping kernels takes, whichever neuron they are of.
 
 use crate::auto_cuda::params::CType;
-use crate::auto_cuda::{Dtype, Kernel, PlannedArgument, THREADS, cal_blocks};
+use crate::auto_cuda::simple::MOST_THREADS;
+use crate::auto_cuda::{Dtype, Kernel, PlannedArgument, THREADS};
 use spikelet_graph::op::{BackwardOperand, DeviceArgument};
 use spikelet_graph::{DType, Refusal, ShapeText, TensorType};
 
@@ -61,6 +62,29 @@ pub struct PreBackward {
     pub py_dict: Vec<(String, PlannedArgument)>,
 }
 
+/// Blocks of `threads` threads for N neurons, none for none.
+fn blocks(n: i32, threads: u32) -> u32 {
+    n.unsigned_abs().div_ceil(threads.max(1))
+}
+
+impl PreForward {
+    /// With so many threads a block, as [`Kernel::threads`] of the kernel says.
+    #[must_use]
+    pub fn with_threads(mut self, threads: u32) -> Self {
+        (self.blocks, self.threads) = (blocks(self.n, threads), threads);
+        self
+    }
+}
+
+impl PreBackward {
+    /// With so many threads a block, as [`Kernel::threads`] of the kernel says.
+    #[must_use]
+    pub fn with_threads(mut self, threads: u32) -> Self {
+        (self.blocks, self.threads) = (blocks(self.n, threads), threads);
+        self
+    }
+}
+
 impl NeuronATGFBase {
     /// Types of the results, launch and arguments of a forward kernel. `v_v_seq` starts with
     /// v_init, which has to be put there before the kernel runs.
@@ -94,7 +118,7 @@ impl NeuronATGFBase {
         longer.shape[0] += 1;
         Ok(PreForward {
             dtype,
-            blocks: cal_blocks(n as usize, THREADS) as u32,
+            blocks: blocks(n, THREADS),
             threads: THREADS,
             numel,
             n,
@@ -187,7 +211,7 @@ impl NeuronATGFBase {
             (name.clone(), operand.into())
         }));
         Ok(PreBackward {
-            blocks: cal_blocks(n as usize, THREADS) as u32,
+            blocks: blocks(n, THREADS),
             threads: THREADS,
             numel,
             n,
@@ -235,7 +259,7 @@ impl Counts {
         let n = neurons / lanes;
         let numel = steps.saturating_mul(n);
         // Indices go one step, or one block, further before they are compared.
-        let furthest = numel.saturating_add(n.max(THREADS as usize));
+        let furthest = numel.saturating_add(n.max(MOST_THREADS as usize));
         match (
             i32::try_from(furthest),
             i32::try_from(numel),

@@ -4,7 +4,7 @@ use super::backward::Backward;
 use super::base::{NeuronATGFBase, V_V_SEQ};
 use super::definition::Definition;
 use crate::auto_cuda::{
-    AutoCudaError, CKernel1D, Callable, Dtype, Kernel, PlannedArgument, THREADS, cal_blocks,
+    AutoCudaError, CKernel1D, Callable, Dtype, Kernel, PlannedArgument, THREADS,
 };
 use spikelet_graph::op::{
     BackwardOperand, CustomOp, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, HostCall,
@@ -49,7 +49,10 @@ impl CustomOp for Forward {
     fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
         let kernels = self.kernels(call.inputs)?;
         let scratch = self.0.bytes_of_pairs();
-        Ok(Some(DeviceCode::new(kernels).scratch(scratch)))
+        // SAFETY: whoever applied the neuron's kernels answers for their texts; those beside them
+        // compare their threads with what they are told to count.
+        let code = unsafe { DeviceCode::new(kernels) };
+        Ok(Some(code.scratch(scratch)))
     }
 
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
@@ -66,6 +69,7 @@ impl Forward {
         let Self(definition) = self;
         let pre = NeuronATGFBase::pre_forward(&inputs[0], &inputs[1])?;
         let kernel = &*definition.forward;
+        let pre = pre.with_threads(kernel.threads());
         let mut args: Vec<(&str, PlannedArgument)> = pre.py_dict;
         args.extend(definition.numbers_of(kernel));
         for (k, name) in definition.own.iter().enumerate() {
@@ -89,6 +93,6 @@ fn start(dtype: Dtype, n: i32) -> Result<DeviceKernel, AutoCudaError> {
         ("v_v_seq", DeviceArgument::Output(V_V_SEQ).into()),
         ("numel", n.into()),
     ];
-    let blocks = cal_blocks(n as usize, THREADS) as u32;
+    let blocks = n.unsigned_abs().div_ceil(THREADS);
     kernel.device_kernel(blocks, THREADS, &args)
 }
