@@ -1,6 +1,7 @@
 //! Symbolic derivatives, in reverse mode: one sweep gives those with respect to every symbol.
 
 use crate::expr::{Binary, Expr, Node, Unary};
+use crate::walk::children_first;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub fn pull_back(outputs: &[(Expr, Expr)], wrt: &[&str]) -> Vec<Expr> {
     }
     let mut by_symbol: HashMap<Arc<str>, Expr> = HashMap::new();
     for expr in order.sorted.iter().rev() {
-        let Some(adjoint) = adjoints.remove(&pointer(expr)) else {
+        let Some(adjoint) = adjoints.remove(&expr.pointer()) else {
             continue;
         };
         if let Node::Symbol(name) = expr.node() {
@@ -80,7 +81,7 @@ fn named(expr: &Expr, tangents: bool) -> Vec<String> {
     let mut seen: HashSet<*const Node> = HashSet::new();
     let (mut left, mut names) = (vec![expr.clone()], vec![]);
     while let Some(expr) = left.pop() {
-        if !seen.insert(pointer(&expr)) {
+        if !seen.insert(expr.pointer()) {
             continue;
         }
         match expr.node() {
@@ -94,8 +95,12 @@ fn named(expr: &Expr, tangents: bool) -> Vec<String> {
     names
 }
 
-fn pointer(expr: &Expr) -> *const Node {
-    Arc::as_ptr(&expr.0)
+/// The nodes directly below that a derivative passes.
+fn tangent_children(expr: &Expr) -> Vec<Expr> {
+    match expr.node() {
+        Node::Graft { tangent, .. } => vec![tangent.clone()],
+        _ => expr.children(),
+    }
 }
 
 /// Topological order along tangents, and which nodes depend on a wanted symbol.
@@ -106,28 +111,25 @@ struct Order<'a> {
 }
 
 impl Order<'_> {
-    fn visit(&mut self, expr: &Expr) -> bool {
-        if let Some(&needed) = self.seen.get(&pointer(expr)) {
-            return needed;
-        }
-        let needed = match expr.node() {
-            Node::Symbol(name) => self.wrt.contains(&&**name),
-            Node::Graft { tangent, .. } => self.visit(tangent),
-            _ => {
-                let mut any = false;
-                for child in expr.children() {
-                    any |= self.visit(&child);
-                }
-                any
-            }
-        };
-        self.seen.insert(pointer(expr), needed);
-        self.sorted.push(expr.clone());
-        needed
+    fn visit(&mut self, expr: &Expr) {
+        children_first(
+            self,
+            expr,
+            |order, expr| order.seen.contains_key(&expr.pointer()),
+            tangent_children,
+            |order, expr| {
+                let needed = match expr.node() {
+                    Node::Symbol(name) => order.wrt.contains(&&**name),
+                    _ => tangent_children(expr).iter().any(|c| order.needs(c)),
+                };
+                order.seen.insert(expr.pointer(), needed);
+                order.sorted.push(expr.clone());
+            },
+        );
     }
 
     fn needs(&self, expr: &Expr) -> bool {
-        self.seen.get(&pointer(expr)).copied().unwrap_or(false)
+        self.seen.get(&expr.pointer()).copied().unwrap_or(false)
     }
 }
 
@@ -135,11 +137,11 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
     if !order.needs(to) || part.as_constant() == Some(0.0) {
         return;
     }
-    let total = match adjoints.remove(&pointer(to)) {
+    let total = match adjoints.remove(&to.pointer()) {
         Some(sum) => sum + part,
         None => part,
     };
-    adjoints.insert(pointer(to), total);
+    adjoints.insert(to.pointer(), total);
 }
 
 /// What one node hands to its children: (child, adjoint · ∂node/∂child).
@@ -147,16 +149,20 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
 /// An adjoint that is zero where a branch is not taken stays a selection: multiplied into the
 /// slope of a branch that is infinite or NaN there, zero would become NaN.
 fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
-    let Some((condition, holds, inner)) = guarded(g) else {
-        return slopes(expr, g, order);
-    };
-    let mut parts = local(expr, &inner, order);
-    for (_, part) in &mut parts {
-        *part = if holds {
-            Expr::select(&condition, &*part, 0.0)
-        } else {
-            Expr::select(&condition, 0.0, &*part)
-        };
+    let (mut guards, mut g) = (vec![], g.clone());
+    while let Some((condition, holds, inner)) = guarded(&g) {
+        guards.push((condition, holds));
+        g = inner;
+    }
+    let mut parts = slopes(expr, &g, order);
+    for (condition, holds) in guards.iter().rev() {
+        for (_, part) in &mut parts {
+            *part = if *holds {
+                Expr::select(condition, &*part, 0.0)
+            } else {
+                Expr::select(condition, 0.0, &*part)
+            };
+        }
     }
     parts
 }

@@ -1,5 +1,7 @@
 //! The expression tree and its operators.
 
+use crate::walk::children_first;
+use std::collections::HashMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -352,74 +354,35 @@ impl Expr {
     /// assert!(!h.needs_function_of(&|name| name == "v"));
     /// ```
     pub fn needs_function_of(&self, varies: &dyn Fn(&str) -> bool) -> bool {
-        let is_symbol = |e: &Expr| matches!(e.node(), Node::Symbol(name) if varies(name));
         let is_function = |e: &Expr| match e.node() {
             Node::Unary(op, _) => op.is_elementary(),
             Node::Binary(op, ..) => *op == Binary::Pow,
             _ => false,
         };
-        self.has(&|e| is_function(e) && e.has(&is_symbol))
+        // Whether each part depends on a symbol that varies, and whether a function was found.
+        let mut state = (HashMap::new(), false);
+        children_first(
+            &mut state,
+            self,
+            |(depends, _), e| depends.contains_key(&e.pointer()),
+            Expr::value_children,
+            |(depends, found), e| {
+                let own = matches!(e.node(), Node::Symbol(name) if varies(name));
+                let below = e.value_children();
+                let depends_here = own || below.iter().any(|child| depends[&child.pointer()]);
+                *found |= depends_here && is_function(e);
+                depends.insert(e.pointer(), depends_here);
+            },
+        );
+        state.1
     }
 
-    /// Whether a node that the value is computed from, or this one, is as `wanted`.
-    fn has(&self, wanted: &dyn Fn(&Expr) -> bool) -> bool {
-        let mut seen = std::collections::HashSet::new();
-        let mut open = vec![self.clone()];
-        while let Some(e) = open.pop() {
-            if !seen.insert(Arc::as_ptr(&e.0)) {
-                continue;
-            }
-            if wanted(&e) {
-                return true;
-            }
-            match e.node() {
-                Node::Graft { value, .. } => open.push(value.clone()),
-                _ => open.extend(e.children()),
-            }
+    /// The name, if the value is that of a symbol.
+    pub fn as_symbol(&self) -> Option<&str> {
+        match self.valued().node() {
+            Node::Symbol(name) => Some(name),
+            _ => None,
         }
-        false
-    }
-
-    /// Every symbol replaced by what `replace` gives for its name; `None` keeps it.
-    pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Expr>) -> Expr {
-        let mut memo = std::collections::HashMap::new();
-        self.substitute_in(replace, &mut memo)
-    }
-
-    fn substitute_in(
-        &self,
-        replace: &dyn Fn(&str) -> Option<Expr>,
-        memo: &mut std::collections::HashMap<*const Node, Expr>,
-    ) -> Expr {
-        let key = Arc::as_ptr(&self.0);
-        if let Some(done) = memo.get(&key) {
-            return done.clone();
-        }
-        let result = match self.node() {
-            Node::Const(_) => self.clone(),
-            Node::Symbol(name) => replace(name).unwrap_or_else(|| self.clone()),
-            Node::Unary(op, a) => Expr::unary(*op, &a.substitute_in(replace, memo)),
-            Node::Binary(op, a, b) => {
-                let a = a.substitute_in(replace, memo);
-                let b = b.substitute_in(replace, memo);
-                Expr::binary(*op, &a, &b)
-            }
-            Node::Select {
-                condition,
-                then,
-                otherwise,
-            } => Expr::select(
-                condition.substitute_in(replace, memo),
-                then.substitute_in(replace, memo),
-                otherwise.substitute_in(replace, memo),
-            ),
-            Node::Graft { value, tangent } => Expr::graft(
-                value.substitute_in(replace, memo),
-                tangent.substitute_in(replace, memo),
-            ),
-        };
-        memo.insert(key, result.clone());
-        result
     }
 }
 

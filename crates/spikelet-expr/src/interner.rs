@@ -1,6 +1,7 @@
 //! Common sub-expressions: every distinct value gets one number, children before parents.
 
 use crate::expr::{Binary, Expr, Node, Unary};
+use crate::walk::children_first;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,49 +27,59 @@ pub(crate) struct Interner {
 impl Interner {
     /// The number of `expr`; those of its sub-expressions are smaller.
     pub(crate) fn intern(&mut self, expr: &Expr) -> usize {
-        let pointer = Arc::as_ptr(&expr.0);
-        if let Some(&id) = self.by_pointer.get(&pointer) {
-            return id;
-        }
-        let id = match expr.node() {
-            Node::Graft { value, .. } => self.intern(value),
-            _ => {
-                let key = self.key(expr);
-                let next = self.keys.len();
-                let id = *self.by_key.entry(key.clone()).or_insert(next);
-                if id == next {
-                    self.keys.push(key);
-                }
-                id
-            }
-        };
-        self.by_pointer.insert(pointer, id);
-        self.alive.push(expr.clone());
-        id
+        children_first(
+            self,
+            expr,
+            |known, expr| known.by_pointer.contains_key(&expr.pointer()),
+            Expr::value_children,
+            Self::add,
+        );
+        self.number(expr)
     }
 
-    fn key(&mut self, expr: &Expr) -> Key {
-        match expr.node() {
+    fn number(&self, expr: &Expr) -> usize {
+        self.by_pointer[&expr.pointer()]
+    }
+
+    /// Numbers an expression whose children have numbers.
+    fn add(&mut self, expr: &Expr) {
+        let key = match expr.node() {
             Node::Const(value) => Key::Const(value.to_bits()),
             Node::Symbol(name) => Key::Symbol(name.clone()),
-            Node::Unary(op, a) => Key::Unary(*op, self.intern(a)),
-            Node::Binary(op, a, b) => {
-                let a = self.intern(a);
-                Key::Binary(*op, a, self.intern(b))
-            }
+            Node::Unary(op, a) => Key::Unary(*op, self.number(a)),
+            Node::Binary(op, a, b) => Key::Binary(*op, self.number(a), self.number(b)),
             Node::Select {
                 condition,
                 then,
                 otherwise,
-            } => {
-                let condition = self.intern(condition);
-                let then = self.intern(then);
-                Key::Select(condition, then, self.intern(otherwise))
-            }
-            Node::Graft { value, .. } => {
-                let id = self.intern(value);
-                self.keys[id].clone()
-            }
+            } => Key::Select(
+                self.number(condition),
+                self.number(then),
+                self.number(otherwise),
+            ),
+            Node::Graft { value, .. } => self.keys[self.number(value)].clone(),
+        };
+        let next = self.keys.len();
+        let id = *self.by_key.entry(key.clone()).or_insert(next);
+        if id == next {
+            self.keys.push(key);
         }
+        self.by_pointer.insert(expr.pointer(), id);
+        self.alive.push(expr.clone());
+    }
+}
+
+impl Expr {
+    /// Whether both compute the same: they are built alike, whatever they are differentiated by.
+    ///
+    /// ```
+    /// use spikelet_expr::Expr;
+    /// let sum = || Expr::symbol("x") + Expr::symbol("y");
+    /// assert!(sum().same_value(&sum()));
+    /// assert!(!sum().same_value(&(Expr::symbol("y") + Expr::symbol("x"))));
+    /// ```
+    pub fn same_value(&self, other: &Expr) -> bool {
+        let mut interner = Interner::default();
+        interner.intern(self) == interner.intern(other)
     }
 }

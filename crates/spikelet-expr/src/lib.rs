@@ -15,6 +15,8 @@ mod print;
 mod program;
 mod simd;
 mod simplify;
+mod substitute;
+mod walk;
 
 pub use block::Block;
 pub use derive::pull_back;

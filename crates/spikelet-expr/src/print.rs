@@ -1,7 +1,13 @@
 //! Printing for people: infix, with as few brackets as the evaluation order allows.
 
 use crate::expr::{Binary, Expr, Node, Unary};
+use crate::walk::children_first;
+use std::collections::HashMap;
 use std::fmt;
+
+/// Expressions of more nodes than this, shared ones counted wherever they stand, are printed with
+/// names for what is shared: as a tree, 60 doublings would have 2^60.
+const MOST_IN_FULL: u64 = 10_000;
 
 /// How tightly an operator binds; larger is tighter.
 fn binding(expr: &Expr) -> u8 {
@@ -15,16 +21,7 @@ fn binding(expr: &Expr) -> u8 {
         },
         Node::Unary(Unary::Neg, _) => 4,
         Node::Const(value) if *value < 0.0 => 4,
-        Node::Graft { value, .. } => binding(value),
         _ => 9,
-    }
-}
-
-fn child(f: &mut fmt::Formatter<'_>, expr: &Expr, at_least: u8) -> fmt::Result {
-    if binding(expr) < at_least {
-        write!(f, "({expr})")
-    } else {
-        write!(f, "{expr}")
     }
 }
 
@@ -38,40 +35,138 @@ fn number(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
     }
 }
 
-impl fmt::Display for Expr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.node() {
-            Node::Const(value) => number(f, *value),
-            Node::Symbol(name) => f.write_str(name),
-            Node::Graft { value, .. } => write!(f, "{value}"),
+/// Parts that get a name, children before parents.
+#[derive(Default)]
+struct Named {
+    parts: Vec<Expr>,
+    numbers: HashMap<*const Node, usize>,
+}
+
+impl Named {
+    /// Parts that stand in several places, if the whole is too long otherwise.
+    fn of(root: &Expr) -> Self {
+        // How long each part is in full, and how often it stands in another.
+        let mut known: HashMap<*const Node, (u64, usize)> = HashMap::new();
+        let mut parts = vec![];
+        let operands = |expr: &Expr| -> Vec<Expr> {
+            let children = expr.children().into_iter();
+            children.map(|child| child.valued().clone()).collect()
+        };
+        let root = root.valued();
+        children_first(
+            &mut known,
+            root,
+            |known, expr| known.contains_key(&expr.pointer()),
+            operands,
+            |known, expr| {
+                let mut length = 1_u64;
+                for child in operands(expr) {
+                    if let Some((own, places)) = known.get_mut(&child.pointer()) {
+                        length = length.saturating_add(*own);
+                        *places += 1;
+                    }
+                }
+                known.insert(expr.pointer(), (length, 0));
+                parts.push(expr.clone());
+            },
+        );
+        if known[&root.pointer()].0 <= MOST_IN_FULL {
+            return Self::default();
+        }
+        let shared = |expr: &Expr| known[&expr.pointer()].1 > 1 && !expr.children().is_empty();
+        parts.retain(shared);
+        let numbers = parts.iter().enumerate().map(|(k, e)| (e.pointer(), k));
+        Self {
+            numbers: numbers.collect(),
+            parts,
+        }
+    }
+}
+
+/// What is still to be printed.
+enum Item<'a> {
+    Text(&'static str),
+    /// In brackets, unless it binds at least as tightly as the number says.
+    Part(&'a Expr, u8),
+}
+
+fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result {
+    use Item::{Part, Text};
+    let mut open = vec![Part(root, 0)];
+    let mut at_root = true;
+    while let Some(item) = open.pop() {
+        let (expr, at_least) = match item {
+            Text(text) => {
+                f.write_str(text)?;
+                continue;
+            }
+            Part(expr, at_least) => (expr.valued(), at_least),
+        };
+        let inside = !std::mem::take(&mut at_root);
+        if let Some(k) = named.numbers.get(&expr.pointer()).filter(|_| inside) {
+            write!(f, "#{k}")?;
+            continue;
+        }
+        let own = binding(expr);
+        if own < at_least {
+            f.write_str("(")?;
+            open.push(Text(")"));
+        }
+        match expr.node() {
+            Node::Const(value) => number(f, *value)?,
+            Node::Symbol(name) => f.write_str(name)?,
+            Node::Graft { .. } => {}
             Node::Unary(Unary::Neg, a) => {
                 f.write_str("-")?;
-                child(f, a, 4)
+                open.push(Part(a, 4));
             }
-            Node::Unary(Unary::Abs, a) => write!(f, "|{a}|"),
-            Node::Unary(op, a) => write!(f, "{}({a})", op.name()),
-            Node::Binary(op, a, b) => match op {
-                Binary::Pow | Binary::Min | Binary::Max => write!(f, "{}({a}, {b})", op.sign()),
-                _ => {
-                    let own = binding(self);
-                    child(f, a, own + u8::from(op.is_comparison()))?;
-                    write!(f, " {} ", op.sign())?;
-                    // a + (b + c) is not (a + b) + c in the last bit: keep the brackets.
-                    child(f, b, own + 1)
-                }
-            },
+            Node::Unary(Unary::Abs, a) => {
+                f.write_str("|")?;
+                open.extend([Text("|"), Part(a, 0)]);
+            }
+            Node::Unary(op, a) => {
+                write!(f, "{}(", op.name())?;
+                open.extend([Text(")"), Part(a, 0)]);
+            }
+            Node::Binary(op @ (Binary::Pow | Binary::Min | Binary::Max), a, b) => {
+                write!(f, "{}(", op.sign())?;
+                open.extend([Text(")"), Part(b, 0), Text(", "), Part(a, 0)]);
+            }
+            // a + (b + c) is not (a + b) + c in the last bit: keep the brackets.
+            Node::Binary(op, a, b) => open.extend([
+                Part(b, own + 1),
+                Text(" "),
+                Text(op.sign()),
+                Text(" "),
+                Part(a, own + u8::from(op.is_comparison())),
+            ]),
             Node::Select {
                 condition,
                 then,
                 otherwise,
-            } => {
-                child(f, condition, 1)?;
-                f.write_str(" ? ")?;
-                child(f, then, 1)?;
-                f.write_str(" : ")?;
-                child(f, otherwise, 1)
-            }
+            } => open.extend([
+                Part(otherwise, 1),
+                Text(" : "),
+                Part(then, 1),
+                Text(" ? "),
+                Part(condition, 1),
+            ]),
         }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Expr {
+    /// As in a paper. In a very long expression, parts that stand in several places are printed
+    /// once, in front: `#0 = x · x + 1; #0 · #0`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Named::of(self);
+        for (k, part) in named.parts.iter().enumerate() {
+            write!(f, "#{k} = ")?;
+            print(f, part, &named)?;
+            f.write_str("; ")?;
+        }
+        print(f, self, &named)
     }
 }
 

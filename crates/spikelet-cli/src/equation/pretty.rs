@@ -33,7 +33,7 @@ fn binary(op: Binary, a: &Expr, b: &Expr) -> Expr {
     {
         return Expr::binary(op, left, right);
     }
-    if op == Binary::Mul && a.as_constant().is_none() && a.to_string() == b.to_string() {
+    if op == Binary::Mul && a.as_constant().is_none() && a.same_value(b) {
         let square = match a.node() {
             Node::Symbol(name) => format!("{name}²"),
             Node::Binary(..) | Node::Select { .. } => format!("({a})²"),

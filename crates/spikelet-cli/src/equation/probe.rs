@@ -41,8 +41,7 @@ impl Seen {
 
     /// The number of an argument among those that the surrogate was asked about.
     fn place_of(&mut self, x: &Expr) -> usize {
-        let text = x.to_string();
-        let known = self.arguments.iter().position(|a| a.to_string() == text);
+        let known = self.arguments.iter().position(|a| a.same_value(x));
         known.unwrap_or_else(|| {
             self.arguments.push(x.clone());
             self.arguments.len() - 1

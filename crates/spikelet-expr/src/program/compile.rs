@@ -3,7 +3,7 @@
 use super::{Arith, Code, CompileError, Instruction, Program, Reg};
 use crate::expr::{Binary, Expr};
 use crate::interner::{Interner, Key};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// When a value is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,22 +221,32 @@ fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
     let steps = drafts.keys().filter(|id| when[**id] == When::Step);
     let mut order: Vec<usize> = steps.copied().collect();
     order.sort_unstable();
-    for &chosen in &order {
-        let Some(&Draft::Choose(op, [l, r, a, b])) = drafts.get(&chosen) else {
+    // The comparisons so far, by what they compare, that are still instructions of their own.
+    let mut comparisons: HashMap<(Binary, usize, usize), VecDeque<usize>> = HashMap::new();
+    for (at, &chosen) in order.iter().enumerate() {
+        let (op, [l, r, a, b]) = match drafts.get(&chosen) {
+            Some(&Draft::Binary(op, l, r)) if op.is_comparison() => {
+                comparisons.entry((op, l, r)).or_default().push_back(chosen);
+                continue;
+            }
+            Some(&Draft::Choose(op, operands)) => (op, operands),
+            _ => continue,
+        };
+        let Some(same) = comparisons.get_mut(&(op, l, r)) else {
             continue;
         };
-        let same = |id: &usize| matches!(drafts.get(id), Some(&Draft::Binary(o, x, y)) if (o, x, y) == (op, l, r));
-        let Some(&compared) = order.iter().find(|id| **id < chosen && same(id)) else {
+        let Some(&compared) = same.front() else {
             continue;
         };
-        let read_between = order
+        let first = order.partition_point(|id| *id < compared);
+        let read_between = order[first..=at]
             .iter()
-            .filter(|id| (compared..=chosen).contains(*id))
             .filter_map(|id| drafts.get(id))
             .any(|draft| draft.reads().contains(&compared));
         if !read_between {
             drafts.remove(&compared);
             drafts.insert(chosen, Draft::Fire(op, [l, r, a, b], compared));
+            same.pop_front();
         }
     }
 }
