@@ -78,6 +78,8 @@ pub struct Graph {
     /// not joining them can be seen.
     pub keep_apart: bool,
     types: Vec<TensorType>,
+    /// How often each value is read, in a graph that is not changed any more.
+    counted: Option<Arc<Vec<usize>>>,
 }
 
 impl Graph {
@@ -237,6 +239,30 @@ fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType
     }
     made.iter().try_for_each(TensorType::check_size)?;
     Ok(made)
+}
+
+impl Graph {
+    /// Whether somebody reads a value, be it the caller of the program.
+    pub fn is_read(&self, value: ValueId) -> bool {
+        match &self.counted {
+            Some(uses) => uses.get(value.index()).is_some_and(|n| *n > 0),
+            None => self.uses()[value.index()] > 0,
+        }
+    }
+
+    /// Counts once how often each value is read: devices ask it of every node.
+    pub(crate) fn count_uses(&mut self) {
+        self.counted = Some(Arc::new(self.uses()));
+    }
+
+    /// Forgets what was counted: the graph is about to change.
+    pub(crate) fn forget_uses(&mut self) {
+        self.counted = None;
+    }
+
+    pub(crate) fn has_counted(&self) -> bool {
+        self.counted.is_some()
+    }
 }
 
 impl fmt::Display for Graph {

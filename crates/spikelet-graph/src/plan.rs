@@ -8,6 +8,7 @@ mod collective;
 mod halves;
 mod old_values;
 mod print;
+mod space;
 
 pub use arena::Allocation;
 pub(crate) use arena::{requests, roots};
@@ -102,6 +103,7 @@ impl Plan {
         let parts = pass::parts::run(&mut graph, target);
         reports.extend(Some(parts).filter(|report| report.changes > 0));
         old_values::copy(&mut graph);
+        graph.count_uses();
         let layout = arena::lay_out(&graph, target);
         let places = layout.places;
         let place = |v: &ValueId| places[v.index()];

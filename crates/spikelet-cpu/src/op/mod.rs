@@ -99,8 +99,7 @@ impl Types {
     fn of(graph: &Graph, node: &Node) -> Self {
         let used = match &node.op {
             Op::Scan(_) | Op::ScanGrad(_) => {
-                let uses = graph.uses();
-                node.outputs.iter().map(|v| uses[v.index()] > 0).collect()
+                node.outputs.iter().map(|v| graph.is_read(*v)).collect()
             }
             _ => vec![],
         };

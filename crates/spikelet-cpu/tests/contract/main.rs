@@ -14,6 +14,7 @@ mod map;
 mod matmul;
 mod moments;
 mod movement;
+mod planning_time;
 mod plans;
 mod pool;
 mod precision;

@@ -120,10 +120,9 @@ pub struct Custom(pub Arc<dyn CustomOp>);
 impl Custom {
     /// Which outputs of `node`, which holds this operation, have memory.
     pub fn wanted(&self, graph: &Graph, node: &Node) -> Vec<bool> {
-        let uses = graph.uses();
         let outputs = node.outputs.iter().enumerate();
         outputs
-            .map(|(k, v)| !self.0.may_skip(k) || uses[v.index()] > 0)
+            .map(|(k, v)| !self.0.may_skip(k) || graph.is_read(*v))
             .collect()
     }
 

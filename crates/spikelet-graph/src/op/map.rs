@@ -221,10 +221,11 @@ impl Operation for Map {
             }
         };
         // A gradient that passes unchanged is not copied.
+        let names_of_all: Vec<String> = (0..operands.len()).map(Map::operand_name).collect();
         let passed = |k: usize| {
             let is = |v: &ValueId, j: usize| {
                 let ty = b.graph.ty(*v);
-                all[k].to_string() == Map::operand(j).to_string()
+                all[k].as_symbol() == Some(&names_of_all[j])
                     && ty.shape == self.shape
                     && ty.dtype == stored(&k)
             };

@@ -22,6 +22,7 @@
 //! does.
 
 use super::Report;
+use super::links::Links;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Map, Op, Pool, Pooling, Recurrence, Scan};
 use crate::types::{TensorType, broadcast};
@@ -41,26 +42,41 @@ pub fn run(graph: &mut Graph) -> Report {
         return report(0, 0);
     }
     let (mut maps, mut pools) = (0, 0);
-    let mut k = 0;
-    while k < graph.nodes.len() {
-        maps += usize::from(behind_pool(graph, k) || behind_moments(graph, k));
-        k += 1;
+    let mut links = Links::of(graph);
+    let count = graph.nodes.len();
+    let mut order = vec![];
+    for k in 0..count {
+        order.push(k);
+        let added = behind_pool(graph, &mut links, k);
+        let added = added.or_else(|| behind_moments(graph, &mut links, k));
+        maps += usize::from(added.is_some());
+        order.extend(added);
+    }
+    if maps > 0 {
+        in_order(graph, &order);
+        links = Links::of(graph);
     }
     let mut taken = HashSet::new();
     for k in 0..graph.nodes.len() {
-        while let Some((joined, map)) = with_map(graph, k, &taken) {
-            graph.nodes[k] = joined;
+        while let Some((joined, map)) = with_map(graph, &links, k, &taken) {
+            links.replace(graph, k, joined);
             taken.insert(map);
             maps += 1;
         }
     }
     for k in 0..graph.nodes.len() {
-        if let Some(joined) = with_pool(graph, k, &taken) {
-            graph.nodes[k] = joined;
+        if let Some(joined) = with_pool(graph, &links, k, &taken) {
+            links.replace(graph, k, joined);
             pools += 1;
         }
     }
     report(maps, pools)
+}
+
+/// Puts the nodes in an order.
+fn in_order(graph: &mut Graph, order: &[usize]) {
+    let mut nodes: Vec<Option<Node>> = graph.nodes.drain(..).map(Some).collect();
+    graph.nodes = order.iter().filter_map(|k| nodes[*k].take()).collect();
 }
 
 fn report(maps: usize, pools: usize) -> Report {
@@ -75,112 +91,97 @@ fn report(maps: usize, pools: usize) -> Report {
 
 /// How often a value is read by operations that somebody may read: a movement of elements whose
 /// result nobody reads does not count, nor does a map that was `taken` into its only reader.
-fn readers(graph: &Graph, value: ValueId, taken: &HashSet<ValueId>) -> usize {
-    let named = graph.outputs.iter().filter(|o| o.value == value).count();
-    let reads = |node: &&Node| node.inputs.contains(&value);
-    let counts = |node: &&Node| {
+fn readers(graph: &Graph, links: &Links, value: ValueId, taken: &HashSet<ValueId>) -> usize {
+    let counts = |k: &&usize| {
+        let node = &graph.nodes[**k];
         let made = node.outputs[0];
         let moves = matches!(node.op, Op::Permute(_) | Op::Reshape(_) | Op::Expand(_));
-        !(moves || taken.contains(&made)) || readers(graph, made, taken) > 0
+        !(moves || taken.contains(&made)) || readers(graph, links, made, taken) > 0
     };
-    named + graph.nodes.iter().filter(reads).filter(counts).count()
-}
-
-fn maker(graph: &Graph, value: ValueId) -> Option<&Node> {
-    graph.nodes.iter().find(|n| n.outputs.contains(&value))
+    links.named(value) + links.readers(value).iter().filter(counts).count()
 }
 
 /// What is added to each channel of `value`, if that is how it is made: the sequence and the numbers
 /// `[C]`.
-fn shift(graph: &Graph, value: ValueId) -> Option<(ValueId, ValueId)> {
-    let node = maker(graph, value)?;
+fn shift(graph: &Graph, links: &Links, value: ValueId) -> Option<(ValueId, ValueId)> {
+    let node = links.maker(graph, value)?;
     let Op::Map(map) = &node.op else { return None };
     let (&[x, b], [expression]) = (&node.inputs[..], &map.expressions[..]) else {
         return None;
     };
-    let sum = (Map::operand(0) + Map::operand(1)).to_string();
+    let sum = Map::operand(0) + Map::operand(1);
     let channels = graph.shape(value).last().copied()?;
-    let fits = expression.to_string() == sum
-        && graph.ty(x) == graph.ty(value)
+    let fits = graph.ty(x) == graph.ty(value)
         && graph.shape(b) == [channels]
-        && graph.ty(b).dtype == graph.ty(x).dtype.arithmetic();
+        && graph.ty(b).dtype == graph.ty(x).dtype.arithmetic()
+        && expression.same_value(&sum);
     fits.then_some((x, b))
 }
 
-/// `max_pool(x + b)` → `max_pool(x) + b`: the same numbers, of which there are fewer.
-fn behind_pool(graph: &mut Graph, k: usize) -> bool {
+/// `max_pool(x + b)` → `max_pool(x) + b`: the same numbers, of which there are fewer. The node that
+/// was added, which belongs right behind node `k`.
+fn behind_pool(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
     let Op::Pool(pool) = &graph.nodes[k].op else {
-        return false;
+        return None;
     };
     let x = graph.nodes[k].inputs[0];
-    let Some((source, b)) = shift(graph, x).filter(|_| readers(graph, x, &HashSet::new()) == 1)
-    else {
-        return false;
-    };
-    if pool.pooling != Pooling::Max {
-        return false;
+    let (source, b) = shift(graph, links, x)?;
+    if pool.pooling != Pooling::Max || readers(graph, links, x, &HashSet::new()) != 1 {
+        return None;
     }
     let node = graph.nodes[k].clone();
     let ty = graph.ty(node.outputs[0]).clone();
-    let Ok(pooled) = graph.make_node(node.op.clone(), &[source], &node.layer, false) else {
-        return false;
-    };
+    let pooled = graph.make_node(node.op.clone(), &[source], &node.layer, false);
+    let pooled = pooled.ok()?;
     let map = Map {
         expressions: vec![Map::operand(0) + Map::operand(1)],
         shape: ty.shape,
         dtypes: vec![ty.dtype],
     };
     let inputs = vec![pooled.outputs[0], b];
-    graph.nodes[k] = pooled;
-    graph.nodes.insert(
-        k + 1,
-        Node {
-            op: map.into(),
-            inputs,
-            ..node
-        },
-    );
-    true
+    links.replace(graph, k, pooled);
+    let op = map.into();
+    Some(links.push(graph, Node { op, inputs, ..node }))
 }
 
-/// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`.
-fn behind_moments(graph: &mut Graph, k: usize) -> bool {
+/// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`. The node that
+/// was added, which belongs right behind node `k`.
+fn behind_moments(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
     let Op::Moments(op) = &graph.nodes[k].op else {
-        return false;
+        return None;
     };
-    let Some((source, b)) = shift(graph, graph.nodes[k].inputs[0]) else {
-        return false;
-    };
+    let (source, b) = shift(graph, links, graph.nodes[k].inputs[0])?;
     let node = graph.nodes[k].clone();
-    let Ok(mut moments) = graph.make_node((*op).into(), &[source], &node.layer, false) else {
-        return false;
-    };
+    let moments = graph.make_node((*op).into(), &[source], &node.layer, false);
+    let mut moments = moments.ok()?;
     let map = Map::new(vec![Map::operand(0) + Map::operand(1)], graph.shape(b));
     let inputs = vec![moments.outputs[0], b];
     moments.outputs[1] = node.outputs[1];
     let outputs = vec![node.outputs[0]];
-    graph.nodes[k] = moments;
-    graph.nodes.insert(
-        k + 1,
-        Node {
-            op: map.into(),
-            inputs,
-            outputs,
-            ..node
-        },
-    );
-    true
+    links.replace(graph, k, moments);
+    let map = Node {
+        op: map.into(),
+        inputs,
+        outputs,
+        ..node
+    };
+    Some(links.push(graph, map))
 }
 
 /// The scan at `k` with the elementwise operation before one of its sequences taken in, and what
 /// that made.
-fn with_map(graph: &Graph, k: usize, taken: &HashSet<ValueId>) -> Option<(Node, ValueId)> {
+fn with_map(
+    graph: &Graph,
+    links: &Links,
+    k: usize,
+    taken: &HashSet<ValueId>,
+) -> Option<(Node, ValueId)> {
     let Op::Scan(scan) = &graph.nodes[k].op else {
         return None;
     };
     let (node, r) = (&graph.nodes[k], &*scan.recurrence);
     (0..r.inputs.len()).find_map(|at| {
-        let map_node = maker(graph, node.inputs[at])?;
+        let map_node = links.maker(graph, node.inputs[at])?;
         let Op::Map(map) = &map_node.op else {
             return None;
         };
@@ -204,7 +205,7 @@ fn with_map(graph: &Graph, k: usize, taken: &HashSet<ValueId>) -> Option<(Node, 
             || !same_type
             || !held.iter().all(fits)
             || r.params.len() + held.len() > MOST_PARAMS
-            || readers(graph, node.inputs[at], taken) != 1
+            || readers(graph, links, node.inputs[at], taken) != 1
         {
             return None;
         }
@@ -261,13 +262,13 @@ fn blocks(graph: &Graph, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
 }
 
 /// A scan that makes what the pooling at `k` makes.
-fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
+fn with_pool(graph: &mut Graph, links: &Links, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
     let Op::Pool(pool) = &graph.nodes[k].op else {
         return None;
     };
     let x = graph.nodes[k].inputs[0];
     let size = blocks(graph, pool, x)?;
-    let before = maker(graph, x)?.clone();
+    let before = links.maker(graph, x)?.clone();
     let Op::Scan(scan) = &before.op else {
         return None;
     };
@@ -278,14 +279,14 @@ fn with_pool(graph: &mut Graph, k: usize, taken: &HashSet<ValueId>) -> Option<No
     let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
     let others = before.outputs[1..]
         .iter()
-        .any(|v| readers(graph, *v, taken) > 0);
+        .any(|v| readers(graph, links, *v, taken) > 0);
     if !spikes_alone
         || others
         || scan.pool.is_some()
         || scan.checkpoint.is_some()
         || scan.time_steps > MOST_POOLED_STEPS
         || graph.shape(x).len() < 4
-        || readers(graph, x, taken) != 1
+        || readers(graph, links, x, taken) != 1
         || !scan.recurrence.params_by_channel(&types)
     {
         return None;

@@ -134,10 +134,11 @@ fn time_of<'a>(graph: &Graph, nodes: impl IntoIterator<Item = &'a Node>) -> u64 
             return 0;
         }
         let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
-        let moved: usize = inputs.iter().chain(&outputs).map(TensorType::bytes).sum();
+        let sizes = inputs.iter().chain(&outputs).map(TensorType::bytes);
+        let moved = sizes.fold(0, usize::saturating_add);
         (node.op.flops(&inputs, &outputs) / FLOPS_A_BYTE).max(moved as u64)
     };
-    nodes.into_iter().map(one).sum()
+    nodes.into_iter().map(one).fold(0, u64::saturating_add)
 }
 
 /// When each piece of memory is touched.
@@ -218,11 +219,11 @@ type Again = (usize, Option<ValueId>);
 
 /// When most is alive.
 fn peak(graph: &Graph, target: &dyn Target) -> Option<Peak> {
-    let mut change = vec![0_isize; graph.nodes.len() + 2];
+    let mut change = vec![0_i128; graph.nodes.len() + 2];
     for request in requests(graph, target) {
         let (first, last) = request.alive;
-        change[first] += request.bytes as isize;
-        change[last + 1] -= request.bytes as isize;
+        change[first] += request.bytes as i128;
+        change[last + 1] -= request.bytes as i128;
     }
     let mut now = 0;
     let live = change.iter().map(|c| {
@@ -234,7 +235,7 @@ fn peak(graph: &Graph, target: &dyn Target) -> Option<Peak> {
         .max_by_key(|(k, b)| (*b, std::cmp::Reverse(*k)))?;
     Some(Peak {
         node,
-        bytes: bytes.max(0) as usize,
+        bytes: usize::try_from(bytes.max(0)).unwrap_or(usize::MAX),
     })
 }
 

@@ -11,16 +11,17 @@
 
 use super::Report;
 use crate::backend::Target;
-use crate::graph::{Graph, Node, ValueId};
+use crate::graph::{Graph, Node};
 use crate::op::{Op, Reduce, Reduction, Reshape};
 use crate::types::{DType, TensorType};
 
 /// Takes sums into backward scans.
 pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let mut changes = 0;
+    let readers = only_readers(graph);
     for k in 0..graph.nodes.len() {
         let asked = !graph.keep_apart && matches!(graph.nodes[k].op, Op::ScanGrad(_));
-        if asked && target.sums_channels(graph, &graph.nodes[k]) && take_sums(graph, k) {
+        if asked && target.sums_channels(graph, &graph.nodes[k]) && take_sums(graph, k, &readers) {
             changes += 1;
         }
     }
@@ -32,14 +33,32 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     }
 }
 
-/// The only reader of a value, if there is just one.
-fn only_reader(graph: &Graph, value: ValueId) -> Option<usize> {
-    let reads = |n: &Node| n.inputs.iter().filter(|v| **v == value).count();
-    let mut readers = (0..graph.nodes.len()).filter(|&k| reads(&graph.nodes[k]) > 0);
-    let first = readers.next()?;
-    let single = readers.next().is_none() && reads(&graph.nodes[first]) == 1;
-    let named = graph.outputs.iter().any(|o| o.value == value);
-    (single && !named).then_some(first)
+/// Who reads a value.
+#[derive(Clone, Copy)]
+enum Readers {
+    Nobody,
+    /// One node, once.
+    Node(usize),
+    /// Several, or the caller.
+    Others,
+}
+
+/// Who reads each value. Taking the sums of one scan changes nothing of another's.
+fn only_readers(graph: &Graph) -> Vec<Readers> {
+    let mut readers = vec![Readers::Nobody; graph.values()];
+    for (k, node) in graph.nodes.iter().enumerate() {
+        for value in &node.inputs {
+            let reader = &mut readers[value.index()];
+            *reader = match reader {
+                Readers::Nobody => Readers::Node(k),
+                _ => Readers::Others,
+            };
+        }
+    }
+    for output in &graph.outputs {
+        readers[output.value.index()] = Readers::Others;
+    }
+    readers
 }
 
 /// Whether the reduction sums everything but the last axis of `shape`.
@@ -50,17 +69,18 @@ fn is_channel_sum(op: &Reduce, shape: &[usize]) -> bool {
 }
 
 /// Makes the sums of all parameters' gradients part of the scan.
-fn take_sums(graph: &mut Graph, k: usize) -> bool {
+fn take_sums(graph: &mut Graph, k: usize, readers: &[Readers]) -> bool {
     let node = graph.nodes[k].clone();
     let Op::ScanGrad(op) = &node.op else {
         return false;
     };
     let first = op.recurrence.inputs.len() + op.recurrence.states.len();
-    let uses = graph.uses();
     let mut sums = vec![];
-    for &value in node.outputs[first..].iter().filter(|v| uses[v.index()] > 0) {
-        let Some(at) = only_reader(graph, value) else {
-            return false;
+    for &value in &node.outputs[first..] {
+        let at = match readers[value.index()] {
+            Readers::Nobody => continue,
+            Readers::Node(at) => at,
+            Readers::Others => return false,
         };
         match &graph.nodes[at].op {
             Op::Reduce(reduce)

@@ -16,15 +16,17 @@
 
 use super::Report;
 use crate::backend::Target;
-use crate::graph::{Graph, Node, ValueId};
+use crate::graph::{Graph, ValueId};
 use crate::op::{Op, ScanGrad};
 use crate::types::TensorType;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Lets scans keep states for their backward passes where the target asks for it.
 pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let mut changes = 0;
-    let mut bytes = 0;
+    let mut bytes = 0_usize;
+    let scans = scans(graph);
     for k in 0..graph.nodes.len() {
         let Op::ScanGrad(grad) = &graph.nodes[k].op else {
             continue;
@@ -32,7 +34,7 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
         if grad.checkpoint.is_some() {
             continue;
         }
-        let Some(f) = forward_of(&graph.nodes[..k], grad, &graph.nodes[k].inputs) else {
+        let Some(f) = forward_of(graph, &scans, k, grad) else {
             continue;
         };
         let Op::Scan(scan) = &graph.nodes[f].op else {
@@ -46,7 +48,9 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
             continue;
         }
         let kept = keep(graph, f, every);
-        bytes += kept.iter().map(|v| graph.ty(*v).bytes()).sum::<usize>();
+        for value in &kept {
+            bytes = bytes.saturating_add(graph.ty(*value).bytes());
+        }
         let node = &mut graph.nodes[k];
         if let Op::ScanGrad(grad) = &mut node.op {
             grad.checkpoint = Some(every);
@@ -61,16 +65,35 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     }
 }
 
-/// The scan that a backward scan belongs to: the same step over the same operands.
-fn forward_of(nodes: &[Node], grad: &ScanGrad, inputs: &[ValueId]) -> Option<usize> {
-    nodes.iter().rposition(|node| match &node.op {
+/// The forward scans over each sequence.
+fn scans(graph: &Graph) -> HashMap<ValueId, Vec<usize>> {
+    let mut scans: HashMap<ValueId, Vec<usize>> = HashMap::new();
+    for (k, node) in graph.nodes.iter().enumerate() {
+        if let (Op::Scan(_), Some(first)) = (&node.op, node.inputs.first()) {
+            scans.entry(*first).or_default().push(k);
+        }
+    }
+    scans
+}
+
+/// The scan that the backward scan `k` belongs to: the same step over the same operands.
+fn forward_of(
+    graph: &Graph,
+    scans: &HashMap<ValueId, Vec<usize>>,
+    k: usize,
+    grad: &ScanGrad,
+) -> Option<usize> {
+    let inputs = &graph.nodes[k].inputs;
+    let fits = |f: &&usize| match &graph.nodes[**f].op {
         Op::Scan(scan) => {
-            Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
+            **f < k
+                && Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
                 && scan.time_steps == grad.time_steps
-                && inputs.starts_with(&node.inputs)
+                && inputs.starts_with(&graph.nodes[**f].inputs)
         }
         _ => false,
-    })
+    };
+    scans.get(inputs.first()?)?.iter().rev().find(fits).copied()
 }
 
 /// The states that scan `f` keeps, after it was told to.

@@ -14,6 +14,7 @@
 use super::Report;
 use crate::graph::{Graph, ValueId};
 use crate::op::Op;
+use std::collections::HashMap;
 
 /// Gradients of fewer bytes may live to the end.
 const LARGE: usize = 1 << 20;
@@ -21,14 +22,17 @@ const LARGE: usize = 1 << 20;
 /// Moves updates forward.
 pub fn run(graph: &mut Graph) -> Report {
     let mut changes = 0;
+    let mut updates: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    for output in &graph.outputs {
+        let inputs = updates.entry(output.value).or_default();
+        inputs.extend(output.updates);
+    }
+    // A view of an old value may be read later than the value. Moving nodes changes no view.
+    let roots = crate::plan::roots(graph);
     for k in 0..graph.nodes.len() {
         let node = &graph.nodes[k];
-        let updated: Vec<ValueId> = graph
-            .outputs
-            .iter()
-            .filter(|o| node.outputs.contains(&o.value))
-            .filter_map(|o| o.updates)
-            .collect();
+        let made = node.outputs.iter().filter_map(|v| updates.get(v));
+        let updated: Vec<ValueId> = made.flatten().copied().collect();
         let large = node.inputs.iter().any(|v| graph.ty(*v).bytes() >= LARGE);
         if updated.is_empty() || !large || !matches!(node.op, Op::Map(_)) {
             continue;
@@ -42,8 +46,6 @@ pub fn run(graph: &mut Graph) -> Report {
             .iter()
             .rposition(waits_for)
             .map_or(0, |last| last + 1);
-        // A view of the old value may be read later still.
-        let roots = crate::plan::roots(graph);
         let old: Vec<usize> = updated.iter().map(|v| roots[v.index()]).collect();
         let read =
             |n: &crate::graph::Node| n.inputs.iter().any(|v| old.contains(&roots[v.index()]));

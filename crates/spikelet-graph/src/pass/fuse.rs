@@ -15,7 +15,7 @@ use super::Report;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Map, Op};
 use spikelet_expr::Expr;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An operand list longer than this is not joined further: each takes a register.
 const MOST_OPERANDS: usize = 24;
@@ -24,7 +24,7 @@ const MOST_OPERANDS: usize = 24;
 pub fn run(graph: &mut Graph) -> Report {
     let uses = graph.uses();
     let mut makers: HashMap<ValueId, Node> = HashMap::new();
-    let mut joined = vec![];
+    let mut joined = HashSet::new();
     let mut changes = 0;
     let mut nodes = std::mem::take(&mut graph.nodes);
     for node in &mut nodes {
@@ -50,7 +50,7 @@ fn absorb(
     node: &mut Node,
     makers: &HashMap<ValueId, Node>,
     uses: &[usize],
-    joined: &mut Vec<ValueId>,
+    joined: &mut HashSet<ValueId>,
 ) -> usize {
     let Op::Map(map) = &node.op else { return 0 };
     let shape = map.shape.clone();
@@ -67,7 +67,7 @@ fn absorb(
                 }
                 Op::Expand(_) => {
                     changes += 1;
-                    place(&mut operands, maker.inputs[0])
+                    Map::operand(place(&mut operands, maker.inputs[0]))
                 }
                 Op::Map(inner)
                     if !graph.keep_apart
@@ -77,17 +77,17 @@ fn absorb(
                         && operands.len() + maker.inputs.len() + still_to_come <= MOST_OPERANDS =>
                 {
                     changes += 1;
-                    joined.push(input);
-                    let inner_operands: Vec<Expr> = maker
+                    joined.insert(input);
+                    let places: Vec<usize> = maker
                         .inputs
                         .iter()
                         .map(|&v| place(&mut operands, v))
                         .collect();
-                    inner.expressions[0].substitute(&renamer(&inner_operands))
+                    renamed(&inner.expressions[0], &places)
                 }
-                _ => place(&mut operands, input),
+                _ => Map::operand(place(&mut operands, input)),
             },
-            None => place(&mut operands, input),
+            None => Map::operand(place(&mut operands, input)),
         };
         replacements.push(expression);
     }
@@ -96,7 +96,9 @@ fn absorb(
         || operands.is_empty()
         || operands.iter().any(|v| !graph.ty(*v).dtype.is_float())
     {
-        joined.retain(|v| !node.inputs.contains(v));
+        for input in &node.inputs {
+            joined.remove(input);
+        }
         return 0;
     }
     let rename = renamer(&replacements);
@@ -123,15 +125,23 @@ fn absorb(
     changes
 }
 
-fn place(operands: &mut Vec<ValueId>, value: ValueId) -> Expr {
-    let k = operands
-        .iter()
-        .position(|v| *v == value)
-        .unwrap_or_else(|| {
-            operands.push(value);
-            operands.len() - 1
-        });
-    Map::operand(k)
+/// The number of a value among the operands, where it is put if it is not there yet.
+fn place(operands: &mut Vec<ValueId>, value: ValueId) -> usize {
+    let known = operands.iter().position(|v| *v == value);
+    known.unwrap_or_else(|| {
+        operands.push(value);
+        operands.len() - 1
+    })
+}
+
+/// An expression whose operand `k` becomes operand `places[k]`. One that keeps its operands is not
+/// walked: a long chain of maps is joined in time that grows with its length.
+fn renamed(expression: &Expr, places: &[usize]) -> Expr {
+    if places.iter().copied().eq(0..places.len()) {
+        return expression.clone();
+    }
+    let operands: Vec<Expr> = places.iter().map(|&k| Map::operand(k)).collect();
+    expression.substitute(&renamer(&operands))
 }
 
 fn renamer(replacements: &[Expr]) -> impl Fn(&str) -> Option<Expr> {

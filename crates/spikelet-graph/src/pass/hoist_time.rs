@@ -9,6 +9,9 @@
 //! Allowed because the operations that are moved treat every time step alike, and because maps,
 //! draws and scans broadcast what they read. The repetition itself becomes dead code unless a
 //! reader needs it in memory.
+//!
+//! One result has other bits than without this pass: a sum over T equal steps becomes the step
+//! times T, which is rounded once, where adding rounds T − 1 times.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
@@ -205,7 +208,8 @@ impl Pass {
         self.changes += 1;
     }
 
-    /// A sum over time of one repeated step is that step times T.
+    /// A sum over time of one repeated step is that step times T: nearer to the sum, but not the bits
+    /// that adding T times gives. It depends on the graph alone, so all devices have the same.
     fn scale_sum(&mut self, graph: &mut Graph, node: Node, op: Reduce, x: ValueId, time: usize) {
         let Ok(once) = graph.make_node(op.into(), &[x], &node.layer, node.backward) else {
             return self.nodes.push(node);

@@ -15,6 +15,11 @@
 //! sequences in 16 bits where that was asked for; [`absorb`], which takes normalisation and pooling
 //! into the neurons. In [`crate::Plan`] follow, where memory is short, [`budget`], then [`parts`],
 //! which cuts what is large, then liveness and the arena.
+//!
+//! The rule about bits: passes run the same operations on the same numbers, so that results keep
+//! their bits. Exceptions: [`precision`], [`widen`] and [`absorb`] leave out roundings;
+//! [`channel_sums`] and [`parts`] let sums be taken in another order; and [`hoist_time`] multiplies a
+//! step by T where T equal steps were to be added.
 
 pub mod absorb;
 pub mod budget;
@@ -25,6 +30,7 @@ pub mod early_updates;
 pub mod fuse;
 pub mod hoist_time;
 pub mod layout;
+mod links;
 pub mod narrow;
 pub mod parts;
 pub mod precision;
@@ -57,6 +63,7 @@ pub fn prepare(graph: &mut Graph, precision: Precision) {
 
 /// Runs all passes for a target.
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
+    graph.forget_uses();
     let mut reports = vec![hoist_time::run(graph), dead_code::run(graph)];
     let changed = |report: &Report| report.changes > 0;
     reports.extend(Some(widen::run(graph)).filter(changed));

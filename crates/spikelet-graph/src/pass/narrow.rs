@@ -14,15 +14,21 @@ use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Distribution, Op, Reshape};
 use crate::types::DType;
+use std::collections::HashMap;
 
 /// Narrows what the target can read as bits.
 pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let moved = reshape_before_draw(graph);
-    let candidates: Vec<ValueId> = graph.nodes.iter().flat_map(binary_outputs).collect();
+    let nodes = graph.nodes.iter().enumerate();
+    let binary = nodes.flat_map(|(k, n)| binary_outputs(n).into_iter().map(move |v| (k, v)));
+    let candidates: Vec<(usize, ValueId)> = binary.collect();
     let mut changes = 0;
-    for value in candidates {
+    let readers = readers(graph);
+    for (maker, value) in candidates {
         let dtype = graph.ty(value).dtype;
-        if (dtype == DType::F32 || dtype.is_half()) && all_can_read_bits(graph, target, value) {
+        let wide = dtype == DType::F32 || dtype.is_half();
+        let read = readers.get(&value).filter(|_| wide);
+        if read.is_some_and(|read| all_can_read_bits(graph, target, maker, value, read)) {
             graph.set_dtype(value, DType::Bits);
             changes += 1;
         }
@@ -48,38 +54,42 @@ fn binary_outputs(node: &Node) -> Vec<ValueId> {
     }
 }
 
-fn all_can_read_bits(graph: &Graph, target: &dyn Target, value: ValueId) -> bool {
-    if graph.outputs.iter().any(|o| o.value == value) {
-        return false;
-    }
-    let maker = graph.nodes.iter().find(|n| n.outputs.contains(&value));
-    let mut read = false;
-    for node in &graph.nodes {
-        for (k, input) in node.inputs.iter().enumerate() {
-            if *input == value {
-                if !target.reads_bits(graph, node, k) {
-                    return false;
-                }
-                read = true;
-            }
+/// Where each value is read: nodes and their operands. What the caller gets is not among them.
+fn readers(graph: &Graph) -> HashMap<ValueId, Vec<(usize, usize)>> {
+    let mut readers: HashMap<ValueId, Vec<(usize, usize)>> = HashMap::new();
+    for (k, node) in graph.nodes.iter().enumerate() {
+        for (operand, value) in node.inputs.iter().enumerate() {
+            readers.entry(*value).or_default().push((k, operand));
         }
     }
-    read && maker.is_some_and(|node| target.writes_bits(graph, node, value))
+    for output in &graph.outputs {
+        readers.remove(&output.value);
+    }
+    readers
+}
+
+fn all_can_read_bits(
+    graph: &Graph,
+    target: &dyn Target,
+    maker: usize,
+    value: ValueId,
+    readers: &[(usize, usize)],
+) -> bool {
+    let reads =
+        |(k, operand): &(usize, usize)| target.reads_bits(graph, &graph.nodes[*k], *operand);
+    readers.iter().all(reads) && target.writes_bits(graph, &graph.nodes[maker], value)
 }
 
 /// `reshape(bernoulli(g, p))` → `bernoulli(g, reshape(p))`, where axis 0 stays the time.
 fn reshape_before_draw(graph: &mut Graph) -> usize {
-    let uses = graph.uses();
+    let (uses, mut makers) = (graph.uses(), graph.makers());
     let mut moved = 0;
     for k in 0..graph.nodes.len() {
         let Op::Reshape(reshape) = graph.nodes[k].op.clone() else {
             continue;
         };
         let from = graph.nodes[k].inputs[0];
-        let Some(d) = graph.nodes[..k]
-            .iter()
-            .position(|n| n.outputs.contains(&from))
-        else {
+        let Some(d) = makers[from.index()].filter(|d| *d < k) else {
             continue;
         };
         let Op::Draw(mut draw) = graph.nodes[d].op.clone() else {
@@ -105,6 +115,9 @@ fn reshape_before_draw(graph: &mut Graph) -> usize {
             ..graph.nodes[k].clone()
         };
         graph.nodes[d] = node;
+        // Nobody makes what was drawn before; the new operand is no draw's result.
+        makers[from.index()] = None;
+        makers.resize(graph.values(), None);
         moved += 1;
     }
     moved

@@ -72,7 +72,8 @@ pub fn run(graph: &mut Graph) -> Report {
     }
     graph.nodes = nodes;
     let kept = saved.iter().filter(|v| !again.contains_key(v));
-    let bytes: usize = kept.map(|v| graph.ty(*v).bytes()).sum();
+    let sizes = kept.map(|v| graph.ty(*v).bytes());
+    let bytes = sizes.fold(0, usize::saturating_add);
     Report {
         pass: "saved for the backward pass",
         changes: copies.len(),

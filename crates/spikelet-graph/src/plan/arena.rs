@@ -4,12 +4,14 @@
 //! somebody may still read it. Pieces are placed one by one, each in the tightest gap between those
 //! that are alive at the same time; of several orders the best is taken.
 
+use super::space::Space;
 use super::{Place, collective};
 use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Operation};
 use crate::pass;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Offsets are multiples of this: a cache line, and what GPUs want.
 pub(super) const ALIGNMENT: usize = 256;
@@ -57,17 +59,23 @@ struct Needs {
 }
 
 fn needs(graph: &Graph, target: &dyn Target) -> Needs {
+    if !graph.has_counted() {
+        let mut counted = graph.clone();
+        counted.count_uses();
+        return needs(&counted, target);
+    }
     let (mut roots, offsets) = roots_and_offsets(graph);
     let mut places = vec![Place::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
         places[input.value.index()] = Place::Input(k);
     }
     let mut lives = lives(graph, &roots);
+    let readers = Readers::of(graph, &roots);
     for (k, output) in graph.outputs.iter().enumerate() {
         let value = output.value.index();
         if roots[value] == value
             && places[value] == Place::Unused
-            && made_in_place(graph, k, &roots, &lives)
+            && readers.made_in_place(graph, k, &roots, &lives)
         {
             places[value] = match output.updates {
                 Some(input) => places[input.index()],
@@ -316,52 +324,70 @@ pub(super) fn find(roots: &[usize], value: usize) -> usize {
     root
 }
 
-/// Whether output `k` can be made right in its buffer.
-///
-/// A fresh output can, unless another output is the same value. One that takes an input's place
-/// can if no later node reads the old value, and the node that makes it reads the old value, if
-/// at all, only element by element.
-fn made_in_place(
-    graph: &Graph,
-    k: usize,
-    roots: &[usize],
-    lives: &[Option<(usize, usize)>],
-) -> bool {
-    let output = &graph.outputs[k];
-    let shared = graph
-        .outputs
-        .iter()
-        .filter(|o| roots[o.value.index()] == roots[output.value.index()]);
-    if shared.count() != 1 {
-        return false;
-    }
-    let Some(old) = output.updates else {
-        return true;
-    };
-    let Some((made, _)) = lives[output.value.index()] else {
-        return false;
-    };
-    let old = roots[old.index()];
-    if graph.outputs.iter().any(|o| roots[o.value.index()] == old) {
-        return false;
-    }
-    let held = collective::held(graph);
-    if held
-        .iter()
-        .any(|(n, v)| *n > made && roots[v.index()] == old)
-    {
-        return false;
-    }
-    for (n, node) in graph.nodes.iter().enumerate() {
-        for input in &node.inputs {
-            let reads_old = roots[input.index()] == old;
-            let elementwise = matches!(&node.op, Op::Map(map) if map.shape == graph.shape(*input));
-            if reads_old && (n > made || (n == made && !elementwise)) {
-                return false;
+/// Who reads each piece of memory, by its root.
+struct Readers {
+    /// How many outputs it is.
+    outputs: Vec<usize>,
+    /// The last node that reads it.
+    last: Vec<Option<usize>>,
+    /// The last node before whose end a sum over ranks may read it.
+    held: Vec<usize>,
+}
+
+impl Readers {
+    fn of(graph: &Graph, roots: &[usize]) -> Self {
+        let mut readers = Self {
+            outputs: vec![0; graph.values()],
+            last: vec![None; graph.values()],
+            held: vec![0; graph.values()],
+        };
+        for output in &graph.outputs {
+            readers.outputs[roots[output.value.index()]] += 1;
+        }
+        for (k, node) in graph.nodes.iter().enumerate() {
+            for input in &node.inputs {
+                readers.last[roots[input.index()]] = Some(k);
             }
         }
+        for (end, value) in collective::held(graph) {
+            let held = &mut readers.held[roots[value.index()]];
+            *held = (*held).max(end);
+        }
+        readers
     }
-    true
+
+    /// Whether output `k` can be made right in its buffer.
+    ///
+    /// A fresh output can, unless another output is the same value. One that takes an input's place
+    /// can if no later node reads the old value, and the node that makes it reads the old value, if
+    /// at all, only element by element.
+    fn made_in_place(
+        &self,
+        graph: &Graph,
+        k: usize,
+        roots: &[usize],
+        lives: &[Option<(usize, usize)>],
+    ) -> bool {
+        let output = &graph.outputs[k];
+        if self.outputs[roots[output.value.index()]] != 1 {
+            return false;
+        }
+        let Some(old) = output.updates.map(|input| roots[input.index()]) else {
+            return true;
+        };
+        let Some((made, _)) = lives[output.value.index()] else {
+            return false;
+        };
+        if self.outputs[old] > 0 || self.held[old] > made {
+            return false;
+        }
+        let node = &graph.nodes[made];
+        let elementwise = |input: &ValueId| {
+            roots[input.index()] != old
+                || matches!(&node.op, Op::Map(map) if map.shape == graph.shape(*input))
+        };
+        self.last[old].is_none_or(|last| last <= made) && node.inputs.iter().all(elementwise)
+    }
 }
 
 /// Gives every piece its place, in the order that makes the arena smallest: the largest first, those
@@ -396,52 +422,52 @@ fn assign(requests: &mut [Allocation]) -> usize {
 /// Places pieces one by one, each in the tightest gap between those that are alive at the same
 /// time, or behind them. Returns where the last ends.
 fn place(requests: &mut [Allocation], order: &[usize]) -> usize {
-    let mut placed: Vec<usize> = vec![];
+    let times = requests.iter().map(|r| r.alive.1 + 1).max();
+    let mut space = Space::new(times.unwrap_or(0));
     let mut total = 0;
-    for &i in order {
-        let Allocation { bytes, alive, .. } = requests[i];
-        let mut end = 0;
-        let mut tightest: Option<(usize, usize)> = None;
-        for &p in &placed {
-            let other = &requests[p];
-            if !overlap(other.alive, alive) {
-                continue;
-            }
-            if let Some(room) = other.offset.checked_sub(end).filter(|room| *room >= bytes)
-                && tightest.is_none_or(|(least, _)| room < least)
-            {
-                tightest = Some((room, end));
-            }
-            end = end.max(aligned(other.end()));
-        }
-        let offset = tightest.map_or(end, |(_, start)| start);
-        requests[i].offset = offset;
-        total = total.max(requests[i].end());
-        let at = placed.partition_point(|&p| requests[p].offset <= offset);
-        placed.insert(at, i);
+    for request in order {
+        let piece = &mut requests[*request];
+        piece.offset = space.fit(piece.alive, piece.bytes);
+        space.add(piece.alive, piece.offset, piece.end());
+        total = total.max(piece.end());
     }
     aligned(total)
 }
 
 /// The next offset at which a piece may start; the largest number where there is none, which no
 /// device's memory has.
-fn aligned(offset: usize) -> usize {
+pub(super) fn aligned(offset: usize) -> usize {
     offset
         .checked_next_multiple_of(ALIGNMENT)
         .unwrap_or(usize::MAX)
 }
 
-fn overlap(a: (usize, usize), b: (usize, usize)) -> bool {
-    a.0 <= b.1 && b.0 <= a.1
-}
-
+/// Whether no two pieces that are alive at the same time overlap, and all lie inside the arena.
 pub(super) fn is_sound(allocations: &[Allocation], bytes: usize) -> bool {
-    let apart = |a: &Allocation, b: &Allocation| {
-        !overlap(a.alive, b.alive) || a.end() <= b.offset || b.end() <= a.offset
-    };
-    allocations.iter().enumerate().all(|(i, a)| {
-        a.end() <= bytes
-            && a.offset % ALIGNMENT == 0
-            && allocations[i + 1..].iter().all(|b| apart(a, b))
-    })
+    let inside = |a: &Allocation| a.end() <= bytes && a.offset % ALIGNMENT == 0;
+    if !allocations.iter().all(inside) {
+        return false;
+    }
+    let mut order: Vec<&Allocation> = allocations.iter().collect();
+    order.sort_by_key(|a| a.alive.0);
+    // Where those that are alive end, by where they start; and when they are gone.
+    let mut alive: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut gone: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
+    for new in order {
+        while let Some(Reverse((last, offset))) = gone.peek().copied()
+            && last < new.alive.0
+        {
+            gone.pop();
+            alive.remove(&offset);
+        }
+        let below = alive.range(..new.end()).next_back();
+        if below.is_some_and(|(_, end)| *end > new.offset) {
+            return false;
+        }
+        if new.bytes > 0 {
+            alive.insert(new.offset, new.end());
+            gone.push(Reverse((new.alive.1, new.offset)));
+        }
+    }
+    true
 }
