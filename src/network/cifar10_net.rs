@@ -4,7 +4,7 @@
 //! and biases; then Flatten → Linear(256·4·4 → 10) → LIF. The firing rates of the last layer are
 //! the scores.
 
-use super::sized;
+use super::{product, sized};
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
 use crate::module::{Context, Module, Sequential, Tree, links};
@@ -98,7 +98,8 @@ impl Cifar10Net {
     /// The module; parameters are `conv.0.weight`, `conv.0.bias`, …
     ///
     /// # Errors
-    /// When the neuron's specification is wrong, or the image cannot be halved three times.
+    /// When the neuron's specification is wrong, the image cannot be halved three times, or a size is out
+    /// of range.
     pub fn module(&self) -> Result<impl Module + use<>> {
         let neuron = neuron::from_spec(&self.neuron)
             .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
@@ -118,7 +119,7 @@ impl Cifar10Net {
         }
         let fc = Sequential::new()
             .add(Flatten)
-            .add(Linear::new(c * left * left, self.classes))
+            .add(Linear::new(product(&[c, left, left])?, self.classes))
             .add(neuron);
         Ok(Net {
             conv: Arc::new(conv),

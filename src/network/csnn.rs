@@ -5,7 +5,7 @@
 //! constant over time, so what comes before the first neuron is computed once. The firing rates of
 //! the last layer are the scores.
 
-use super::sized;
+use super::{product, sized};
 use crate::error::{Error, Result};
 use crate::layer::{BatchNorm2d, ConstantInput, Conv2d, Flatten, Linear, Pool2d};
 use crate::module::{Context, Module, Sequential, Tree, links};
@@ -85,14 +85,15 @@ impl Csnn {
     /// The module; parameters are `static_conv.0.weight`, `static_conv.1.weight`, …
     ///
     /// # Errors
-    /// When the neuron's specification is wrong, or the image is too small to be halved twice.
+    /// When the neuron's specification is wrong, the image is too small to be halved twice, or a size is
+    /// out of range.
     pub fn module(&self) -> Result<impl Module + use<>> {
         let neuron = neuron::from_spec(&self.neuron)
             .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
         let c = self.channels;
         let left = sized(self.size, 2)?;
         let hidden = if self.hidden == 0 {
-            16 * c
+            product(&[16, c])?
         } else {
             self.hidden
         };
@@ -108,7 +109,7 @@ impl Csnn {
             .add(Pool2d::max(2))
             .add(Flatten);
         let fc = Sequential::new()
-            .add(Linear::new(c * left * left, hidden))
+            .add(Linear::new(product(&[c, left, left])?, hidden))
             .add(neuron.clone())
             .add(Linear::new(hidden, self.classes))
             .add(neuron);

@@ -115,6 +115,24 @@ impl Network {
     }
 }
 
+/// The size of a layer, from those of a file.
+fn product(sizes: &[usize]) -> Result<usize> {
+    let product = sizes
+        .iter()
+        .try_fold(1_usize, |all, &size| all.checked_mul(size));
+    product.ok_or_else(|| {
+        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+        Error::invalid(
+            "network",
+            format!(
+                "a layer of {} values is more than any machine holds",
+                sizes.join(" × ")
+            ),
+            "use fewer channels or smaller images",
+        )
+    })
+}
+
 /// What is left of a side of `size` after it was halved so many times.
 fn sized(size: usize, halvings: u32) -> Result<usize> {
     match size >> halvings {
@@ -124,5 +142,26 @@ fn sized(size: usize, halvings: u32) -> Result<usize> {
             format!("use images of at least {}", 1_usize << halvings),
         )),
         left => Ok(left),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_machine_holds_are_refused() {
+        for spec in [
+            serde_json::json!({"name": "csnn", "channels": usize::MAX}),
+            serde_json::json!({"name": "csnn", "channels": usize::MAX, "hidden": 5}),
+            serde_json::json!({"name": "cifar10-net", "size": usize::MAX}),
+        ] {
+            let network: Network = serde_json::from_value(spec).expect("a network");
+            let error = network.module().map(|_| ()).expect_err("refused");
+            assert!(
+                matches!(&error, Error::Invalid { what, .. } if what == "network"),
+                "{error}"
+            );
+        }
     }
 }

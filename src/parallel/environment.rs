@@ -221,9 +221,10 @@ fn slurm_port(lookup: Lookup<'_>) -> Result<u16> {
         ));
     };
     let step = lookup("SLURM_STEP_ID").and_then(|step| step.trim().parse::<u64>().ok());
-    let number = parsed("SLURM_JOB_ID", &job)? as u64 + 7 * step.unwrap_or(0);
     let ports = SLURM_PORTS.end - SLURM_PORTS.start;
-    Ok((SLURM_PORTS.start + number % ports) as u16)
+    let job = parsed("SLURM_JOB_ID", &job)? as u64 % ports;
+    let step = step.unwrap_or(0) % ports;
+    Ok((SLURM_PORTS.start + (job + 7 * step) % ports) as u16)
 }
 
 #[cfg(test)]
@@ -310,6 +311,9 @@ mod tests {
         let world = rank(&BY_SRUN);
         assert_eq!((world.rank, world.size, world.local_rank), (2, 8, 2));
         assert_eq!(world.master.to_string(), "node01:18456");
+        let large = but(&BY_SRUN, "SLURM_STEP_ID", "18446744073709551615");
+        let large = but(&large, "SLURM_JOB_ID", "18446744073709551615");
+        assert!(SLURM_PORTS.contains(&u64::from(rank(&large).master.port)));
         let named = rank(&but(&BY_SRUN, "MASTER_PORT", "7000"));
         assert_eq!(named.master.to_string(), "node01:7000");
         let fewer = rank(&but(&BY_SRUN, "SLURM_STEP_NUM_TASKS", "4"));

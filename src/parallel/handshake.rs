@@ -61,6 +61,12 @@ fn mac(key: &[u8], purpose: Purpose, side: Side, server: &Proof, client: &Proof)
     mac
 }
 
+/// A client's proof that it has the key.
+pub(super) fn client_proof(key: &[u8], purpose: Purpose, server: &Proof, client: &Proof) -> Proof {
+    let proof = mac(key, purpose, Side::Client, server, client);
+    proof.finalize().into_bytes().into()
+}
+
 /// The server's side of one connection, without the connection.
 pub(super) struct Greeting {
     purpose: Purpose,
@@ -375,8 +381,7 @@ pub(super) fn greet(
     let mut server = [0; BYTES];
     wire::read_exact(stream, &mut server, deadline)?;
     let client = random().map_err(io::Error::other)?;
-    let own = mac(key, purpose, Side::Client, &server, &client);
-    let proof = own.finalize().into_bytes();
+    let proof = client_proof(key, purpose, &server, &client);
     stream.set_write_timeout(Some(wire::until(deadline)))?;
     stream.write_all(&[&MAGIC[..], &client, &proof].concat())?;
     let mut answer = [0; BYTES];

@@ -18,6 +18,8 @@
 mod device;
 mod environment;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gather;
 mod gradients;
 mod group;

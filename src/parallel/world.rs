@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// assert_eq!((address.host.as_str(), address.port), ("node01", 29500));
 /// assert_eq!("[fe80::1]:7000".parse::<Address>()?.host, "fe80::1");
 /// assert!("node01".parse::<Address>().is_err());
+/// assert!("[]:29500".parse::<Address>().is_err());
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl FromStr for Address {
         };
         let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
         let bracketed = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-        if host.is_empty() || (bracketed.is_none() && host.contains(':')) {
+        if host.is_empty() || host == "[]" || (bracketed.is_none() && host.contains(':')) {
             return Err(bad());
         }
         match port.parse() {

@@ -141,6 +141,27 @@ impl Cache {
     }
 }
 
+/// For the fuzz targets: files of the cache on disk.
+#[doc(hidden)]
+pub mod kernel_files {
+    use super::Disk;
+    use std::path::{Path, PathBuf};
+
+    const KEY: [u8; 32] = [1; 32];
+
+    /// Writes code into the cache in a folder; the path of its file.
+    pub fn write(folder: &Path, code: &[u8]) -> PathBuf {
+        let disk = Disk::new(Some(folder.to_path_buf()));
+        disk.write(&KEY, code);
+        folder.join(format!("{}.kernel", "01".repeat(KEY.len())))
+    }
+
+    /// The code that was written, if its file is whole.
+    pub fn read(folder: &Path) -> Option<Vec<u8>> {
+        Disk::new(Some(folder.to_path_buf())).read(&KEY)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

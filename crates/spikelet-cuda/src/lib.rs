@@ -32,6 +32,8 @@ mod transfer;
 mod upload;
 
 pub use backend::Cuda;
+#[doc(hidden)]
+pub use cache::kernel_files;
 pub use cache::{KernelCache, kernel_cache};
 pub use compiler::CompileError;
 pub use gpu::Properties;

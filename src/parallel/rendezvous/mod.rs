@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 const GREETING: Duration = Duration::from_secs(10);
 
 /// Bytes of a Hello: settings and a network.
-const LONGEST_HELLO: usize = 1 << 20;
+pub(super) const LONGEST_HELLO: usize = 1 << 20;
 
 /// Bytes of the answer, which has the place of each rank.
 const LONGEST_ANSWER: usize = 16 << 20;
@@ -106,6 +106,11 @@ struct Hello {
     /// Where its neighbour in the ring can reach it.
     port: u16,
     fingerprint: Fingerprint,
+}
+
+/// Whether these bytes are a Hello.
+pub(super) fn is_hello(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<Hello>(bytes).is_ok()
 }
 
 /// Where a rank is, for its neighbour.

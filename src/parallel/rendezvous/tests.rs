@@ -3,7 +3,7 @@
 use super::super::handshake::{Purpose, greet};
 use super::super::wire::{self, MAGIC};
 use super::*;
-use crate::parallel::{Address, Secret};
+use crate::parallel::Address;
 use std::io::{Read, Write};
 use std::thread;
 

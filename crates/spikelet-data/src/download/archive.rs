@@ -42,6 +42,14 @@ pub fn fetch_archive(
     })
 }
 
+/// For the fuzz targets: unpacks an archive that is in memory, without comparing it with a checksum;
+/// whether all wanted files were in it.
+#[doc(hidden)]
+pub fn unpack_archive(archive: &[u8], wanted: &[String], folder: &Path) -> bool {
+    let copied = temporary_in(folder).and_then(|mut file| file.write_all(archive).map(|()| file));
+    copied.is_ok_and(|file| unpack(file, wanted, folder).is_ok())
+}
+
 fn unpack(archive: NamedTempFile, wanted: &[String], folder: &Path) -> Result<(), Failure> {
     let mut file = archive.as_file();
     file.rewind().map_err(Failure::Unpack)?;

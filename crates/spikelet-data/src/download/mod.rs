@@ -20,6 +20,8 @@ use tempfile::NamedTempFile;
 use crate::gz::Plain;
 
 pub use archive::fetch_archive;
+#[doc(hidden)]
+pub use archive::unpack_archive;
 pub use error::{Attempt, DownloadError, Failure};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

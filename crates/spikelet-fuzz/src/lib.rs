@@ -1,0 +1,93 @@
+//! Fuzz targets: a function for each reader of bytes that somebody else has written, with valid inputs to
+//! begin from.
+//!
+//! `tools/fuzz` mutates the valid inputs and runs the targets ([`mutate`], the program of this crate);
+//! `fuzz/` has them for cargo-fuzz. A target fails by a panic, by taking too long, or by taking too much
+//! memory; errors are what it should return.
+
+pub mod mutate;
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// A reader of untrusted bytes.
+pub struct Target {
+    /// Its name on the command line and in `fuzz/`.
+    pub name: &'static str,
+    /// Valid inputs, to be mutated.
+    pub corpus: fn(&Path) -> Vec<Vec<u8>>,
+    /// Reads an input; it may use the folder for files.
+    pub run: fn(&[u8], &Path),
+}
+
+/// All targets.
+pub static TARGETS: [Target; 12] = targets::ALL;
+
+impl Target {
+    /// The target of this name.
+    pub fn find(name: &str) -> Option<&'static Target> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+}
+
+/// A folder of this process for the targets' files: in memory, where the system has such a place.
+pub fn folder() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let memory = PathBuf::from("/dev/shm");
+        let parent = match memory.is_dir() {
+            true => memory,
+            false => std::env::temp_dir(),
+        };
+        let folder = parent.join(format!("spikelet-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for files can be made");
+        folder
+    });
+    &FOLDER
+}
+
+/// Runs a target once, for cargo-fuzz.
+///
+/// # Panics
+/// When the target fails, or there is none of this name.
+pub fn once(name: &str, bytes: &[u8]) {
+    let target = Target::find(name).expect("a target of this name");
+    (target.run)(bytes, folder());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutate::Mutator;
+
+    #[test]
+    fn every_target_reads_its_corpus_and_some_mutations_of_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for target in &TARGETS {
+            let corpus = (target.corpus)(folder.path());
+            assert!(!corpus.is_empty(), "{}", target.name);
+            for input in &corpus {
+                (target.run)(input, folder.path());
+            }
+            let mutator = Mutator::new(target.name, &corpus, 1);
+            for number in 0..20 {
+                (target.run)(&mutator.input(number), folder.path());
+            }
+        }
+    }
+
+    #[test]
+    fn each_target_is_there_for_cargo_fuzz() {
+        let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+        let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("a manifest");
+        for target in &TARGETS {
+            let path = format!("fuzz_targets/{}.rs", target.name);
+            assert!(manifest.contains(&path), "{path} in fuzz/Cargo.toml");
+            let text = std::fs::read_to_string(fuzz.join(&path)).expect("a file");
+            assert!(
+                text.contains(&format!("once(\"{}\"", target.name)),
+                "{path}"
+            );
+        }
+    }
+}
