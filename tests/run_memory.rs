@@ -125,7 +125,7 @@ fn the_peak_that_is_shown_is_what_a_run_allocates() -> Result<()> {
 #[test]
 fn a_memory_budget_holds_for_training_and_evaluation() -> Result<()> {
     let natural = train(settings())?.0.step;
-    for share in [0.95, 0.87] {
+    for share in [0.97, 0.93] {
         let budget = Some(MemoryBudget::Share(share));
         let (said, allocated) = train(Settings {
             memory_budget: budget,
@@ -295,6 +295,34 @@ fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
             assert!(help.contains("--eval-batch-size"), "{help}");
         }
         other => panic!("{other:?}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn evaluation_in_16_bits_takes_no_more_than_in_32_on_the_cpu() -> Result<()> {
+    let cpu = device::find("cpu", 2)?;
+    let needed = |network: &Network, settings: Settings, precision| -> Result<usize> {
+        let settings = Settings {
+            precision,
+            evaluation_batch: Some(100),
+            ..settings
+        };
+        let module = network.module()?;
+        let plans = RunPlans::new(&*module, &settings, network.image(), &[100], &*cpu)?;
+        Ok(plans.memory().evaluation)
+    };
+    for (network, settings) in presets() {
+        let wide = needed(&network, settings.clone(), Precision::F32)?;
+        for precision in [Precision::Bf16, Precision::F16] {
+            let half = needed(&network, settings.clone(), precision)?;
+            let name = network.name();
+            println!("{name}: {half} bytes in {precision}, {wide} in f32");
+            assert!(
+                half <= wide,
+                "{name}: {half} bytes in {precision}, {wide} in f32"
+            );
+        }
     }
     Ok(())
 }

@@ -9,23 +9,24 @@ use spikelet::network::Network;
 use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
 use spikelet::train::{Loss, Settings};
 
-/// Settings of a training step; what is not given stays as it is.
+/// Settings of a training step; what is not given stays as it is. Commands that always start from the
+/// tutorial take `SettingsArgs<true>`, whose help has its defaults.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
-pub struct SettingsArgs {
-    #[arg(help = described("Steps of a sequence", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
+pub struct SettingsArgs<const TUTORIAL: bool = false> {
+    #[arg(help = described_from::<TUTORIAL>("Steps of a sequence", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
     time_steps: Option<usize>,
 
-    #[arg(help = described("Images of a batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help = described_from::<TUTORIAL>("Images of a batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = described(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
+    #[arg(help = described_from::<TUTORIAL>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
-    #[arg(help = described("Optimiser", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
+    #[arg(help = described_from::<TUTORIAL>("Optimiser", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
     optimizer: Option<String>,
 
-    #[arg(help = described("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "one-hot-error"])]
+    #[arg(help = described_from::<TUTORIAL>("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "one-hot-error"])]
     loss: Option<String>,
 
     /// The order in which layers and time steps run [default: layer-by-layer]
@@ -70,23 +71,47 @@ pub struct SettingsArgs {
 /// What a setting is, with its defaults: one value where all networks agree, else each network's,
 /// and what their tutorials have instead.
 pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
-    let networks: Vec<Network> = (Network::NAMES.iter())
-        .filter_map(|name| Network::find(name).ok())
-        .collect();
-    let usual = |network: &Network| value(&network.settings());
-    let tutorial = |network: &Network| value(&network.tutorial_settings());
-    let all: Vec<(&str, String)> = networks.iter().map(|n| (n.name(), usual(n))).collect();
+    let networks = networks();
     let other: Vec<(&str, String)> = (networks.iter())
-        .filter(|n| tutorial(n) != usual(n))
-        .map(|n| (n.name(), tutorial(n)))
+        .map(|n| {
+            (
+                n.name(),
+                value(&n.settings()),
+                value(&n.tutorial_settings()),
+            )
+        })
+        .filter(|(_, usual, tutorial)| usual != tutorial)
+        .map(|(name, _, tutorial)| (name, tutorial))
         .collect();
-    let own = match &all[..] {
-        [(_, first), rest @ ..] if rest.iter().all(|(_, value)| value == first) => first.clone(),
-        _ => by_value(&all),
-    };
+    let own = of_all(&networks, |n| value(&n.settings()));
     match other.is_empty() {
         true => format!("{what} [default: {own}]"),
         false => format!("{what} [default: {own}; tutorial: {}]", by_value(&other)),
+    }
+}
+
+/// The same, or with the tutorials' defaults alone.
+fn described_from<const TUTORIAL: bool>(what: &str, value: impl Fn(&Settings) -> String) -> String {
+    match TUTORIAL {
+        false => described(what, value),
+        true => {
+            let tutorials = of_all(&networks(), |n| value(&n.tutorial_settings()));
+            format!("{what} [default: {tutorials}]")
+        }
+    }
+}
+
+fn networks() -> Vec<Network> {
+    let found = Network::NAMES.iter().map(|name| Network::find(name));
+    found.filter_map(Result::ok).collect()
+}
+
+/// One value where all networks agree, else each network's.
+fn of_all(networks: &[Network], value: impl Fn(&Network) -> String) -> String {
+    let all: Vec<(&str, String)> = networks.iter().map(|n| (n.name(), value(n))).collect();
+    match &all[..] {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, value)| value == first) => first.clone(),
+        _ => by_value(&all),
     }
 }
 
@@ -143,7 +168,7 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-impl SettingsArgs {
+impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
     /// The settings of the network or of its tutorial, with what is given put over them.
     ///
     /// # Errors
@@ -306,6 +331,19 @@ mod tests {
         }
         let plain = ["--optimizer", "sgd", "--momentum", "0", "--nesterov"];
         assert!(over(Settings::default(), &plain).is_err());
+    }
+
+    #[test]
+    fn a_command_that_starts_from_the_tutorial_names_its_defaults() {
+        let steps = |s: &Settings| s.time_steps.to_string();
+        assert_eq!(
+            described_from::<true>("Steps", steps),
+            "Steps [default: mnist-fc/cifar10-net 50, csnn 4]"
+        );
+        assert_eq!(
+            described_from::<false>("Steps", steps),
+            described("Steps", steps)
+        );
     }
 
     #[test]

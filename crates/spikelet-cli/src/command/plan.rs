@@ -1,14 +1,16 @@
 //! `spikelet plan`
 
 use super::{StepProgram, examples, plan_json, say_table};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count};
+use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, capability, count};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
+use spikelet::graph::Target;
 use spikelet::graph::op::Operation;
 use spikelet::log::Console;
 use spikelet::log::console::{bytes, thousands};
 use spikelet::train::RunPlans;
+use spikelet_cuda::{OfflineTarget, Properties};
 use std::process::ExitCode;
 
 /// Test images of MNIST, Fashion-MNIST and CIFAR-10.
@@ -26,6 +28,7 @@ const TESTED: usize = 10_000;
     "spikelet plan mnist-fc" => "the plan",
     "spikelet plan mnist-fc --tutorial --batch-size 64" => "with other settings",
     "spikelet plan csnn --channels 16" => "of another network",
+    "spikelet plan cifar10-net --tutorial --arch 9.0" => "for a GPU that is not there",
     "spikelet plan mnist-fc --profile 20" => "with the time that each kernel takes",
 ])]
 pub struct ShowPlan {
@@ -42,6 +45,11 @@ pub struct ShowPlan {
     #[arg(help_heading = "Measurement", long, value_name = "N", value_parser = count)]
     profile: Option<usize>,
 
+    /// Plan for a large GPU of this compute capability, which need not be there; convolutions are
+    /// given more workspace than they take on most
+    #[arg(help_heading = "Device", long, value_name = "ARCH", value_parser = capability, conflicts_with_all = ["profile", "device"])]
+    arch: Option<(i32, i32)>,
+
     #[command(flatten)]
     device: DeviceArgs,
 }
@@ -50,14 +58,27 @@ impl ShowPlan {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let (network, settings) = self.network.build(self.start)?;
         let settings = self.settings.build(settings)?;
-        let device = self.device.open()?;
         let (module, image) = (network.module()?, network.image());
-        let run = RunPlans::new(&*module, &settings, image, &[TESTED], &*device)?;
-        let plan = run.step();
-        let times = match self.profile {
-            Some(runs) => Some(StepProgram::compile(&network, &settings, device)?.profile(runs)?),
-            None => None,
+        let planned =
+            |device: &dyn Target| RunPlans::new(&*module, &settings, image, &[TESTED], device);
+        let (run, timed) = match (self.arch, self.profile) {
+            (Some(arch), _) => {
+                let gpu = OfflineTarget::new(Properties::large(arch));
+                (planned(&gpu)?, None)
+            }
+            (None, None) => (planned(&*self.device.open()?)?, None),
+            (None, Some(runs)) => {
+                let device = self.device.open()?;
+                let run = planned(&*device)?;
+                let mut program = StepProgram::compile(&network, &settings, device)?;
+                let times = program.profile(runs)?;
+                (run, Some((program, times)))
+            }
         };
+        let plan = timed
+            .as_ref()
+            .map_or(run.step(), |(program, _)| program.plan());
+        let times = timed.as_ref().map(|(_, times)| times);
         let mut object = plan_json(plan);
         let kernels = plan.kernels.iter().enumerate().map(|(k, kernel)| {
             let node = &plan.graph.nodes[kernel.node];
@@ -83,7 +104,7 @@ impl ShowPlan {
             thousands(TESTED as u64),
             bytes(memory.peak as u64),
         ));
-        if let Some(times) = &times {
+        if let Some(times) = times {
             let total: f64 = times.iter().sum();
             let mut table = Table::new(&["#", "kernel", "layer", "ms", "share", "GB/s", "GFLOP/s"])
                 .right(&[0, 3, 4, 5, 6]);

@@ -1,6 +1,6 @@
 //! Training, evaluation, plans and measurements, all of them small.
 
-use crate::common::{code, complaint, program, said, said_json, stderr, stdout};
+use crate::common::{code, complaint, program, run, said, said_json, stderr, stdout};
 
 const SMALL: [&str; 8] = [
     "--train-images",
@@ -142,9 +142,10 @@ fn a_plan_lists_its_kernels_and_their_times() {
     assert!(
         plan["kernels"]
             .as_array()
-            .is_some_and(|k| k.iter().any(|k| k["name"] == "lif_grad"))
+            .is_some_and(|k| k.iter().any(|k| k["name"] == "soft_pulse_lif_grad"))
     );
     assert!(plan["peak_bytes"].as_u64() > Some(0));
+    assert!(plan["run_peak_bytes"].as_u64() >= plan["peak_bytes"].as_u64());
 }
 
 #[test]
@@ -308,4 +309,51 @@ fn a_training_step_is_measured() {
         "{text}"
     );
     assert!(stdout(&program(&words).arg("--quiet").output().expect("it starts")).is_empty());
+}
+
+#[test]
+fn a_plan_is_shown_of_what_no_machine_can_hold() {
+    let words = ["plan", "cifar10-net", "--batch-size", "1000000"];
+    for device in [["--device", "cpu"], ["--arch", "9.0"]] {
+        // More elements than a GPU can count are refused instead.
+        let words = [&words[..2], &device[..]].concat();
+        said(&words);
+    }
+    let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
+    assert!(plan["peak_bytes"].as_u64() > Some(1 << 40), "{plan}");
+}
+
+#[test]
+fn a_run_that_does_not_fit_is_refused_at_once() {
+    let mut words = vec!["train", "--time-steps", "4000000", "--batch-size", "100"];
+    words.extend([
+        "--train-images",
+        "200",
+        "--test-images",
+        "100",
+        "--device",
+        "cpu",
+    ]);
+    let refused = complaint(&words, 1);
+    for part in [
+        "the training step needs",
+        "TiB",
+        "--batch-size",
+        "--memory-budget",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+}
+
+#[test]
+fn sizes_that_are_measured_are_shown_when_a_later_one_does_not_fit() {
+    let mut words = vec!["bench", "infer", "mnist-fc", "--batch-sizes", "1,100000000"];
+    words.extend(["--time-steps", "2", "--repeats", "3", "--device", "cpu"]);
+    let output = run(&words);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let needs = "a forward pass of 100000000 images needs";
+    assert!(stderr(&output).contains(needs), "{}", stderr(&output));
+    let table = stdout(&output);
+    let row = |line: &str| line.trim_start().starts_with("1 ");
+    assert!(table.contains("img/s") && table.lines().any(row), "{table}");
 }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use spikelet_graph::TensorType;
 
 /// Words that hold one converted tensor, up to a whole cache line.
-fn words(elements: usize) -> usize {
+pub(super) fn words(elements: usize) -> usize {
     elements.div_ceil(2).next_multiple_of(8)
 }
 

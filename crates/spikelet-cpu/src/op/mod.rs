@@ -13,6 +13,7 @@ mod matmul;
 mod moments;
 mod movement;
 mod pack;
+mod pieces;
 mod pool;
 mod reduce;
 mod rows;
@@ -180,7 +181,11 @@ pub(crate) fn prepare(
     }
     let types = Types::of(graph, node);
     check_operands(node, &types)?;
-    let made = if types.converted(&node.op) {
+    let cut = pieces(&node.op, &types);
+    let made = if let Some(cut) = cut {
+        let kernel = cut.kernel(|types| typed::<f32>(node, types, threads));
+        kernel.map(|kernel| Box::new(kernel) as Box<dyn Kernel>)
+    } else if types.converted(&node.op) {
         typed::<f32>(node, &convert::widened(&types), threads)
             .map(|inner| Box::new(convert::HalfKernel::new(inner, &types)) as Box<dyn Kernel>)
     } else if types.float() == DType::F64 {
@@ -244,25 +249,40 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
     })
 }
 
+/// How a node with 16-bit numbers goes through its batch in pieces, if it does.
+fn pieces(op: &Op, types: &Types) -> Option<pieces::Cut> {
+    types
+        .converted(op)
+        .then(|| pieces::Cut::of(op, types))
+        .flatten()
+}
+
 /// Scratch memory in bytes, a multiple of eight.
 pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     let own = Types::of(graph, node);
+    if let Some(cut) = pieces(&node.op, &own) {
+        return 8 * cut.workspace_words(|types| words_of(&node.op, types, threads));
+    }
     let (types, converted) = if own.converted(&node.op) {
         (convert::widened(&own), convert::workspace_words(&own))
     } else {
         (own, 0)
     };
-    let words = match &node.op {
-        Op::AllReduce(_) => all_reduce::workspace_words(&types),
-        Op::MatMul(op) => matmul::workspace_words(*op, &types),
-        Op::Conv(op) => conv::workspace_words(op, &types, threads),
-        Op::Moments(_) => moments::workspace_words(&types),
-        Op::Reduce(op) => reduce::workspace_words(op, &types),
-        Op::Scan(op) => scan::workspace_words(op, &types, threads),
-        Op::ScanGrad(op) => scan_grad::workspace_words(op, &types, threads),
+    8 * (converted + words_of(&node.op, &types, threads))
+}
+
+/// Words of scratch memory of a kernel that computes with these types.
+fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
+    match op {
+        Op::AllReduce(_) => all_reduce::workspace_words(types),
+        Op::MatMul(op) => matmul::workspace_words(*op, types),
+        Op::Conv(op) => conv::workspace_words(op, types, threads),
+        Op::Moments(_) => moments::workspace_words(types),
+        Op::Reduce(op) => reduce::workspace_words(op, types),
+        Op::Scan(op) => scan::workspace_words(op, types, threads),
+        Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),
         _ => 0,
-    };
-    8 * (converted + words)
+    }
 }
 
 /// Whether a kernel takes its operand as bits.

@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, tensor};
 use spikelet_expr::Expr;
-use spikelet_graph::op::{MatMul, Recurrence, Reduce};
+use spikelet_graph::op::{Conv, MatMul, Pool, Pooling, Recurrence, Reduce, Window};
 use spikelet_graph::{DType, Tensor, Tracer, Var};
 use std::sync::Arc;
 
@@ -151,4 +151,33 @@ fn a_16_bit_state_is_updated_in_place() {
         expected = Tensor::f32([1000], next).cast(DType::BF16);
         assert_eq!(loaded.get("v"), expected);
     }
+}
+
+#[test]
+fn large_batches_go_through_in_pieces_with_the_same_results() {
+    // One state for all, a state of each image, a parameter a channel; images that do not divide.
+    check(
+        &[&[6, 1001, 500], &[1, 1001, 500]],
+        &[&[1001, 500], &[500]],
+        |_, x| {
+            let two = Arc::new(
+                Recurrence::new("two", ["x", "y"], ["v"])
+                    .params(["w"])
+                    .output("s", Expr::symbol("v") * 0.5 + Expr::symbol("x"), false)
+                    .next(vec![
+                        (Expr::symbol("v") + Expr::symbol("y")) * Expr::symbol("w"),
+                    ]),
+            );
+            Var::scan(&two, 6, &[&x[0], &x[1]], &[&x[2]], &[&x[3]])
+        },
+    );
+    check(&[&[3, 67, 16, 16, 32], &[24, 3, 3, 32]], &[], |_, x| {
+        let blocks = Pool {
+            pooling: Pooling::Max,
+            windows: vec![Window::blocks(2); 2],
+        };
+        let pooled = x[0].tracer().apply1(blocks, &[&x[0]]);
+        let x: Vec<&Var> = x.iter().collect();
+        vec![x[0].tracer().apply1(Conv::new(2), &x), pooled]
+    });
 }

@@ -37,7 +37,7 @@ pub struct Infer {
     batch_sizes: Vec<usize>,
 
     #[command(flatten)]
-    settings: SettingsArgs,
+    settings: SettingsArgs<true>,
 
     #[command(flatten)]
     repeats: Repeats,

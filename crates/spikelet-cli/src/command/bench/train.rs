@@ -29,7 +29,7 @@ pub struct Train {
     network: NetworkArgs,
 
     #[command(flatten)]
-    settings: SettingsArgs,
+    settings: SettingsArgs<true>,
 
     #[command(flatten)]
     repeats: Repeats,
