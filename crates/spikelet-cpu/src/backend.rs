@@ -102,6 +102,13 @@ pub(crate) fn failure(problem: impl Into<String>) -> Error {
 impl Cpu {
     /// The CPU with this many threads; 0 takes as many as the machine has cores.
     ///
+    /// The first CPU of a process chooses the matrix library, by `SPIKELET_GEMM`. Where that is MKL or
+    /// OpenBLAS, the library's settings are changed **for the whole process**, since it offers none
+    /// that hold for one caller only: one thread a product, and for MKL the sequential threading
+    /// layer, 32-bit integers (LP64) and reproducible results (`MKL_CBWR_AUTO`). A program that uses
+    /// the same library itself sets `SPIKELET_GEMM=gemm` before, which loads neither and changes
+    /// nothing.
+    ///
     /// # Errors
     /// When the threads cannot be started, or the matrix library that was asked for by
     /// `SPIKELET_GEMM` is not there.

@@ -7,6 +7,11 @@
 //! library to the next, nor from one kind of CPU to the next, because they sum in different
 //! orders.
 //!
+//! MKL and OpenBLAS have no settings for one caller only. Opening one changes them for the whole
+//! process: one thread; for MKL also the sequential threading layer, 32-bit integers (LP64) and
+//! reproducible results (`MKL_CBWR_AUTO`). Another user of the same library in the process, such as
+//! NumPy, computes with these settings from then on. The built-in library changes nothing.
+//!
 //! The libraries keep scratch memory of their own for packed operands: the `gemm` crate a buffer
 //! of the size of the L2 cache per thread plus one for each tile, MKL and OpenBLAS a few
 //! buffers per thread, allocated on first use.
@@ -61,7 +66,8 @@ impl GemmLibrary {
             .map_err(Clone::clone)
     }
 
-    /// A library by name. What is loaded stays loaded until the process ends.
+    /// A library by name. What is loaded stays loaded, and set as the module says, until the process
+    /// ends.
     ///
     /// # Errors
     /// [`GemmError::Unavailable`] if MKL or OpenBLAS is named and none can be used.

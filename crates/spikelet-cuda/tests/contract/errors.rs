@@ -3,7 +3,9 @@
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
-use spikelet_graph::{Backend, Buffer, DType, Graph, Over, Plan, Refusal, TensorType, Tracer};
+use spikelet_graph::{
+    Backend, Buffer, DType, Error, Graph, Over, Plan, Refusal, Target, TensorType, Tracer,
+};
 use std::sync::Arc;
 
 #[track_caller]
@@ -131,6 +133,77 @@ fn buffers_that_are_written_are_nobody_elses() {
         gpu.load(&plan, &[one.clone(), one.clone()], &[Some(four()), None]),
         &words,
     );
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_gpu_that_is_opened_twice_is_two_devices() {
+    let (gpu, other) = (gpu(), gpu());
+    let ty = TensorType::new(DType::F32, [4]);
+    let [own, theirs] = [&gpu, &other].map(|gpu| gpu.allocate(&ty).expect("memory"));
+    let foreign =
+        |result: spikelet_graph::Result<()>| matches!(result, Err(Error::ForeignBuffer { .. }));
+    assert!(foreign(gpu.upload(&theirs, HostTensor::F32(&[0.0; 4]))));
+    assert!(foreign(gpu.fetch(&[&own, &theirs]).map(drop)));
+    let plan = Plan::new(graph(), &gpu);
+    let words = TensorType::new(DType::I64, [plan.arena_bytes.div_ceil(8)]);
+    let room = other.allocate(&words).expect("memory");
+    let (inputs, outputs) = (
+        [own.clone(), gpu.allocate(&ty).expect("memory")],
+        [Some(gpu.allocate(&ty).expect("memory")), None],
+    );
+    assert!(foreign(
+        gpu.load_into(&plan, &inputs, &outputs, &room).map(drop)
+    ));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_arena_that_is_the_memory_of_an_input_or_output_is_refused() {
+    let gpu = gpu();
+    let plan = Plan::new(graph(), &gpu);
+    let large = TensorType::new(DType::F32, [4 + plan.arena_bytes]);
+    let buffer = || {
+        let mut buffer = gpu.allocate(&large).expect("memory");
+        buffer.ty = TensorType::new(DType::F32, [4]);
+        buffer
+    };
+    let (inputs, outputs) = ([buffer(), buffer()], [Some(buffer()), None]);
+    for taken in [&inputs[0], &inputs[1], outputs[0].as_ref().expect("given")] {
+        let refused = gpu.load_into(&plan, &inputs, &outputs, taken).err();
+        assert!(matches!(refused, Some(Error::Plan { .. })), "{refused:?}");
+    }
+    gpu.load_into(&plan, &inputs, &outputs, &buffer())
+        .expect("an arena of its own");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_plan_for_another_device_is_refused_if_it_cannot_run_here() {
+    let gpu = gpu();
+    let graph = traced(|tracer| {
+        let x = tracer.input("x", DType::F32, [64, 4096]);
+        tracer.output("y", &x.sum(&[1]));
+    });
+    // The CPU sums without scratch memory here.
+    let cpu = Cpu::new(1).expect("the CPU");
+    let plan = Plan::new(graph, &cpu);
+    let of = |shape: &[usize]| {
+        gpu.allocate(&TensorType::new(DType::F32, shape))
+            .expect("memory")
+    };
+    let (inputs, outputs) = ([of(&[64, 4096])], [Some(of(&[64]))]);
+    let needed = plan.kernels.iter().any(|kernel| {
+        let given = kernel.workspace.map_or(0, |(_, bytes)| bytes);
+        gpu.workspace(&plan.graph, &plan.graph.nodes[kernel.node]) > given
+    });
+    match gpu.load(&plan, &inputs, &outputs) {
+        Ok(mut executor) => {
+            assert!(!needed);
+            executor.run().expect("the same plan as for this GPU");
+        }
+        Err(error) => assert!(needed && matches!(error, Error::Plan { .. }), "{error}"),
+    }
 }
 
 #[test]
