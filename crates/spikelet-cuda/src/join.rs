@@ -24,7 +24,7 @@ pub(crate) enum Group<T> {
     /// Something else than a piece.
     Other(T),
     /// One piece.
-    Single(Draft),
+    Single(Box<Draft>),
     /// Several in one block, one after the other.
     InTurn(Vec<Draft>),
     /// Several at the same time.
@@ -84,7 +84,7 @@ fn add<T>(last: Option<Group<T>>, draft: Draft) -> Vec<Group<T>> {
     let small = draft.piece.is_small();
     match last {
         Some(Group::Single(one)) if small && one.piece.is_small() => {
-            vec![Group::InTurn(vec![one, draft])]
+            vec![Group::InTurn(vec![*one, draft])]
         }
         Some(Group::InTurn(mut all)) if small && fits(&all, &draft) => {
             all.push(draft);
@@ -93,7 +93,7 @@ fn add<T>(last: Option<Group<T>>, draft: Draft) -> Vec<Group<T>> {
         Some(Group::Single(one))
             if one.is_wide() && draft.is_wide() && one.is_apart_from(&draft) =>
         {
-            vec![Group::SideBySide(vec![one, draft])]
+            vec![Group::SideBySide(vec![*one, draft])]
         }
         Some(Group::SideBySide(mut all))
             if draft.is_wide()
@@ -103,8 +103,8 @@ fn add<T>(last: Option<Group<T>>, draft: Draft) -> Vec<Group<T>> {
             all.push(draft);
             vec![Group::SideBySide(all)]
         }
-        Some(other) => vec![other, Group::Single(draft)],
-        None => vec![Group::Single(draft)],
+        Some(other) => vec![other, Group::Single(Box::new(draft))],
+        None => vec![Group::Single(Box::new(draft))],
     }
 }
 

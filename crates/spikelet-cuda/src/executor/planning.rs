@@ -243,7 +243,7 @@ fn compile(
                 let at = at.map_err(|error| too_large(draft.kernel, error))?;
                 let source = piece::source(&draft.piece);
                 let name = draft.piece.name.clone();
-                launch(vec![draft], name, source, at)
+                launch(vec![*draft], name, source, at)
             }
             Group::InTurn(drafts) => {
                 let name = "spk_small".to_string();

@@ -43,7 +43,7 @@ impl Over {
             Self::Batch => 1,
             Self::TimeAndBatch => 2,
         };
-        shape.get(axes..).map(|image| elements(image))
+        shape.get(axes..).map(elements)
     }
 }
 

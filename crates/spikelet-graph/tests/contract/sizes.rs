@@ -182,7 +182,7 @@ fn apply(t: &Tracer, kind: usize, x: &Var, y: &Var, n: usize, m: usize) -> Var {
                 stride: m,
                 padding: n / 2,
                 dilation: 1,
-                ceil: n % 2 == 0,
+                ceil: n.is_multiple_of(2),
             };
             x.pool(Pooling::Max, vec![window; 1 + m % 3])
         }
