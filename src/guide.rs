@@ -15,6 +15,7 @@ pages! {
     data_parallel = "docs/guide/data-parallel.md",
     data = "docs/guide/data.md",
     files_and_logs = "docs/guide/files-and-logs.md",
+    from_spikingjelly = "docs/guide/from-spikingjelly.md",
     getting_started = "docs/guide/getting-started.md",
     gpu = "docs/guide/gpu.md",
     kernels = "docs/guide/kernels.md",
