@@ -3,11 +3,12 @@
 //! but the image, runs once for all steps of a chunk.
 //!
 //! `cargo run --release --example cifar10cmp -- 0,1,2,0,3`; where there are too few GPUs, CPU
-//! devices take a smaller network.
+//! devices take fewer channels and images.
 
 mod cifar10_parts;
 
-use cifar10_parts::images;
+use cifar10_parts::{Images, SIZE};
+use spikelet::network::Cifar10Net;
 use spikelet::pipeline::{PipelineStep, Reduce};
 use spikelet::prelude::*;
 use std::time::Instant;
@@ -20,31 +21,31 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let (homes, gpus) = cifar10_parts::homes(&list)?;
-    let (channels, size, count, time_steps) = match gpus {
-        true => (256, 32, 32, 50),
-        false => (8, 16, 16, 20),
+    let (channels, count) = match gpus {
+        true => (256, 32),
+        false => (8, 8),
     };
-    let mut net = cifar10_parts::parts(&homes, channels, size);
+    let images = Images::find();
+    let mut net = cifar10_parts::parts(&homes, channels);
 
     // The whole batch, a fifth of the time steps at a time.
     let settings = Settings {
-        time_steps,
         batch_size: count,
-        learning_rate: 1e-2,
         encoder: "direct".to_string(),
-        ..Settings::default()
+        ..Cifar10Net::tutorial_settings()
     };
+    let time_steps = settings.time_steps;
     let layout = net.layout(count, Some(time_steps / 5))?;
-    let mut step = PipelineStep::new(&layout, &settings, [3, size, size], net.store_mut()?)?;
+    let mut step = PipelineStep::new(&layout, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     for k in 1..=10 {
-        let found = step.run(&images(count, size, k), k, 0.0)?;
+        let found = step.run(&images.batch(count, k), k, 0.0)?;
         println!("step {k:2}: loss {:.4}", found.loss);
     }
 
-    let pixels = images(count, size, 0).images;
-    let image = Tensor::f32([count, 3, size, size], pixels.clone());
+    let pixels = images.batch(count, 0).images;
+    let image = Tensor::f32([count, 3, SIZE, SIZE], pixels.clone());
     let repeated = pixels.repeat(time_steps);
-    let sequence = Tensor::f32([time_steps, count, 3, size, size], repeated);
+    let sequence = Tensor::f32([time_steps, count, 3, SIZE, SIZE], repeated);
     // The first call of each compiles it.
     let sums = net.constant_forward(&image, time_steps, Reduce::Sum)?;
     let all = net.forward(&sequence, count)?.to_f64();

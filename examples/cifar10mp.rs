@@ -2,11 +2,13 @@
 //! of which the first has two of the five parts.
 //!
 //! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline`: the parts' GPUs, and the
-//! folder for the trace. Where there are too few GPUs, CPU devices take a smaller network.
+//! folder for the trace. Where there are too few GPUs, CPU devices take fewer channels and images.
+//! Network, learning rate, loss, time steps, batch and split size are the tutorial's.
 
 mod cifar10_parts;
 
-use cifar10_parts::images;
+use cifar10_parts::{Images, SIZE};
+use spikelet::network::Cifar10Net;
 use spikelet::pipeline::PipelineStep;
 use spikelet::prelude::*;
 use std::path::PathBuf;
@@ -23,24 +25,23 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let (homes, gpus) = cifar10_parts::homes(&list)?;
-    let (channels, size, batch, split, time_steps) = match gpus {
-        true => (256, 32, 64, 16, 50),
-        false => (8, 16, 32, 8, 4),
+    let (channels, batch, split) = match gpus {
+        true => (256, 64, 4),
+        false => (8, 8, 4),
     };
-    let mut net = cifar10_parts::parts(&homes, channels, size);
+    let images = Images::find();
+    let mut net = cifar10_parts::parts(&homes, channels);
+    // 50 steps of Poisson spikes, cross entropy on the firing rates, Adam at 1e-3.
     let settings = Settings {
-        time_steps,
         batch_size: batch,
-        learning_rate: 1e-2,
-        encoder: "poisson".to_string(),
-        ..Settings::default()
+        ..Cifar10Net::tutorial_settings()
     };
 
     let layout = net.layout(split, None)?;
-    let mut step = PipelineStep::new(&layout, &settings, [3, size, size], net.store_mut()?)?;
+    let mut step = PipelineStep::new(&layout, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     let start = Instant::now();
     for k in 1..=STEPS {
-        let found = step.run(&images(batch, size, k), k, 0.0)?;
+        let found = step.run(&images.batch(batch, k), k, 0.0)?;
         let correct = 100.0 * found.correct / batch as f64;
         println!("step {k:2}: loss {:.4}, {correct:.0} % correct", found.loss);
     }
@@ -56,7 +57,7 @@ fn main() -> Result<()> {
     }
 
     step.watch();
-    step.run(&images(batch, size, 0), STEPS + 1, 0.0)?;
+    step.run(&images.batch(batch, 0), STEPS + 1, 0.0)?;
     let trace = step.trace().expect("it was watched");
     trace.save(&folder.join("cifar10mp.json"))?;
     trace.save_picture(folder.join("cifar10mp.svg"))?;

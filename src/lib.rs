@@ -27,6 +27,7 @@ pub mod report;
 mod signals;
 pub mod surrogate;
 pub mod tensors;
+pub mod timing;
 pub mod train;
 
 pub use domain::{Constant, Domain};

@@ -1,6 +1,6 @@
 //! What `cifar10mp` and `cifar10cmp` share: the tutorial's network in five parts, its devices, and images.
 
-use spikelet::data::Batch;
+use spikelet::data::{Batch, Dataset, cifar10};
 use spikelet::pipeline::ModelPipeline;
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
@@ -27,25 +27,19 @@ pub fn homes(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
     }
 }
 
-/// Six convolutions and a linear layer, cut where the tutorial cuts them. The neurons are those of
-/// `cifar10-net`; the tutorial's `Lif::new(100.0)` need its 50 steps to fire at all.
-pub fn parts(homes: &[Arc<dyn Backend>], channels: usize, size: usize) -> ModelPipeline {
+/// Six convolutions with biases and a linear layer, cut where the tutorial cuts them. The neurons are
+/// the tutorial's: τ = 100, the sigmoid with α = 1, the soft reset gradient.
+pub fn parts(homes: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
     let c = channels;
-    let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(false);
-    let lif = || {
-        let lif = Lif {
-            decay_input: false,
-            ..Lif::new(2.0)
-        };
-        lif.surrogate(Atan::default())
-    };
+    let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(true);
+    let lif = SoftPulseLif::default;
     let bn = || BatchNorm2d::new(c);
     let mut rest = Sequential::new();
     for _ in 0..2 {
         rest = rest.add(conv(c)).add(bn()).add(lif());
         rest = rest.add(conv(c)).add(Pool2d::max(2)).add(bn()).add(lif());
     }
-    let features = c * (size / 8) * (size / 8);
+    let features = c * (SIZE / 8) * (SIZE / 8);
     let rest = rest
         .add(Flatten)
         .add(Linear::new(features, 10).bias(false))
@@ -59,19 +53,61 @@ pub fn parts(homes: &[Arc<dyn Backend>], channels: usize, size: usize) -> ModelP
         .append(rest, &homes[4])
 }
 
-/// Images whose class is the brightest of ten stripes.
-pub fn images(count: usize, size: usize, seed: u64) -> Batch {
-    let label = |k: usize| (k * 3 + seed as usize) % 10;
+/// Height and width of an image.
+pub const SIZE: usize = 32;
+
+/// CIFAR-10's training images in their order; stripes where its files are not there.
+pub struct Images(Option<Arc<Dataset>>);
+
+impl Images {
+    /// Looks below `$SPIKELET_DATA`, or `data`, and says what it takes.
+    pub fn find() -> Self {
+        let folder = std::env::var("SPIKELET_DATA").unwrap_or_else(|_| "data".to_string());
+        match cifar10::load(&folder) {
+            Ok(data) => {
+                println!("images of CIFAR-10 in {folder}");
+                Self(Some(data.train))
+            }
+            Err(_) => {
+                println!(
+                    "stripes as images: no CIFAR-10 in {folder}, which `spikelet train cifar10-net --download` fetches"
+                );
+                Self(None)
+            }
+        }
+    }
+
+    /// The images of training step `step`.
+    pub fn batch(&self, count: usize, step: u64) -> Batch {
+        let first = step as usize * count;
+        let numbers = first..first + count;
+        let image = |k: usize| match &self.0 {
+            Some(data) => {
+                let k = k % data.len();
+                let pixels = data.image(k).unwrap_or_default().iter();
+                let pixels = pixels.map(|p| f32::from(*p) / 255.0).collect();
+                (pixels, i64::from(data.labels[k]))
+            }
+            None => stripes(k),
+        };
+        let (images, labels): (Vec<Vec<f32>>, Vec<i64>) = numbers.clone().map(image).unzip();
+        Batch {
+            images: images.concat(),
+            labels,
+            indices: numbers.map(|k| k as u32).collect(),
+            index_in_epoch: 0,
+        }
+    }
+}
+
+/// An image whose class is the brightest of ten stripes.
+fn stripes(number: usize) -> (Vec<f32>, i64) {
+    let label = number * 3 % 10;
     let pixel = |at: usize| {
-        let (image, column) = (at / (3 * size * size), at % size);
-        let noise = (at as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let bright = 10 * column / size == label(image);
+        let hash = (at + number * 3 * SIZE * SIZE) as u64;
+        let noise = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let bright = 10 * (at % SIZE) / SIZE == label;
         0.5 * noise as f32 / (1_u32 << 24) as f32 + if bright { 0.5 } else { 0.0 }
     };
-    Batch {
-        images: (0..count * 3 * size * size).map(pixel).collect(),
-        labels: (0..count).map(|k| label(k) as i64).collect(),
-        indices: (0..count as u32).collect(),
-        index_in_epoch: 0,
-    }
+    ((0..3 * SIZE * SIZE).map(pixel).collect(), label as i64)
 }

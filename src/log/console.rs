@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fmt::{self, Display};
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// What the user wants to see.
@@ -16,6 +17,9 @@ pub enum Output {
     /// Nothing but errors.
     Quiet,
 }
+
+/// The first line that could not be printed: standard output belongs to the process.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Standard output and standard error, and what may be done with them.
 #[derive(Clone, Copy, Debug)]
@@ -57,11 +61,10 @@ impl Console {
         self.output
     }
 
-    /// Prints a line on standard output if the user wants text. A reader that has gone away
-    /// (`spikelet train | head`) is no error.
+    /// Prints a line on standard output if the user wants text; see [`Console::printed`].
     pub fn say(&self, line: impl Display) {
         if self.output == Output::Text {
-            let _ = writeln!(stdout(), "{line}");
+            print(&line);
         }
     }
 
@@ -70,8 +73,20 @@ impl Console {
         if self.output == Output::Json
             && let Ok(line) = serde_json::to_string(object)
         {
-            let _ = writeln!(stdout(), "{line}");
+            print(&line);
         }
+    }
+
+    /// Whether all lines so far could be printed, whichever console printed them. A program asks
+    /// this before it ends: a run is not given up for a line. A reader that has gone away
+    /// (`spikelet train | head`) is no error.
+    ///
+    /// # Errors
+    /// The first error of standard output, such as a full disk.
+    pub fn printed() -> io::Result<()> {
+        keep(stdout().flush());
+        let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+        failed.take().map_or(Ok(()), Err)
     }
 
     /// `text` in bold where colour is allowed.
@@ -123,6 +138,20 @@ impl Console {
     }
 }
 
+fn print(line: &impl Display) {
+    keep(writeln!(stdout(), "{line}"));
+}
+
+/// Keeps the first error of standard output, but for a reader that has gone away.
+fn keep(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+        failed.get_or_insert(error);
+    }
+}
+
 /// The progress bar of one epoch; disappears when it is dropped, and the epoch's line takes its place.
 #[derive(Debug)]
 pub struct EpochBar {
@@ -138,8 +167,11 @@ impl EpochBar {
     /// Shows the loss, and the speed in images a second, behind the bar.
     pub fn show(&self, loss: f64, images_per_second: f64) {
         if !self.bar.is_hidden() {
-            self.bar
-                .set_message(format!("loss {loss:.3}  {}", speed(images_per_second)));
+            self.bar.set_message(format!(
+                "loss {}  {}",
+                digits(loss),
+                speed(images_per_second)
+            ));
         }
     }
 }
@@ -196,13 +228,13 @@ impl Display for EpochLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}  loss {:.3}  train {}",
+            "{}  loss {:<6} train {}",
             epoch_of(self.epoch, self.epochs),
-            self.loss,
+            digits(self.loss),
             percent(self.train_accuracy)
         )?;
         if let Some(loss) = self.test_loss {
-            write!(f, "  test loss {loss:.3}")?;
+            write!(f, "  test loss {:<5}", digits(loss))?;
         }
         if let Some(accuracy) = self.test_accuracy {
             write!(f, "  test {}", percent(accuracy))?;
@@ -216,6 +248,15 @@ impl Display for EpochLine {
             speed(self.images_per_second),
             duration(self.seconds)
         )
+    }
+}
+
+/// A loss as `0.412`, and as `2.5e-4` where three decimals would show no progress.
+fn digits(loss: f64) -> String {
+    if loss.abs() < 0.01 && loss != 0.0 {
+        format!("{loss:.1e}")
+    } else {
+        format!("{loss:.3}")
     }
 }
 
@@ -327,7 +368,7 @@ mod tests {
         };
         assert_eq!(
             without_test.to_string(),
-            "epoch   8/100  loss NaN  train 98.4 %       – img/s   6.0 s"
+            "epoch   8/100  loss NaN    train 98.4 %       – img/s   6.0 s"
         );
     }
 
@@ -336,12 +377,24 @@ mod tests {
         let later = EpochLine {
             epoch: 1,
             train_accuracy: 0.092,
+            loss: 0.000_25,
             images_per_second: 12_345.0,
             seconds: 16.0,
             ..line()
         };
         let width = |line: EpochLine| line.to_string().chars().count();
         assert_eq!(width(line()), width(later));
+    }
+
+    #[test]
+    fn a_small_loss_keeps_two_digits() {
+        let shown = [2.302_6, 0.061, 0.01, 0.009_96, 0.000_25, 0.0, -0.004].map(digits);
+        assert_eq!(
+            shown,
+            [
+                "2.303", "0.061", "0.010", "1.0e-2", "2.5e-4", "0.000", "-4.0e-3"
+            ]
+        );
     }
 
     #[test]

@@ -31,6 +31,14 @@ pub enum Schedule {
         /// The share of the rate that is left at the end.
         least: f64,
     },
+    /// Half a cosine over the first epochs, then `least` of the rate: [`Schedule::Cosine`] with a
+    /// length of its own (PyTorch's `T_max`).
+    CosineOver {
+        /// Epochs that the cosine takes.
+        epochs: f64,
+        /// The share of the rate that is left then.
+        least: f64,
+    },
     /// Linear growth over the first epochs, then another schedule for the rest.
     WarmUp {
         /// Epochs of growth.
@@ -78,10 +86,11 @@ impl Schedule {
                 epochs: size,
                 gamma,
             } => gamma.powf((epoch / size.max(f64::MIN_POSITIVE)).floor()),
-            Self::Cosine { least } => {
-                let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-                least + (1.0 - least) * 0.5 * (1.0 + (PI * part).cos())
-            }
+            Self::Cosine { least } => cosine(epoch, epochs, *least),
+            Self::CosineOver {
+                epochs: length,
+                least,
+            } => cosine(epoch, *length, *least),
             Self::WarmUp { epochs: size, then } => {
                 if epoch < *size {
                     epoch / size
@@ -90,5 +99,30 @@ impl Schedule {
                 }
             }
         }
+    }
+}
+
+/// Half a cosine from 1 to `least`, which stays.
+fn cosine(epoch: f64, epochs: f64, least: f64) -> f64 {
+    let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    least + (1.0 - least) * 0.5 * (1.0 + (PI * part).cos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cosine_of_its_own_length_ends_before_the_training() {
+        let whole = Schedule::Cosine { least: 0.1 };
+        let half = Schedule::CosineOver {
+            epochs: 32.0,
+            least: 0.1,
+        };
+        for epoch in [0.0, 3.5, 16.0, 32.0] {
+            assert_eq!(half.factor(epoch, 64.0), whole.factor(epoch, 32.0));
+        }
+        assert_eq!(half.factor(50.0, 64.0), half.factor(32.0, 64.0));
+        assert!(whole.factor(50.0, 64.0) > half.factor(50.0, 64.0));
     }
 }

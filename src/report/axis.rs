@@ -35,11 +35,17 @@ impl Axis {
         let low = ((min / step).floor() * step).max(bounds[0]);
         let high = ((max / step).ceil() * step).min(bounds[1]);
         let first = (low / step - 1e-6).ceil();
-        let ticks = (0..)
+        let ticks: Vec<f64> = (0..)
             .map(|i| (first + f64::from(i)) * step)
             .take_while(|tick| *tick <= high + 1e-6 * step)
-            .map(|tick| (tick, label(tick, step)))
             .collect();
+        // One notation for all ticks of an axis.
+        let largest = ticks
+            .iter()
+            .fold(0.0, |most: f64, tick| most.max(tick.abs()));
+        let plain = largest < 1e6 && step >= 1e-5;
+        let labelled = |tick| (tick, label(tick, step, plain));
+        let ticks = ticks.into_iter().map(labelled).collect();
         Self {
             low,
             high,
@@ -82,11 +88,13 @@ impl Axis {
             ticks = inside(candidates(&[1.0], every));
             every += 1;
         }
+        let plain = (ticks.iter()).all(|v| (1e-3..1e5).contains(&(v * (1.0 + 1e-9))));
+        let labelled = |v| (v, power_label(v, plain));
         Self {
             low,
             high,
             logarithmic: true,
-            ticks: ticks.into_iter().map(|v| (v, power_label(v))).collect(),
+            ticks: ticks.into_iter().map(labelled).collect(),
         }
     }
 
@@ -153,11 +161,11 @@ fn round_step(step: f64) -> f64 {
 }
 
 /// A tick's label with the decimals that its neighbours, `step` away, need.
-fn label(tick: f64, step: f64) -> String {
+fn label(tick: f64, step: f64, plain: bool) -> String {
     if tick.abs() < 1e-6 * step {
         return "0".to_string();
     }
-    if tick.abs() >= 1e6 || step < 1e-5 {
+    if !plain {
         let order = |value: f64| (value.log10() + 1e-9).floor();
         let digits = (order(tick.abs()) - order(step)).clamp(0.0, 4.0) as usize;
         return format!("{tick:.digits$e}");
@@ -166,8 +174,8 @@ fn label(tick: f64, step: f64) -> String {
     format!("{tick:.decimals$}")
 }
 
-fn power_label(value: f64) -> String {
-    if (1e-3..1e5).contains(&(value * (1.0 + 1e-9))) {
+fn power_label(value: f64, plain: bool) -> String {
+    if plain {
         let decimals = (-value.log10() - 1e-9).ceil().max(0.0) as usize;
         format!("{value:.decimals$}")
     } else {
@@ -249,6 +257,36 @@ mod tests {
         for exponent in 1..80 {
             let axis = Axis::logarithmic(1e-20, 1e-20 * 10f64.powi(exponent));
             assert!((2..=8).contains(&axis.ticks.len()), "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn an_axis_has_one_notation() {
+        let mixed = |axis: &Axis| {
+            let powers = labels(axis)
+                .iter()
+                .filter(|l| **l != "0" && l.contains('e'))
+                .count();
+            let plain = labels(axis)
+                .iter()
+                .filter(|l| **l != "0" && !l.contains('e'))
+                .count();
+            powers > 0 && plain > 0
+        };
+        assert_eq!(
+            labels(&Axis::logarithmic(2e-4, 0.005)),
+            ["2e-4", "5e-4", "1e-3", "2e-3", "5e-3"]
+        );
+        for exponent in -12..12 {
+            for span in [3.0, 20.0, 1e3, 1e6] {
+                let (min, max) = (10f64.powi(exponent), span * 10f64.powi(exponent));
+                for axis in [
+                    Axis::logarithmic(min, max),
+                    Axis::linear([min, max].into_iter(), FREE, 5),
+                ] {
+                    assert!(!mixed(&axis), "{axis:?}");
+                }
+            }
         }
     }
 

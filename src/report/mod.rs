@@ -3,14 +3,17 @@
 //! The report has loss and accuracy over the epochs, and a few inputs with the spikes that answered
 //! them. Written as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and
 //! `raster.rs` the two kinds of picture, and this file the page. [`Activity`] is the picture of a
-//! few images, layer by layer, as SVG or PNG; [`Response`] that of a neuron and a step input.
+//! few images, layer by layer, as SVG or PNG; [`Response`] that of a neuron and a step input;
+//! [`Gates`] that of surrogates; [`Bars`] has times side by side.
 
 mod activity;
 pub mod axis;
+mod bars;
 mod canvas;
 pub mod curves;
 mod drawing;
 mod font;
+mod gates;
 pub mod png;
 mod portrait;
 pub mod raster;
@@ -18,6 +21,8 @@ mod response;
 pub mod svg;
 
 pub use activity::{Activity, LayerActivity};
+pub use bars::{BarPanel, Bars};
+pub use gates::Gates;
 pub use raster::Example;
 pub use response::Response;
 

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::log::{Console, EpochBar, EpochLine, Output};
 use crate::model::Store;
 use folder::Logs;
-use spikelet_data::{Loader, Split};
+use spikelet_data::{Loader, LoaderConfig, Split};
 use std::time::Instant;
 
 /// Optimiser steps between two points of the curves.
@@ -95,8 +95,12 @@ impl<'a> Run<'a> {
         let agree = |batch| together.agree(batch);
         let programs = Programs::new(&trainer.module, &task, pipeline, agree, &mut store)?;
         let evaluation = Evaluation::new(programs.evaluation, settings, &[&data.test])?;
+        let batches = LoaderConfig {
+            threads: trainer.loader_threads,
+            ..settings.training_batches()
+        };
         let mut run = Self {
-            loader: Loader::new(data.train.clone(), settings.training_batches())?,
+            loader: Loader::new(data.train.clone(), batches)?,
             trainer,
             data,
             together,

@@ -35,6 +35,7 @@ pub struct Trainer {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) interruptible: bool,
+    pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<Group>>,
     pub(super) pipeline: Option<PipelineOptions>,
 }
@@ -87,6 +88,7 @@ impl Trainer {
             output: Output::Quiet,
             checkpoint_every: Duration::from_secs(20),
             interruptible: false,
+            loader_threads: 0,
             group: None,
             pipeline: None,
         }
@@ -119,6 +121,14 @@ impl Trainer {
     /// Writes `last.safetensors` at least this often, at epochs' ends in any case.
     pub fn checkpoint_every(mut self, interval: Duration) -> Self {
         self.checkpoint_every = interval;
+        self
+    }
+
+    /// How many threads prepare batches ahead; 0 chooses, see
+    /// [`LoaderConfig::threads`](spikelet_data::LoaderConfig::threads). The batches are the same for
+    /// any number.
+    pub fn loader_threads(mut self, threads: usize) -> Self {
+        self.loader_threads = threads;
         self
     }
 

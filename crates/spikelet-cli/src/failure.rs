@@ -16,6 +16,12 @@ pub enum Failure {
     /// A source does not compile, or there is no compiler.
     #[error(transparent)]
     Compiler(#[from] spikelet_cuda::CompileError),
+    /// Standard output could not be written.
+    #[error(
+        "standard output cannot be written: {0}\n  help: what was to be printed is lost; if it goes \
+         into a file, free some space and run the command again"
+    )]
+    Output(#[from] std::io::Error),
     /// An argument that clap could not judge.
     #[error("{problem}\n  help: {help}")]
     Argument {

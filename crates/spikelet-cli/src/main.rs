@@ -13,7 +13,9 @@ mod table;
 
 use clap::Parser;
 use command::Command;
+use failure::Failure;
 use spikelet::log::{Console, Output};
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// Deep spiking neural networks: train, evaluate, inspect, measure.
@@ -43,15 +45,29 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // The help is such an "error", too.
+        Err(error) => {
+            return printed(error.print()).unwrap_or(ExitCode::from(error.exit_code() as u8));
+        }
+    };
     let output = match (cli.json, cli.quiet) {
         (true, _) => Output::Json,
         (_, true) => Output::Quiet,
         _ => Output::Text,
     };
     match cli.command.run(&Console::new(output)) {
-        Ok(code) => code,
+        Ok(code) => printed(Console::printed()).unwrap_or(code),
         Err(failure) => failure.print(),
+    }
+}
+
+/// The exit code if what was to be read could not be printed.
+fn printed(result: io::Result<()>) -> Option<ExitCode> {
+    match result {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Some(Failure::from(error).print()),
+        _ => None,
     }
 }
 

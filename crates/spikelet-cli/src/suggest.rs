@@ -1,14 +1,28 @@
 //! "Did you mean …?"
 
+use std::cmp::Reverse;
+
 /// The name that `given` is most likely meant to be, if one is close.
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = given.chars().count().div_ceil(3).max(1) + 1;
+    // Of two that are as close, the one that begins alike for longer is meant: slips come late.
     names
         .into_iter()
-        .map(|name| (distance(given, name), name))
-        .filter(|(distance, _)| *distance < far)
+        .map(|name| {
+            (
+                distance(given, name),
+                Reverse(common_start(given, name)),
+                name,
+            )
+        })
+        .filter(|(distance, ..)| *distance < far)
         .min()
-        .map(|(_, name)| name)
+        .map(|(.., name)| name)
+}
+
+/// How many letters two words share from their beginning.
+fn common_start(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
 /// Edits (insert, remove, replace, exchange neighbours) that turn one word into the other.
@@ -41,5 +55,10 @@ mod tests {
         assert_eq!(closest("v_treshold", names), Some("v_threshold"));
         assert_eq!(closest("decay", names), None);
         assert_eq!(closest("colour", names), None);
+    }
+
+    #[test]
+    fn of_two_names_as_close_the_one_that_begins_alike_is_meant() {
+        assert_eq!(closest("liff", ["liaf", "lif", "plif"]), Some("lif"));
     }
 }

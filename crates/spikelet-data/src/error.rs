@@ -78,6 +78,22 @@ pub enum Error {
         /// Height and width of the data set.
         expected: [usize; 2],
     },
+    /// A file has more images or labels than the data set.
+    #[error(
+        "{}: {found} images or labels, more than the {most_bytes} bytes of {dataset}'s own file\n  \
+         help: this is another data set's file; read it with `idx::read`",
+        path.display()
+    )]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The data set that was asked for.
+        dataset: String,
+        /// Images or labels that the header promises.
+        found: usize,
+        /// Length of the data set's own file.
+        most_bytes: u64,
+    },
     /// A file cannot be read.
     #[error(
         "cannot read {}: {source}\n  help: check the disk, or get the file again",

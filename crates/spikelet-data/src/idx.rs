@@ -164,7 +164,7 @@ fn type_name(code: u8) -> &'static str {
 /// # Errors
 /// Whatever [`IdxError`] lists but [`IdxError::NotGzip`], which needs a name.
 pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
-    decode(bytes)
+    Opened::new(bytes)?.content()
 }
 
 /// Reads an IDX file, raw or compressed, of exactly `D` dimensions.
@@ -172,21 +172,44 @@ pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
 /// # Errors
 /// [`Error::Open`] if it cannot be opened, [`Error::Idx`] for what is wrong in it.
 pub fn read<const D: usize>(path: &Path) -> Result<Idx<D>> {
-    let file = File::open(path).map_err(|source| Error::Open {
+    read_if(path, |_| Ok(()))
+}
+
+/// As [`read`], if the dimensions in the header are accepted: a few compressed bytes may stand for
+/// gigabytes of content.
+///
+/// # Errors
+/// As [`read`]; that of `accept`, before the content is read.
+pub(crate) fn read_if<const D: usize>(
+    path: &Path,
+    accept: impl FnOnce([usize; D]) -> Result<()>,
+) -> Result<Idx<D>> {
+    let opened = open_file(path).map_err(|source| Error::Open {
         path: path.to_owned(),
         source,
-    })?;
-    let problem = match decode(BufReader::with_capacity(1 << 16, file)) {
-        Ok(idx) => return Ok(idx),
-        Err(IdxError::Magic { found, .. }) if path.extension().is_some_and(|ext| ext == "gz") => {
-            IdxError::NotGzip { found }
-        }
-        Err(problem) => problem,
-    };
-    Err(Error::Idx {
+    });
+    let file = opened?;
+    let wrong = |problem| Error::Idx {
         path: path.to_owned(),
-        problem,
-    })
+        problem: match problem {
+            IdxError::Magic { found, .. } if path.extension().is_some_and(|ext| ext == "gz") => {
+                IdxError::NotGzip { found }
+            }
+            problem => problem,
+        },
+    };
+    let opened = Opened::new(BufReader::with_capacity(1 << 16, file)).map_err(wrong)?;
+    accept(opened.dims)?;
+    opened.content().map_err(wrong)
+}
+
+/// Opens a regular file: a FIFO would wait for a writer, a device may have no end.
+fn open_file(path: &Path) -> io::Result<File> {
+    if !path.metadata()?.is_file() {
+        let kind = io::ErrorKind::InvalidInput;
+        return Err(io::Error::new(kind, "it is no regular file"));
+    }
+    File::open(path)
 }
 
 /// Reads a file of grey images: dimensions count, height, width.
@@ -202,7 +225,11 @@ pub fn read_images(path: &Path) -> Result<Idx<3>> {
 /// # Errors
 /// As [`read`], and [`Error::FileLabel`] for the first label that is too large.
 pub fn read_labels(path: &Path, classes: usize) -> Result<Vec<u8>> {
-    let labels = read::<1>(path)?.data;
+    check_labels(path, read::<1>(path)?.data, classes)
+}
+
+/// The labels, if each of them is below `classes`.
+pub(crate) fn check_labels(path: &Path, labels: Vec<u8>, classes: usize) -> Result<Vec<u8>> {
     match labels
         .iter()
         .position(|&label| usize::from(label) >= classes)
@@ -217,68 +244,90 @@ pub fn read_labels(path: &Path, classes: usize) -> Result<Vec<u8>> {
     }
 }
 
-fn decode<const D: usize>(reader: impl BufRead) -> Result<Idx<D>, IdxError> {
-    let mut reader = Plain::new(reader).map_err(IdxError::Read)?;
-    let failed = if reader.is_gzip() {
-        IdxError::Gzip
-    } else {
-        IdxError::Read
-    };
+/// A file whose header has been read.
+struct Opened<const D: usize, R: BufRead> {
+    reader: Plain<R>,
+    dims: [usize; D],
+    /// The product of `dims`.
+    expected: u64,
+}
 
-    let header_len = 4 * (1 + D);
-    let magic = read_word(&mut reader, 0, header_len, failed)?;
-    let [0, 0, value_type, found] = magic else {
-        return Err(IdxError::Magic {
-            found: magic,
-            expected_dims: D,
-        });
-    };
-    if value_type != TYPE_U8 {
-        return Err(IdxError::Type { found: value_type });
-    }
-    if usize::from(found) != D {
-        return Err(IdxError::Dimensions {
-            found: found.into(),
-            expected: D,
-        });
-    }
-
-    let mut dims = [0; D];
-    let mut expected = Some(1u64);
-    for (axis, dim) in dims.iter_mut().enumerate() {
-        let word = read_word(&mut reader, 4 * (1 + axis), header_len, failed)?;
-        let size = u32::from_be_bytes(word);
-        *dim = size as usize;
-        expected = expected.and_then(|product| product.checked_mul(size.into()));
-    }
-    if dims.contains(&0) {
-        return Err(IdxError::Empty { dims: dims.into() });
-    }
-    let Some(expected) = expected.filter(|&product| product <= MAX_BYTES) else {
-        return Err(IdxError::TooLarge { dims: dims.into() });
-    };
-
-    let mut data = Vec::new();
-    let found = reader.by_ref().take(expected).read_to_end(&mut data);
-    let found = found.map_err(failed)? as u64;
-    if found < expected {
-        return Err(IdxError::Truncated {
-            found,
+impl<const D: usize, R: BufRead> Opened<D, R> {
+    fn new(reader: R) -> Result<Self, IdxError> {
+        let mut reader = Plain::new(reader).map_err(IdxError::Read)?;
+        let failed = failure(&reader);
+        let header_len = 4 * (1 + D);
+        let magic = read_word(&mut reader, 0, header_len, failed)?;
+        let [0, 0, value_type, found] = magic else {
+            return Err(IdxError::Magic {
+                found: magic,
+                expected_dims: D,
+            });
+        };
+        if value_type != TYPE_U8 {
+            return Err(IdxError::Type { found: value_type });
+        }
+        if usize::from(found) != D {
+            return Err(IdxError::Dimensions {
+                found: found.into(),
+                expected: D,
+            });
+        }
+        let mut dims = [0; D];
+        let mut expected = Some(1u64);
+        for (axis, dim) in dims.iter_mut().enumerate() {
+            let word = read_word(&mut reader, 4 * (1 + axis), header_len, failed)?;
+            let size = u32::from_be_bytes(word);
+            *dim = size as usize;
+            expected = expected.and_then(|product| product.checked_mul(size.into()));
+        }
+        if dims.contains(&0) {
+            return Err(IdxError::Empty { dims: dims.into() });
+        }
+        let Some(expected) = expected.filter(|&product| product <= MAX_BYTES) else {
+            return Err(IdxError::TooLarge { dims: dims.into() });
+        };
+        Ok(Self {
+            reader,
+            dims,
             expected,
-            dims: dims.into(),
-        });
+        })
     }
-    // Reading to the end also has gzip check its checksum.
-    let mut rest = reader.take(COUNTED_EXCESS);
-    let excess = io::copy(&mut rest, &mut io::sink()).map_err(failed)?;
-    if excess > 0 {
-        return Err(IdxError::TrailingBytes {
-            excess,
-            expected,
-            dims: dims.into(),
-        });
+
+    /// The values behind the header, and nothing behind them.
+    fn content(mut self) -> Result<Idx<D>, IdxError> {
+        let failed = failure(&self.reader);
+        let (dims, expected) = (self.dims, self.expected);
+        let mut data = Vec::new();
+        let found = self.reader.by_ref().take(expected).read_to_end(&mut data);
+        let found = found.map_err(failed)? as u64;
+        if found < expected {
+            return Err(IdxError::Truncated {
+                found,
+                expected,
+                dims: dims.into(),
+            });
+        }
+        // Reading to the end also has gzip check its checksum.
+        let mut rest = self.reader.take(COUNTED_EXCESS);
+        let excess = io::copy(&mut rest, &mut io::sink()).map_err(failed)?;
+        if excess > 0 {
+            return Err(IdxError::TrailingBytes {
+                excess,
+                expected,
+                dims: dims.into(),
+            });
+        }
+        Ok(Idx { dims, data })
     }
-    Ok(Idx { dims, data })
+}
+
+/// The error that a failing reader means.
+fn failure<R: BufRead>(reader: &Plain<R>) -> fn(io::Error) -> IdxError {
+    match reader.is_gzip() {
+        true => IdxError::Gzip,
+        false => IdxError::Read,
+    }
 }
 
 /// The next four bytes of a header of `header_len` bytes, of which `before` are already read.

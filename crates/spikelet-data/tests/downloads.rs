@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::server::{Server, answer, nobody, ok, remote};
 use common::{gzip, idx_file};
-use spikelet_data::download::{DownloadError, Failure, fetch};
+use spikelet_data::download::{DownloadError, Failure, fetch, fetch_archive};
 use spikelet_data::{Error, Files, Progress, Source, mnist};
 use tempfile::TempDir;
 
@@ -59,6 +59,44 @@ fn a_good_file_arrives_uncompressed() {
 fn a_file_that_was_decompressed_on_the_way_is_as_good() {
     let (_folder, result) = fetch_after(Some(ok(&content())), false);
     result.unwrap();
+}
+
+#[test]
+fn a_name_that_leads_out_of_the_folder_is_refused() {
+    let server = Server::start(Box::new(|_| ok(&gzip(&content()))));
+    let mirrors = [server.url.clone()];
+    for name in [
+        "../labels",
+        "below/labels",
+        "/tmp/labels",
+        "..",
+        ".",
+        "",
+        "labels/",
+    ] {
+        let folder = TempDir::new().unwrap();
+        let target = folder.path().join("target");
+        let file = remote(name, &content());
+        let wanted = [name.to_owned()];
+        for result in [
+            fetch(&file, &mirrors, &target, Progress::Quiet).map(|_| ()),
+            fetch_archive(
+                &remote("a.tar.gz", b""),
+                &wanted,
+                &mirrors,
+                &target,
+                Progress::Quiet,
+            ),
+        ] {
+            let error = result.unwrap_err();
+            assert!(
+                matches!(error.attempts[0].failure, Failure::Name),
+                "{error}"
+            );
+        }
+        assert!(!folder.path().join("labels").exists() && !target.exists());
+    }
+    assert!(server.asked().is_empty());
 }
 
 #[test]

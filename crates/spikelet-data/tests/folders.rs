@@ -159,6 +159,29 @@ fn images_of_another_size_are_refused() {
     ));
 }
 
+#[test]
+fn what_the_headers_say_is_compared_before_the_contents_are_read() {
+    // Headers without the contents that they promise: only their sizes can be found wrong.
+    for (place, header, expected) in [
+        (0, idx_file(&[3, 1 << 14, 1 << 14], &[]), "size"),
+        (0, idx_file(&[5, 28, 28], &[]), "mismatch"),
+        (1, idx_file(&[1 << 31], &[]), "many"),
+        (3, idx_file(&[10_009], &[]), "many"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let mut files = contents(1);
+        files[place] = gzip(&header);
+        write(dir.path(), raw, files);
+        let found = match mnist::load(dir.path()).unwrap_err() {
+            Error::ImageSize { .. } => "size",
+            Error::CountMismatch { .. } => "mismatch",
+            Error::TooMany { .. } => "many",
+            other => panic!("{other}"),
+        };
+        assert_eq!(found, expected);
+    }
+}
+
 /// Runs on the real files below the folder that `SPIKELET_DATA` names.
 #[test]
 #[ignore = "needs MNIST and Fashion-MNIST in the folder SPIKELET_DATA"]

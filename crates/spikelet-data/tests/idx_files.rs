@@ -67,6 +67,19 @@ fn a_missing_file_is_named() {
     assert!(error.to_string().contains("nowhere/images"));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_not_opened() {
+    let folder = TempDir::new().unwrap();
+    let fifo = folder.path().join("images");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    for path in [fifo, "/dev/zero".into(), folder.path().into()] {
+        let error = idx::read_images(&path).unwrap_err();
+        assert!(matches!(error, Error::Open { .. }), "{error}");
+    }
+}
+
 #[test]
 fn every_cut_is_noticed() {
     let whole = images();

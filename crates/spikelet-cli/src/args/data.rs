@@ -58,13 +58,21 @@ pub struct DataArgs {
     #[arg(long)]
     download: bool,
 
-    /// Use only the first images for training
-    #[arg(long, value_name = "N", value_parser = count)]
-    train_images: Option<usize>,
-
     /// Use only the first images for testing
     #[arg(long, value_name = "N", value_parser = count)]
     test_images: Option<usize>,
+}
+
+/// A data set to train on.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Data")]
+pub struct TrainingDataArgs {
+    #[command(flatten)]
+    of: DataArgs,
+
+    /// Use only the first images for training
+    #[arg(long, value_name = "N", value_parser = count)]
+    train_images: Option<usize>,
 }
 
 impl DataName {
@@ -119,14 +127,25 @@ fn sizes(image: [usize; 3]) -> String {
 }
 
 impl DataArgs {
-    /// Reads or draws the data set. Where none is named, `otherwise` is taken, else the first that
-    /// fits the network.
+    /// Reads or draws the test images. Where no data set is named, `otherwise` is taken, else the
+    /// first that fits the network.
     ///
     /// # Errors
     /// When its images do not fit the network, or its files are missing or damaged.
-    pub fn load(
+    pub fn load_test(
         &self,
         otherwise: Option<DataName>,
+        network: &Network,
+        console: &Console,
+    ) -> Result<Arc<Dataset>, Failure> {
+        Ok(self.load(otherwise, Some(0), network, console)?.test)
+    }
+
+    /// The first `train_images` and the test images.
+    fn load(
+        &self,
+        otherwise: Option<DataName>,
+        train_images: Option<usize>,
         network: &Network,
         console: &Console,
     ) -> Result<Split, Failure> {
@@ -138,55 +157,13 @@ impl DataArgs {
             Some(source) => self.read(&source, network, console)?,
             None => synthetic::digits_of(
                 SYNTHETIC_SEED,
-                self.train_images.unwrap_or(60_000).min(60_000),
+                train_images.unwrap_or(60_000).min(60_000),
                 self.test_images.unwrap_or(10_000).min(10_000),
             ),
         };
-        keep_first(&mut split.train, self.train_images);
+        keep_first(&mut split.train, train_images);
         keep_first(&mut split.test, self.test_images);
         Ok(split)
-    }
-
-    /// As [`DataArgs::load`], on one of several ranks: the first of each host downloads for the
-    /// others, and all must have the same images.
-    ///
-    /// # Errors
-    /// As [`DataArgs::load`]; when a rank has other images.
-    pub fn load_on_rank(
-        &self,
-        otherwise: Option<DataName>,
-        network: &Network,
-        console: &Console,
-        group: &Group,
-    ) -> Result<Split, Failure> {
-        let first = group.world().local_rank == 0;
-        let load = || self.load(otherwise, network, console);
-        let split = match (self.download, first) {
-            (false, _) => load()?,
-            (true, true) => {
-                let split = load()?;
-                group.exchange().barrier()?;
-                split
-            }
-            (true, false) => {
-                group.exchange().barrier()?;
-                load()?
-            }
-        };
-        group.check_same(
-            "the data set",
-            &digest(&split),
-            "copy the files of one host to the others, or name the same folder with --data-dir",
-        )?;
-        Ok(split)
-    }
-
-    /// Which images are meant, as far as it is known before they are read.
-    pub fn meant(&self, otherwise: Option<DataName>) -> String {
-        let name = (self.data.or(otherwise)).map_or_else(|| "default".to_string(), DataName::word);
-        let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
-        let [train, test] = [self.train_images, self.test_images].map(first);
-        format!("{name} ({train} + {test})")
     }
 
     fn read(
@@ -210,6 +187,65 @@ impl DataArgs {
             data::Error::MissingFiles { folder, .. } => missing(&error, folder, network),
             _ => spikelet::Error::from(error).into(),
         })
+    }
+}
+
+impl TrainingDataArgs {
+    /// Reads or draws the data set. Where none is named, `otherwise` is taken, else the first that
+    /// fits the network.
+    ///
+    /// # Errors
+    /// When its images do not fit the network, or its files are missing or damaged.
+    pub fn load(
+        &self,
+        otherwise: Option<DataName>,
+        network: &Network,
+        console: &Console,
+    ) -> Result<Split, Failure> {
+        (self.of).load(otherwise, self.train_images, network, console)
+    }
+
+    /// As [`TrainingDataArgs::load`], on one of several ranks: the first of each host downloads for
+    /// the others, and all must have the same images.
+    ///
+    /// # Errors
+    /// As [`TrainingDataArgs::load`]; when a rank has other images.
+    pub fn load_on_rank(
+        &self,
+        otherwise: Option<DataName>,
+        network: &Network,
+        console: &Console,
+        group: &Group,
+    ) -> Result<Split, Failure> {
+        let first = group.world().local_rank == 0;
+        let load = || self.load(otherwise, network, console);
+        let split = match (self.of.download, first) {
+            (false, _) => load()?,
+            (true, true) => {
+                let split = load()?;
+                group.exchange().barrier()?;
+                split
+            }
+            (true, false) => {
+                group.exchange().barrier()?;
+                load()?
+            }
+        };
+        group.check_same(
+            "the data set",
+            &digest(&split),
+            "copy the files of one host to the others, or name the same folder with --data-dir",
+        )?;
+        Ok(split)
+    }
+
+    /// Which images are meant, as far as it is known before they are read.
+    pub fn meant(&self, otherwise: Option<DataName>) -> String {
+        let name =
+            (self.of.data.or(otherwise)).map_or_else(|| "default".to_string(), DataName::word);
+        let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
+        let [train, test] = [self.train_images, self.of.test_images].map(first);
+        format!("{name} ({train} + {test})")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where to compute.
 
 use crate::failure::Failure;
-use spikelet::device;
 use spikelet::graph::Backend;
+use spikelet::{Error, device};
 use std::sync::Arc;
 
 /// A device and its threads.
@@ -34,13 +34,24 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The device of this name.
+///
+/// # Errors
+/// When it is not known, which is a wrong argument, or cannot be used.
+pub fn open_device(name: &str, threads: usize) -> Result<Arc<dyn Backend>, Failure> {
+    device::find(name, threads).map_err(|error| match error {
+        Error::Invalid { .. } => Failure::wrong(&error),
+        error => error.into(),
+    })
+}
+
 impl DeviceArgs {
     /// The device.
     ///
     /// # Errors
     /// When it is not known or cannot be used.
     pub fn open(&self) -> Result<Arc<dyn Backend>, Failure> {
-        Ok(device::find(&self.device, self.threads)?)
+        open_device(&self.device, self.threads)
     }
 
     /// These for a rank: its own device, and its share of the cores where no number of threads is

@@ -8,6 +8,7 @@ mod names;
 mod network;
 mod neuron;
 mod parallel;
+mod picture;
 mod pipeline;
 mod precision;
 mod propagation;
@@ -18,17 +19,18 @@ pub mod value;
 
 pub use arch::capability;
 pub use augment::AugmentArgs;
-pub use data::{DATA_VARIABLE, DataArgs, DataName};
-pub use device::DeviceArgs;
+pub use data::{DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs};
+pub use device::{DeviceArgs, open_device};
 pub use names::{neuron_names, surrogate_names};
 pub use network::NetworkArgs;
 pub use neuron::{NeuronArgs, overlay};
 pub use parallel::ParallelArgs;
+pub use picture::svg_path;
 pub use pipeline::PipelineArgs;
 pub use precision::precisions;
 pub use propagation::propagations;
 pub use schedule::ScheduleArgs;
-pub use settings::{SettingsArgs, described, not_negative, positive};
+pub use settings::{SettingsArgs, described, not_negative, per_network, positive};
 pub use tutorial::TutorialArgs;
 pub use value::Setting;
 
@@ -40,9 +42,34 @@ pub fn variable(name: &str) -> Option<String> {
 
 /// A number of things of which there must be at least one.
 pub fn count(text: &str) -> Result<usize, String> {
+    up_to(u32::MAX as usize, text)
+}
+
+/// A whole number from 1 to `most`.
+pub fn up_to(most: usize, text: &str) -> Result<usize, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(0) => Err("use at least 1".to_string()),
-        Ok(n) if u32::try_from(n).is_ok() => Ok(n),
-        _ => Err("give a whole number".to_string()),
+        Ok(n) if n <= most => Ok(n),
+        Ok(_) => Err(format!("use at most {most}")),
+        // More digits than any number here has.
+        Err(_) if digits => Err(format!("use at most {most}")),
+        Err(_) => Err("give a whole number".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::up_to;
+
+    #[test]
+    fn a_number_that_is_too_large_is_answered_with_the_largest() {
+        assert_eq!(up_to(10, "10"), Ok(10));
+        for large in ["11", "999999999999", "99999999999999999999999999"] {
+            assert_eq!(up_to(10, large), Err("use at most 10".to_string()));
+        }
+        for text in ["", "-1", "1.5", "ten"] {
+            assert_eq!(up_to(10, text), Err("give a whole number".to_string()));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A network as it is named on the command line.
 
-use super::{NeuronArgs, TutorialArgs, count, neuron_names};
+use super::{NeuronArgs, TutorialArgs, neuron_names, per_network, up_to};
 use crate::failure::Failure;
 use spikelet::network::Network;
 use spikelet::train::Settings;
@@ -12,12 +12,10 @@ pub struct NetworkArgs {
     #[arg(value_name = "NETWORK", default_value = "mnist-fc", value_parser = Network::NAMES)]
     name: String,
 
-    /// Neurons of the hidden layer: mnist-fc, csnn [default: mnist-fc 196, csnn 16 times the channels]
-    #[arg(long, help_heading = "Network", value_name = "N", value_parser = size)]
+    #[arg(help = per_network("Neurons of the hidden layer", hidden_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     hidden: Option<usize>,
 
-    /// Channels of the convolutions: csnn, cifar10-net [default: csnn 128, cifar10-net 256]
-    #[arg(long, help_heading = "Network", value_name = "N", value_parser = size)]
+    #[arg(help = per_network("Channels of the convolutions", channels_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     channels: Option<usize>,
 
     /// Leave out the bias of convolutions, which batch norm subtracts again: cifar10-net
@@ -36,13 +34,7 @@ pub struct NetworkArgs {
 const MOST: usize = 1 << 20;
 
 fn size(text: &str) -> Result<usize, String> {
-    count(text).and_then(|n| {
-        if n <= MOST {
-            Ok(n)
-        } else {
-            Err(format!("use at most {MOST}"))
-        }
-    })
+    up_to(MOST, text)
 }
 
 impl NetworkArgs {
@@ -87,6 +79,20 @@ fn channels_of(network: &mut Network) -> Option<&mut usize> {
         Network::Csnn(net) => Some(&mut net.channels),
         Network::Cifar10Net(net) => Some(&mut net.channels),
     }
+}
+
+/// As help prints it.
+fn hidden_default(network: &Network) -> Option<String> {
+    let hidden = *hidden_of(&mut network.clone())?;
+    Some(match hidden {
+        0 => "16 times the channels".to_string(),
+        hidden => hidden.to_string(),
+    })
+}
+
+/// As help prints it.
+fn channels_default(network: &Network) -> Option<String> {
+    channels_of(&mut network.clone()).map(|channels| channels.to_string())
 }
 
 fn bias_of(network: &mut Network) -> Option<&mut bool> {

@@ -1,8 +1,7 @@
 //! Training through a pipeline of devices.
 
-use super::{DeviceArgs, count};
+use super::{DeviceArgs, count, open_device};
 use crate::failure::Failure;
-use spikelet::device;
 use spikelet::graph::Backend;
 use spikelet::pipeline::{Parts, Schedule, Team};
 use spikelet::train::{PipelineOptions, Settings, Stages};
@@ -94,7 +93,7 @@ impl PipelineArgs {
         let threads = (own.thread_count() / cpus.len().max(1)).max(1);
         for name in &names {
             if !open.contains_key(name) {
-                open.insert(name.clone(), device::find(name, threads)?);
+                open.insert(name.clone(), open_device(name, threads)?);
             }
         }
         let team = |names: &Vec<String>| {

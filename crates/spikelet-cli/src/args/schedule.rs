@@ -12,7 +12,11 @@ pub struct ScheduleArgs {
     #[arg(help = described("How the learning rate goes with training", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
     schedule: Option<String>,
 
-    /// Epochs between two changes, with --schedule step
+    /// Epochs that the cosine takes, T_max; the rate stays at its least for the others [default: all]
+    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    cosine_epochs: Option<f64>,
+
+    /// Epochs between two changes, with --schedule step [default: 32]
     #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     step_epochs: Option<f64>,
 
@@ -25,36 +29,57 @@ pub struct ScheduleArgs {
     warm_up: Option<f64>,
 }
 
+/// Epochs between two changes of the rate, as in SpikingJelly's Fashion-MNIST tutorial.
+const STEP_EPOCHS: f64 = 32.0;
+
 impl ScheduleArgs {
     /// The schedule, over the one that there is.
     ///
     /// # Errors
-    /// When the numbers of a step are missing or given to another schedule.
+    /// When the numbers of a schedule are given to another one.
     pub fn build(&self, own: Schedule) -> Result<Schedule, Failure> {
-        let steps = self.schedule.as_deref() == Some("step");
+        let name = self.schedule.as_deref();
+        let cosine = name.map_or(matches!(own, Schedule::Cosine { .. }), |n| n == "cosine");
         let numbers = [
-            ("--step-epochs", self.step_epochs.is_some()),
-            ("--gamma", self.gamma.is_some()),
+            (
+                "--cosine-epochs",
+                self.cosine_epochs.is_some(),
+                "cosine",
+                cosine,
+            ),
+            (
+                "--step-epochs",
+                self.step_epochs.is_some(),
+                "step",
+                name == Some("step"),
+            ),
+            (
+                "--gamma",
+                self.gamma.is_some(),
+                "step",
+                name == Some("step"),
+            ),
         ];
-        if let Some((option, _)) = numbers.into_iter().find(|(_, given)| *given && !steps) {
+        if let Some((option, _, of, _)) =
+            (numbers.into_iter()).find(|(_, given, _, is)| *given && !is)
+        {
             return Err(Failure::argument(
-                format!("{option} belongs to --schedule step"),
-                format!("write --schedule step, or leave {option} out"),
+                format!("{option} belongs to --schedule {of}"),
+                format!("write --schedule {of}, or leave {option} out"),
             ));
         }
-        let schedule = match self.schedule.as_deref() {
+        let schedule = match name {
             Some("constant") => Schedule::Constant,
             Some("cosine") => Schedule::Cosine { least: 0.0 },
             Some(_) => Schedule::Step {
-                epochs: self.step_epochs.ok_or_else(|| {
-                    Failure::argument(
-                        "--schedule step needs to know when",
-                        "write --step-epochs EPOCHS",
-                    )
-                })?,
+                epochs: self.step_epochs.unwrap_or(STEP_EPOCHS),
                 gamma: self.gamma.unwrap_or(0.1),
             },
             None => own,
+        };
+        let schedule = match (schedule, self.cosine_epochs) {
+            (Schedule::Cosine { least }, Some(epochs)) => Schedule::CosineOver { epochs, least },
+            (schedule, _) => schedule,
         };
         Ok(match self.warm_up {
             Some(epochs) if epochs > 0.0 => Schedule::WarmUp {
@@ -70,7 +95,7 @@ fn name(settings: &Settings) -> String {
     let name = match settings.schedule {
         Schedule::Constant => "constant",
         Schedule::Step { .. } => "step",
-        Schedule::Cosine { .. } => "cosine",
+        Schedule::Cosine { .. } | Schedule::CosineOver { .. } => "cosine",
         Schedule::WarmUp { .. } => "warm-up",
     };
     name.to_string()
@@ -110,14 +135,27 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_a_step_need_a_step_and_a_step_its_length() {
-        for words in [
-            "--gamma 0.5",
-            "--schedule cosine --step-epochs 3",
-            "--schedule step",
+    fn the_numbers_of_a_schedule_belong_to_it() {
+        for (words, of) in [
+            ("--gamma 0.5", "step"),
+            ("--schedule cosine --step-epochs 3", "step"),
+            ("--schedule constant --cosine-epochs 3", "cosine"),
         ] {
             let refused = built(words).expect_err(words).to_string();
-            assert!(refused.contains("step"), "{refused}");
+            assert!(refused.contains(&format!("--schedule {of}")), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_step_has_a_usual_length_and_a_cosine_may_have_its_own() {
+        let stepped = Schedule::Step {
+            epochs: 32.0,
+            gamma: 0.1,
+        };
+        assert_eq!(built("--schedule step").ok(), Some(stepped));
+        let over = |least| Schedule::CosineOver { epochs: 8.0, least };
+        assert_eq!(built("--cosine-epochs 8").ok(), Some(over(0.25)));
+        let named = "--schedule cosine --cosine-epochs 8";
+        assert_eq!(built(named).ok(), Some(over(0.0)));
     }
 }

@@ -37,8 +37,7 @@ pub struct SettingsArgs<const TUTORIAL: bool = false> {
     #[arg(long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
-    /// What of a weight is added to its gradient [default: cifar10-net 0.0005, others 0]
-    #[arg(long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
+    #[arg(help = described_from::<TUTORIAL>("What of a weight is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
     weight_decay: Option<f64>,
 
     /// SGD looks ahead by Nesterov's rule
@@ -113,6 +112,13 @@ fn of_all(networks: &[Network], value: impl Fn(&Network) -> String) -> String {
         [(_, first), rest @ ..] if rest.iter().all(|(_, value)| value == first) => first.clone(),
         _ => by_value(&all),
     }
+}
+
+/// What an option of some networks is, with the default of each that has it.
+pub fn per_network(what: &str, value: impl Fn(&Network) -> Option<String>) -> String {
+    let networks = networks();
+    let own = networks.iter().filter_map(|n| Some((n.name(), value(n)?)));
+    format!("{what} [default: {}]", by_value(&own.collect::<Vec<_>>()))
 }
 
 /// `mnist-fc 8, csnn/cifar10-net 4`
@@ -246,6 +252,14 @@ fn optimizer_name(settings: &Settings) -> String {
     name.to_string()
 }
 
+fn weight_decay(settings: &Settings) -> String {
+    let share = match settings.optimizer {
+        AnyOptimizer::Sgd(sgd) => sgd.weight_decay,
+        AnyOptimizer::Adam(adam) => adam.weight_decay,
+    };
+    share.to_string()
+}
+
 fn loss_name(settings: &Settings) -> String {
     let name = match settings.loss {
         Loss::CrossEntropy => "cross-entropy",
@@ -344,6 +358,19 @@ mod tests {
             described_from::<false>("Steps", steps),
             described("Steps", steps)
         );
+    }
+
+    #[test]
+    fn help_prints_the_weight_decay_that_networks_train_with() {
+        let default = described("Decay", weight_decay);
+        for name in Network::NAMES {
+            let network = Network::find(name).expect("it is known");
+            for settings in [network.settings(), network.tutorial_settings()] {
+                let own = weight_decay(&settings);
+                assert!(default.contains(&own), "{name}: {default}");
+            }
+        }
+        assert_eq!(default, "Decay [default: 0]");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `spikelet eval`
 
-use super::examples;
 use super::trained::Trained;
+use super::{examples, path_text};
 use crate::args::{DataArgs, DeviceArgs, count};
 use crate::failure::Failure;
 use serde_json::json;
@@ -46,7 +46,7 @@ impl Eval {
         let seconds = start.elapsed().as_secs_f64();
         trained.check_whole()?;
         console.say_json(&json!({
-            "checkpoint": self.checkpoint, "network": network, "dataset": test.name, "images": test.len(),
+            "checkpoint": path_text(&self.checkpoint), "network": network, "dataset": test.name, "images": test.len(),
             "accuracy": accuracy, "loss": loss, "seconds": seconds,
         }));
         console.say(format!(

@@ -8,12 +8,14 @@ mod neuron;
 mod pipeline_text;
 mod plan;
 mod program;
+mod settings_text;
 mod show;
 mod surrogate;
 mod train;
 mod trained;
 
 use program::{StepProgram, plan_json, summary};
+use settings_text::settings_text;
 
 use crate::failure::Failure;
 use crate::table::Table;
@@ -69,6 +71,11 @@ fn say_table(console: &Console, table: &Table) {
 /// Whether two paths lead to one file that is there.
 fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// A path as JSON holds it: what of it is no text is replaced by U+FFFD.
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// The middle of some numbers, or the mean of the two in the middle.

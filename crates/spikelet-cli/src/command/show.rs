@@ -1,7 +1,7 @@
 //! `spikelet show`
 
 use super::trained::Trained;
-use super::{examples, say_table};
+use super::{examples, path_text, say_table};
 use crate::args::{DataArgs, DeviceArgs};
 use crate::failure::Failure;
 use crate::table::Table;
@@ -53,8 +53,7 @@ impl Show {
             ));
         }
         if let Some(out) = &self.out {
-            Activity::check_path(out)
-                .map_err(|problem| Failure::argument(problem.to_string(), "such as show.png"))?;
+            Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
         let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
         let shown = Activity::of(
@@ -88,9 +87,9 @@ impl Show {
             })
         });
         json!({
-            "checkpoint": self.checkpoint, "index": shown.indices[k],
+            "checkpoint": path_text(&self.checkpoint), "index": shown.indices[k],
             "label": example.label, "predicted": example.predicted, "scores": shown.scores[k],
-            "classes": shown.classes, "layers": layers.collect::<Vec<_>>(), "picture": self.out,
+            "classes": shown.classes, "layers": layers.collect::<Vec<_>>(), "picture": self.out.as_deref().map(path_text),
         })
     }
 }

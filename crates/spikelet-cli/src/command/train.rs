@@ -1,9 +1,9 @@
 //! `spikelet train`
 
-use super::{examples, pipeline_text, plan_json, summary};
+use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
-    AugmentArgs, DataArgs, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs,
-    SettingsArgs, TutorialArgs, count, described, positive,
+    AugmentArgs, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs, SettingsArgs,
+    TrainingDataArgs, TutorialArgs, count, described, positive, up_to,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -52,7 +52,11 @@ pub struct Train {
     start: TutorialArgs,
 
     #[command(flatten)]
-    data: DataArgs,
+    data: TrainingDataArgs,
+
+    /// Threads that prepare batches [default: one, with --augment one for each core up to 8]
+    #[arg(help_heading = "Data", long, short = 'j', value_name = "N", value_parser = loader_threads)]
+    loader_threads: Option<usize>,
 
     #[arg(help_heading = "Training", help = described("Passes over the training images", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
     epochs: Option<usize>,
@@ -101,6 +105,13 @@ pub struct Train {
         requires = "pipeline"
     )]
     trace: Option<PathBuf>,
+}
+
+/// More than any machine has cores.
+const MOST_LOADER_THREADS: usize = 1024;
+
+fn loader_threads(text: &str) -> Result<usize, String> {
+    up_to(MOST_LOADER_THREADS, text)
 }
 
 /// A process among several.
@@ -182,10 +193,11 @@ impl Train {
         if let Some(rank) = &rank {
             console.say(describe_ranks(&rank.group, settings.batch_size));
         }
+        console.say(console.dim(settings_text(network, &settings)));
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
             "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
-            "device": backend.name(), "threads": device.thread_count(), "folder": folder,
+            "device": backend.name(), "threads": device.thread_count(), "folder": path_text(&folder),
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
         let mut trainer = Trainer::network(network, settings)?;
@@ -197,6 +209,7 @@ impl Train {
         }
         let outcome = trainer
             .backend(backend)
+            .loader_threads(self.loader_threads.unwrap_or(0))
             .folder(&folder)
             .resume(self.resume)
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
@@ -259,8 +272,8 @@ fn finish(console: &Console, outcome: &Outcome) {
         "seconds": outcome.seconds,
         "images_per_second": outcome.images_per_second,
         "peak_bytes": outcome.peak_bytes,
-        "checkpoint": outcome.checkpoint,
-        "picture": outcome.picture,
+        "checkpoint": outcome.checkpoint.as_deref().map(path_text),
+        "picture": outcome.picture.as_deref().map(path_text),
     }));
     let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
     if outcome.interrupted {

@@ -37,6 +37,7 @@ impl Trained {
         device: &DeviceArgs,
         console: &Console,
     ) -> Result<Self, Failure> {
+        let backend = device.open()?;
         let checkpoint = Checkpoint::read(path)?;
         let network = checkpoint.network.clone().ok_or_else(|| {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
@@ -48,8 +49,8 @@ impl Trained {
             let problem = format!("it was trained on `{known}`, which is not known here");
             return Err(wrong(path, problem, "name a data set with --dataset"));
         }
-        let test = data.load(otherwise, &network, console)?.test;
-        let mut store = Store::new(device.open()?);
+        let test = data.load_test(otherwise, &network, console)?;
+        let mut store = Store::new(backend);
         checkpoint.restore(&mut store)?;
         Ok(Self {
             path: path.to_path_buf(),

@@ -7,6 +7,7 @@ mod domains;
 mod help;
 mod kernel;
 mod neuron;
+mod output;
 mod pipeline;
 #[cfg(unix)]
 mod signals;

@@ -80,8 +80,10 @@ fn an_unknown_device_is_answered_with_those_there_are() {
         &["plan"],
         &["bench", "neuron"],
         &["bench", "train"],
+        &["eval", &golden("if_T1_N64")],
+        &["train", "--pipeline", "cpu,abacus"],
     ] {
-        let message = complaint(&[command, &["--device", "abacus"]].concat(), 1);
+        let message = complaint(&[command, &["--device", "abacus"]].concat(), 2);
         assert!(
             message.contains("abacus") && message.contains("help: use auto, cpu"),
             "{message}"

@@ -7,8 +7,8 @@ use flate2::bufread::MultiGzDecoder;
 use tempfile::NamedTempFile;
 
 use super::{
-    DownloadError, Failure, Progress, RemoteFile, Transfer, from_mirrors, put, receive_from,
-    temporary_in, write_failed,
+    DownloadError, Failure, Progress, RemoteFile, Transfer, check_names, from_mirrors, put,
+    receive_from, temporary_in, write_failed,
 };
 
 /// Fetches `archive`, a `.tar.gz`, from the first of `mirrors` that has it and puts the files
@@ -29,9 +29,12 @@ pub fn fetch_archive(
     folder: &Path,
     progress: Progress,
 ) -> Result<(), DownloadError> {
-    let result = from_mirrors(mirrors, &archive.name, |url| {
-        let arrived = receive_from(url, archive, Transfer::AsIs, folder, progress)?;
-        unpack(arrived, wanted, folder)
+    let names = wanted.iter().chain([&archive.name]).map(String::as_str);
+    let result = check_names(names).and_then(|()| {
+        from_mirrors(mirrors, &archive.name, |url| {
+            let arrived = receive_from(url, archive, Transfer::AsIs, folder, progress)?;
+            unpack(arrived, wanted, folder)
+        })
     });
     result.map_err(|attempts| DownloadError {
         file: archive.name.clone(),

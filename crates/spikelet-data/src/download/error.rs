@@ -24,7 +24,7 @@ pub struct DownloadError {
 /// One mirror's failure.
 #[derive(Debug)]
 pub struct Attempt {
-    /// What was asked for.
+    /// What was asked for; the name itself for [`Failure::Name`].
     pub url: String,
     /// Why it is not here.
     pub failure: Failure,
@@ -34,6 +34,9 @@ pub struct Attempt {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
+    /// What was asked for is not the name of a file in the folder, such as `../a`.
+    #[error("this is not the plain name of a file")]
+    Name,
     /// No connection, no answer in time, or an answer such as 404.
     #[error("{0}")]
     Request(#[source] Box<ureq::Error>),

@@ -10,7 +10,7 @@ mod error;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -48,7 +48,8 @@ pub enum Progress {
 /// as it lies on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
-    /// Name of the file; the mirrors have what is not an archive with `.gz` behind.
+    /// Name of the file, without a folder; the mirrors have what is not an archive with `.gz`
+    /// behind.
     pub name: String,
     /// Length of the content, in bytes.
     pub bytes: u64,
@@ -71,16 +72,20 @@ enum Transfer {
 /// A mirror is a URL to which the file's name and `.gz` are appended.
 ///
 /// # Errors
-/// [`DownloadError`] with each mirror's failure if none of them had the file.
+/// [`DownloadError`] with each mirror's failure if none of them had the file, or with
+/// [`Failure::Name`] if its name leads out of the folder.
 pub fn fetch(
     file: &RemoteFile,
     mirrors: &[String],
     folder: &Path,
     progress: Progress,
 ) -> Result<PathBuf, DownloadError> {
-    let result = from_mirrors(mirrors, &format!("{}.gz", file.name), |url| {
-        let arrived = receive_from(url, file, Transfer::Compressed, folder, progress)?;
-        put(arrived, folder, &file.name)
+    let checked = check_names([file.name.as_str()]);
+    let result = checked.and_then(|()| {
+        from_mirrors(mirrors, &format!("{}.gz", file.name), |url| {
+            let arrived = receive_from(url, file, Transfer::Compressed, folder, progress)?;
+            put(arrived, folder, &file.name)
+        })
     });
     result.map_err(|attempts| DownloadError {
         file: file.name.clone(),
@@ -89,6 +94,23 @@ pub fn fetch(
         folder: folder.to_owned(),
         archive: false,
     })
+}
+
+/// Checks that names are those of files in a folder: they lead neither out of it nor below it.
+fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Vec<Attempt>> {
+    let plain = |name: &str| {
+        let mut parts = Path::new(name).components();
+        let first = parts.next();
+        // The whole of it, so that `a/` and `a/.` are none either.
+        matches!(first, Some(Component::Normal(part)) if part == name) && parts.next().is_none()
+    };
+    match names.into_iter().find(|name| !plain(name)) {
+        None => Ok(()),
+        Some(name) => Err(vec![Attempt {
+            url: name.to_owned(),
+            failure: Failure::Name,
+        }]),
+    }
 }
 
 /// What `fetch` makes of the first mirror of `name` with which it succeeds.

@@ -12,11 +12,12 @@ use crate::{fashion_mnist, idx, mnist};
 /// elsewhere and this one's into `target`.
 pub(super) fn load(
     source: &Source,
+    files: &[RemoteFile; 4],
     paths: &[&Path],
     folder: &Path,
     target: &Path,
 ) -> Result<Split> {
-    let test = read(source, paths[2], paths[3])?;
+    let test = read(source, &files[2..], &paths[2..])?;
     if let Some(other) = other_with_labels(source, &test.labels) {
         return Err(Error::OtherDataset {
             folder: folder.to_owned(),
@@ -25,7 +26,7 @@ pub(super) fn load(
             target: target.to_owned(),
         });
     }
-    Split::new(read(source, paths[0], paths[1])?, test)
+    Split::new(read(source, &files[..2], &paths[..2])?, test)
 }
 
 /// Fetches those of `files` that `target` lacks.
@@ -71,26 +72,45 @@ fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
     })
 }
 
-fn read(source: &Source, images_path: &Path, labels_path: &Path) -> Result<Dataset> {
-    let images = idx::read_images(images_path)?;
-    let labels = idx::read_labels(labels_path, source.classes.len())?;
-    let [count, height, width] = images.dims;
-    if [1, height, width] != source.shape {
-        return Err(Error::ImageSize {
-            path: images_path.to_owned(),
+/// Reads a file of images and its file of labels. What the headers say is compared with the data
+/// set, and with each other, before the contents are read: they take no more memory than the data
+/// set's own files.
+fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<Dataset> {
+    let (images_path, labels_path) = (paths[0], paths[1]);
+    let most = |file: &RemoteFile, count: usize, bytes: u64, path: &Path| match file.bytes {
+        // A copy may be shorter than the original, a longer one is another data set.
+        most if bytes > most => Err(Error::TooMany {
+            path: path.to_owned(),
             dataset: source.name.clone(),
-            found: [height, width],
-            expected: [source.shape[1], source.shape[2]],
-        });
-    }
-    if count != labels.len() {
-        return Err(Error::CountMismatch {
-            images_path: images_path.to_owned(),
-            images: count,
-            labels_path: labels_path.to_owned(),
-            labels: labels.len(),
-        });
-    }
+            found: count,
+            most_bytes: most,
+        }),
+        _ => Ok(()),
+    };
+    let labels = idx::read_if(labels_path, |[count]| {
+        most(&files[1], count, count as u64, labels_path)
+    })?;
+    let labels = idx::check_labels(labels_path, labels.data, source.classes.len())?;
+    let images = idx::read_if(images_path, |[count, height, width]| {
+        if [1, height, width] != source.shape {
+            return Err(Error::ImageSize {
+                path: images_path.to_owned(),
+                dataset: source.name.clone(),
+                found: [height, width],
+                expected: [source.shape[1], source.shape[2]],
+            });
+        }
+        if count != labels.len() {
+            return Err(Error::CountMismatch {
+                images_path: images_path.to_owned(),
+                images: count,
+                labels_path: labels_path.to_owned(),
+                labels: labels.len(),
+            });
+        }
+        let bytes = (count as u64).saturating_mul((height * width) as u64);
+        most(&files[0], count, bytes, images_path)
+    })?;
     let classes = source.classes.clone();
     Dataset::new(&source.name, images.data, labels, source.shape, classes)
 }

@@ -95,7 +95,8 @@ impl Source {
     /// [`Error::MissingFiles`] if no folder has all of them. Of IDX files: [`Error::OtherDataset`]
     /// if they are those of another known data set with the same names; whatever
     /// [`idx::read`](crate::idx::read) and [`idx::read_labels`](crate::idx::read_labels) find wrong
-    /// in a file; [`Error::CountMismatch`] and [`Error::ImageSize`] if they do not fit. Of
+    /// in a file; [`Error::CountMismatch`], [`Error::ImageSize`] and [`Error::TooMany`] if they do
+    /// not fit, which is found before their contents are read. Of
     /// [`RecordFiles`]: [`Error::Open`], [`Error::Read`], [`Error::RecordBytes`] and
     /// [`Error::FileLabel`].
     pub fn load(&self, dir: &Path) -> Result<Split> {
@@ -105,9 +106,9 @@ impl Source {
             return Err(self.incomplete(dir, &found));
         };
         match &self.files {
-            Files::Idx(_) => {
+            Files::Idx(files) => {
                 let target = self.target(dir);
-                idx_files::load(self, &paths, &found.folder, &target)
+                idx_files::load(self, files, &paths, &found.folder, &target)
             }
             Files::Records(files) => record_files::load(self, files, &paths),
         }

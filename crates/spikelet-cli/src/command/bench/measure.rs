@@ -1,11 +1,10 @@
 //! Times, peaks, and processes of their own.
 
-use crate::command::median;
 use crate::failure::Failure;
 use crate::machine;
 use serde_json::{Value, json};
+use spikelet::timing::Timing;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// What one measurement found.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,16 +38,6 @@ pub struct Repeats {
     pub only: Option<String>,
 }
 
-/// Runs are timed in groups of at least this length, so that reading the clock and waiting for the
-/// device do not count.
-const GROUP: Duration = Duration::from_millis(1);
-
-/// When warming up, or measuring, has taken this long, it is enough.
-const ENOUGH: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
-
-/// Even of slow runs so many are timed.
-const LEAST: u32 = 3;
-
 impl Repeats {
     /// Runs, and takes the median of the times of groups of runs. `wait` returns when the device
     /// has done what was started.
@@ -59,40 +48,18 @@ impl Repeats {
         &self,
         name: &str,
         wait: impl Fn() -> Result<(), Failure>,
-        mut run: impl FnMut() -> Result<(), Failure>,
+        run: impl FnMut() -> Result<(), Failure>,
     ) -> Result<Measurement, Failure> {
-        let mut group = |runs: u32| -> Result<Duration, Failure> {
-            let start = Instant::now();
-            for _ in 0..runs {
-                run()?;
-            }
-            wait()?;
-            Ok(start.elapsed())
+        let timing = Timing {
+            repeats: self.repeats,
+            warm_up: self.warm_up,
         };
-        let begun = Instant::now();
-        for _ in 0..self.warm_up {
-            group(1)?;
-            if begun.elapsed() > ENOUGH[0] {
-                break;
-            }
-        }
-        let mut runs = 1;
-        while group(runs)? < GROUP {
-            runs *= 2;
-        }
-        let begun = Instant::now();
-        let mut times = vec![];
-        for k in 0..self.repeats {
-            if k >= LEAST && begun.elapsed() > ENOUGH[1] {
-                break;
-            }
-            times.push(group(runs)?.as_secs_f64() / f64::from(runs));
-        }
+        let found = timing.measure(wait, run)?;
         Ok(Measurement {
             name: name.to_string(),
-            repeats: times.len() as u32,
-            runs,
-            median_ms: 1e3 * median(&mut times),
+            repeats: found.repeats,
+            runs: found.runs,
+            median_ms: 1e3 * found.median.as_secs_f64(),
             peak_mib: machine::peak_resident().map(|bytes| bytes as f64 / 1024.0 / 1024.0),
         })
     }

@@ -1,5 +1,6 @@
 //! `spikelet bench …`
 
+mod chart;
 mod copy;
 mod infer;
 mod linear_lif;

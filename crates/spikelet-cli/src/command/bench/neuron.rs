@@ -1,10 +1,11 @@
 //! `spikelet bench neuron`
 
+use super::chart::Chart;
 use super::copy::{COPY, Copy};
 use super::measure::{Measurement, Repeats};
 use super::passes::{Backward, Passes};
 use super::{dtype, is_cpu, measured, peak};
-use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, value};
+use crate::args::{DeviceArgs, NeuronArgs, neuron_names, propagations, svg_path, value};
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::machine;
@@ -16,6 +17,7 @@ use spikelet::log::console::{bytes, thousands};
 use spikelet::model::Store;
 use spikelet::module::{Precision, Propagation};
 use spikelet::neuron::is_parallel;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ use std::sync::Arc;
 #[command(after_help = examples![
     "spikelet bench neuron" => "LIF with the arc tangent, 32 steps, 262,144 neurons",
     "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several lengths",
+    "spikelet bench neuron --neurons 1048576 --time-steps 8,16,32,64,128 --chart lif.svg" => "the three orders of LIF, as a table and as bars",
     "spikelet bench neuron --neuron plif --propagation layer-by-layer" => "the multi-step passes alone",
     "spikelet bench neuron --all --time-steps 16" => "all neurons, each with its own surrogate",
     "spikelet bench neuron --threads 1 --json" => "one thread, for machines",
@@ -61,6 +64,10 @@ pub struct Neuron {
     /// The order in which time steps and kernels run; several with commas [default: all]
     #[arg(help_heading = "Size", long, value_name = "ORDER", value_delimiter = ',', value_parser = propagations())]
     propagation: Vec<Propagation>,
+
+    /// Where to draw the times as bars: .svg
+    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "all", value_parser = svg_path())]
+    chart: Option<PathBuf>,
 
     #[command(flatten)]
     repeats: Repeats,
@@ -121,6 +128,7 @@ impl Neuron {
         }
         let backend = self.device.open()?;
         self.check_size(&*backend)?;
+        let mut chart = Chart::default();
         let what = match &chosen[..] {
             [one] => {
                 let surrogate = one.neuron.common().surrogate.spec();
@@ -146,13 +154,31 @@ impl Neuron {
         for one in &chosen {
             for row in self.rows() {
                 for backward in [false, true] {
-                    let cells = self.line(one, row, backward, &backend, copy_speed, console)?;
+                    let made = self.line(one, row, backward, &backend, copy_speed, console)?;
+                    let (cells, ms) = made;
+                    let pass = if backward {
+                        "forward + backward"
+                    } else {
+                        "forward"
+                    };
+                    chart.add(
+                        &format!("{pass}, {}", row.dtype),
+                        row.time_steps,
+                        row.propagation,
+                        ms,
+                    );
                     let named = std::iter::once(one.name.clone()).skip(first);
                     table.row(named.chain(cells));
                 }
             }
         }
         say_table(console, &table);
+        if let Some(path) = &self.chart {
+            let neurons = thousands(u64::from(self.neurons));
+            let title = format!("{what}, N = {neurons}");
+            chart.save(&title, &self.device.describe(&*backend), path)?;
+            console.say(format!("chart: {}", path.display()));
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -171,7 +197,7 @@ impl Neuron {
         all.collect()
     }
 
-    /// Measures one pass of a neuron, and says what the table says of it.
+    /// Measures one pass of a neuron, and says what the table says of it; its time, if it ran.
     fn line(
         &self,
         one: &Chosen,
@@ -180,14 +206,14 @@ impl Neuron {
         backend: &Arc<dyn Backend>,
         copy_speed: f64,
         console: &Console,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<(Vec<String>, Option<f64>), Failure> {
         let head = [
             row.time_steps.to_string(),
             row.dtype.to_string(),
             row.propagation.to_string(),
             if backward { "+ backward" } else { "forward" }.to_string(),
         ];
-        let refused = |problem: String| Ok([&head[..], &[problem]].concat());
+        let refused = |problem: String| Ok(([&head[..], &[problem]].concat(), None));
         if row.propagation.is_step_by_step() && is_parallel(&*one.neuron) {
             return refused("needs all time steps at once".to_string());
         }
@@ -224,7 +250,7 @@ impl Neuron {
             format!("{:.0} %", 100.0 * speed / copy_speed),
             peak(&found, &plan, &**backend),
         ];
-        Ok([&head[..], &cost, &numbers].concat())
+        Ok(([&head[..], &cost, &numbers].concat(), Some(found.median_ms)))
     }
 
     fn rows(&self) -> Vec<Row> {

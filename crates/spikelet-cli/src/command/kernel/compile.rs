@@ -1,7 +1,7 @@
 //! `spikelet kernel compile`
 
 use crate::args::capability;
-use crate::command::{examples, same_file, say_table};
+use crate::command::{examples, path_text, same_file, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ impl Compile {
         let mut object = self.object(&file, true, &made.log);
         object["nvrtc"] = json!(made.nvrtc);
         object["bytes"] = json!(made.code.len());
-        object["out"] = json!(self.out);
+        object["out"] = json!(self.out.as_deref().map(path_text));
         object["kernels"] = kernels.iter().map(|kernel| kernel_json(kernel)).collect();
         console.say_json(&object);
         self.say(console, &file, &made, &kernels);

@@ -1,7 +1,7 @@
 //! `spikelet neuron docs`
 
 use crate::args::value;
-use crate::command::examples;
+use crate::command::{examples, path_text};
 use crate::equation::{Step, pretty};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
@@ -53,7 +53,8 @@ impl Docs {
             write(&folder.join(picture), &response.to_svg())?;
         }
         write(&self.out, &page)?;
-        console.say_json(&json!({"page": self.out, "neurons": neuron::entries().len()}));
+        console
+            .say_json(&json!({"page": path_text(&self.out), "neurons": neuron::entries().len()}));
         console.say(format!("written: {}", self.out.display()));
         Ok(ExitCode::SUCCESS)
     }

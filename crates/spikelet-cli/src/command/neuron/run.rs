@@ -1,7 +1,7 @@
 //! `spikelet neuron run`
 
 use crate::args::DeviceArgs;
-use crate::command::{examples, same_file, say_table};
+use crate::command::{examples, path_text, same_file, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
@@ -59,7 +59,7 @@ impl Run {
             .map(|(name, t)| (name.clone(), json!(t.shape)))
             .collect();
         console.say_json(&json!({
-            "case": self.case, "out": self.out, "device": device, "tensors": shapes, "spike_rate": rate,
+            "case": path_text(&self.case), "out": path_text(&self.out), "device": device, "tensors": shapes, "spike_rate": rate,
         }));
         let mut table = Table::new(&["tensor", "type", "mean", "largest"]).right(&[2, 3]);
         for (name, tensor) in &made.tensors {

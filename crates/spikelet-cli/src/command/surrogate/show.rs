@@ -1,13 +1,20 @@
 //! `spikelet surrogate show`
 
 use crate::args::{Setting, value};
-use crate::args::{overlay, surrogate_names};
+use crate::args::{overlay, surrogate_names, svg_path};
 use crate::command::examples;
 use crate::command::neuron::{say_surrogate, surrogate_json};
 use crate::failure::Failure;
+use serde_json::{Map, Value};
+use spikelet::Error;
+use spikelet::files::write_atomically;
 use spikelet::log::Console;
-use spikelet::surrogate;
+use spikelet::report::Gates;
+use spikelet::surrogate::{self, Surrogate};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// Print a surrogate's derivative g′ and its primitive g
 ///
@@ -15,6 +22,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet surrogate show atan" => "with its defaults",
+    "spikelet surrogate show sigmoid --vary alpha=1,2,4,8 --out gates.svg" => "a picture for several alpha",
     "spikelet surrogate show sigmoid --set alpha=1 --json" => "for machines",
 ])]
 pub struct Show {
@@ -25,7 +33,45 @@ pub struct Show {
     /// One of its constants; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
+
+    /// Where to draw the gate, the potential after the reset, and the derivative: .svg
+    #[arg(long, short, value_name = "FILE", value_parser = svg_path())]
+    out: Option<PathBuf>,
+
+    /// Values of a constant that have a curve each in the picture
+    #[arg(long, value_name = "KEY=X,X", requires = "out")]
+    vary: Option<Vary>,
 }
+
+/// `alpha=1,2,4`
+#[derive(Clone, Debug)]
+struct Vary {
+    key: String,
+    values: Vec<f64>,
+}
+
+/// More curves than can be told apart.
+const MOST: usize = 6;
+
+impl FromStr for Vary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, values) = (text.split_once('=')).ok_or("write KEY=X,X, such as alpha=1,2,4")?;
+        let values: Option<Vec<f64>> = values.split(',').map(|x| x.trim().parse().ok()).collect();
+        match values {
+            Some(values) if values.len() <= MOST => Ok(Self {
+                key: key.trim().to_string(),
+                values,
+            }),
+            Some(_) => Err(format!("give at most {MOST} values")),
+            None => Err("give numbers with commas, such as alpha=1,2,4".to_string()),
+        }
+    }
+}
+
+/// A surrogate with the name of its curve.
+type Named = (String, Arc<dyn Surrogate>);
 
 impl Show {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
@@ -43,6 +89,18 @@ impl Show {
             settings,
         )?;
         let surrogate = (entry.build)(&given).map_err(wrong)?;
+        let picture = self.out.as_ref().map(|out| {
+            let drawn = match &self.vary {
+                None => vec![(value::text(&surrogate.spec()), surrogate.clone())],
+                Some(vary) => self.varied(vary, &given)?,
+            };
+            let title = format!("{}: {}", entry.name, entry.summary);
+            let surrogates = drawn;
+            Ok::<_, Failure>((out, Gates { title, surrogates }.to_svg()?))
+        });
+        if let Some((out, svg)) = picture.transpose()? {
+            write_atomically(out, svg.as_bytes()).map_err(Error::from)?;
+        }
         console.say_json(&surrogate_json(&*surrogate));
         console.say(format!(
             "{}  {}",
@@ -50,6 +108,24 @@ impl Show {
             entry.summary
         ));
         say_surrogate(console, &*surrogate);
+        if let Some(out) = &self.out {
+            console.say(format!("picture: {}", out.display()));
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The surrogate with each value of a constant.
+    fn varied(&self, vary: &Vary, given: &Map<String, Value>) -> Result<Vec<Named>, Failure> {
+        let wrong = |problem: String| Failure::argument(problem, "correct --vary");
+        let entry = surrogate::find(&self.name).map_err(wrong)?;
+        let what = format!("surrogate `{}`", self.name);
+        let each = vary.values.iter().map(|x| {
+            let one = [(vary.key.clone(), Value::from(*x))];
+            let mut constants = given.clone();
+            constants.extend(overlay(&what, &(entry.defaults)(), one)?);
+            let surrogate = (entry.build)(&constants).map_err(wrong)?;
+            Ok((format!("{} = {x}", vary.key), surrogate))
+        });
+        each.collect()
     }
 }

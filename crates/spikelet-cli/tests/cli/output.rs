@@ -1,0 +1,124 @@
+//! Where output goes: full disks, paths that are no text.
+
+use crate::common::{code, complaint, golden, program, stderr};
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A path whose last part is not UTF-8.
+fn no_text(folder: &Path, start: &str) -> std::path::PathBuf {
+    folder.join(OsStr::from_bytes(&[start.as_bytes(), b"\xff.svg"].concat()))
+}
+
+/// Runs it with these words of any bytes behind, with and without `--json`.
+fn succeeds(words: &[&str], more: &[&OsStr]) {
+    for output in [&["--quiet"][..], &["--json"], &[]] {
+        let done = program(words).args(more).args(output).output();
+        let done = done.expect("the program starts");
+        assert_eq!(code(&done), 0, "{words:?} {output:?}: {}", stderr(&done));
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_nothing_is_lost_in_silence() {
+    for words in [
+        &["neuron", "list"][..],
+        &["neuron", "show", "lif", "--json"],
+        &["--help"],
+        &["train", "--help"],
+        &["--version"],
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full");
+        let done = program(words).stdout(full.expect("it is there")).output();
+        let done = done.expect("the program starts");
+        assert_eq!(code(&done), 1, "{words:?}");
+        let message = stderr(&done);
+        assert!(
+            message.contains("standard output cannot be written"),
+            "{message}"
+        );
+        assert!(message.contains("help: "), "{message}");
+    }
+    // What needs no output does not mind.
+    let full = OpenOptions::new().write(true).open("/dev/full");
+    let mut quiet = program(&["neuron", "list", "--quiet"]);
+    let done = quiet.stdout(full.expect("it is there")).output();
+    assert_eq!(code(&done.expect("the program starts")), 0);
+}
+
+#[test]
+fn paths_that_are_no_text_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| no_text(folder.path(), name);
+    let (run, picture, result, page) = (at("run"), at("picture"), at("result"), at("page"));
+    let case = at("case");
+    std::fs::copy(golden("if_T1_N64"), &case).expect("copied");
+    let out = OsStr::new("--out");
+    succeeds(
+        &["neuron", "run"],
+        &[
+            OsStr::new("--case"),
+            case.as_os_str(),
+            out,
+            result.as_os_str(),
+        ],
+    );
+    succeeds(&["neuron", "docs"], &[out, page.as_os_str()]);
+    assert!(result.exists() && page.exists());
+
+    let small = [
+        "train",
+        "--train-images",
+        "64",
+        "--test-images",
+        "20",
+        "--batch-size",
+        "32",
+    ];
+    let small = [
+        &small[..],
+        &["--time-steps", "2", "--epochs", "1", "--hidden", "8"],
+    ]
+    .concat();
+    let done = program(&small).args([out, run.as_os_str()]).output();
+    let done = done.expect("the program starts");
+    assert_eq!(code(&done), 0, "{}", stderr(&done));
+    let checkpoint = run.join("last.safetensors");
+    let few = OsStr::new("--test-images=20");
+    succeeds(&["eval"], &[checkpoint.as_os_str(), few]);
+    succeeds(
+        &["show"],
+        &[checkpoint.as_os_str(), few, out, picture.as_os_str()],
+    );
+    assert!(picture.exists());
+}
+
+#[test]
+fn training_images_are_no_matter_of_commands_that_only_test() {
+    for command in ["eval", "show"] {
+        let message = complaint(&[command, "last.safetensors", "--train-images", "5"], 2);
+        assert!(message.contains("'--train-images'"), "{message}");
+    }
+}
+
+#[test]
+fn a_picture_of_no_known_kind_gets_one_line_of_help() {
+    let message = complaint(&["show", "last.safetensors", "--out", "seven.jpg"], 2);
+    assert!(message.contains("neither .svg nor .png"), "{message}");
+    assert_eq!(message.matches("help: ").count(), 1, "{message}");
+}
+
+#[test]
+fn a_name_that_is_not_quite_right_is_answered_with_the_nearest() {
+    let message = complaint(&["neuron", "show", "liff"], 2);
+    assert!(message.contains("'lif'"), "{message}");
+}
+
+#[test]
+fn a_number_that_is_too_large_is_answered_with_the_largest() {
+    let message = complaint(&["plan", "--hidden", "999999999999"], 2);
+    assert!(message.contains("use at most 1048576"), "{message}");
+    let message = complaint(&["train", "--epochs", "99999999999"], 2);
+    assert!(message.contains("use at most 4294967295"), "{message}");
+}

@@ -1,0 +1,155 @@
+//! How long something takes on a device.
+//!
+//! Devices work on their own: a call returns before its kernels have run. So a clock is read only
+//! after the device has been waited for, and short runs are timed in groups.
+
+use std::time::{Duration, Instant};
+
+/// How often something is run to find out how long it takes.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// use spikelet::timing::Timing;
+///
+/// let backend = spikelet::device::cpu()?;
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 64]);
+/// let spikes = cx.trace(&Lif::new(2.0), x)?;
+/// cx.tracer().output("spike_seq", &spikes);
+/// let mut store = Store::new(backend.clone());
+/// store.initialise(&cx.traced(), DType::F32, 0)?;
+/// let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+/// program.set("x_seq", spikelet::graph::op::HostTensor::F32(&[0.5; 8 * 64]))?;
+///
+/// let timing = Timing { repeats: 5, ..Timing::default() };
+/// let found = timing.measure(|| Ok::<_, Error>(backend.synchronize()?), || program.run())?;
+/// println!("{:?}", found.median);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Timed groups of runs; their median counts. Fewer, at least 3, where they take long.
+    pub repeats: u32,
+    /// Runs before them that do not count; fewer where they take long.
+    pub warm_up: u32,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            repeats: 20,
+            warm_up: 3,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    /// Median time of one run.
+    pub median: Duration,
+    /// Groups that were timed.
+    pub repeats: u32,
+    /// Runs in a group.
+    pub runs: u32,
+}
+
+/// Runs are timed in groups of at least this length, so that reading the clock and waiting for the
+/// device do not count.
+const GROUP: Duration = Duration::from_millis(1);
+
+/// When warming up, or measuring, has taken this long, it is enough.
+const ENOUGH: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
+
+/// Even of slow runs so many are timed.
+const LEAST: u32 = 3;
+
+impl Timing {
+    /// Runs, and takes the median of the times of groups of runs. `wait` returns when the device
+    /// has done all that was started, such as [`Backend::synchronize`](spikelet_graph::Backend::synchronize).
+    ///
+    /// # Errors
+    /// Those of `run` and `wait`.
+    pub fn measure<E>(
+        &self,
+        wait: impl Fn() -> Result<(), E>,
+        mut run: impl FnMut() -> Result<(), E>,
+    ) -> Result<Timed, E> {
+        let mut group = |runs: u32| -> Result<Duration, E> {
+            let start = Instant::now();
+            for _ in 0..runs {
+                run()?;
+            }
+            wait()?;
+            Ok(start.elapsed())
+        };
+        let begun = Instant::now();
+        for _ in 0..self.warm_up {
+            group(1)?;
+            if begun.elapsed() > ENOUGH[0] {
+                break;
+            }
+        }
+        let mut runs = 1;
+        while group(runs)? < GROUP {
+            runs *= 2;
+        }
+        let begun = Instant::now();
+        let mut times = vec![];
+        for k in 0..self.repeats.max(1) {
+            if k >= LEAST && begun.elapsed() > ENOUGH[1] {
+                break;
+            }
+            times.push(group(runs)? / runs);
+        }
+        times.sort_unstable();
+        let middle = times.len() / 2;
+        let median = match times.len() % 2 {
+            1 => times[middle],
+            _ => (times[middle - 1] + times[middle]) / 2,
+        };
+        Ok(Timed {
+            median,
+            repeats: times.len() as u32,
+            runs,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::convert::Infallible;
+    use std::thread::sleep;
+
+    #[test]
+    fn short_runs_are_timed_in_groups_and_the_device_is_waited_for() {
+        let (runs, waits) = (Cell::new(0), Cell::new(0));
+        let timing = Timing {
+            repeats: 4,
+            warm_up: 1,
+        };
+        let wait = || -> Result<(), Infallible> {
+            waits.set(waits.get() + 1);
+            sleep(Duration::from_micros(200));
+            Ok(())
+        };
+        let found = timing.measure(wait, || {
+            runs.set(runs.get() + 1);
+            Ok(())
+        });
+        let Ok(found) = found;
+        assert_eq!(found.repeats, 4);
+        assert!(found.runs > 1 && runs.get() >= 4 * found.runs);
+        assert!(waits.get() >= 5);
+        // The wait is a part of each group, not of each run.
+        assert!(found.median < Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_failing_run_ends_the_measurement() {
+        let found = Timing::default().measure(|| Ok(()), || Err("broken"));
+        assert_eq!(found, Err("broken"));
+    }
+}
