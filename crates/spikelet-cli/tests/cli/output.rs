@@ -122,3 +122,75 @@ fn a_number_that_is_too_large_is_answered_with_the_largest() {
     let message = complaint(&["train", "--epochs", "99999999999"], 2);
     assert!(message.contains("use at most 4294967295"), "{message}");
 }
+
+#[test]
+fn a_surrogate_is_drawn_for_several_values_of_a_constant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder
+        .path()
+        .join("gates.svg")
+        .to_string_lossy()
+        .into_owned();
+    let text = crate::common::said(&[
+        "surrogate",
+        "show",
+        "sigmoid",
+        "--vary",
+        "alpha=1,2.5,8",
+        "--out",
+        &out,
+    ]);
+    assert!(text.ends_with(&format!("picture: {out}\n")), "{text}");
+    let svg = std::fs::read_to_string(&out).expect("the picture");
+    for curve in ["alpha = 1<", "alpha = 2.5<", "alpha = 8<", "forward<"] {
+        assert!(svg.contains(curve), "{curve}");
+    }
+    for (words, expected) in [
+        (&["--out", "gates.png"][..], "end its name in .svg"),
+        (&["--vary", "alpha=1"], "--out"),
+        (&["--vary", "alpha=one", "--out", "g.svg"], "alpha=1,2,4"),
+        (
+            &["--vary", "beta=1", "--out", "g.svg"],
+            "no constant `beta`",
+        ),
+        (
+            &["--vary", "alpha=1,2,3,4,5,6,7", "--out", "g.svg"],
+            "at most 6",
+        ),
+    ] {
+        let message = complaint(&[&["surrogate", "show", "sigmoid"], words].concat(), 2);
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
+}
+
+#[test]
+fn the_orders_of_a_neuron_are_drawn_as_bars() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("lif.svg").to_string_lossy().into_owned();
+    let sizes = [
+        "--neurons",
+        "256",
+        "--time-steps",
+        "2,4",
+        "--repeats",
+        "1",
+        "--warm-up",
+        "0",
+    ];
+    let words = ["bench", "neuron", "--device", "cpu", "--chart", &out];
+    let text = crate::common::said(&[&words[..], &sizes].concat());
+    assert!(text.ends_with(&format!("chart: {out}\n")), "{text}");
+    let svg = std::fs::read_to_string(&out).expect("the chart");
+    for part in [
+        "T = 2<",
+        "T = 4<",
+        "forward, f32, ms<",
+        "step-by-step-unfused<",
+        "layer-by-layer<",
+    ] {
+        assert!(svg.contains(part), "{part}");
+    }
+    // Twelve bars and three squares of the legend, on a white page.
+    assert_eq!(svg.matches("<rect").count(), 16);
+    complaint(&["bench", "neuron", "--chart", "lif.png"], 2);
+}

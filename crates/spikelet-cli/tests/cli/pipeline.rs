@@ -96,11 +96,7 @@ fn devices_that_take_turns_and_a_network_of_convolutions_work() {
 fn what_cannot_be_is_answered_with_what_can() {
     for (words, expected) in [
         (
-            &["train", "--pipeline", "abacus,cpu:1"][..],
-            "`abacus` is not known",
-        ),
-        (
-            &["train", "--pipeline", "cpu:0,cpu:1", "--stages", "3,3"],
+            &["train", "--pipeline", "cpu:0,cpu:1", "--stages", "3,3"][..],
             "rising numbers",
         ),
         (
@@ -130,6 +126,10 @@ fn what_cannot_be_is_answered_with_what_can() {
         let message = complaint(&[words, &small[..]].concat(), 1);
         assert!(message.contains(expected), "{words:?}: {message}");
     }
+    let small = ["--train-images", "256", "--test-images", "20"];
+    let words = ["train", "--pipeline", "abacus,cpu:1"];
+    let message = complaint(&[&words[..], &small].concat(), 2);
+    assert!(message.contains("`abacus` is not known"), "{message}");
     let message = complaint(&["train", "--split-size", "4"], 2);
     assert!(message.contains("--pipeline"), "{message}");
 }

@@ -55,11 +55,15 @@ fn training_says_what_it_does_in_a_few_lines() {
     ];
     let text = said(&[&words, &SMALL[..]].concat());
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 5, "{text}");
     assert!(
         lines[0].contains("mnist-fc on synthetic digits (256 + 100) · cpu, 2 threads"),
         "{text}"
     );
+    assert!(lines[1].starts_with("network: "), "{text}");
+    assert!(lines[2].starts_with("settings: "), "{text}");
+    let settings = lines.iter().take_while(|line| !line.starts_with("plan: "));
+    let lines = &lines[settings.count() - 1..];
+    assert_eq!(lines.len(), 5, "{text}");
     assert!(
         lines[1].starts_with("plan: ") && lines[1].contains("kernels a step"),
         "{text}"

@@ -1,6 +1,6 @@
 //! Times of a neuron's passes as bars.
 
-use crate::command::Failure;
+use crate::failure::Failure;
 use spikelet::files::write_atomically;
 use spikelet::module::Propagation;
 use spikelet::report::{BarPanel, Bars};

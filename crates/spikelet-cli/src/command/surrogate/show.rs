@@ -47,7 +47,7 @@ pub struct Show {
 #[derive(Clone, Debug)]
 struct Vary {
     key: String,
-    values: Vec<f64>,
+    values: Vec<Value>,
 }
 
 /// More curves than can be told apart.
@@ -58,7 +58,8 @@ impl FromStr for Vary {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, values) = (text.split_once('=')).ok_or("write KEY=X,X, such as alpha=1,2,4")?;
-        let values: Option<Vec<f64>> = values.split(',').map(|x| x.trim().parse().ok()).collect();
+        let number = |x: &str| serde_json::from_str(x).ok().filter(Value::is_number);
+        let values: Option<Vec<Value>> = values.split(',').map(number).collect();
         match values {
             Some(values) if values.len() <= MOST => Ok(Self {
                 key: key.trim().to_string(),
@@ -89,16 +90,13 @@ impl Show {
             settings,
         )?;
         let surrogate = (entry.build)(&given).map_err(wrong)?;
-        let picture = self.out.as_ref().map(|out| {
-            let drawn = match &self.vary {
+        if let Some(out) = &self.out {
+            let surrogates = match &self.vary {
                 None => vec![(value::text(&surrogate.spec()), surrogate.clone())],
                 Some(vary) => self.varied(vary, &given)?,
             };
             let title = format!("{}: {}", entry.name, entry.summary);
-            let surrogates = drawn;
-            Ok::<_, Failure>((out, Gates { title, surrogates }.to_svg()?))
-        });
-        if let Some((out, svg)) = picture.transpose()? {
+            let svg = Gates { title, surrogates }.to_svg()?;
             write_atomically(out, svg.as_bytes()).map_err(Error::from)?;
         }
         console.say_json(&surrogate_json(&*surrogate));
@@ -120,11 +118,11 @@ impl Show {
         let entry = surrogate::find(&self.name).map_err(wrong)?;
         let what = format!("surrogate `{}`", self.name);
         let each = vary.values.iter().map(|x| {
-            let one = [(vary.key.clone(), Value::from(*x))];
+            let one = [(vary.key.clone(), x.clone())];
             let mut constants = given.clone();
             constants.extend(overlay(&what, &(entry.defaults)(), one)?);
             let surrogate = (entry.build)(&constants).map_err(wrong)?;
-            Ok((format!("{} = {x}", vary.key), surrogate))
+            Ok((format!("{} = {}", vary.key, value::text(x)), surrogate))
         });
         each.collect()
     }
