@@ -52,16 +52,18 @@ impl Schedule {
     /// The constants that have a domain, of the schedule and of those that it is made of.
     pub fn domains(&self) -> Vec<Constant> {
         let some = Domain::above(0.0);
+        let share = Domain::at_least(0.0).at_most(1.0);
         match self {
             Self::Constant => vec![],
             Self::Step { epochs, gamma } => vec![
                 Constant::new("epochs", *epochs, some),
                 Constant::new("gamma", *gamma, some),
             ],
-            Self::Cosine { least } => {
-                let share = Domain::at_least(0.0).at_most(1.0);
-                vec![Constant::new("least", *least, share)]
-            }
+            Self::Cosine { least } => vec![Constant::new("least", *least, share)],
+            Self::CosineOver { epochs, least } => vec![
+                Constant::new("epochs", *epochs, some),
+                Constant::new("least", *least, share),
+            ],
             Self::WarmUp { epochs, then } => {
                 let own = vec![Constant::new("epochs", *epochs, some)];
                 [own, then.domains()].concat()
