@@ -32,7 +32,7 @@ use std::sync::Arc;
 #[command(after_help = examples![
     "spikelet bench neuron" => "LIF with the arc tangent, 32 steps, 262,144 neurons",
     "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several lengths",
-    "spikelet bench neuron --neurons 1048576 --time-steps 8,16,32,64,128 --chart lif.svg" => "the three orders of LIF, as a table and as bars",
+    "spikelet bench neuron --neurons 65536 --time-steps 8,32,128 --chart lif.svg" => "the three orders of LIF, as a table and as bars",
     "spikelet bench neuron --neuron plif --propagation layer-by-layer" => "the multi-step passes alone",
     "spikelet bench neuron --all --time-steps 16" => "all neurons, each with its own surrogate",
     "spikelet bench neuron --threads 1 --json" => "one thread, for machines",
