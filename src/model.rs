@@ -406,7 +406,7 @@ impl Compiled {
     /// The buffer of an input, to be written by a device.
     pub(crate) fn input(&self, name: &str) -> Option<&Buffer> {
         let input = self.inputs.get(name)?;
-        input.is_given();
+        input.mark_given();
         Some(&input.buffer)
     }
 
@@ -426,7 +426,7 @@ impl Compiled {
         };
         input.check(name, &values)?;
         self.backend.upload(&input.buffer, values)?;
-        input.is_given();
+        input.mark_given();
         Ok(())
     }
 

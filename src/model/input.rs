@@ -25,7 +25,7 @@ impl Input {
     }
 
     /// Says that something was written to it.
-    pub(super) fn is_given(&self) {
+    pub(super) fn mark_given(&self) {
         self.given.store(true, Ordering::Relaxed);
     }
 
