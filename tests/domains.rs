@@ -21,20 +21,23 @@ fn refused(module: &dyn Module, shape: &[usize]) -> String {
 /// Values around all limits.
 const AROUND: [f64; 10] = [-1e300, -1.0, -0.1, 0.0, 0.1, 0.5, 1.0, 1.5, 2.0, 1e300];
 
-/// Gives each constant values in and outside its domain; those outside are refused with its name.
+/// Builds a member of a family from constants, and drops it.
+type Build<'a> = dyn Fn(&Map<String, Value>) -> Result<(), String> + 'a;
+
+/// Gives each constant values outside its domain; they are refused with its name.
 /// Returns how many were refused.
 fn check_each(
     name: &str,
     defaults: &Map<String, Value>,
     domains: &[Constant],
-    build: &dyn Fn(&Map<String, Value>) -> Result<(), String>,
+    build: &Build<'_>,
 ) -> usize {
     let mut count = 0;
     assert_eq!(build(&Map::new()), Ok(()), "the defaults of {name}");
     let in_files = |c: &&Constant| defaults.contains_key(c.name);
     for constant in domains.iter().filter(in_files) {
         for value in AROUND.into_iter().filter(|v| !constant.domain.contains(*v)) {
-            let whole = defaults[constant.name].is_u64() && value >= 0.0 && value < 1e18;
+            let whole = defaults[constant.name].is_u64() && (0.0..1e18).contains(&value);
             let value = match whole && value.fract() == 0.0 {
                 true => json!(value as u64),
                 false => json!(value),

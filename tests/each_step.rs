@@ -25,8 +25,10 @@ fn a_neuron_goes_on_from_step_to_step() -> Result<()> {
     Ok(())
 }
 
+type Make = fn() -> Box<dyn Module>;
+
 /// Networks with states, a mask that is drawn once, and parameters.
-fn nets() -> Vec<(&'static str, fn() -> Box<dyn Module>)> {
+fn nets() -> Vec<(&'static str, Make)> {
     vec![
         ("if", || Box::new(If::new().v_threshold(0.3))),
         ("soft lif", || {

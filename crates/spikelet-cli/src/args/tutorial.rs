@@ -45,7 +45,7 @@ impl TutorialArgs {
 
     /// The data set of the tutorial, if the network starts from it.
     pub fn dataset(&self, network: &Network) -> Option<DataName> {
-        self.is_given().then(|| match network {
+        self.is_given().then_some(match network {
             Network::MnistFc(_) => DataName::Mnist,
             Network::Csnn(_) => DataName::FashionMnist,
             Network::Cifar10Net(_) => DataName::Cifar10,
