@@ -27,6 +27,22 @@ pub enum FileError {
         /// What the user can do.
         help: &'static str,
     },
+    /// The path leads to something that is no file with an end: a FIFO, a device, a socket.
+    #[error("cannot read {}: it is no regular file\n  help: copy what it gives into a file, and name that", .path.display())]
+    NotRegular {
+        /// What was to be read.
+        path: PathBuf,
+    },
+    /// The file is larger than anything that is read whole.
+    #[error("cannot read {}: it has {size} bytes, more than the {limit} that a file may have here\n  help: check that it is the file that you mean", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size, in bytes.
+        size: u64,
+        /// The largest size that is read, in bytes.
+        limit: u64,
+    },
 }
 
 impl FileError {
@@ -42,6 +58,11 @@ impl FileError {
 }
 
 fn advice(error: &io::Error) -> &'static str {
+    // The error kind of it is not stable yet.
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        return "symbolic links lead to each other in a circle: remove one of them, or choose another path";
+    }
     match error.kind() {
         ErrorKind::NotFound => "check the path for a spelling mistake",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -54,18 +75,98 @@ fn advice(error: &io::Error) -> &'static str {
             "a file stands where a folder is needed: choose another path, or move the file away"
         }
         ErrorKind::IsADirectory => "this is a folder: give the path of a file",
+        ErrorKind::InvalidFilename => {
+            "a name in this path is too long, or not allowed on this disk: choose another one"
+        }
+        ErrorKind::FileTooLarge => {
+            "files may not be so large here: raise the limit (`ulimit -f`), or choose another disk"
+        }
         _ => "check that the disk is mounted and in order",
     }
 }
 
+/// The largest file that is read whole, in bytes: 16 GiB.
+pub const LARGEST: u64 = 16 << 30;
+
 /// Reads a whole file.
 ///
 /// # Errors
-/// [`FileError::Io`] with the path if the file cannot be read.
+/// [`FileError::Io`] with the path if the file cannot be read; [`FileError::NotRegular`] if it is a
+/// FIFO or a device, which might never end; [`FileError::TooLarge`] beyond [`LARGEST`].
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, FileError> {
-    let path = path.as_ref();
+    read_at_most(path.as_ref(), LARGEST)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    // Looked at before it is opened: to open a FIFO waits for somebody to write into it.
+    let found = std::fs::metadata(path).map_err(FileError::io("read", path))?;
+    if found.is_dir() {
+        return Err(FileError::io("read", path)(ErrorKind::IsADirectory.into()));
+    }
+    if !found.is_file() {
+        return Err(FileError::NotRegular {
+            path: path.to_path_buf(),
+        });
+    }
+    if found.len() > limit {
+        return Err(FileError::TooLarge {
+            path: path.to_path_buf(),
+            size: found.len(),
+            limit,
+        });
+    }
     std::fs::read(path).map_err(FileError::io("read", path))
 }
+
+/// From now on, a write beyond the limit of a file's size (`ulimit -f`) is an error that names the
+/// file, instead of a signal that ends the process without a word. For programs; the library does
+/// not change how the process takes signals.
+pub fn refuse_instead_of_signal() {
+    #[cfg(unix)]
+    // SAFETY: to ignore a signal installs no handler, and nothing else here uses SIGXFSZ.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// Removes what writers that were killed have left in a folder: the temporary files of
+/// [`write_atomically`]. Nobody may be writing there.
+///
+/// # Errors
+/// [`FileError::Io`] if the folder cannot be read, or a file cannot be removed.
+pub(crate) fn remove_leftovers(folder: &Path) -> Result<(), FileError> {
+    let entries = std::fs::read_dir(folder).map_err(FileError::io("read the folder", folder))?;
+    for entry in entries {
+        let path = entry
+            .map_err(FileError::io("read the folder", folder))?
+            .path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') && name.ends_with(SUFFIX) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file, or a folder with all that is in it; it is fine if there is none.
+///
+/// # Errors
+/// [`FileError::Io`] with the path.
+pub(crate) fn remove(path: &Path) -> Result<(), FileError> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        _ => std::fs::remove_file(path),
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(FileError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How the names of temporary files end; they begin with a dot.
+const SUFFIX: &str = ".tmp";
 
 /// Creates a folder and its missing parents; one that is already there is fine.
 ///
@@ -119,7 +220,7 @@ pub fn write_atomically_with(
     prefix.push(name);
     prefix.push(".");
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
+    builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
     {
         // Temporary files are private by default; this one becomes the user's file, so the umask decides.
@@ -214,6 +315,50 @@ mod tests {
         );
         let message = write_atomically("/", b"").unwrap_err().to_string();
         assert!(message.contains("does not end in a file name"), "{message}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_up_to_a_size_are_read() {
+        assert!(matches!(
+            read("/dev/zero"),
+            Err(FileError::NotRegular { .. })
+        ));
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        assert!(matches!(read(&fifo), Err(FileError::NotRegular { path }) if path == fifo));
+
+        let large = folder.path().join("large");
+        File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(matches!(
+            read(&large),
+            Err(FileError::TooLarge { size, limit, .. }) if (size, limit) == (LARGEST + 1, LARGEST)
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn advice_fits_links_in_a_circle_and_names_that_are_too_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let circle = folder.path().join("circle");
+        std::os::unix::fs::symlink(&circle, &circle).unwrap();
+        let long = folder.path().join("x".repeat(300));
+        for (path, expected) in [(circle, "in a circle"), (long, "too long")] {
+            let message = read(&path).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".last.safetensors.Xy12.tmp", "mine.tmp", ".lock"] {
+            std::fs::write(folder.path().join(name), b"").unwrap();
+        }
+        remove_leftovers(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), [".lock", "mine.tmp"]);
     }
 
     #[cfg(unix)]

@@ -45,6 +45,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    spikelet::files::refuse_instead_of_signal();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // The help is such an "error", too.

@@ -3,7 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+use spikelet_random::{Generator, Stream};
+
 use crate::error::{Error, Result};
+
+/// The seed of validation splits. It is no setting: networks and runs with other seeds are compared
+/// on the same validation images.
+const VALIDATION_SEED: u64 = 0x7661_6c69_6461_7465;
+
+/// The stream of random numbers for the choice of validation images.
+const VALIDATION_STREAM: u32 = 0xda7a_0003;
 
 /// Labelled images, one byte a channel and pixel.
 ///
@@ -151,6 +161,77 @@ impl Dataset {
     }
 }
 
+impl Dataset {
+    /// Splits off a share of the images for validation: the images that remain, and the validation
+    /// images, both in their order. Which images these are depends on their number and the share
+    /// alone. At least one image goes to each part.
+    ///
+    /// ```
+    /// use spikelet_data::synthetic;
+    ///
+    /// let digits = synthetic::digits_of(0, 1000, 10).train;
+    /// let (train, validation) = digits.split_off(0.1)?;
+    /// assert_eq!((train.len(), validation.len()), (900, 100));
+    /// # Ok::<(), spikelet_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ValidationShare`] if the share is not above 0 and below 1, or there are fewer than
+    /// two images.
+    pub fn split_off(&self, share: f64) -> Result<(Self, Self)> {
+        let len = self.len();
+        if !(share > 0.0 && share < 1.0) || len < 2 {
+            return Err(Error::ValidationShare {
+                dataset: self.name.clone(),
+                share,
+                len,
+            });
+        }
+        let count = ((len as f64 * share).round() as usize).clamp(1, len - 1);
+        let mut order: Vec<usize> = (0..len).collect();
+        let stream = Stream {
+            seed: VALIDATION_SEED,
+            id: VALIDATION_STREAM,
+            step: 0,
+        };
+        Generator::new(stream).shuffle(&mut order);
+        let (validation, train) = order.split_at_mut(count);
+        validation.sort_unstable();
+        train.sort_unstable();
+        Ok((self.select(train), self.select(validation)))
+    }
+
+    /// The images of these numbers.
+    fn select(&self, indices: &[usize]) -> Self {
+        let images = indices.iter().filter_map(|&index| self.image(index));
+        Self {
+            name: self.name.clone(),
+            images: images.flatten().copied().collect(),
+            labels: indices.iter().map(|&index| self.labels[index]).collect(),
+            shape: self.shape,
+            classes: self.classes.clone(),
+            synthetic: self.synthetic,
+        }
+    }
+
+    /// Adds everything that makes this data set to a digest. Every part is preceded by its length.
+    fn digest_into(&self, digest: &mut Sha256) {
+        let mut part = |bytes: &[u8]| {
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        part(self.name.as_bytes());
+        let shape = self.shape.map(|size| (size as u64).to_le_bytes());
+        part(shape.as_flattened());
+        part(&(self.classes.len() as u64).to_le_bytes());
+        for class in &self.classes {
+            part(class.as_bytes());
+        }
+        part(&self.images);
+        part(&self.labels);
+    }
+}
+
 /// A data set in its two customary parts, which are shared: a clone copies no image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
@@ -181,5 +262,15 @@ impl Split {
             train: Arc::new(train),
             test: Arc::new(test),
         })
+    }
+
+    /// The SHA-256 digest of all images, labels, shapes and names. It is the same on every machine
+    /// and in every version, so that hosts and checkpoints can compare it.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        self.train.digest_into(&mut digest);
+        self.test.digest_into(&mut digest);
+        digest.finalize().into()
     }
 }

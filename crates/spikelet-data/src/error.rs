@@ -225,6 +225,19 @@ pub enum Error {
         /// Classes of the test images.
         test_classes: usize,
     },
+    /// So many images cannot be set aside for validation.
+    #[error(
+        "validation split: the share {share} of the {len} training images of `{dataset}`\n  \
+         help: give a share above 0 and below 1, of two images at least"
+    )]
+    ValidationShare {
+        /// The data set.
+        dataset: String,
+        /// The share of images given.
+        share: f64,
+        /// Number of images.
+        len: usize,
+    },
     /// Images cannot be changed by so much.
     #[error("augmentation: `{field}` is {value}\n  help: it must be {expected}")]
     Augment {

@@ -9,7 +9,6 @@ use spikelet::data::{
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::parallel::Group;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -233,7 +232,7 @@ impl TrainingDataArgs {
         };
         group.check_same(
             "the data set",
-            &digest(&split),
+            &split.digest(),
             "copy the files of one host to the others, or name the same folder with --data-dir",
         )?;
         Ok(split)
@@ -288,17 +287,6 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
         ),
         help,
     ))
-}
-
-/// A number that two data sets share if they have the same images.
-fn digest(split: &Split) -> [u8; 32] {
-    let mut hasher = DefaultHasher::new();
-    for part in [&split.train, &split.test] {
-        (&part.name, &part.images, &part.labels, part.shape).hash(&mut hasher);
-    }
-    let mut digest = [0; 32];
-    digest[..8].copy_from_slice(&hasher.finish().to_le_bytes());
-    digest
 }
 
 fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {

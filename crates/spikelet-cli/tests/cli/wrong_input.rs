@@ -1,6 +1,6 @@
 //! Wrong input gets an error that says what to do, never a panic.
 
-use crate::common::{complaint, golden};
+use crate::common::{complaint, golden, program, stderr};
 use serde_json::{Value, json};
 use spikelet::graph::Tensor;
 use spikelet::tensors::TensorFile;
@@ -204,4 +204,36 @@ fn tensors_that_do_not_fit_are_refused() {
     ] {
         refused(Some(&plif), &wrong);
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_of_file_sizes_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run").to_string_lossy().into_owned();
+    let words = [
+        "train",
+        "--train-images",
+        "256",
+        "--test-images",
+        "20",
+        "--epochs",
+        "1",
+        "--out",
+        &out,
+    ];
+    // In blocks of 512 bytes: the weights of the first layer alone take 614,656 bytes.
+    let limited = program(&words);
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", "ulimit -f 200; exec \"$@\"", "sh"])
+        .arg(limited.get_program())
+        .args(limited.get_args());
+    let output = shell.output().expect("the shell starts");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains(".safetensors") && message.contains("ulimit -f"),
+        "{message}"
+    );
 }
