@@ -38,9 +38,15 @@ fn main() -> Result<()> {
     };
     let outcome = Trainer::network(&network, settings)?
         .backend(spikelet::device::find("auto", 0)?)
-        .folder("runs/cifar10-net")
+        .new_folder_in("runs/cifar10-net")
         .output(Output::Text)
         .fit(&data)?;
-    println!("best {:.1} %", 100.0 * outcome.best_accuracy);
+    if let Some(best) = outcome.best() {
+        let test = 100.0 * best.test_accuracy;
+        println!(
+            "best by validation: epoch {}, test accuracy {test:.1} %",
+            best.epoch
+        );
+    }
     Ok(())
 }

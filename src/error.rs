@@ -3,6 +3,7 @@
 use crate::files::FileError;
 use crate::log::console::bytes;
 use crate::parallel::RankError;
+use crate::train::{CheckpointError, RunFolderError};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -52,10 +53,16 @@ pub enum Error {
         /// What to do.
         help: String,
     },
+    /// A checkpoint that does not fit, or whose contents cannot be.
+    #[error(transparent)]
+    UnfitCheckpoint(Box<CheckpointError>),
+    /// The folder of a run.
+    #[error(transparent)]
+    RunFolder(Box<RunFolderError>),
     /// The end of a run of several ranks.
     #[error(transparent)]
     Rank(Box<RankError>),
-    /// A checkpoint or tensor file that does not fit.
+    /// A tensor file that does not fit.
     #[error("{}: {problem}\n  help: {help}", .path.display())]
     Checkpoint {
         /// The file.
@@ -70,6 +77,12 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<RunFolderError> for Error {
+    fn from(error: RunFolderError) -> Self {
+        Self::RunFolder(Box::new(error))
     }
 }
 

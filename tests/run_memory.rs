@@ -107,7 +107,7 @@ fn train(settings: Settings) -> Result<(RunMemory, usize)> {
     let digits = synthetic::digits_of(0, 64, 700);
     let mut said = RunMemory::default();
     let trainer = Trainer::network(&csnn(), settings)?.backend(device.clone());
-    let outcome = trainer.fit_announced(&digits, |_, memory| said = *memory)?;
+    let outcome = trainer.fit_announced(&digits, |run| said = run.memory)?;
     assert_eq!(outcome.peak_bytes, said.peak);
     Ok((said, device.allocated()))
 }

@@ -159,6 +159,11 @@ pub struct EpochBar {
 }
 
 impl EpochBar {
+    /// So many batches are done.
+    pub fn start_at(&self, batches: usize) {
+        self.bar.set_position(batches as u64);
+    }
+
     /// One more batch is done.
     pub fn advance(&self) {
         self.bar.inc(1);
@@ -193,13 +198,14 @@ impl Drop for EpochBar {
 ///     train_accuracy: 0.913,
 ///     test_loss: Some(0.263),
 ///     test_accuracy: Some(0.951),
-///     best_accuracy: Some(0.951),
+///     validation_accuracy: Some(0.949),
+///     best_accuracy: Some(0.949),
 ///     images_per_second: 9830.0,
 ///     seconds: 6.1,
 /// };
 /// assert_eq!(
 ///     line.to_string(),
-///     "epoch  1/8  loss 0.412  train 91.3 %  test loss 0.263  test 95.1 %  best 95.1 %   9,830 img/s   6.1 s"
+///     "epoch  1/8  loss 0.412  train 91.3 %  test loss 0.263  test 95.1 %  validation 94.9 %  best 94.9 %   9,830 img/s   6.1 s"
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,7 +222,9 @@ pub struct EpochLine {
     pub test_loss: Option<f64>,
     /// Accuracy on the test set, 0 to 1, if it was measured.
     pub test_accuracy: Option<f64>,
-    /// The best so far, 0 to 1.
+    /// Accuracy on the validation images, 0 to 1, if there are any.
+    pub validation_accuracy: Option<f64>,
+    /// The best of it so far, 0 to 1.
     pub best_accuracy: Option<f64>,
     /// Training speed.
     pub images_per_second: f64,
@@ -238,6 +246,9 @@ impl Display for EpochLine {
         }
         if let Some(accuracy) = self.test_accuracy {
             write!(f, "  test {}", percent(accuracy))?;
+        }
+        if let Some(accuracy) = self.validation_accuracy {
+            write!(f, "  validation {}", percent(accuracy))?;
         }
         if let Some(accuracy) = self.best_accuracy {
             write!(f, "  best {}", percent(accuracy))?;
@@ -345,6 +356,7 @@ mod tests {
             train_accuracy: 0.984,
             test_loss: Some(0.072),
             test_accuracy: Some(0.979),
+            validation_accuracy: Some(0.975),
             best_accuracy: Some(0.98),
             images_per_second: 9910.4,
             seconds: 6.04,
@@ -355,12 +367,13 @@ mod tests {
     fn an_epoch_is_one_line() {
         assert_eq!(
             line().to_string(),
-            "epoch  8/8  loss 0.061  train 98.4 %  test loss 0.072  test 97.9 %  best 98.0 %   9,910 img/s   6.0 s"
+            "epoch  8/8  loss 0.061  train 98.4 %  test loss 0.072  test 97.9 %  validation 97.5 %  best 98.0 %   9,910 img/s   6.0 s"
         );
         let without_test = EpochLine {
             epochs: 100,
             test_loss: None,
             test_accuracy: None,
+            validation_accuracy: None,
             best_accuracy: None,
             loss: f64::NAN,
             images_per_second: f64::INFINITY,
@@ -475,9 +488,10 @@ mod tests {
     fn a_bar_is_hidden_where_nobody_looks() {
         let console = Console::with(Output::Json, [true, true], false, false);
         let bar = console.epoch_bar(1, 8, 10);
+        bar.start_at(usize::MAX >> 1);
         bar.advance();
         bar.show(0.5, 100.0);
         assert!(bar.bar.is_hidden());
-        assert_eq!(bar.bar.position(), 1);
+        assert_eq!(bar.bar.position(), (u64::MAX >> 2) + (1 << 62) + 1);
     }
 }

@@ -75,12 +75,16 @@ impl Network {
         }
     }
 
-    /// How its tutorial trains it.
+    /// How its tutorial trains it: on all training images, so that no epoch is the best.
     pub fn tutorial_settings(&self) -> Settings {
-        match self {
+        let settings = match self {
             Self::MnistFc(_) => Settings::tutorial(),
             Self::Csnn(_) => Csnn::settings(),
             Self::Cifar10Net(_) => Cifar10Net::tutorial_settings(),
+        };
+        Settings {
+            validation: 0.0,
+            ..settings
         }
     }
 

@@ -30,7 +30,7 @@ use crate::files::{self, FileError};
 use axis::Axis;
 use curves::{Panel, Quantity, Series};
 use std::path::Path;
-use svg::{Area, BLUE, GRID, INK, Stroke, Svg, TextStyle, VERMILION};
+use svg::{Area, BLUE, GREEN, GRID, INK, Stroke, Svg, TextStyle, VERMILION};
 
 /// What is known of one epoch. Values that are not finite leave gaps in the curves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +43,8 @@ pub struct EpochPoint {
     pub test_loss: Option<f64>,
     /// Accuracy in training, 0 to 1.
     pub train_accuracy: f64,
+    /// Accuracy on the validation images, 0 to 1, if there are any.
+    pub validation_accuracy: Option<f64>,
     /// Accuracy on the test set, 0 to 1, if it was measured.
     pub test_accuracy: Option<f64>,
 }
@@ -59,6 +61,7 @@ pub struct EpochPoint {
 ///         train_loss: 0.41,
 ///         test_loss: None,
 ///         train_accuracy: 0.91,
+///         validation_accuracy: Some(0.95),
 ///         test_accuracy: Some(0.95),
 ///     }],
 ///     examples: Vec::new(),
@@ -149,11 +152,13 @@ impl Report {
             series: vec![
                 series("train", BLUE, &|point| Some(point.train_accuracy)),
                 series("test", VERMILION, &|point| point.test_accuracy),
+                series("val", GREEN, &|point| point.validation_accuracy),
             ],
+            // The best epoch is that of the validation images; the test set chooses none.
             mark_best: self
                 .epochs
                 .iter()
-                .any(|point| point.test_accuracy.is_some()),
+                .any(|point| point.validation_accuracy.is_some()),
         };
         let width = (INNER - GAP) / 2.0;
         for (panel, x) in [(loss, MARGIN), (accuracy, MARGIN + width + GAP)] {
@@ -218,6 +223,7 @@ mod tests {
                     train_loss: 2.3 / epoch as f64,
                     test_loss: Some(2.4 / epoch as f64),
                     train_accuracy: 1.0 - 0.9 / epoch as f64,
+                    validation_accuracy: Some(1.0 - 0.95 / epoch as f64),
                     test_accuracy: Some(1.0 - 0.95 / epoch as f64),
                 })
                 .collect(),
@@ -271,6 +277,7 @@ mod tests {
             point.train_loss = f64::NAN;
             point.test_loss = Some(f64::INFINITY);
             point.test_accuracy = None;
+            point.validation_accuracy = None;
         }
         let svg = report.to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf "));

@@ -7,6 +7,7 @@
 //! Spikes are finite whatever a potential is: a NaN may spoil weights and never reach the loss.
 //! Weights are looked at whenever they are on their way into a checkpoint.
 
+use super::checkpoint::is_finite;
 use super::draws::Draws;
 use super::scaling::not_finite;
 use super::step::{context, feed, trace};
@@ -16,7 +17,7 @@ use crate::model::{Compiled, Store};
 use crate::module::{Mode, Module};
 use crate::tensors::TensorFile;
 use spikelet_data::Batch;
-use spikelet_graph::{DType, Data, Tensor, Var};
+use spikelet_graph::{DType, Var};
 
 /// A step of training that is to be looked at.
 pub(super) struct Suspect<'a> {
@@ -104,17 +105,14 @@ fn described(path: &str) -> String {
     format!("{what} layer `{layer}`")
 }
 
-/// Refuses weights that are not finite.
+/// Refuses weights, and optimiser tensors, that are not finite: a checkpoint with them could not be
+/// read.
 ///
 /// # Errors
 /// Names them; training went wrong somewhere before `step`.
-pub(super) fn check_weights(tensors: &TensorFile, model: &[String], step: u64) -> Result<()> {
-    let finite = |tensor: &Tensor| match &tensor.data {
-        Data::F32(values) => values.iter().all(|x| x.is_finite()),
-        _ => tensor.to_f64().iter().all(|x| x.is_finite()),
-    };
-    let spoiled = |name: &&String| tensors.tensors.get(*name).is_some_and(|t| !finite(t));
-    let spoiled: Vec<&str> = model.iter().filter(spoiled).map(String::as_str).collect();
+pub(super) fn check_weights(tensors: &TensorFile, step: u64) -> Result<()> {
+    let spoiled = tensors.tensors.iter().filter(|(_, t)| !is_finite(t));
+    let spoiled: Vec<&str> = spoiled.map(|(name, _)| name.as_str()).collect();
     let Some(last) = spoiled.last() else {
         return Ok(());
     };

@@ -4,6 +4,7 @@ use super::checkpoint::EpochRecord;
 use super::show_examples;
 use super::trainer::{Outcome, Trainer};
 use crate::error::Result;
+use crate::log::console::percent;
 use crate::model::Store;
 use crate::network::Network;
 use crate::report::{EpochPoint, Report};
@@ -28,18 +29,30 @@ pub(super) fn draw(
         train_loss: r.train_loss,
         test_loss: Some(r.test_loss),
         train_accuracy: r.train_accuracy,
+        validation_accuracy: r.validation_accuracy,
         test_accuracy: Some(r.test_accuracy),
     };
     Ok(Report {
         title: format!("{name} on {}", test.name),
         subtitle: format!(
-            "{} · {} time steps · test accuracy {}, best {}",
+            "{} · {} time steps · test accuracy {}{}",
             store.backend().name(),
             settings.time_steps,
-            crate::log::console::percent(outcome.test_accuracy),
-            crate::log::console::percent(outcome.best_accuracy),
+            percent(outcome.test_accuracy),
+            best_of_run(outcome),
         ),
         epochs: outcome.history.iter().map(point).collect(),
         examples,
+    })
+}
+
+/// `; best by validation: epoch 7, test accuracy 98.0 %`
+fn best_of_run(outcome: &Outcome) -> String {
+    outcome.best().map_or_else(String::new, |best| {
+        let test = percent(best.test_accuracy);
+        format!(
+            "; best by validation: epoch {}, test accuracy {test}",
+            best.epoch
+        )
     })
 }

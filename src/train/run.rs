@@ -6,22 +6,25 @@ use super::checkpoint::{EpochRecord, Progress};
 use super::diagnosis::Suspect;
 use super::engine::Programs;
 use super::evaluation::Evaluation;
+use super::folder::{REPORT, RunFolder};
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task};
 use super::step::Outcome as StepOutcome;
 use super::together::{Pause, Talks, Together};
-use super::trainer::{Outcome, Trainer};
-use super::{Engine, Place, Shape, interrupt, picture};
+use super::trainer::{Outcome, Start, Trainer};
+use super::{DatasetId, Engine, Place, Shape, interrupt, picture};
 use crate::device;
 use crate::error::{Error, Result};
 use crate::log::{Console, EpochBar, EpochLine, Output};
 use crate::model::Store;
-use folder::Logs;
-use spikelet_data::{Loader, LoaderConfig, Split};
+use folder::{Logs, checkpoint_to_resume};
+use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// Optimiser steps between two points of the curves.
-const STEPS_A_POINT: u64 = 50;
+/// Which of the evaluated data sets is which.
+const TEST: usize = 0;
+const VALIDATION: usize = 1;
 
 /// Times an epoch's training batches.
 struct Clock {
@@ -41,6 +44,8 @@ struct Own {
 pub(super) struct Run<'a> {
     trainer: &'a Trainer,
     data: &'a Split,
+    /// Which data it is, where checkpoints are written.
+    dataset: Option<DatasetId>,
     together: Together,
     talks: Talks,
     console: Console,
@@ -49,12 +54,18 @@ pub(super) struct Run<'a> {
     engine: Engine,
     memory: RunMemory,
     evaluation: Evaluation,
+    /// Whether there are validation images.
+    validates: bool,
     loader: Loader,
     progress: Progress,
     /// What this rank has found in the epoch; the others' share comes into `progress` when it is
     /// saved or shown.
     own: Own,
     logs: Option<Logs>,
+    /// Steps between two points of the curves, the same on all ranks.
+    curve_steps: u64,
+    /// Epochs of earlier parts of this run.
+    epochs_before: usize,
     /// Seconds of earlier parts of this run.
     earlier: f64,
     started: Instant,
@@ -69,13 +80,21 @@ impl<'a> Run<'a> {
             true => trainer.output,
             false => Output::Quiet,
         });
+        let (train, validation) = settings.parts(&data.train)?;
+        together.check_batch(settings.batch_size, train.len())?;
+        let folder = match &trainer.place {
+            Some(place) if together.leads() => Some(RunFolder::open(place, &trainer.former)?),
+            _ => None,
+        };
+        let written = trainer.place.is_some();
+        let dataset = written.then(|| DatasetId::of(data, &train));
+        let resumed = checkpoint_to_resume(trainer, folder.as_ref(), dataset.as_ref(), &together)?;
         let pipeline = trainer.pipeline.as_ref();
         let first = pipeline.and_then(|pipeline| pipeline.first_device());
         let backend = match first.or(trainer.backend.as_ref()) {
             Some(backend) => backend.clone(),
             None => device::cpu()?,
         };
-        together.check_batch(settings.batch_size, data.train.len())?;
         let shape = Shape {
             batch: settings.batch_size,
             image: data.train.shape,
@@ -85,24 +104,28 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
+        let evaluated: Vec<&Arc<Dataset>> = [&data.test].into_iter().chain(&validation).collect();
+        let tested: Vec<usize> = evaluated.iter().map(|data| data.len()).collect();
         let task = Task {
             module: &*trainer.module,
             settings,
             shape,
             place,
-            tested: &[data.test.len()],
+            tested: &tested,
         };
         let agree = |batch| together.agree(batch);
         let programs = Programs::new(&trainer.module, &task, pipeline, agree, &mut store)?;
-        let evaluation = Evaluation::new(programs.evaluation, settings, &[&data.test])?;
+        let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
+        let curve_steps = together.hear_the_first(trainer.curve_steps.to_le_bytes().to_vec())?;
         let batches = LoaderConfig {
             threads: trainer.loader_threads,
             ..settings.training_batches()
         };
         let mut run = Self {
-            loader: Loader::new(data.train.clone(), batches)?,
+            loader: Loader::new(train, batches)?,
             trainer,
             data,
+            dataset,
             together,
             talks: Talks::new(),
             console,
@@ -111,28 +134,33 @@ impl<'a> Run<'a> {
             engine: programs.engine,
             memory: programs.memory,
             evaluation,
+            validates: validation.is_some(),
             progress: Progress {
                 ranks: place.ranks,
                 ..Progress::default()
             },
             own: Own::default(),
             logs: None,
+            curve_steps: u64::from_le_bytes(
+                <[u8; 8]>::try_from(&curve_steps[..]).unwrap_or_default(),
+            )
+            .max(1),
+            epochs_before: 0,
             earlier: 0.0,
             started: Instant::now(),
             saved: Instant::now(),
         };
-        run.open_folder()?;
+        run.open_folder(folder, resumed)?;
         Ok(run)
     }
 
-    /// What makes its steps.
-    pub(super) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    /// What it takes of its device.
-    pub(super) fn memory(&self) -> RunMemory {
-        self.memory
+    /// What there is to be said of it before it begins.
+    pub(super) fn about_to_begin(&self) -> Start<'_> {
+        Start {
+            engine: &self.engine,
+            memory: self.memory,
+            folder: self.logs.as_ref().map(|logs| logs.folder.path()),
+        }
     }
 
     pub(super) fn finish_training(mut self) -> Result<Outcome> {
@@ -169,7 +197,7 @@ impl<'a> Run<'a> {
         let step_images = self.step_images();
         let all_images = self.progress.images + batches.len() * step_images;
         let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
-        (0..first).for_each(|_| bar.advance());
+        bar.start_at(first);
         let clock = Clock {
             begun: Instant::now(),
             before: self.progress.train_seconds,
@@ -256,7 +284,7 @@ impl<'a> Run<'a> {
         bar.advance();
         let mean = self.own.loss_sum / p.batch as f64;
         bar.show(mean, p.images as f64 / p.train_seconds);
-        if step.is_multiple_of(STEPS_A_POINT) {
+        if step.is_multiple_of(self.curve_steps) {
             let ranks = self.together.ranks() as f64;
             let mut sums = [found.loss, found.correct];
             self.together.sum(&mut sums)?;
@@ -314,22 +342,34 @@ impl<'a> Run<'a> {
         let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
         self.together.follow_the_first(&mut self.store, &buffers)?;
         self.together.check_same_weights(&self.store, &parameters)?;
-        let (test_accuracy, test_loss) = self.evaluation.run(0, &self.together)?;
+        let (test_accuracy, test_loss) = self.evaluation.run(TEST, &self.together)?;
+        let validated = match self.validates {
+            true => Some(self.evaluation.run(VALIDATION, &self.together)?),
+            false => None,
+        };
+        let validation_accuracy = validated.map(|(accuracy, _)| accuracy);
         let p = &mut self.progress;
         let batches = p.batch.max(1) as f64;
         let images = p.images.max(1) as f64;
-        let best_before = p.best();
+        let best_before = p.best().and_then(|record| record.validation_accuracy);
+        let best = best_before.into_iter().chain(validation_accuracy);
         let record = EpochRecord {
             epoch: p.epoch + 1,
             train_loss: p.loss_sum / batches,
             train_accuracy: p.correct / images,
+            validation_loss: validated.map(|(_, loss)| loss),
+            validation_accuracy,
             test_loss,
             test_accuracy,
-            best_accuracy: best_before.max(test_accuracy),
+            best_validation_accuracy: best.reduce(f64::max),
             images_per_second: images / p.train_seconds.max(f64::MIN_POSITIVE),
             seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
         };
-        let improved = p.history.is_empty() || test_accuracy > best_before;
+        let improved = match (validation_accuracy, best_before) {
+            (Some(now), Some(before)) => now > before,
+            (now, None) => now.is_some(),
+            (None, _) => false,
+        };
         *p = Progress {
             step: p.step,
             epoch: p.epoch + 1,
@@ -342,14 +382,18 @@ impl<'a> Run<'a> {
         self.progress.history.push(record.clone());
         if let Some(logs) = &mut self.logs {
             let scalars = [
-                ("epoch/train_loss", record.train_loss),
-                ("epoch/train_accuracy", record.train_accuracy),
-                ("epoch/test_loss", record.test_loss),
-                ("epoch/test_accuracy", record.test_accuracy),
+                ("epoch/train_loss", Some(record.train_loss)),
+                ("epoch/train_accuracy", Some(record.train_accuracy)),
+                ("epoch/validation_loss", record.validation_loss),
+                ("epoch/validation_accuracy", record.validation_accuracy),
+                ("epoch/test_loss", Some(record.test_loss)),
+                ("epoch/test_accuracy", Some(record.test_accuracy)),
             ];
             for (tag, value) in scalars {
-                logs.curves
-                    .add_scalar(tag, self.progress.step, value as f32)?;
+                if let Some(value) = value {
+                    logs.curves
+                        .add_scalar(tag, self.progress.step, value as f32)?;
+                }
             }
             logs.curves.flush()?;
             logs.epochs.append(&record)?;
@@ -361,7 +405,7 @@ impl<'a> Run<'a> {
             // Rank 0 looks at the weights, which are the same.
         } else if self.logs.is_none() {
             // Nothing is written: the weights are looked at all the same.
-            self.checkpoint(self.engine.model().into_iter())?;
+            self.look_at_weights()?;
         } else if self.progress.epoch == self.trainer.settings.epochs {
             self.save()?;
         } else {
@@ -379,7 +423,8 @@ impl<'a> Run<'a> {
             train_accuracy: record.train_accuracy,
             test_loss: Some(record.test_loss),
             test_accuracy: Some(record.test_accuracy),
-            best_accuracy: Some(record.best_accuracy),
+            validation_accuracy: record.validation_accuracy,
+            best_accuracy: record.best_validation_accuracy,
             images_per_second: record.images_per_second,
             seconds: record.seconds,
         });
@@ -398,17 +443,21 @@ impl<'a> Run<'a> {
         let images: f64 = history.iter().map(|r| r.images_per_second).sum();
         let mut outcome = Outcome {
             test_accuracy: last.map_or(0.0, |r| r.test_accuracy),
-            best_accuracy: self.progress.best(),
+            epochs_trained: history.len() - self.epochs_before,
             seconds,
             images_per_second: images / history.len().max(1) as f64,
             peak_bytes: self.memory.peak,
             interrupted,
-            checkpoint: self.best_path().filter(|p| p.exists()),
+            folder: self
+                .logs
+                .as_ref()
+                .map(|logs| logs.folder.path().to_path_buf()),
+            checkpoint: self.checkpoint_path(),
             picture: None,
             history,
         };
         if !interrupted && let Some(logs) = &self.logs {
-            let path = logs.folder.join("report.svg");
+            let path = logs.folder.path().join(REPORT);
             let mut gathered = self.on_one_device()?;
             let store = gathered.as_mut().unwrap_or(&mut self.store);
             picture::draw(self.trainer, self.data, store, &outcome)?.save(&path)?;

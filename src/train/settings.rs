@@ -7,8 +7,9 @@ use crate::loss;
 use crate::module::{Precision, Propagation};
 use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
 use serde::{Deserialize, Serialize};
-use spikelet_data::{Augment, LoaderConfig, Normalise};
+use spikelet_data::{Augment, Dataset, LoaderConfig, Normalise};
 use spikelet_graph::Var;
+use std::sync::Arc;
 
 /// What training makes small; scores are the mean of the network's output over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +73,10 @@ pub struct Settings {
     pub augment: Augment,
     /// What is subtracted from pixels and what they are divided by, if anything.
     pub normalise: Option<Normalise>,
+    /// The share of the training images that is set aside to choose the best epoch by, from 0 to
+    /// below 1. Which images these are does not depend on `seed`. With 0 all images are trained on,
+    /// and no epoch is the best.
+    pub validation: f64,
     /// The seed of weights, shuffles and draws.
     pub seed: u64,
 }
@@ -95,6 +100,7 @@ impl Default for Settings {
             sync_batch_norm: false,
             augment: Augment::default(),
             normalise: None,
+            validation: 0.1,
             seed: 0,
         }
     }
@@ -111,8 +117,24 @@ impl Settings {
             learning_rate: 1e-2,
             schedule: Schedule::Constant,
             loss: Loss::CrossEntropy,
+            validation: 0.0,
             ..Self::default()
         }
+    }
+
+    /// The images to train on, and those to validate with, if any.
+    ///
+    /// # Errors
+    /// When there are too few images for both.
+    pub(super) fn parts(
+        &self,
+        train: &Arc<Dataset>,
+    ) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
+        if self.validation == 0.0 {
+            return Ok((train.clone(), None));
+        }
+        let (rest, validation) = train.split_off(self.validation)?;
+        Ok((Arc::new(rest), Some(Arc::new(validation))))
     }
 
     /// How training images become batches.
@@ -164,6 +186,13 @@ impl Settings {
         self.schedule.check()?;
         self.optimizer.check()?;
         self.clip.as_ref().map_or(Ok(()), Clip::check)?;
+        if !(0.0..1.0).contains(&self.validation) {
+            return Err(Error::invalid(
+                "validation",
+                format!("{} was given", self.validation),
+                "use a share of the training images, from 0 to below 1",
+            ));
+        }
         self.augment.check()?;
         encoder::find(&self.encoder).map(|_| ())
     }

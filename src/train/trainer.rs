@@ -1,6 +1,7 @@
 //! What is trained, where, and where it is written.
 
-use super::checkpoint::EpochRecord;
+use super::checkpoint::{EpochRecord, best_of};
+use super::folder::{Former, Place};
 use super::run::Run;
 use super::{Engine, PipelineOptions, RunMemory, Settings, interrupt};
 use crate::error::Result;
@@ -10,9 +11,12 @@ use crate::network::Network;
 use crate::parallel::Group;
 use spikelet_data::Split;
 use spikelet_graph::Backend;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Steps between two points of the training curves where nothing else is said.
+const CURVE_STEPS: u64 = 50;
 
 /// Trains a network.
 ///
@@ -30,10 +34,11 @@ pub struct Trainer {
     pub(super) network: Option<Network>,
     pub(super) settings: Settings,
     pub(super) backend: Option<Arc<dyn Backend>>,
-    pub(super) folder: Option<PathBuf>,
-    pub(super) resume: bool,
+    pub(super) place: Option<Place>,
+    pub(super) former: Former,
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
+    pub(super) curve_steps: u64,
     pub(super) interruptible: bool,
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<Group>>,
@@ -45,10 +50,10 @@ pub struct Trainer {
 pub struct Outcome {
     /// Share of test images classified correctly after the last epoch.
     pub test_accuracy: f64,
-    /// The best of all epochs.
-    pub best_accuracy: f64,
     /// The epochs that are done.
     pub history: Vec<EpochRecord>,
+    /// How many of them were trained now; the others before the run was resumed.
+    pub epochs_trained: usize,
     /// Seconds of the whole run, earlier parts of a resumed one included.
     pub seconds: f64,
     /// Training images a second, over the whole run.
@@ -57,10 +62,39 @@ pub struct Outcome {
     pub peak_bytes: usize,
     /// Whether the run was ended by Ctrl-C; it can be resumed.
     pub interrupted: bool,
-    /// The best weights, if a folder was given.
+    /// The folder of the run, if it is written.
+    pub folder: Option<PathBuf>,
+    /// The weights of the best epoch, or of the last one where none is the best, if a folder was
+    /// given.
     pub checkpoint: Option<PathBuf>,
     /// The picture, if a folder was given.
     pub picture: Option<PathBuf>,
+}
+
+impl Outcome {
+    /// The epoch with the best validation accuracy; none without validation images. Its test
+    /// accuracy is the one to report.
+    pub fn best(&self) -> Option<&EpochRecord> {
+        best_of(&self.history)
+    }
+
+    /// The highest test accuracy of all epochs. The epoch is selected on the test set, so that this
+    /// overstates what the network does with other images; it is there to compare with reports that
+    /// do the same, SpikingJelly's for example.
+    pub fn highest_test_accuracy(&self) -> f64 {
+        let accuracies = self.history.iter().map(|record| record.test_accuracy);
+        accuracies.fold(0.0, f64::max)
+    }
+}
+
+/// A run that is about to begin.
+pub struct Start<'a> {
+    /// What makes its steps.
+    pub engine: &'a Engine,
+    /// What it takes of its device.
+    pub memory: RunMemory,
+    /// Its folder, if this rank writes one.
+    pub folder: Option<&'a Path>,
 }
 
 impl Trainer {
@@ -83,10 +117,11 @@ impl Trainer {
             network,
             settings,
             backend: None,
-            folder: None,
-            resume: false,
+            place: None,
+            former: Former::Refuse,
             output: Output::Quiet,
             checkpoint_every: Duration::from_secs(20),
+            curve_steps: CURVE_STEPS,
             interruptible: false,
             loader_threads: 0,
             group: None,
@@ -100,15 +135,54 @@ impl Trainer {
         self
     }
 
-    /// Writes checkpoints, logs and the picture into this folder.
+    /// Writes checkpoints, logs and the picture into this folder. One that holds a run is refused,
+    /// unless [`Trainer::resume`] or [`Trainer::force`] says what is to become of that run; so is
+    /// one that another run is writing into.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
+        self.place = Some(Place::At(folder.into()));
         self
     }
 
-    /// Goes on from the folder's last checkpoint, if there is one.
+    /// Writes them into a new folder in this one, named by the date and a number, such as
+    /// `2026-11-22-001`; the link `latest` beside it leads to the newest ([`latest_run`]).
+    ///
+    /// [`latest_run`]: super::latest_run
+    pub fn new_folder_in(mut self, parent: impl Into<PathBuf>) -> Self {
+        self.place = Some(Place::NewIn(parent.into()));
+        self
+    }
+
+    /// Continues the run in the folder from its `last.safetensors`, which must be there. Settings,
+    /// network and data must be those of that run.
     pub fn resume(mut self, yes: bool) -> Self {
-        self.resume = yes;
+        self.former = match yes {
+            true => Former::Resume,
+            false => Former::Refuse,
+        };
+        self
+    }
+
+    /// Continues this run, as [`Trainer::folder`] and [`Trainer::resume`] do: a folder, or a
+    /// checkpoint in it.
+    pub fn resume_from(self, run: impl Into<PathBuf>) -> Self {
+        let run = run.into();
+        let parent = run.parent().map(Path::to_path_buf);
+        match parent {
+            Some(folder) if run.is_file() => Self {
+                former: Former::ResumeFrom(run),
+                ..self.folder(folder)
+            },
+            _ => self.folder(run).resume(true),
+        }
+    }
+
+    /// Replaces a run that the folder holds. Its checkpoints are removed when the new run has been
+    /// compiled and begins.
+    pub fn force(mut self, yes: bool) -> Self {
+        self.former = match yes {
+            true => Former::Replace,
+            false => Former::Refuse,
+        };
         self
     }
 
@@ -129,6 +203,12 @@ impl Trainer {
     /// any number.
     pub fn loader_threads(mut self, threads: usize) -> Self {
         self.loader_threads = threads;
+        self
+    }
+
+    /// Steps between two points of the training curves, 50 by default.
+    pub fn curve_steps(mut self, steps: u64) -> Self {
+        self.curve_steps = steps.max(1);
         self
     }
 
@@ -160,23 +240,23 @@ impl Trainer {
     /// # Errors
     /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
     pub fn fit(&self, data: &Split) -> Result<Outcome> {
-        self.fit_announced(data, |_, _| {})
+        self.fit_announced(data, |_| {})
     }
 
-    /// Trains like [`Trainer::fit`], and shows the compiled step and the memory of the run before it
-    /// begins: to print its plan, for example.
+    /// Trains like [`Trainer::fit`], and shows the run before it begins: to print its plan, for
+    /// example.
     ///
     /// # Errors
     /// As [`Trainer::fit`].
     pub fn fit_announced(
         &self,
         data: &Split,
-        announce: impl FnOnce(&Engine, &RunMemory),
+        announce: impl FnOnce(&Start<'_>),
     ) -> Result<Outcome> {
         self.settings.check()?;
         let _listening = self.interruptible.then(interrupt::Listening::start);
         let run = Run::start(self, data)?;
-        announce(run.engine(), &run.memory());
+        announce(&run.about_to_begin());
         run.finish_training()
     }
 }

@@ -129,20 +129,32 @@ impl Drop for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensors::TensorFile;
-    use crate::train::Settings;
+    use crate::model::Store;
+    use crate::train::{DatasetId, Settings};
 
     fn checkpoint(step: u64) -> Checkpoint {
-        Checkpoint {
-            tensors: TensorFile::default(),
-            network: None,
-            settings: Settings::default(),
-            progress: Progress {
-                step,
-                ..Progress::default()
-            },
-            dataset: "none".to_string(),
-        }
+        let dataset = DatasetId {
+            name: "none".to_string(),
+            train_images: 4096,
+            validation_images: 0,
+            test_images: 1,
+            sha256: String::new(),
+        };
+        let settings = Settings {
+            batch_size: 1,
+            ..Settings::default()
+        };
+        let progress = Progress {
+            step,
+            batch: step as usize,
+            images: step as usize,
+            ranks: 1,
+            ..Progress::default()
+        };
+        let store = Store::new(crate::device::find("cpu", 1).expect("a CPU"));
+        let none = std::iter::empty();
+        Checkpoint::take(&store, none, None, &settings, &progress, &dataset)
+            .expect("nothing to take")
     }
 
     #[test]

@@ -14,7 +14,7 @@ use spikelet::network::{MnistFc, Network};
 use spikelet::neuron;
 use spikelet::parallel::{Address, Role, Secret, fuzzing};
 use spikelet::tensors::TensorFile;
-use spikelet::train::{Checkpoint, Progress, Settings, evaluate};
+use spikelet::train::{Checkpoint, DatasetId, Progress, Settings, evaluate};
 use spikelet::{MemoryBudget, encoder, surrogate};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::kernel_files;
@@ -194,23 +194,33 @@ fn images() -> &'static Arc<Dataset> {
 
 fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
     let weights = |n: usize| -> Vec<f32> { (0..n).map(|k| (k % 7) as f32 * 0.1 - 0.2).collect() };
-    let tensors = TensorFile {
-        tensors: BTreeMap::from([
-            (
-                "fc.1.weight".to_string(),
-                Tensor::f32([4, 28], weights(112)),
-            ),
-            ("fc.3.weight".to_string(), Tensor::f32([10, 4], weights(40))),
-        ]),
-        ..TensorFile::default()
+    let tensors = [
+        ("fc.1.weight", Tensor::f32([4, 28], weights(112))),
+        ("fc.3.weight", Tensor::f32([10, 4], weights(40))),
+    ];
+    let mut store = Store::new(cpu());
+    for (name, tensor) in &tensors {
+        store.insert(name, tensor).expect("a small tensor");
+    }
+    let settings = Settings {
+        batch_size: 1,
+        ..settings()
     };
-    let checkpoint = Checkpoint {
-        tensors,
-        network: Some(network()),
-        settings: settings(),
-        progress: Progress::default(),
-        dataset: "stripes".to_string(),
+    let progress = Progress {
+        ranks: 1,
+        ..Progress::default()
     };
+    let dataset = DatasetId {
+        name: "stripes".to_string(),
+        train_images: 3,
+        validation_images: 0,
+        test_images: 3,
+        sha256: String::new(),
+    };
+    let names = tensors.iter().map(|(name, _)| (*name).to_string());
+    let (network, store) = (network(), &store);
+    let taken = Checkpoint::take(store, names, Some(&network), &settings, &progress, &dataset);
+    let checkpoint = taken.expect("a checkpoint");
     let path = folder.join("checkpoint");
     checkpoint.write(&path).expect("the folder can be written");
     let apart = apart(&read(&path));
@@ -247,7 +257,8 @@ fn checkpoint(bytes: &[u8], folder: &Path) {
         return;
     };
     let mut store = Store::new(cpu());
-    if checkpoint.restore(&mut store).is_ok() && checkpoint.settings.check().is_ok() {
+    let restored = checkpoint.restore(&*module, images().shape, &mut store);
+    if restored.is_ok() {
         let _ = evaluate(&*module, &checkpoint.settings, images(), &mut store);
     }
 }

@@ -1,68 +1,116 @@
-//! The folder of a run: its checkpoints and logs.
+//! What a run reads from its folder and writes into it.
 
-use super::super::checkpoint::{Checkpoint, Progress};
+use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::diagnosis::check_weights;
+use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of};
+use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{Own, Run};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
 use crate::log::{JsonLines, SummaryWriter};
-use std::path::{Path, PathBuf};
+use crate::tensors::TensorFile;
+use crate::train::DatasetId;
+use crate::train::together::Together;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// The files of a run, open for what comes next.
 pub(super) struct Logs {
-    pub(super) folder: PathBuf,
+    pub(super) folder: RunFolder,
     pub(super) checkpoints: Writer,
     pub(super) curves: SummaryWriter,
     pub(super) epochs: JsonLines,
 }
 
-impl Run<'_> {
-    fn last_path(folder: &Path) -> PathBuf {
-        folder.join("last.safetensors")
+impl Logs {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
+}
 
-    /// Finds the checkpoint to go on from, and opens the logs behind it. Rank 0 reads it for all.
-    pub(super) fn open_folder(&mut self) -> Result<()> {
-        let folder = self.trainer.folder.clone();
-        let folder = folder.filter(|_| self.together.leads());
-        let last = folder.as_deref().map(Self::last_path);
-        let found = match &last {
-            Some(last) if self.trainer.resume && last.exists() => files::read(last)?,
-            _ => vec![],
-        };
-        let found = self.together.hear_the_first(found)?;
-        // A checkpoint is never empty.
-        let resumes = !found.is_empty();
-        if resumes {
-            let path = last.unwrap_or_else(|| PathBuf::from("the checkpoint of rank 0"));
-            let checkpoint = Checkpoint::of_bytes(&found, &path)?;
-            self.check_same_run(&checkpoint, &path)?;
-            checkpoint.restore(&mut self.store)?;
+/// The checkpoint that a run continues from, if it does. Rank 0 reads it for all.
+pub(super) fn checkpoint_to_resume(
+    trainer: &Trainer,
+    folder: Option<&RunFolder>,
+    dataset: Option<&DatasetId>,
+    together: &Together,
+) -> Result<Option<Checkpoint>> {
+    let path = folder.and_then(|folder| checkpoint_of(folder.path(), &trainer.former));
+    let bytes = path.as_ref().map_or(Ok(vec![]), files::read)?;
+    let bytes = together.hear_the_first(bytes)?;
+    // A checkpoint is never empty.
+    if bytes.is_empty() && path.is_none() {
+        return Ok(None);
+    }
+    let path = path.unwrap_or_else(|| PathBuf::from("the checkpoint of rank 0"));
+    let checkpoint = Checkpoint::of_bytes(&bytes, &path)?;
+    check_same_run(trainer, dataset, &checkpoint)?;
+    if together.leads() {
+        together.tell_checkpoint(&path, &checkpoint.progress);
+    }
+    Ok(Some(checkpoint))
+}
+
+/// Refuses the checkpoint of a run with another network, other settings or other data.
+fn check_same_run(
+    trainer: &Trainer,
+    dataset: Option<&DatasetId>,
+    checkpoint: &Checkpoint,
+) -> Result<()> {
+    let mut theirs = checkpoint.settings.clone();
+    let ours = &trainer.settings;
+    // More epochs may be asked for when the learning rate does not depend on their number.
+    if theirs.schedule == crate::optim::Schedule::Constant
+        && ours.epochs >= checkpoint.progress.epoch
+    {
+        theirs.epochs = ours.epochs;
+    }
+    // How much memory a run takes decides nothing.
+    theirs.memory_budget = ours.memory_budget;
+    theirs.evaluation_batch = ours.evaluation_batch;
+    let mut found = differences("network", &checkpoint.network, &trainer.network);
+    found.extend(differences("settings", &theirs, ours));
+    if let Some(dataset) = dataset {
+        found.extend(differences("dataset", &checkpoint.dataset, dataset));
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(checkpoint.unfit(CheckpointProblem::OtherRun(found))),
+    }
+}
+
+impl Run<'_> {
+    /// Takes up a checkpoint, if there is one, and opens the logs behind it.
+    pub(super) fn open_folder(
+        &mut self,
+        folder: Option<RunFolder>,
+        checkpoint: Option<Checkpoint>,
+    ) -> Result<()> {
+        let resumes = checkpoint.is_some();
+        if let Some(checkpoint) = checkpoint {
+            checkpoint.restore_run(&mut self.store)?;
             self.take_up(checkpoint.progress);
-            if self.together.leads() {
-                self.together.tell_checkpoint(&path, &self.progress);
-            }
         }
-        let Some(folder) = folder else {
+        let Some(mut folder) = folder else {
             return Ok(());
         };
-        let (curves, epochs) = (folder.join("tensorboard"), folder.join("epochs.jsonl"));
+        folder.begin(resumes)?;
+        let (curves, epochs) = (folder.path().join(CURVES), folder.path().join(EPOCHS));
         let together = self.together.clone();
-        let last = Self::last_path(&folder);
+        let last = folder.path().join(LAST);
         self.logs = Some(Logs {
             checkpoints: Writer::new(move |path, progress| {
                 if path == last {
                     together.tell_checkpoint(path, progress);
                 }
             }),
-            // An earlier run's curves would be drawn into this one's.
-            curves: SummaryWriter::resume(curves, self.progress.step)?,
             epochs: match resumes {
                 true => JsonLines::resume(epochs, "epoch", self.progress.epoch as u64)?,
                 false => JsonLines::create(epochs)?,
             },
+            // An earlier run's curves would be drawn into this one's.
+            curves: SummaryWriter::resume(curves, self.progress.step)?,
             folder,
         });
         Ok(())
@@ -91,6 +139,7 @@ impl Run<'_> {
         }
         self.progress = progress;
         self.progress.ranks = now;
+        self.epochs_before = self.progress.epoch;
         self.earlier = self.progress.seconds;
         self.own = Own {
             loss_sum: self.progress.loss_sum,
@@ -101,91 +150,67 @@ impl Run<'_> {
         };
     }
 
-    fn check_same_run(&self, checkpoint: &Checkpoint, path: &Path) -> Result<()> {
-        let mut theirs = checkpoint.settings.clone();
-        // More epochs may be asked for when the learning rate does not depend on their number.
-        if theirs.schedule == crate::optim::Schedule::Constant {
-            theirs.epochs = self.trainer.settings.epochs;
-        }
-        // How much memory a run takes decides nothing.
-        theirs.memory_budget = self.trainer.settings.memory_budget;
-        theirs.evaluation_batch = self.trainer.settings.evaluation_batch;
-        let what = if theirs != self.trainer.settings {
-            "other settings"
-        } else if checkpoint.network != self.trainer.network {
-            "another network"
-        } else if checkpoint.dataset != self.data.train.name {
-            "another data set"
-        } else {
-            return Ok(());
-        };
-        Err(Error::Checkpoint {
-            path: path.to_path_buf(),
-            problem: format!("it belongs to a run with {what}"),
-            help: "resume with the settings it was started with, or give another folder"
-                .to_string(),
-        })
-    }
-
-    pub(super) fn checkpoint(&self, names: impl Iterator<Item = String>) -> Result<Checkpoint> {
+    /// The tensors of these names as a checkpoint, which are finite.
+    fn checkpoint(&self, names: Vec<String>, dataset: &DatasetId) -> Result<Checkpoint> {
         let checkpoint = Checkpoint::take(
             &self.store,
-            names,
+            names.into_iter(),
             self.trainer.network.as_ref(),
             &self.trainer.settings,
             &self.progress,
-            &self.data.train.name,
+            dataset,
         )?;
-        let model = self.engine.model();
-        check_weights(&checkpoint.tensors, &model, self.progress.step)?;
+        check_weights(&checkpoint.tensors, self.progress.step)?;
         Ok(checkpoint)
+    }
+
+    /// Looks at the weights where nothing is written.
+    pub(super) fn look_at_weights(&self) -> Result<()> {
+        let mut tensors = TensorFile::default();
+        for name in self.engine.model() {
+            let tensor = self.store.get(&name)?;
+            tensors.tensors.insert(name, tensor);
+        }
+        check_weights(&tensors, self.progress.step)
     }
 
     /// Writes all that a resumed run needs.
     pub(super) fn save(&mut self) -> Result<()> {
         self.saved = Instant::now();
         self.progress.seconds = self.earlier + self.started.elapsed().as_secs_f64();
-        let Some(logs) = &mut self.logs else {
-            return Ok(());
-        };
-        logs.curves.flush()?;
-        let path = Self::last_path(&logs.folder);
-        let names = self.store.names().map(String::from);
-        let checkpoint = self.checkpoint(names)?;
-        self.submit(path, checkpoint)
+        if let Some(logs) = &mut self.logs {
+            logs.curves.flush()?;
+        }
+        self.submit(LAST, |run| run.store.names().map(String::from).collect())
     }
 
-    fn submit(&self, path: PathBuf, checkpoint: Checkpoint) -> Result<()> {
-        match &self.logs {
-            Some(logs) => logs.checkpoints.submit(path, checkpoint),
-            None => Ok(()),
-        }
+    fn submit(&self, file: &str, names: impl FnOnce(&Self) -> Vec<String>) -> Result<()> {
+        let (Some(logs), Some(dataset)) = (&self.logs, &self.dataset) else {
+            return Ok(());
+        };
+        let checkpoint = self.checkpoint(names(self), dataset)?;
+        logs.checkpoints.submit(logs.path(file), checkpoint)
     }
 
     /// As [`Run::save`], unless the last one is still being written: epochs may be shorter than
     /// that takes.
     pub(super) fn save_if_idle(&mut self) -> Result<()> {
-        let busy = |logs: &Logs| logs.checkpoints.is_busy(&Self::last_path(&logs.folder));
+        let busy = |logs: &Logs| logs.checkpoints.is_busy(&logs.path(LAST));
         if self.logs.as_ref().is_some_and(busy) {
             return Ok(());
         }
         self.save()
     }
 
-    pub(super) fn best_path(&self) -> Option<PathBuf> {
-        self.logs
-            .as_ref()
-            .map(|logs| logs.folder.join("best.safetensors"))
+    /// Where the weights are that count: those of the best epoch, or else of the last one.
+    pub(super) fn checkpoint_path(&self) -> Option<PathBuf> {
+        let logs = self.logs.as_ref()?;
+        let mut files = [BEST, LAST].into_iter().map(|name| logs.path(name));
+        files.find(|path| path.exists())
     }
 
     /// Writes the weights alone.
     pub(super) fn save_best(&self) -> Result<()> {
-        match self.best_path() {
-            Some(path) => {
-                let checkpoint = self.checkpoint(self.engine.model().into_iter())?;
-                self.submit(path, checkpoint)
-            }
-            None => Ok(()),
-        }
+        self.submit(BEST, |run| run.engine.model())
     }
 }

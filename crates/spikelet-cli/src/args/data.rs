@@ -9,6 +9,7 @@ use spikelet::data::{
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::parallel::Group;
+use spikelet::train::DatasetId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -190,6 +191,15 @@ impl DataArgs {
 }
 
 impl TrainingDataArgs {
+    /// Where nothing else is said, as many images as the run had that is resumed.
+    #[must_use]
+    pub fn of_run(mut self, run: &DatasetId) -> Self {
+        let train = run.train_images.saturating_add(run.validation_images);
+        self.train_images.get_or_insert(train);
+        self.of.test_images.get_or_insert(run.test_images);
+        self
+    }
+
     /// Reads or draws the data set. Where none is named, `otherwise` is taken, else the first that
     /// fits the network.
     ///

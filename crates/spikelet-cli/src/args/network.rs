@@ -8,9 +8,9 @@ use spikelet::train::Settings;
 /// A network with its settings.
 #[derive(clap::Args, Debug)]
 pub struct NetworkArgs {
-    /// The network
-    #[arg(value_name = "NETWORK", default_value = "mnist-fc", value_parser = Network::NAMES)]
-    name: String,
+    /// The network [default: mnist-fc; with --resume that of the run]
+    #[arg(value_name = "NETWORK", value_parser = Network::NAMES)]
+    name: Option<String>,
 
     #[arg(help = per_network("Neurons of the hidden layer", hidden_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     hidden: Option<usize>,
@@ -30,6 +30,9 @@ pub struct NetworkArgs {
     neuron: NeuronArgs,
 }
 
+/// The network where none is named.
+const DEFAULT: &str = "mnist-fc";
+
 /// More neurons in a layer than any machine can hold the weights of.
 const MOST: usize = 1 << 20;
 
@@ -44,7 +47,37 @@ impl NetworkArgs {
     /// When the network does not have an option, or a constant of the neuron is unknown or of the
     /// wrong kind.
     pub fn build(&self, start: TutorialArgs) -> Result<(Network, Settings), Failure> {
-        let (mut network, settings) = start.start(&Network::find(&self.name)?)?;
+        let network = Network::find(self.name())?;
+        self.over(start.start(&network)?, start)
+    }
+
+    /// The name of the network.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(DEFAULT)
+    }
+
+    /// As [`NetworkArgs::build`], where nothing else is said that of a run that is resumed.
+    ///
+    /// # Errors
+    /// As [`NetworkArgs::build`].
+    pub fn build_resumed(
+        &self,
+        start: TutorialArgs,
+        run: (Network, Settings),
+    ) -> Result<(Network, Settings), Failure> {
+        let other = self.name.as_ref().is_some_and(|name| name != run.0.name());
+        match other || start.is_given() {
+            true => self.build(start),
+            false => self.over(run, start),
+        }
+    }
+
+    /// What is given, over a network.
+    fn over(
+        &self,
+        (mut network, settings): (Network, Settings),
+        start: TutorialArgs,
+    ) -> Result<(Network, Settings), Failure> {
         start.check(
             network.neuron_mut(),
             self.neuron_name.as_deref(),

@@ -52,7 +52,8 @@ impl TutorialArgs {
         })
     }
 
-    fn is_given(&self) -> bool {
+    /// Whether a network starts from it.
+    pub fn is_given(&self) -> bool {
         self.tutorial || self.tau.is_some()
     }
 

@@ -15,7 +15,7 @@ use std::time::Instant;
 /// Measure a trained network on the test images
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet eval runs/mnist-fc/best.safetensors" => "on the data set it was trained on",
+    "spikelet eval runs/mnist-fc/latest/best.safetensors" => "on the data set it was trained on",
     "spikelet eval best.safetensors --dataset mnist --data-dir /data" => "on another one",
 ])]
 pub struct Eval {
@@ -44,7 +44,6 @@ impl Eval {
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
         let (accuracy, loss) = evaluate(&*network.module()?, &settings, test, &mut trained.store)?;
         let seconds = start.elapsed().as_secs_f64();
-        trained.check_whole()?;
         console.say_json(&json!({
             "checkpoint": path_text(&self.checkpoint), "network": network, "dataset": test.name, "images": test.len(),
             "accuracy": accuracy, "loss": loss, "seconds": seconds,

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 /// the firing rates, and the output's spikes.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet show runs/csnn/best.safetensors --index 7 --out picture.png" => "one image of the data set it was trained on",
-    "spikelet show runs/csnn/best.safetensors --index 7,8,9 --json" => "three of them, for machines",
+    "spikelet show runs/csnn/latest/best.safetensors --index 7 --out picture.png" => "one image of the data set it was trained on",
+    "spikelet show runs/csnn/latest/best.safetensors --index 7,8,9 --json" => "three of them, for machines",
 ])]
 pub struct Show {
     /// The checkpoint that `spikelet train` wrote
@@ -63,7 +63,6 @@ impl Show {
             &self.index,
             &mut trained.store,
         )?;
-        trained.check_whole()?;
         let title = format!("{} on {}", trained.network.name(), trained.test.name);
         if let Some(out) = &self.out {
             shown.save(&title, out)?;

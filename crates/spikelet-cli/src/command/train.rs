@@ -2,8 +2,8 @@
 
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
-    AugmentArgs, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs, SettingsArgs,
-    TrainingDataArgs, TutorialArgs, count, described, positive, up_to,
+    AugmentArgs, DataName, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs,
+    SettingsArgs, TrainingDataArgs, TutorialArgs, count, described, positive, up_to,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -12,7 +12,7 @@ use spikelet::log::console::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::parallel::{Group, Role};
-use spikelet::train::{Outcome, Settings, Trainer};
+use spikelet::train::{Checkpoint, Outcome, Settings, Trainer, latest_run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,8 +24,9 @@ const INTERRUPTED: u8 = 130;
 
 /// Train a network
 ///
-/// Writes into the folder of the run: best.safetensors (the weights of the best epoch),
-/// last.safetensors (all that `--resume` needs), epochs.jsonl and TensorBoard curves, and
+/// Each run writes into a folder of its own, such as runs/mnist-fc/2026-11-22-001, to which
+/// runs/mnist-fc/latest leads: best.safetensors (the weights of the epoch with the best validation
+/// accuracy), last.safetensors (all that `--resume` needs), epochs.jsonl and TensorBoard curves, and
 /// report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume` goes on.
 ///
 /// With `--data-parallel N`, or under torchrun, srun or mpirun, several processes train one network;
@@ -42,7 +43,9 @@ const INTERRUPTED: u8 = 130;
     "spikelet train --data-parallel 2 --device cpu" => "as two processes that share the cores",
     "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "cut over four GPUs, one of which comes again",
     "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --constant-input" => "over two halves of the cores, without an encoder",
-    "spikelet train --out runs/long --epochs 100 --resume" => "go on where the run was ended",
+    "spikelet train --resume" => "continue the latest run of mnist-fc",
+    "spikelet train --resume runs/csnn/latest" => "continue that run, with its network, settings and data",
+    "spikelet train --out runs/mine --force" => "into a folder of that name, in place of a run that it holds",
 ])]
 pub struct Train {
     #[command(flatten)]
@@ -76,17 +79,34 @@ pub struct Train {
     #[command(flatten)]
     images: AugmentArgs,
 
-    /// Folder of the run [default: runs/NETWORK]
+    #[arg(help_heading = "Training", help = described("Share of the training images set aside to choose the best epoch by, the same for all seeds; 0: train on all, the last epoch counts", |s| s.validation.to_string()), long, value_name = "SHARE", value_parser = share)]
+    validation: Option<f64>,
+
+    /// Folder of the run [default: a new one in runs/NETWORK, named by date and number]
     #[arg(help_heading = "Output", long, short, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// Replace the run that --out holds
+    #[arg(
+        help_heading = "Output",
+        long,
+        requires = "out",
+        conflicts_with = "resume"
+    )]
+    force: bool,
+
+    /// Steps between two points of the training curves
+    #[arg(help_heading = "Output", long, value_name = "N", default_value_t = 50, value_parser = count)]
+    curve_steps: usize,
 
     /// Write what --resume needs at least this often, in seconds
     #[arg(help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     checkpoint_seconds: f64,
 
-    /// Go on from the run's last checkpoint
-    #[arg(help_heading = "Output", long)]
-    resume: bool,
+    /// Continue a run from its last checkpoint, with its network, settings and data: the one in --out,
+    /// or RUN (a folder, or a checkpoint in it), or else the latest run of the network
+    #[arg(help_heading = "Output", long, value_name = "RUN", num_args = 0..=1)]
+    resume: Option<Option<PathBuf>>,
 
     #[command(flatten)]
     device: DeviceArgs,
@@ -120,15 +140,112 @@ struct Rank {
     device: String,
 }
 
+/// Where a run is written.
+enum Target {
+    /// Into this folder.
+    At(PathBuf),
+    /// Into a new folder in this one.
+    NewIn(PathBuf),
+    /// Where the run is that continues: a folder, or a checkpoint in it.
+    Resume(PathBuf),
+}
+
+/// What is trained.
+struct Job<'a> {
+    network: &'a Network,
+    target: Target,
+    /// The data set where none is named.
+    otherwise: Option<DataName>,
+}
+
+/// The checkpoint of a run that continues. Ranks that do not lead may not see the file: they take
+/// what they are told on the command line, and rank 0 compares it.
+fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
+    match Checkpoint::of_run(run) {
+        Ok(checkpoint) => Ok(Some(checkpoint)),
+        Err(_) if !leads => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A share of 1 that leaves something.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if (0.0..1.0).contains(&x) => Ok(x),
+        _ => Err("give a share from 0 to below 1, such as 0.1".to_string()),
+    }
+}
+
 impl Train {
-    pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(self.start)?;
+    /// Where the run is written.
+    fn target(&self, leads: bool) -> Result<Target, Failure> {
+        let runs = || Path::new("runs").join(self.network.name());
+        Ok(match (&self.resume, &self.out) {
+            (None, Some(folder)) => Target::At(folder.clone()),
+            (None, None) => Target::NewIn(runs()),
+            (Some(None), Some(folder)) => Target::Resume(folder.clone()),
+            (Some(Some(run)), None) => Target::Resume(run.clone()),
+            (Some(None), None) => match latest_run(runs()) {
+                Ok(run) => Target::Resume(run),
+                // Rank 0 alone looks into the folder.
+                Err(_) if !leads => Target::Resume(runs()),
+                Err(error) => return Err(error.into()),
+            },
+            (Some(Some(run)), Some(folder)) => {
+                return Err(Failure::argument(
+                    format!(
+                        "--resume names the run {}, --out the folder {}",
+                        run.display(),
+                        folder.display()
+                    ),
+                    "a run continues in its own folder: leave --out out",
+                ));
+            }
+        })
+    }
+
+    /// The network, the settings and the data set to start from: those of the run that continues,
+    /// or of the network's tutorial, or its defaults.
+    fn start_from(
+        &self,
+        resumed: Option<&Checkpoint>,
+    ) -> Result<(Network, Settings, Option<DataName>), Failure> {
+        let (network, settings) = match resumed.and_then(|run| Some((run, run.network.clone()?))) {
+            None => self.network.build(self.start)?,
+            Some((run, network)) => {
+                let theirs = (network, run.settings.clone());
+                self.network.build_resumed(self.start, theirs)?
+            }
+        };
+        let data = resumed.and_then(|run| DataName::of_dataset(&run.dataset.name));
+        let otherwise = self.start.dataset(&network).or(data);
+        Ok((network, settings, otherwise))
+    }
+
+    pub fn run(mut self, console: &Console) -> Result<ExitCode, Failure> {
+        let role = self.parallel.role()?;
+        let leads = !matches!(&role, Role::Rank(world) if world.rank > 0);
+        let target = self.target(leads)?;
+        let resumed = match &target {
+            Target::Resume(run) => resumed(run, leads)?,
+            _ => None,
+        };
+        let start = self.start_from(resumed.as_ref())?;
+        let (network, settings, otherwise) = start;
+        if let Some(run) = &resumed {
+            self.data = self.data.of_run(&run.dataset);
+        }
         let mut settings = self.settings_over(settings)?;
         self.parallel.put(&mut settings);
         self.pipeline.put(&mut settings);
         settings.check()?;
-        match self.parallel.role()? {
-            Role::Alone => self.train(&network, settings, None, console),
+        let job = Job {
+            network: &network,
+            target,
+            otherwise,
+        };
+        match role {
+            Role::Alone => self.train(job, settings, None, console),
             Role::Launch(ranks) => self.parallel.launch(ranks, &self.device),
             Role::Rank(world) => {
                 let quiet = world.rank > 0;
@@ -137,7 +254,7 @@ impl Train {
                     &self.device,
                     &network,
                     &settings,
-                    &self.data.meant(self.start.dataset(&network)),
+                    &self.data.meant(otherwise),
                 )?;
                 let (group, device) = found;
                 let quiet = quiet.then(|| Console::new(Output::Quiet));
@@ -146,23 +263,23 @@ impl Train {
                     device,
                 };
                 let console = quiet.as_ref().unwrap_or(console);
-                group.run(|| self.train(&network, settings, Some(rank), console))
+                group.run(|| self.train(job, settings, Some(rank), console))
             }
         }
     }
 
     fn train(
         self,
-        network: &Network,
+        job: Job<'_>,
         mut settings: Settings,
         rank: Option<Rank>,
         console: &Console,
     ) -> Result<ExitCode, Failure> {
-        let folder = self
-            .out
-            .clone()
-            .unwrap_or_else(|| Path::new("runs").join(network.name()));
-        let otherwise = self.start.dataset(network);
+        let Job {
+            network,
+            target,
+            otherwise,
+        } = job;
         let data = match &rank {
             None => self.data.load(otherwise, network, console)?,
             Some(rank) => (self.data).load_on_rank(otherwise, network, console, &rank.group)?,
@@ -197,7 +314,7 @@ impl Train {
         let mut start = json!({
             "event": "start", "version": env!("CARGO_PKG_VERSION"), "network": network, "settings": settings,
             "dataset": data.train.name, "train_images": data.train.len(), "test_images": data.test.len(),
-            "device": backend.name(), "threads": device.thread_count(), "folder": path_text(&folder),
+            "device": backend.name(), "threads": device.thread_count(),
             "ranks": rank.as_ref().map_or(1, |rank| rank.group.world().size),
         });
         let mut trainer = Trainer::network(network, settings)?;
@@ -207,15 +324,21 @@ impl Train {
         if let Some(pipeline) = pipeline {
             trainer = trainer.pipeline(pipeline);
         }
+        trainer = match target {
+            Target::Resume(run) => trainer.resume_from(run),
+            Target::At(folder) => trainer.folder(folder).force(self.force),
+            Target::NewIn(parent) => trainer.new_folder_in(parent),
+        };
         let outcome = trainer
             .backend(backend)
             .loader_threads(self.loader_threads.unwrap_or(0))
-            .folder(&folder)
-            .resume(self.resume)
+            .curve_steps(self.curve_steps as u64)
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_announced(&data, |engine, memory| {
+            .fit_announced(&data, |run| {
+                let (engine, memory) = (run.engine, &run.memory);
+                start["folder"] = json!(run.folder.map(path_text));
                 if let Some(step) = engine.one() {
                     let plan = step.program().plan();
                     console.say(summary(plan, memory));
@@ -229,7 +352,7 @@ impl Train {
                 }
                 console.say_json(&start);
             })?;
-        finish(console, &outcome);
+        finish(console, &outcome, self.start.is_given());
         Ok(if outcome.interrupted {
             ExitCode::from(INTERRUPTED)
         } else {
@@ -242,6 +365,7 @@ impl Train {
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
         settings.learning_rate = self.learning_rate.unwrap_or(settings.learning_rate);
         settings.seed = self.seed.unwrap_or(settings.seed);
+        settings.validation = self.validation.unwrap_or(settings.validation);
         settings.schedule = self.schedule.build(settings.schedule)?;
         Ok(settings)
     }
@@ -263,35 +387,69 @@ fn describe_ranks(group: &Group, batch_size: usize) -> String {
     )
 }
 
-fn finish(console: &Console, outcome: &Outcome) {
+fn finish(console: &Console, outcome: &Outcome, preset: bool) {
+    let path = |path: &Option<PathBuf>| path.as_deref().map(path_text);
+    let best = outcome.best();
+    let highest = preset.then(|| outcome.highest_test_accuracy());
     console.say_json(&json!({
         "event": if outcome.interrupted { "interrupted" } else { "done" },
         "epochs": outcome.history.len(),
+        "epochs_trained": outcome.epochs_trained,
         "test_accuracy": outcome.test_accuracy,
-        "best_accuracy": outcome.best_accuracy,
+        "best": best.map(|best| json!({
+            "epoch": best.epoch,
+            "validation_accuracy": best.validation_accuracy,
+            "test_accuracy": best.test_accuracy,
+        })),
+        "highest_test_accuracy": highest,
         "seconds": outcome.seconds,
         "images_per_second": outcome.images_per_second,
         "peak_bytes": outcome.peak_bytes,
-        "checkpoint": outcome.checkpoint.as_deref().map(path_text),
-        "picture": outcome.picture.as_deref().map(path_text),
+        "folder": path(&outcome.folder),
+        "checkpoint": path(&outcome.checkpoint),
+        "picture": path(&outcome.picture),
     }));
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let epochs = match outcome.history.len() {
+        1 => "1 epoch".to_string(),
+        many => format!("{many} epochs"),
+    };
     if outcome.interrupted {
+        let run = path(&outcome.folder).unwrap_or_default();
         console.say(format!(
-            "interrupted after {} epochs and saved; go on with the same command and --resume",
-            outcome.history.len()
+            "interrupted after {epochs} and saved; go on with: spikelet train --resume {run}"
         ));
         return;
     }
-    let checkpoint = path(&outcome.checkpoint)
-        .map(|p| format!(" · checkpoint {p}"))
-        .unwrap_or_default();
-    console.say(format!(
-        "{} in {} · test accuracy {}{checkpoint}",
-        console.green("done"),
-        duration(outcome.seconds),
-        percent(outcome.test_accuracy).trim_start(),
-    ));
+    let test = |accuracy: f64| format!("test accuracy {}", percent(accuracy).trim_start());
+    match outcome.epochs_trained {
+        0 => console.say(format!(
+            "nothing to do: the run has had its {epochs}; with a constant learning rate, --epochs can be more"
+        )),
+        _ => console.say(format!(
+            "{} in {} · {} after the last epoch",
+            console.green("done"),
+            duration(outcome.seconds),
+            test(outcome.test_accuracy),
+        )),
+    }
+    if let Some(best) = best {
+        let validation = percent(best.validation_accuracy.unwrap_or_default());
+        console.say(format!(
+            "best by validation: epoch {} · validation accuracy {} · {}",
+            best.epoch,
+            validation.trim_start(),
+            test(best.test_accuracy),
+        ));
+    }
+    if let Some(highest) = highest {
+        console.say(format!(
+            "highest {} (selected on the test set, as SpikingJelly reports it)",
+            test(highest)
+        ));
+    }
+    if let Some(checkpoint) = path(&outcome.checkpoint) {
+        console.say(format!("checkpoint: {checkpoint}"));
+    }
     if let Some(picture) = path(&outcome.picture) {
         console.say(format!("picture: {picture}"));
     }

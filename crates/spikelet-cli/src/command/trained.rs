@@ -7,12 +7,11 @@ use spikelet::log::Console;
 use spikelet::model::Store;
 use spikelet::network::Network;
 use spikelet::train::Checkpoint;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a checkpoint holds, and the images to show it.
 pub struct Trained {
-    path: PathBuf,
     pub checkpoint: Checkpoint,
     pub network: Network,
     pub test: Arc<Dataset>,
@@ -43,35 +42,20 @@ impl Trained {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
             wrong(path, "its network is a program's own", help)
         })?;
-        let otherwise = DataName::of_dataset(&checkpoint.dataset);
+        let mut store = Store::new(backend);
+        checkpoint.restore(&*network.module()?, network.image(), &mut store)?;
+        let otherwise = DataName::of_dataset(&checkpoint.dataset.name);
         if otherwise.is_none() && data.data.is_none() {
-            let known = &checkpoint.dataset;
+            let known = &checkpoint.dataset.name;
             let problem = format!("it was trained on `{known}`, which is not known here");
             return Err(wrong(path, problem, "name a data set with --dataset"));
         }
         let test = data.load_test(otherwise, &network, console)?;
-        let mut store = Store::new(backend);
-        checkpoint.restore(&mut store)?;
         Ok(Self {
-            path: path.to_path_buf(),
             checkpoint,
             network,
             test,
             store,
-        })
-    }
-
-    /// Checks that nothing that the network used was missing in the checkpoint.
-    ///
-    /// # Errors
-    /// When it has parameters that the checkpoint has not.
-    pub fn check_whole(&self) -> Result<(), Failure> {
-        let tensors = &self.checkpoint.tensors.tensors;
-        let missing = self.store.names().find(|name| !tensors.contains_key(*name));
-        missing.map_or(Ok(()), |missing| {
-            let problem = format!("it has no tensor `{missing}`");
-            let help = "give a checkpoint of the whole network";
-            Err(wrong(&self.path, problem, help))
         })
     }
 }

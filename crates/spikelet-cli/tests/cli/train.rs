@@ -33,7 +33,9 @@ fn a_network_is_trained_then_evaluated_from_its_checkpoint() {
         .into_owned();
     let found = &said_json(&["eval", &best, "--test-images", "100"])[0];
     assert_eq!(found["dataset"], "synthetic digits");
-    assert_eq!(found["accuracy"], lines[3]["best_accuracy"]);
+    assert_eq!(found["accuracy"], lines[3]["best"]["test_accuracy"]);
+    assert!(lines[3]["best"]["validation_accuracy"].is_number());
+    assert!(lines[3]["highest_test_accuracy"].is_null());
 }
 
 #[test]
@@ -63,20 +65,29 @@ fn training_says_what_it_does_in_a_few_lines() {
     assert!(lines[2].starts_with("settings: "), "{text}");
     let settings = lines.iter().take_while(|line| !line.starts_with("plan: "));
     let lines = &lines[settings.count() - 1..];
-    assert_eq!(lines.len(), 5, "{text}");
+    assert_eq!(lines.len(), 7, "{text}");
     assert!(
         lines[1].starts_with("plan: ") && lines[1].contains("kernels a step"),
         "{text}"
     );
     assert!(lines[2].starts_with("epoch  1/1  loss "), "{text}");
+    assert!(lines[3].starts_with("done in "), "{text}");
     assert!(
-        lines[3].starts_with("done in ") && lines[3].contains("best.safetensors"),
+        lines[4].starts_with("best by validation: epoch 1 · validation accuracy "),
         "{text}"
     );
-    assert!(lines[4].starts_with("picture: "), "{text}");
+    assert!(
+        lines[5].starts_with("checkpoint: ") && lines[5].ends_with("best.safetensors"),
+        "{text}"
+    );
+    assert!(lines[6].starts_with("picture: "), "{text}");
     // The same run again, with nothing left to do but say so.
     let again = said(&[&words, &SMALL[..], &["--resume"]].concat());
-    assert!(again.contains("done in "), "{again}");
+    assert!(
+        again.contains("nothing to do: the run has had its 1 epoch;"),
+        "{again}"
+    );
+    assert!(!again.contains("done in "), "{again}");
 }
 
 #[test]
@@ -113,7 +124,7 @@ fn a_batch_larger_than_the_training_set_is_refused() {
         1,
     );
     assert!(
-        message.contains("the training set has 10 images"),
+        message.contains("the training set has 9 images"),
         "{message}"
     );
 }
@@ -360,4 +371,158 @@ fn sizes_that_are_measured_are_shown_when_a_later_one_does_not_fit() {
     let table = stdout(&output);
     let row = |line: &str| line.trim_start().starts_with("1 ");
     assert!(table.contains("img/s") && table.lines().any(row), "{table}");
+}
+
+/// What the program prints in this folder, after it succeeded.
+fn said_in(folder: &std::path::Path, words: &[&str]) -> String {
+    let output = program(words).current_dir(folder).output();
+    let output = output.expect("the program starts");
+    assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// The message of a command that fails in this folder.
+fn complaint_in(folder: &std::path::Path, words: &[&str]) -> String {
+    let output = program(words).current_dir(folder).output();
+    let output = output.expect("the program starts");
+    assert_ne!(code(&output), 0, "{words:?}");
+    stderr(&output)
+}
+
+#[test]
+fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let refused = complaint_in(folder, &["train", "--resume"]);
+    assert!(
+        refused.contains("there is no run in runs/mnist-fc"),
+        "{refused}"
+    );
+
+    let once = ["train", "--epochs", "1", "--schedule", "constant"];
+    let train = [&once[..], &SMALL[..]].concat();
+    said_in(folder, &train);
+    said_in(folder, &[&train[..], &["--seed", "5"]].concat());
+    let runs = folder.join("runs/mnist-fc");
+    let mut names: Vec<String> = std::fs::read_dir(&runs)
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(
+        names[0].ends_with("-001") && names[1].ends_with("-002"),
+        "{names:?}"
+    );
+    assert_eq!(names[2], "latest");
+    let read = |run: &str| {
+        let path = runs.join(run).join("last.safetensors");
+        spikelet::train::Checkpoint::read(&path).expect("a checkpoint")
+    };
+    assert_eq!(
+        (read("latest").settings.seed, read(&names[0]).settings.seed),
+        (5, 0)
+    );
+
+    // Network, settings and data are those of the run.
+    said_in(folder, &["train", "--resume", "--epochs", "2"]);
+    assert_eq!(read(&names[1]).progress.epoch, 2);
+    let first = format!("runs/mnist-fc/{}", names[0]);
+    said_in(folder, &["train", "--resume", &first, "--epochs", "3"]);
+    assert_eq!(read(&names[0]).progress.epoch, 3);
+    let file = format!("{first}/last.safetensors");
+    said_in(folder, &["train", "--epochs", "4", "--resume", &file]);
+    assert_eq!(read(&names[0]).progress.epoch, 4);
+
+    for (words, expected) in [
+        (
+            &["--resume", &first, "--lr", "0.5"][..],
+            "settings.learning_rate is 0.002 in the checkpoint and 0.5 here",
+        ),
+        (
+            &["--resume", &first, "--train-images", "300"],
+            "dataset.train_images is 230 in the checkpoint and 270 here",
+        ),
+        (
+            &["csnn", "--resume", &first],
+            "network.name is \"mnist-fc\" in the checkpoint and \"csnn\" here",
+        ),
+        (
+            &["--resume", "nowhere"],
+            "nothing to resume: there is no checkpoint nowhere/last.safetensors",
+        ),
+        (
+            &["--resume", &first, "--out", "elsewhere"],
+            "leave --out out",
+        ),
+        (&["--out", &first], "holds a run"),
+    ] {
+        let refused = complaint_in(folder, &[&["train"], words].concat());
+        assert!(refused.contains(expected), "{words:?}: {refused}");
+    }
+    let best = format!("{first}/best.safetensors");
+    let refused = complaint_in(folder, &["train", "--resume", &best]);
+    assert!(
+        refused.contains("it has no tensors optimizer."),
+        "{refused}"
+    );
+    let replace = ["--out", &first, "--force", "--seed", "6"];
+    said_in(folder, &[&train[..], &replace].concat());
+    assert_eq!(read(&names[0]).settings.seed, 6);
+}
+
+#[test]
+fn a_tutorial_says_its_highest_test_accuracy_and_how_it_was_selected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = [
+        "train",
+        "csnn",
+        "--tutorial",
+        "--dataset",
+        "synthetic",
+        "--channels",
+        "2",
+        "--epochs",
+        "1",
+    ];
+    let text = said_in(folder.path(), &[&words[..], &SMALL[..]].concat());
+    assert!(
+        text.contains("(selected on the test set, as SpikingJelly reports it)"),
+        "{text}"
+    );
+    assert!(!text.contains("best by validation"), "{text}");
+    assert!(text.contains("last.safetensors"), "{text}");
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let once = ["train", "--epochs", "1", "--schedule", "constant"];
+    said_in(folder, &[&once[..], &SMALL[..]].concat());
+    let path = folder.join("runs/mnist-fc/latest/last.safetensors");
+    let mut file = spikelet::tensors::TensorFile::read(&path).expect("a file");
+    let weight = file.tensors.get_mut("fc.3.weight").expect("a weight");
+    let mut values: Vec<f32> = weight.to_f64().iter().map(|x| *x as f32).collect();
+    values[3] = f32::NAN;
+    *weight = spikelet::graph::Tensor::f32(weight.shape.clone(), values);
+    file.write(&path).expect("writable");
+    let last = "runs/mnist-fc/latest/last.safetensors";
+    for words in [
+        &["eval", last][..],
+        &["show", last],
+        &["train", "--resume", "--epochs", "2"],
+    ] {
+        let refused = complaint_in(folder, words);
+        assert!(
+            refused.contains("not finite in the tensors fc.3.weight"),
+            "{words:?}: {refused}"
+        );
+    }
 }
