@@ -17,6 +17,17 @@ fn buffer(dtype: DType, shape: &[usize]) -> Buffer {
 }
 
 #[test]
+fn a_tensor_that_no_memory_holds_is_refused() {
+    // Its number of bytes is 4 where it wraps.
+    let error = cpu().allocate(&TensorType::new(DType::F32, [(1 << 62) + 1]));
+    let error = error.err().expect("it is refused");
+    assert!(
+        matches!(&error, Error::Shape { operation, .. } if operation == "allocate"),
+        "{error}"
+    );
+}
+
+#[test]
 fn values_of_another_type_or_number_are_refused() {
     let b = buffer(DType::F32, &[2, 2]);
     assert_snapshot!(cpu().upload(&b, HostTensor::F32(&[0.0; 3])).unwrap_err(), @"cpu: a buffer of f32[2, 2] (4 elements) cannot exchange 3 f32 values; use its own type and size");

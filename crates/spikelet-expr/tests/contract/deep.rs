@@ -37,7 +37,7 @@ fn a_million_nested_are_walked() {
     assert_eq!(z.symbols(), ["z"]);
     let grads = pull_back(&[(z, Expr::constant(1.0))], &["z"]);
     assert_eq!(grads[0].symbols(), ["z"]);
-    let program = Program::compile(&[e.clone()], &[], &["x"]).unwrap();
+    let program = Program::compile(std::slice::from_ref(&e), &[], &["x"]).unwrap();
     assert_eq!(program.operations(), 2 * DEEP / 5);
     let printed = cuda::statements(&[e], &|name| Some(name.to_string()), "t", 0).unwrap();
     assert_eq!(printed.code.lines().count(), 2 * DEEP / 5);

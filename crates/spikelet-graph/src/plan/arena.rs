@@ -444,7 +444,7 @@ pub(super) fn aligned(offset: usize) -> usize {
 
 /// Whether no two pieces that are alive at the same time overlap, and all lie inside the arena.
 pub(super) fn is_sound(allocations: &[Allocation], bytes: usize) -> bool {
-    let inside = |a: &Allocation| a.end() <= bytes && a.offset % ALIGNMENT == 0;
+    let inside = |a: &Allocation| a.end() <= bytes && a.offset.is_multiple_of(ALIGNMENT);
     if !allocations.iter().all(inside) {
         return false;
     }

@@ -127,7 +127,10 @@ impl Plan {
                 .iter()
                 .zip(values)
                 .filter_map(|(place, v)| match place {
-                    Place::Arena(offset) => Some((*offset, offset + self.graph.ty(*v).bytes())),
+                    Place::Arena(offset) => {
+                        let bytes = self.graph.ty(*v).bytes();
+                        Some((*offset, offset.saturating_add(bytes)))
+                    }
                     _ => None,
                 });
             arena.collect()
@@ -136,7 +139,7 @@ impl Plan {
         written.extend(
             kernel
                 .workspace
-                .map(|(offset, bytes)| (offset, offset + bytes)),
+                .map(|(offset, bytes)| (offset, offset.saturating_add(bytes))),
         );
         // An operand whose place a result takes was looked at with the places.
         let apart = kernel.reads.iter().zip(&node.inputs);

@@ -226,7 +226,11 @@ proptest! {
         }
         t.output("made", &x);
         let Ok(graph) = t.finish() else { return Ok(()) };
+        // Whether they find anything does not matter here: they must not panic.
+        let _ = Plan::within(graph.clone(), &Plain, 1 << 10).map(|plan| plan.check());
         let plan = Plan::new(graph, &Plain);
+        let _ = plan.check();
+        let _ = (plan.flops(), plan.moved_bytes(), plan.peak_bytes(), plan.to_string());
         for node in &plan.graph.nodes {
             for value in node.inputs.iter().chain(&node.outputs) {
                 let ty = plan.graph.ty(*value);
