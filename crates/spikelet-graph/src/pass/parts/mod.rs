@@ -38,6 +38,9 @@ use std::sync::Arc;
 /// Where a part may start: what all kernels can live with.
 const ALIGNMENT: usize = 256;
 
+/// A sequence that would take more parts is left whole: no memory holds it.
+const MOST_PARTS: usize = 1 << 16;
+
 /// How a node is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
@@ -151,7 +154,7 @@ impl Rule {
         };
         Some(Self {
             steps,
-            count: (2..=steps).find(enough)?,
+            count: (2..=steps.min(MOST_PARTS)).find(enough)?,
             limit,
             given: graph.outputs.iter().map(|o| o.value).collect(),
         })
