@@ -334,7 +334,7 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
     let mut offers = vec![];
     for root in 0..memory.bytes.len() {
         let bytes = memory.bytes[root];
-        if bytes * LEAST_SHARE < peak.bytes || bytes == 0 {
+        if bytes.saturating_mul(LEAST_SHARE) < peak.bytes || bytes == 0 {
             continue;
         }
         let Some(gap) = memory.gap(root, peak.node) else {
@@ -352,7 +352,8 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
         if graph.ty(value).dtype.is_float() && is_binary(graph, value) {
             let bits = TensorType::new(DType::Bits, graph.shape(value)).bytes();
             let freed = bytes.saturating_sub(bits);
-            offer(Way::Pack, freed, 2 * (bytes + bits) as u64);
+            let moved = bytes.saturating_add(bits) as u64;
+            offer(Way::Pack, freed, moved.saturating_mul(2));
         }
         if let Some(list) = again(graph, memory, value, gap.1) {
             let cost = time_of(graph, list.iter().map(|(k, _)| &graph.nodes[*k]));
