@@ -37,6 +37,9 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const PANEL: f64 = 160.0;
+/// From one panel's lower edge to the next one's upper edge.
+const BETWEEN: f64 = 52.0;
+const TOP: f64 = 80.0;
 const LABEL: TextStyle = TextStyle::caption(11.0);
 const COLOURS: [&str; 6] = [BLUE, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9"];
 
@@ -80,14 +83,20 @@ impl Gates {
             ));
         }
         panels.push(("derivative g′(x)", derivatives));
-        let height = 48.0 + panels.len() as f64 * (PANEL + 48.0);
+        let height = TOP + panels.len() as f64 * (PANEL + BETWEEN);
         let mut svg = Svg::new(WIDTH, height, &self.title);
         let title = TextStyle::caption(15.0).coloured(INK).bold();
         svg.text([LEFT, 26.0], title, &self.title);
+        let mut x = LEFT;
+        for (name, colour, _) in &panels[0].1 {
+            let style = LABEL.coloured(colour).bold();
+            svg.text([x, 46.0], style, name);
+            x += style.width_of(name) + 14.0;
+        }
         for (k, (name, curves)) in panels.iter().enumerate() {
             let area = Area {
                 x: LEFT,
-                y: 64.0 + k as f64 * (PANEL + 48.0),
+                y: TOP + k as f64 * (PANEL + BETWEEN),
                 width: RIGHT - LEFT,
                 height: PANEL,
             };
@@ -143,8 +152,7 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
             svg.text([x, area.bottom() + 16.0], style, label);
         }
     }
-    let mut right = area.right();
-    for (name, colour, values) in curves.iter().rev() {
+    for (_, colour, values) in curves.iter().rev() {
         let (mut commands, mut begins) = (String::new(), true);
         for (k, value) in values.iter().enumerate() {
             // What is not finite leaves a gap.
@@ -157,9 +165,6 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
             begins = false;
         }
         svg.path(&commands, Stroke::new(colour, 1.6));
-        let style = LABEL.coloured(colour).bold().anchored(Anchor::End);
-        svg.text([right, area.y - 6.0], style, name);
-        right -= style.width_of(name) + 14.0;
     }
 }
 
