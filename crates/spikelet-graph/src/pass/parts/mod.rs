@@ -39,7 +39,7 @@ use std::sync::Arc;
 const ALIGNMENT: usize = 256;
 
 /// A sequence that would take more parts is left whole: no memory holds it.
-const MOST_PARTS: usize = 1 << 16;
+const MOST_PARTS: usize = 1 << 12;
 
 /// How a node is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
