@@ -124,14 +124,21 @@ fn the_peak_that_is_shown_is_what_a_run_allocates() -> Result<()> {
 
 #[test]
 fn a_memory_budget_holds_for_training_and_evaluation() -> Result<()> {
-    let natural = train(settings())?.0.step;
-    for share in [0.97, 0.93] {
+    let longer = Settings {
+        time_steps: 6,
+        batch_size: 56,
+        ..settings()
+    };
+    let natural = train(longer.clone())?.0;
+    // Evaluation comes on top of what the step takes by itself.
+    assert!(natural.peak > natural.step, "{natural:?}");
+    for share in [0.98, 0.95] {
         let budget = Some(MemoryBudget::Share(share));
         let (said, allocated) = train(Settings {
             memory_budget: budget,
-            ..settings()
+            ..longer.clone()
         })?;
-        let most = (share * natural as f64) as usize;
+        let most = (share * natural.peak as f64) as usize;
         assert!(allocated <= most + 8, "{said:?}: {allocated} of {most}");
     }
     Ok(())
@@ -300,19 +307,20 @@ fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
 }
 
 #[test]
-fn evaluation_in_16_bits_takes_no_more_than_in_32_on_the_cpu() -> Result<()> {
+fn convolutions_in_16_bits_take_no_more_than_in_32_on_the_cpu() -> Result<()> {
     let cpu = device::find("cpu", 2)?;
     let needed = |network: &Network, settings: Settings, precision| -> Result<usize> {
         let settings = Settings {
             precision,
-            evaluation_batch: Some(100),
+            evaluation_batch: Some(500),
             ..settings
         };
         let module = network.module()?;
-        let plans = RunPlans::new(&*module, &settings, network.image(), &[100], &*cpu)?;
+        let plans = RunPlans::new(&*module, &settings, network.image(), &[500], &*cpu)?;
         Ok(plans.memory().evaluation)
     };
-    for (network, settings) in presets() {
+    let convolutional = |(network, _): &(Network, Settings)| network.name() != "mnist-fc";
+    for (network, settings) in presets().into_iter().filter(convolutional) {
         let wide = needed(&network, settings.clone(), Precision::F32)?;
         for precision in [Precision::Bf16, Precision::F16] {
             let half = needed(&network, settings.clone(), precision)?;

@@ -62,7 +62,7 @@ impl EvalPlan {
 
 impl EvalStep {
     /// Compiles a forward pass; with `sequence`, the network's output at every step is kept. A
-    /// memory budget in bytes holds for it; one that is a share is one of a training step's memory,
+    /// memory budget in bytes holds for it; one that is a share is one of a training run's memory,
     /// and does not.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ pub struct Settings {
     /// The numbers that products multiply and that sequences are stored in.
     pub precision: Precision,
     /// The most memory that training and its evaluation may take, if it is limited; a share is one
-    /// of what the training step takes without a limit.
+    /// of what they take without a limit.
     pub memory_budget: Option<MemoryBudget>,
     /// Images that are evaluated at once; without it, as many as fit into the memory that a
     /// training step takes, up to 500.

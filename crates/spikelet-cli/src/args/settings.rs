@@ -53,7 +53,7 @@ pub struct SettingsArgs<const TUTORIAL: bool = false> {
     amp: bool,
 
     /// The most memory that training and its evaluation may take: an amount (400MiB, 2GB), or a
-    /// share of what a training step takes without a limit (0.5)
+    /// share of what they take without a limit (0.5)
     #[arg(long, value_name = "MEMORY")]
     memory_budget: Option<MemoryBudget>,
 

@@ -352,7 +352,7 @@ fn a_run_that_does_not_fit_is_refused_at_once() {
     let refused = complaint(&words, 1);
     for part in [
         "the training step needs",
-        "TiB",
+        "GiB",
         "--batch-size",
         "--memory-budget",
     ] {
