@@ -61,6 +61,9 @@ const GROUP: Duration = Duration::from_millis(1);
 /// When warming up, or measuring, has taken this long, it is enough.
 const ENOUGH: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
 
+/// Runs of a group at most, however short they are.
+const MOST: u32 = 1 << 20;
+
 /// Even of slow runs so many are timed.
 const LEAST: u32 = 3;
 
@@ -91,7 +94,7 @@ impl Timing {
             }
         }
         let mut runs = 1;
-        while group(runs)? < GROUP {
+        while runs < MOST && group(runs)? < GROUP {
             runs *= 2;
         }
         let begun = Instant::now();

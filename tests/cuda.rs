@@ -4,9 +4,12 @@
 mod golden;
 #[path = "support/gpu.rs"]
 mod gpu;
+#[path = "support/largest.rs"]
+mod largest;
 
 use golden::golden;
 use gpu::gpu;
+use largest::larger;
 use spikelet::data::{Loader, LoaderConfig, synthetic};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
@@ -74,7 +77,7 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
             let (given, expected) = (program.get(name)?.to_f64(), case.get(name)?.to_f64());
             let largest = expected.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
             let pairs = given.iter().zip(&expected);
-            let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, larger);
             assert!(
                 apart <= tolerance * largest,
                 "{name}: apart by {apart}, largest {largest}"

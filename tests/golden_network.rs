@@ -5,9 +5,12 @@
 mod golden;
 #[path = "support/gpu.rs"]
 mod gpu;
+#[path = "support/largest.rs"]
+mod largest;
 
 use golden::golden;
 use gpu::gpu;
+use largest::larger;
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
 use spikelet::model::host;
@@ -178,7 +181,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
             largest => largest,
         };
         let apart = given.iter().zip(&expected).map(|(a, b)| (a - b).abs());
-        let apart = apart.fold(0.0, f64::max);
+        let apart = apart.fold(0.0, larger);
         assert!(
             apart <= tolerance * largest,
             "{name} on {device}: apart by {apart}, largest {largest}"

@@ -177,6 +177,7 @@ mod tests {
         });
         tracer.update(&weight, &new);
         let mut store = Store::new(crate::device::cpu()?);
+        store.insert("weight", &Tensor::f32([2], [0.0; 2]))?;
         store.insert(LOSS_SCALE, &Tensor::f32([], [scale]))?;
         store.insert(STEPS, &Tensor::f32([], [steps]))?;
         let mut program = Compiled::new(tracer.finish()?, &mut store)?;

@@ -9,6 +9,8 @@ macro_rules! apply {
     }};
 }
 
+#[path = "../support/largest.rs"]
+mod largest;
 mod network;
 mod nodes;
 mod own;

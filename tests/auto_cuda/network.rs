@@ -1,5 +1,6 @@
 //! Two layers that learn, with neurons of auto_cuda and with those that are built in.
 
+use crate::largest::larger;
 use crate::nodes::{Kind, Node, gpu};
 use spikelet::device;
 use spikelet::model::host;
@@ -102,7 +103,7 @@ fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
                 }
                 for ((name, own), (_, known)) in weights.iter().zip(&known) {
                     let pairs = own.iter().zip(known);
-                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, larger);
                     assert!(apart <= of_weights, "{name} is apart by {apart}: {what}");
                 }
             }

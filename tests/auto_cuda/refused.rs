@@ -7,6 +7,7 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{Dtype, cfunction};
 use spikelet::device;
+use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 use std::sync::Arc;
 
@@ -213,7 +214,9 @@ fn on_the_cpu<F: NeuronForward + Send + Sync + 'static>(
         tracer.output("grad", &grads[0]);
     }
     let mut store = Store::new(device::cpu()?);
-    Compiled::new(tracer.finish()?, &mut store)?.run()
+    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    program.set("x", HostTensor::F32(&[0.5; 6]))?;
+    program.run()
 }
 
 #[test]

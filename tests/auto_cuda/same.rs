@@ -1,5 +1,6 @@
 //! Neurons of auto_cuda against those that are built in: the same spikes, the same gradients.
 
+use crate::largest::larger;
 use crate::nodes::{Kind, Node, gpu, run};
 use spikelet::device;
 use spikelet::graph::{Data, f16};
@@ -76,7 +77,7 @@ fn compare(node: &Node, inputs: &Inputs, backend: &Arc<dyn Backend>) -> Result<(
         let (given, expected) = (given.to_f64(), expected.to_f64());
         let largest = expected.iter().fold(1.0_f64, |most, x| most.max(x.abs()));
         let pairs = given.iter().zip(&expected);
-        let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, larger);
         // The gradient of w is a sum over all neurons and steps, in which terms cancel.
         let largest = match name.as_str() {
             "grad_w" => largest.max(made["spike_seq"].len() as f64 / 20.0),

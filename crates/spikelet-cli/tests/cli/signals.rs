@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run that goes on until it is ended, in a shell that first does this.
+/// The run as a terminal starts it: with signals that do what they usually do.
+const USUAL: &str = "exec env --default-signal=HUP,INT,TERM";
+
+/// A run that goes on until it is ended, in a shell that starts it so.
 fn endless(before: &str, folder: &Path, more: &[&str]) -> Child {
     let out = folder.join("run");
     let out = out.to_str().expect("a path in UTF-8");
@@ -15,7 +18,7 @@ fn endless(before: &str, folder: &Path, more: &[&str]) -> Child {
     let run = program(&[&words, more].concat());
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
+        .args(["-c", &format!("{before} \"$0\" \"$@\"")])
         .arg(run.get_program())
         .args(run.get_args())
         .stdout(Stdio::piped())
@@ -58,9 +61,9 @@ fn is_interrupted(output: &Output) {
 #[test]
 fn signals_that_the_program_is_to_ignore_stay_ignored() {
     for (trap, ignored, more) in [
-        ("trap '' HUP;", "-HUP", &[][..]),
-        ("trap '' INT;", "-INT", &[]),
-        ("trap '' INT HUP;", "-HUP", &["--data-parallel", "2"]),
+        ("trap '' HUP; exec", "-HUP", &[][..]),
+        ("trap '' INT; exec", "-INT", &[]),
+        ("trap '' INT HUP; exec", "-HUP", &["--data-parallel", "2"]),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut run = endless(trap, folder.path(), more);
@@ -76,7 +79,7 @@ fn signals_that_the_program_is_to_ignore_stay_ignored() {
 fn each_request_to_end_saves_the_run() {
     for request in ["-INT", "-TERM", "-HUP"] {
         let folder = tempfile::tempdir().expect("a folder");
-        let run = endless("", folder.path(), &[]);
+        let run = endless(USUAL, folder.path(), &[]);
         signal(request, &run);
         is_interrupted(&run.wait_with_output().expect("it ends"));
     }
