@@ -12,8 +12,8 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// Mutates valid inputs of every reader of untrusted bytes.
@@ -65,7 +65,7 @@ static TARGET: AtomicUsize = AtomicUsize::new(0);
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The present input, and where it goes if it fails.
-static INPUT: Mutex<(Vec<u8>, PathBuf)> = Mutex::new((vec![], PathBuf::new()));
+static INPUT: LazyLock<Mutex<(Vec<u8>, PathBuf)>> = LazyLock::new(Mutex::default);
 
 /// When the present input began, in milliseconds since the program did; `u64::MAX` between inputs.
 static BEGAN: AtomicU64 = AtomicU64::new(u64::MAX);
