@@ -8,7 +8,7 @@ use spikelet::train::Settings;
 /// A network with its settings.
 #[derive(clap::Args, Debug)]
 pub struct NetworkArgs {
-    /// The network [default: mnist-fc; with --resume that of the run]
+    /// The network [default: mnist-fc]
     #[arg(value_name = "NETWORK", value_parser = Network::NAMES)]
     name: Option<String>,
 
