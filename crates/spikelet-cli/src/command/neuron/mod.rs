@@ -20,7 +20,7 @@ use std::process::ExitCode;
     "spikelet neuron show plif --reset-grad detach" => "its equations, forward and backward",
     "spikelet neuron run --case case.safetensors --out ours.safetensors" => "what it makes of a recorded input",
     "spikelet neuron docs --out docs/neurons.md" => "a page on all of them",
-    "spikelet neuron diff ours.safetensors case.safetensors" => "where two results part",
+    "spikelet neuron diff ours.safetensors case.safetensors --tolerance 1e-6" => "where two results part",
 ])]
 pub enum Command {
     List(list::List),

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet neuron run --case case.safetensors --out ours.safetensors" => "runs the case",
-    "spikelet neuron diff ours.safetensors case.safetensors" => "compares with what the case expects",
+    "spikelet neuron diff ours.safetensors case.safetensors --tolerance 1e-6" => "compares with what the case expects",
 ])]
 pub struct Run {
     /// The case
