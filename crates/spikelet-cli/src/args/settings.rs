@@ -114,7 +114,7 @@ fn of_all(networks: &[Network], value: impl Fn(&Network) -> String) -> String {
     }
 }
 
-/// What an option of some networks is, with the default of each that has it.
+/// The help of an option that some networks have, with the default of each.
 pub fn per_network(what: &str, value: impl Fn(&Network) -> Option<String>) -> String {
     let networks = networks();
     let own = networks.iter().filter_map(|n| Some((n.name(), value(n)?)));

@@ -23,7 +23,7 @@ fn refused(words: &str) -> String {
     complaint(&words, 2)
 }
 
-/// What compiling gives, which needs NVRTC.
+/// The results of compiling with NVRTC.
 fn compile(file: &Path, words: &[&str]) -> Output {
     let file = file.to_string_lossy();
     let output = run(&[&["kernel", "compile", &file], words].concat());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// The run as a terminal starts it: with signals that do what they usually do.
 const USUAL: &str = "exec env --default-signal=HUP,INT,TERM";
 
-/// A run that goes on until it is ended, in a shell that starts it so.
+/// A run with more epochs than it can finish, started by a shell with `before` in front of it.
 fn endless(before: &str, folder: &Path, more: &[&str]) -> Child {
     let out = folder.join("run");
     let out = out.to_str().expect("a path in UTF-8");

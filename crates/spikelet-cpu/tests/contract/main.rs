@@ -10,6 +10,8 @@ mod draw;
 mod errors;
 mod half;
 mod labels;
+#[path = "../../../spikelet-graph/tests/contract/long_program.rs"]
+mod long_program;
 mod map;
 mod matmul;
 mod moments;

@@ -1,51 +1,10 @@
 //! A long program is planned and loaded in time that grows with its length.
 
 use crate::harness::buffers;
+use crate::long_program::{assert_about_linear, busy, recurrent};
 use spikelet_cpu::Cpu;
-use spikelet_expr::Expr;
-use spikelet_graph::op::Recurrence;
-use spikelet_graph::{Backend, DType, Graph, Plan, Tracer, Var};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
-
-const F: DType = DType::F32;
-
-/// A recurrent network traced step by step, with its gradients.
-fn recurrent(time_steps: usize) -> Graph {
-    let [a, b] = ["x", "v"].map(Expr::symbol);
-    let h = b * 0.5 + a;
-    let neuron = Recurrence::new("lif", ["x"], ["v"])
-        .output("s", Expr::graft(h.ge(1.0), h.sigmoid()), true)
-        .next(vec![h]);
-    let neuron = Arc::new(neuron);
-    let t = Tracer::new(F);
-    let x = t.input("x", F, [time_steps, 4, 8]);
-    let (w_in, w_back) = (t.parameter("w_in", [8, 8]), t.parameter("w_back", [8, 8]));
-    let (mut v, mut spikes) = (t.fill(F, [4, 8], 0.0), t.fill(F, [1, 4, 8], 0.0));
-    let mut total = t.fill(F, [1, 4, 8], 0.0);
-    for step in 0..time_steps {
-        let x = x.slice(0, step..step + 1);
-        let charge = x.linear(&w_in) + spikes.linear(&w_back);
-        let mut made = Var::scan(&neuron, 1, &[&charge], &[&v], &[]);
-        v = made.swap_remove(1);
-        spikes = made.swap_remove(0);
-        total = total + spikes.square();
-    }
-    let loss = total.mean_all();
-    let grads = t.gradients(&loss, &[&w_in, &w_back]);
-    t.output("loss", &loss);
-    t.update(&w_in, &(&w_in - &grads[0] * 0.1));
-    t.update(&w_back, &(&w_back - &grads[1] * 0.1));
-    t.finish().unwrap()
-}
-
-/// How long this thread has run, where the system tells: other programs do not count.
-fn busy() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|ns| ns.parse().ok());
-    nanoseconds.map_or_else(|| START.elapsed(), Duration::from_nanos)
-}
+use spikelet_graph::{Backend, Plan};
+use std::time::Duration;
 
 /// The shortest of some runs, and the number of kernels.
 fn time(time_steps: usize) -> (Duration, usize) {
@@ -66,12 +25,5 @@ fn time(time_steps: usize) -> (Duration, usize) {
 
 #[test]
 fn planning_and_loading_are_about_linear() {
-    let (short, few) = time(100);
-    let (long, many) = time(1000);
-    assert!(many > 9 * few && many > 10_000, "{few} and {many} kernels");
-    let times = long.as_secs_f64() / short.as_secs_f64();
-    assert!(
-        times < 30.0,
-        "ten times the kernels took {times:.0} times as long"
-    );
+    assert_about_linear(time);
 }

@@ -13,6 +13,7 @@ mod halves;
 mod image_errors;
 mod layout;
 mod local_exchange;
+mod long_program;
 mod parts;
 mod passes;
 mod planning_time;
