@@ -11,7 +11,7 @@ mod print;
 mod space;
 
 pub use arena::Allocation;
-pub(crate) use arena::{requests, roots};
+pub(crate) use arena::{requests_before_cut, roots};
 pub use check_buffers::Bound;
 pub use halves::Halves;
 

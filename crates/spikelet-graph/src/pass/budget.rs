@@ -18,7 +18,7 @@ use super::{Report, parts};
 use crate::backend::Target;
 use crate::graph::{Graph, InputKind, Node, ValueId};
 use crate::op::{Distribution, Op, Operation, Pack, Reshape};
-use crate::plan::{arena_bytes, requests, roots};
+use crate::plan::{arena_bytes, requests_before_cut, roots};
 use crate::types::{DType, TensorType};
 
 /// Floating-point operations in the time of one byte.
@@ -220,7 +220,7 @@ type Again = (usize, Option<ValueId>);
 /// When most is alive.
 fn peak(graph: &Graph, target: &dyn Target) -> Option<Peak> {
     let mut change = vec![0_i128; graph.nodes.len() + 2];
-    for request in requests(graph, target) {
+    for request in requests_before_cut(graph, target) {
         let (first, last) = request.alive;
         change[first] += request.bytes as i128;
         change[last + 1] -= request.bytes as i128;

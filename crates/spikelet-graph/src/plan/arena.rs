@@ -7,9 +7,10 @@
 use super::space::Space;
 use super::{Place, collective};
 use crate::backend::Target;
-use crate::graph::{Graph, ValueId};
+use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, Operation};
 use crate::pass;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -58,12 +59,14 @@ struct Needs {
     workspace_of: Vec<Option<usize>>,
 }
 
-fn needs(graph: &Graph, target: &dyn Target) -> Needs {
+/// Where `workspace` is the scratch memory of a node while it runs.
+fn needs(graph: &Graph, target: &dyn Target, workspace: impl Fn(&Graph, &Node) -> usize) -> Needs {
+    // Devices ask of every node whether its results are read.
+    let mut counted = Cow::Borrowed(graph);
     if !graph.has_counted() {
-        let mut counted = graph.clone();
-        counted.count_uses();
-        return needs(&counted, target);
+        counted.to_mut().count_uses();
     }
+    let graph = &*counted;
     let (mut roots, offsets) = roots_and_offsets(graph);
     let mut places = vec![Place::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
@@ -103,17 +106,8 @@ fn needs(graph: &Graph, target: &dyn Target) -> Needs {
         }
     }
     let mut workspace_of = vec![None; graph.nodes.len()];
-    let cut = pass::parts::Rule::of(graph, target);
     for (k, node) in graph.nodes.iter().enumerate() {
-        // What is cut before it is laid out needs no memory as a whole.
-        let cut = cut
-            .as_ref()
-            .is_some_and(|rule| rule.cuts_always(graph, node));
-        let bytes = if cut {
-            0
-        } else {
-            target.workspace(graph, node)
-        };
+        let bytes = workspace(graph, node);
         if bytes > 0 {
             workspace_of[k] = Some(requests.len());
             requests.push(Allocation {
@@ -133,11 +127,18 @@ fn needs(graph: &Graph, target: &dyn Target) -> Needs {
     }
 }
 
-/// What needs a piece of the arena, and when.
-pub(crate) fn requests(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
-    needs(graph, target).requests
+/// What needs a piece of the arena, and when, in a graph that [`pass::parts::run`] has still to cut:
+/// an operation that it will cut needs no workspace for its whole sequence.
+pub(crate) fn requests_before_cut(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
+    let rule = pass::parts::Rule::of(graph, target);
+    let workspace = |graph: &Graph, node: &Node| match &rule {
+        Some(rule) if rule.cuts_always(graph, node) => 0,
+        _ => target.workspace(graph, node),
+    };
+    needs(graph, target, workspace).requests
 }
 
+/// Lays out a graph as it is: every node has the workspace that the device asks for.
 pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     let Needs {
         roots,
@@ -145,7 +146,7 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
         mut places,
         mut requests,
         workspace_of,
-    } = needs(graph, target);
+    } = needs(graph, target, |graph, node| target.workspace(graph, node));
     let bytes = assign(&mut requests);
     for request in &requests {
         if let Some(value) = request.value {

@@ -1,9 +1,9 @@
 //! Large sequences go through their time steps in parts.
 
 use crate::graphs::{F, live, weighted as neuron};
-use crate::targets::Parts;
+use crate::targets::{Parts, PartsWithWorkspace};
 use insta::assert_snapshot;
-use spikelet_graph::op::Conv;
+use spikelet_graph::op::{Conv, Op};
 use spikelet_graph::{Graph, Plan, Tracer, Var, pass};
 
 /// Six steps of so many layers of convolution, statistics and a neuron, and their gradients.
@@ -121,4 +121,30 @@ fn under_a_tight_budget_parts_run_through_all_operations_one_after_the_other() {
     assert!(convolutions.iter().any(|c| scans[0] < *c && *c < scans[1]));
     assert!(at("scan[li, T=6]").is_empty());
     assert!(at("scan_grad[li, T=2, adds]").len() >= 6);
+}
+
+#[test]
+fn a_convolution_that_stays_whole_has_its_workspace() {
+    // In six parts, as the large convolution has them, a part of the small one would not start at
+    // a cache line; in three, as the small one alone would have them, it does.
+    let t = Tracer::new(F);
+    for (channels, name) in [(32, "large"), (11, "small")] {
+        let x = t.input(name, F, [12, 2, 8, channels]);
+        let w = t.parameter(&format!("w_{name}"), [channels, 1, channels]);
+        let y = x.square().conv(&w, Conv::new(1)).square().sum_all();
+        t.output(&format!("y_{name}"), &y);
+    }
+    let target = PartsWithWorkspace(1 << 10);
+    let plan = Plan::new(t.finish().unwrap(), &target);
+    let convolutions = plan
+        .kernels
+        .iter()
+        .filter(|k| matches!(plan.graph.nodes[k.node].op, Op::Conv(_)));
+    let workspaces: Vec<usize> = convolutions
+        .map(|k| k.workspace.map_or(0, |(_, bytes)| bytes))
+        .collect();
+    let (part, whole) = (4 * 2 * 2 * 8 * 32, 4 * 12 * 2 * 8 * 11);
+    assert_eq!(workspaces, [part, part, part, part, part, part, whole]);
+    plan.check().unwrap();
+    plan.check_target(&target).unwrap();
 }

@@ -92,3 +92,24 @@ impl Target for Parts {
         self.0
     }
 }
+
+/// As [`Parts`], with scratch memory of the size of what a convolution reads.
+pub struct PartsWithWorkspace(pub usize);
+
+impl Target for PartsWithWorkspace {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        match node.op {
+            Op::Conv(_) => graph.ty(node.inputs[0]).bytes(),
+            _ => 0,
+        }
+    }
+    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
+        false
+    }
+    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
+        false
+    }
+    fn part_elements(&self) -> usize {
+        self.0
+    }
+}
