@@ -101,6 +101,28 @@ impl Store {
         Ok(all)
     }
 
+    /// A store of the same names; `make` gives each tensor's device and buffer there, by its device
+    /// and type here.
+    pub(crate) fn mirrored(
+        &self,
+        backend: &Arc<dyn Backend>,
+        make: impl Fn(&Arc<dyn Backend>, &TensorType) -> Option<(Arc<dyn Backend>, Buffer)>,
+    ) -> Self {
+        let mirrored = |all: &BTreeMap<String, Held>| {
+            let each = all.iter().filter_map(|(name, held)| {
+                let (backend, buffer) = make(&held.backend, &held.buffer.ty)?;
+                Some((name.clone(), Held { backend, buffer }))
+            });
+            each.collect()
+        };
+        Self {
+            backend: backend.clone(),
+            buffers: mirrored(&self.buffers),
+            scratch: mirrored(&self.scratch),
+            arena: None,
+        }
+    }
+
     /// The buffer of a tensor on a device, made if it is new.
     pub(crate) fn buffer(
         &mut self,

@@ -3,11 +3,12 @@
 use spikelet::data::synthetic;
 use spikelet::graph::op::{HostTensor, HostTensorMut};
 use spikelet::graph::{
-    self, Buffer, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
+    self, Buffer, DeviceKind, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
+use spikelet::pipeline::{ModelPipeline, Parts, PipelineStep, Schedule, Team};
 use spikelet::prelude::*;
-use spikelet::train::{RunMemory, RunPlans, evaluate};
+use spikelet::train::{PipelineOptions, RunMemory, RunPlans, Stages, evaluate};
 use spikelet::{Error, MemoryBudget, device};
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::sync::Arc;
@@ -51,6 +52,10 @@ impl Target for Counting {
 impl Backend for Counting {
     fn name(&self) -> String {
         "cpu".to_string()
+    }
+
+    fn kind(&self) -> DeviceKind {
+        DeviceKind::Cpu
     }
 
     fn memory(&self) -> Option<Memory> {
@@ -181,6 +186,126 @@ fn what_the_device_has_no_memory_for_is_refused_before_anything_is_allocated() -
         evaluation.contains("evaluation") && evaluation.contains("--eval-batch-size"),
         "{evaluation}"
     );
+    Ok(())
+}
+
+/// A pipeline through devices of one host that has so much memory: two stages, or three of which
+/// the second is on two devices.
+fn pipeline(
+    available: usize,
+    schedule: Schedule,
+    chunk: Option<usize>,
+) -> Result<(Vec<Arc<Counting>>, PipelineOptions)> {
+    let devices: Vec<Arc<Counting>> = (0..4)
+        .map(|_| Counting::with(available))
+        .collect::<Result<_>>()?;
+    let backend = |k: usize| devices[k].clone() as Arc<dyn Backend>;
+    let teams = [vec![0], vec![1, 2], vec![3]];
+    let team = |own: &Vec<usize>| Team::from(own.iter().map(|k| backend(*k)).collect::<Vec<_>>());
+    let options = PipelineOptions {
+        devices: teams.iter().map(team).collect(),
+        stages: Stages::Auto,
+        parts: Parts {
+            schedule,
+            time_chunk: chunk,
+            ..Parts::of(7)
+        },
+        trace: None,
+    };
+    Ok((devices, options))
+}
+
+fn allocated(devices: &[Arc<Counting>]) -> usize {
+    devices.iter().map(|device| device.allocated()).sum()
+}
+
+#[test]
+fn the_peak_of_a_pipeline_is_what_it_allocates_and_sends() -> Result<()> {
+    let digits = synthetic::digits_of(0, 64, 70);
+    for (schedule, chunk) in [
+        (Schedule::FillDrain, None),
+        (Schedule::OneForwardOneBackward, Some(2)),
+    ] {
+        let (devices, options) = pipeline(1 << 40, schedule, chunk)?;
+        let (mut said, mut each) = (RunMemory::default(), vec![]);
+        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let outcome = trainer.fit_announced(&digits, |run| {
+            said = run.memory;
+            let (step, _) = run.engine.pipeline().expect("a pipeline");
+            each = step.peak_bytes().to_vec();
+        })?;
+        assert_eq!(outcome.peak_bytes, said.peak);
+        assert!(said.peak > said.step, "{said:?}");
+        let allocated: Vec<usize> = devices.iter().map(|device| device.allocated()).collect();
+        let found = format!("{said:?}: {each:?}, {allocated:?}");
+        println!("{found}");
+        for (said, allocated) in each.iter().zip(&allocated) {
+            assert!(said >= allocated && *said <= 2 * allocated, "{found}");
+        }
+        assert!(said.peak >= each.iter().sum(), "{found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allocated() -> Result<()>
+{
+    let digits = synthetic::digits_of(0, 64, 70);
+    let natural = {
+        let (_, options) = pipeline(1 << 40, Schedule::FillDrain, None)?;
+        let mut said = RunMemory::default();
+        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        trainer.fit_announced(&digits, |run| said = run.memory)?;
+        said
+    };
+    // Each device by itself has room; they share one memory.
+    for (available, word, help) in [
+        (natural.step - 1, "training step", "--split-size"),
+        (natural.step, "evaluation", "--eval-batch-size"),
+    ] {
+        let (devices, options) = pipeline(available, Schedule::FillDrain, None)?;
+        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let error = trainer.fit(&digits).expect_err("too little memory");
+        let text = error.to_string();
+        assert!(matches!(error, Error::Memory { .. }), "{text}");
+        assert!(text.contains(word) && text.contains(help), "{text}");
+        assert_eq!(allocated(&devices), 0, "{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_pipelined_network_larger_than_any_memory_is_refused_without_its_weights() -> Result<()> {
+    // 4 TB of weights: not even one tensor of them could be drawn on the host.
+    let device: Arc<Counting> = Counting::with(1 << 40)?;
+    let backend = device.clone() as Arc<dyn Backend>;
+    let mut net = ModelPipeline::new()
+        .append(
+            Sequential::new().add(Flatten).add(Linear::new(64, 1 << 20)),
+            &backend,
+        )
+        .append(
+            Sequential::new()
+                .add(Linear::new(1 << 20, 1 << 20))
+                .add(Lif::new(2.0)),
+            &backend,
+        );
+    let layout = net.layout(1, None)?;
+    let settings = Settings {
+        time_steps: 1,
+        batch_size: 1,
+        ..Settings::default()
+    };
+    let made = PipelineStep::new(&layout, &settings, [1, 8, 8], net.store_mut()?);
+    let error = made.err().expect("too large").to_string();
+    assert!(
+        error.contains("training step") && error.contains("TiB"),
+        "{error}"
+    );
+    let given = Tensor::f32([1, 1, 1, 8, 8], vec![0.0; 64]);
+    let error = net.forward(&given, 1).expect_err("too large").to_string();
+    assert!(error.contains("forward pass"), "{error}");
+    assert_eq!(device.allocated(), 0);
     Ok(())
 }
 

@@ -13,16 +13,24 @@ pub(super) struct LinkCost {
     pub(super) hand_on: f64,
 }
 
+/// A memory that some devices share.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) devices: Vec<usize>,
+    /// What is free.
+    pub(super) bytes: usize,
+}
+
 /// A stage: links from here to there.
 pub(super) type Links = std::ops::Range<usize>;
 
 /// Cuts a chain into as many stages as there are devices so that the busiest device has the least
-/// to do; `devices` gives each stage's devices, `room` each device's bytes. A device that comes again
+/// to do; `devices` gives each stage's devices, `bounds` the memories of all of them. A device that comes again
 /// does the work of several stages; devices of one stage share its work.
 pub(super) fn cut(
     links: &[LinkCost],
     devices: &[Vec<usize>],
-    room: &[usize],
+    bounds: &[Bound],
 ) -> Result<Vec<Links>> {
     let stages = devices.len();
     if stages == 0 || links.len() < stages {
@@ -34,10 +42,14 @@ pub(super) fn cut(
     }
     let mut best: Option<(f64, f64, Vec<usize>)> = None;
     let mut ends = vec![0; stages];
-    search(links, devices, room, 0, 0, &mut ends, &mut best);
+    search(links, devices, bounds, 0, 0, &mut ends, &mut best);
     let Some((_, _, ends)) = best else {
-        let needed: usize = links.iter().map(|l| l.bytes).sum();
-        let there: usize = room.iter().sum();
+        let needed = links
+            .iter()
+            .fold(0_usize, |sum, l| sum.saturating_add(l.bytes));
+        let there = bounds
+            .iter()
+            .fold(0_usize, |sum, b| sum.saturating_add(b.bytes));
         return Err(Error::invalid(
             "pipeline",
             format!(
@@ -68,7 +80,7 @@ fn loads(
         for device in own {
             for link in &links[start..end] {
                 seconds[*device] += link.seconds / own.len() as f64;
-                bytes[*device] += link.bytes;
+                bytes[*device] = link.bytes.saturating_add(bytes[*device]);
             }
             if k + 1 < ends.len() && end > 0 {
                 seconds[*device] += links[end - 1].hand_on / own.len() as f64;
@@ -83,7 +95,7 @@ fn loads(
 fn search(
     links: &[LinkCost],
     devices: &[Vec<usize>],
-    room: &[usize],
+    bounds: &[Bound],
     stage: usize,
     start: usize,
     ends: &mut Vec<usize>,
@@ -92,8 +104,13 @@ fn search(
     let left = devices.len() - stage;
     if left == 1 {
         ends[stage] = links.len();
-        let (seconds, bytes) = loads(links, devices, ends, room.len());
-        if bytes.iter().zip(room).any(|(need, room)| need > room) {
+        let count = bounds.iter().map(|bound| bound.devices.len()).sum();
+        let (seconds, bytes) = loads(links, devices, ends, count);
+        let needed = |bound: &Bound| {
+            let own = bound.devices.iter().map(|device| bytes[*device]);
+            own.fold(0, usize::saturating_add)
+        };
+        if bounds.iter().any(|bound| needed(bound) > bound.bytes) {
             return;
         }
         let most = seconds.iter().copied().fold(0.0, f64::max);
@@ -108,7 +125,7 @@ fn search(
     }
     for end in start + 1..=links.len() - (left - 1) {
         ends[stage] = end;
-        search(links, devices, room, stage + 1, end, ends, best);
+        search(links, devices, bounds, stage + 1, end, ends, best);
     }
 }
 
@@ -125,6 +142,15 @@ mod tests {
         seconds.iter().map(link).collect()
     }
 
+    /// Devices with a memory each.
+    fn apart(bytes: &[usize]) -> Vec<Bound> {
+        let bound = |(device, &bytes)| Bound {
+            devices: vec![device],
+            bytes,
+        };
+        bytes.iter().enumerate().map(bound).collect()
+    }
+
     fn of(devices: &[usize]) -> Vec<Vec<usize>> {
         devices.iter().map(|d| vec![*d]).collect()
     }
@@ -132,7 +158,7 @@ mod tests {
     #[test]
     fn devices_of_one_stage_share_its_work() -> Result<()> {
         let chain = links(&[1.0, 5.0, 1.0, 1.0, 1.0]);
-        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &[100; 4])?;
+        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &apart(&[100; 4]))?;
         assert_eq!(found, [0..3, 3..5]);
         Ok(())
     }
@@ -142,7 +168,7 @@ mod tests {
         let found = cut(
             &links(&[1.0, 5.0, 1.0, 1.0, 1.0, 3.0]),
             &of(&[0, 1, 2]),
-            &[100; 3],
+            &apart(&[100; 3]),
         )?;
         // Of all cuts whose busiest device has 6, that with the others most alike.
         assert_eq!(found, [0..2, 2..5, 5..6]);
@@ -154,22 +180,36 @@ mod tests {
         let found = cut(
             &links(&[2.0, 1.0, 1.0, 1.0, 1.0]),
             &of(&[0, 1, 0]),
-            &[100; 2],
+            &apart(&[100; 2]),
         )?;
         assert_eq!(found, [0..1, 1..4, 4..5]);
         Ok(())
     }
 
     #[test]
+    fn devices_of_one_memory_need_theirs_together() {
+        let chain = links(&[1.0, 1.0, 1.0, 5.0]);
+        let shared = |bytes| Bound {
+            devices: vec![0, 1],
+            bytes,
+        };
+        assert!(cut(&chain, &of(&[0, 1]), &[shared(40)]).is_ok());
+        assert!(cut(&chain, &of(&[0, 1]), &[shared(39)]).is_err());
+    }
+
+    #[test]
     fn a_cut_that_does_not_fit_is_not_taken() -> Result<()> {
         let chain = links(&[1.0, 1.0, 1.0, 5.0]);
-        assert_eq!(cut(&chain, &of(&[0, 1]), &[100, 100])?, [0..3, 3..4]);
-        assert_eq!(cut(&chain, &of(&[0, 1]), &[20, 100])?, [0..2, 2..4]);
-        let message = cut(&chain, &of(&[0, 1]), &[10, 10])
+        assert_eq!(
+            cut(&chain, &of(&[0, 1]), &apart(&[100, 100]))?,
+            [0..3, 3..4]
+        );
+        assert_eq!(cut(&chain, &of(&[0, 1]), &apart(&[20, 100]))?, [0..2, 2..4]);
+        let message = cut(&chain, &of(&[0, 1]), &apart(&[10, 10]))
             .expect_err("no room")
             .to_string();
         assert!(message.contains("no cut fits"), "{message}");
-        assert!(cut(&chain, &of(&[0; 5]), &[100]).is_err());
+        assert!(cut(&chain, &of(&[0; 5]), &apart(&[100])).is_err());
         Ok(())
     }
 }

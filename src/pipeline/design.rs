@@ -9,32 +9,24 @@ use super::timetable::{Job, Timetable};
 use crate::error::Result;
 use crate::model::Store;
 use crate::module::Traced;
-use spikelet_graph::{Backend, DType, TensorType};
-use std::sync::Arc;
+use spikelet_graph::{DType, TensorType};
 
 /// The parts from which a [`Flow`](super::flow::Flow) is put together.
 pub(super) struct Design {
     pub(super) cutting: Cutting,
     pub(super) training: bool,
     pub(super) timetable: Timetable,
-    /// The devices, and each stage's numbers among them.
-    pub(super) devices: Vec<Arc<dyn Backend>>,
-    pub(super) homes: Vec<Vec<usize>>,
     /// For each size of micro-batches, each stage's plans.
     pub(super) plans: Vec<Vec<StagePlans>>,
+    /// What each stage has met.
+    pub(super) traced: Vec<Traced>,
+    /// What a chunk of each size makes of the whole.
+    pub(super) outputs: Vec<TensorType>,
 }
 
 impl Design {
-    /// Plans the stages for each size of micro-batches, and makes the parameters that the store does
-    /// not have, each on its stage's first device. Gives with it what each stage has met, and what a
-    /// chunk of each size makes of the whole.
-    pub(super) fn of(
-        layout: &Layout,
-        aim: &Aim,
-        cutting: Cutting,
-        seed: u64,
-        store: &mut Store,
-    ) -> Result<(Self, Vec<Traced>, Vec<TensorType>)> {
+    /// Plans the stages for each size of micro-batches, and allocates nothing.
+    pub(super) fn of(layout: &Layout, aim: &Aim, cutting: Cutting) -> Result<Self> {
         let backends = layout.backends();
         let (mut plans, mut outputs, mut traced) = (vec![], vec![], vec![]);
         for size in cutting.sizes() {
@@ -52,19 +44,23 @@ impl Design {
             training: aim.training,
         };
         let timetable = Timetable::of(&job, layout.parts.schedule)?;
-        for (stage, backend) in traced.iter().zip(&backends) {
+        Ok(Self {
+            cutting,
+            training: aim.training,
+            timetable,
+            plans,
+            traced,
+            outputs,
+        })
+    }
+
+    /// Makes the parameters that the store does not have, each on its stage's first device.
+    pub(super) fn initialise(&self, layout: &Layout, seed: u64, store: &mut Store) -> Result<()> {
+        for (stage, backend) in self.traced.iter().zip(&layout.backends()) {
             store.place(backend);
             store.initialise(stage, DType::F32, seed)?;
         }
         store.place(&layout.devices[0]);
-        let design = Self {
-            cutting,
-            training: aim.training,
-            timetable,
-            devices: layout.devices.clone(),
-            homes: layout.homes.clone(),
-            plans,
-        };
-        Ok((design, traced, outputs))
+        Ok(())
     }
 }

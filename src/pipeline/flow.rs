@@ -3,11 +3,12 @@
 use super::cutting::Cutting;
 use super::design::Design;
 use super::head::Head;
+use super::layout::Layout;
 use super::program::{Buffers, Program};
-use super::stage::{self, GRAD_X, Neighbour};
+use super::stage::{self, GRAD_X, Neighbour, Y};
 use super::timetable::{IN_TURN, Timetable};
 use crate::error::Result;
-use spikelet_graph::{Backend, Buffer, DType, InputKind, Moment, Plan, TensorType};
+use spikelet_graph::{Backend, Buffer, DType, DeviceKind, InputKind, Moment, Plan, TensorType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,19 +69,21 @@ pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result
 impl Flow {
     /// Allocates and loads everything.
     pub(super) fn new(
-        design: Design,
+        layout: &Layout,
+        design: &Design,
         find: &mut Find<'_>,
         heads: &mut MakeHead<'_>,
     ) -> Result<Self> {
+        let Layout { devices, homes, .. } = layout;
         let Design {
             cutting,
             training,
             timetable,
-            devices,
-            homes,
             plans,
+            ..
         } = design;
-        let arenas = arenas(&devices, &homes, &plans)?;
+        let training = *training;
+        let arenas = arenas(devices, homes, plans)?;
         let mut stages = vec![];
         for (stage, home) in homes.iter().enumerate() {
             let mut copies = vec![];
@@ -96,7 +99,7 @@ impl Flow {
                         backend: &devices[device],
                         device,
                         copy: device != home[0],
-                        cutting: &cutting,
+                        cutting,
                         training,
                         arena: &arenas[device],
                     };
@@ -116,14 +119,39 @@ impl Flow {
             stages.push(copies);
         }
         Ok(Self {
-            cutting,
+            cutting: *cutting,
             training,
-            timetable,
+            timetable: timetable.clone(),
             stages,
-            homes,
-            devices,
+            homes: homes.clone(),
+            devices: devices.clone(),
             arenas,
         })
+    }
+
+    /// Bytes on the host of what may be on its way at once from devices that send through the
+    /// host's memory, by sender: what is sent lies in the sender's buffers until it has arrived, so
+    /// that there is at most one copy of each.
+    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+        let mut bytes = vec![0; self.devices.len()];
+        for (stage, (copies, home)) in self.stages.iter().zip(&self.homes).enumerate() {
+            for (copy, device) in copies.iter().zip(home) {
+                if self.devices[*device].kind() == DeviceKind::Cuda {
+                    continue;
+                }
+                let copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
+                for class in &copy.classes {
+                    let size =
+                        |slot: &Slot, name| slot.buffers.get(name).map_or(0, |b| b.ty.bytes());
+                    if stage + 1 < self.stages.len() {
+                        bytes[*device] += class.slots.iter().map(|s| size(s, Y)).sum::<usize>();
+                    }
+                    // All slots have the same one.
+                    bytes[*device] += class.slots.first().map_or(0, |slot| size(slot, GRAD_X));
+                }
+            }
+        }
+        bytes
     }
 
     /// Bytes of the arena, and of what units keep while they are under way, by device.

@@ -12,9 +12,10 @@ use crate::loss;
 use crate::model::{Compiled, Store, host};
 use crate::train::{Draws, Settings, StepOutcome};
 use spikelet_data::Batch;
-use spikelet_graph::{DType, ShapeText, Tensor, Tracer};
+use spikelet_graph::{Backend, DType, ShapeText, Tensor, TensorType, Tracer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What becomes of the outputs of all time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +47,18 @@ pub(super) struct ForwardFlow {
     output: Vec<usize>,
 }
 
-impl ForwardFlow {
-    pub(super) fn new(
-        layout: &Layout,
-        aim: &Aim,
-        sized: &Sized,
-        seed: u64,
-        store: &mut Store,
-    ) -> Result<Self> {
+/// A forward pass that is planned; nothing is allocated for it yet.
+pub(super) struct ForwardPlan {
+    pub(super) design: Design,
+    sized: Sized,
+    output: Vec<usize>,
+}
+
+impl ForwardPlan {
+    pub(super) fn new(layout: &Layout, aim: &Aim, sized: &Sized) -> Result<Self> {
         let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
-        // Copies of parameters are those of training.
-        let layout = &layout.without_copies();
-        let (design, _, mut outputs) = Design::of(layout, aim, cutting, seed, store)?;
-        let mut output = outputs.swap_remove(0).shape;
+        let design = Design::of(&layout.without_copies(), aim, cutting)?;
+        let mut output = design.outputs[0].shape.clone();
         let [steps, batch, ..] = &mut output[..] else {
             return Err(Error::invalid(
                 "pipeline",
@@ -68,18 +68,38 @@ impl ForwardFlow {
         };
         *steps *= cutting.chunks;
         *batch = sized.batch;
-        let flow = Flow::new(
-            design,
-            &mut |device, _, name, ty| store.buffer(&layout.devices[device], name, ty, true),
-            &mut |_, _, _| unreachable!("only training has a loss"),
-        )?;
         Ok(Self {
-            flow,
+            design,
             sized: sized.clone(),
             output,
         })
     }
 
+    /// Makes the pass ready to run on the devices of `layout`, for which it was planned.
+    pub(super) fn load(
+        &self,
+        layout: &Layout,
+        seed: u64,
+        store: &mut Store,
+    ) -> Result<ForwardFlow> {
+        // Copies of parameters are those of training.
+        let layout = &layout.without_copies();
+        self.design.initialise(layout, seed, store)?;
+        let flow = Flow::new(
+            layout,
+            &self.design,
+            &mut |device, _, name, ty| store.buffer(&layout.devices[device], name, ty, true),
+            &mut |_, _, _| unreachable!("only training has a loss"),
+        )?;
+        Ok(ForwardFlow {
+            flow,
+            sized: self.sized.clone(),
+            output: self.output.clone(),
+        })
+    }
+}
+
+impl ForwardFlow {
     /// Runs the whole input, `[N, …]` or `[T, N, …]`, and puts the parts together.
     pub(super) fn run(&self, x: &Tensor, draws: Draws) -> Result<Tensor> {
         let x = x.cast(DType::F32);
@@ -129,6 +149,17 @@ impl ForwardFlow {
     pub(super) fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
     }
+
+    /// Bytes of each device's work that may be on the host at once, on its way to another device
+    /// or, twice, at the end.
+    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+        let mut bytes = self.flow.sent_bytes();
+        let last = self.flow.homes.last().and_then(|home| home.first());
+        if let Some(last) = last {
+            bytes[*last] += 2 * TensorType::new(DType::F32, self.output.clone()).bytes();
+        }
+        bytes
+    }
 }
 
 /// `[T, N, …]` summed over T, step by step.
@@ -142,6 +173,72 @@ pub(super) fn sum_over_time(x: &Tensor) -> Tensor {
         }
     }
     Tensor::f32(x.shape[1..].to_vec(), sum)
+}
+
+/// An evaluation through a pipeline that is planned; nothing is allocated for it yet.
+pub(super) struct EvalPlan {
+    flow: ForwardPlan,
+    settings: Settings,
+    shape: Vec<usize>,
+}
+
+impl EvalPlan {
+    pub(super) fn new(
+        layout: &Layout,
+        settings: &Settings,
+        batch: usize,
+        image: [usize; 3],
+    ) -> Result<Self> {
+        let sized = Sized {
+            time_steps: settings.time_steps,
+            batch,
+            split: layout.parts.split_size,
+            chunk: layout.parts.time_chunk.unwrap_or(settings.time_steps),
+            constant: true,
+            shape: image.to_vec(),
+        };
+        let aim = Aim {
+            training: false,
+            precision: settings.precision,
+            propagation: settings.propagation,
+            feed: layout.feed(&settings.encoder)?,
+            shape: image.to_vec(),
+        };
+        Ok(Self {
+            flow: ForwardPlan::new(layout, &aim, &sized)?,
+            settings: settings.clone(),
+            shape: [vec![batch], image.to_vec()].concat(),
+        })
+    }
+
+    /// Makes the evaluation ready to run on the devices of `layout`, for which it was planned; the
+    /// loss is computed on `host`.
+    pub(super) fn load(
+        &self,
+        layout: &Layout,
+        host: &Arc<dyn Backend>,
+        store: &mut Store,
+    ) -> Result<PipelineEval> {
+        let Self {
+            flow,
+            settings,
+            shape,
+        } = self;
+        let flow = flow.load(layout, settings.seed, store)?;
+        let tracer = Tracer::new(DType::F32);
+        let sequence = tracer.input("output_seq", DType::F32, flow.output.clone());
+        let labels = tracer.input("labels", DType::I64, [shape[0]]);
+        let scores = sequence.mean(&[0]);
+        tracer.output("loss", &settings.loss.apply(&scores, &labels));
+        tracer.output("correct", &loss::correct(&scores, &labels));
+        let mut own = Store::new(host.clone());
+        Ok(PipelineEval {
+            scores: Compiled::new(tracer.finish()?, &mut own)?,
+            flow,
+            seed: settings.seed,
+            shape: shape.clone(),
+        })
+    }
 }
 
 /// Evaluation through a pipeline: the stages on their devices, the loss on the CPU.
@@ -164,35 +261,7 @@ impl PipelineEval {
         image: [usize; 3],
         store: &mut Store,
     ) -> Result<Self> {
-        let sized = Sized {
-            time_steps: settings.time_steps,
-            batch,
-            split: layout.parts.split_size,
-            chunk: layout.parts.time_chunk.unwrap_or(settings.time_steps),
-            constant: true,
-            shape: image.to_vec(),
-        };
-        let aim = Aim {
-            training: false,
-            precision: settings.precision,
-            propagation: settings.propagation,
-            feed: layout.feed(&settings.encoder)?,
-            shape: image.to_vec(),
-        };
-        let flow = ForwardFlow::new(layout, &aim, &sized, settings.seed, store)?;
-        let tracer = Tracer::new(DType::F32);
-        let sequence = tracer.input("output_seq", DType::F32, flow.output.clone());
-        let labels = tracer.input("labels", DType::I64, [batch]);
-        let scores = sequence.mean(&[0]);
-        tracer.output("loss", &settings.loss.apply(&scores, &labels));
-        tracer.output("correct", &loss::correct(&scores, &labels));
-        let mut own = Store::new(crate::device::cpu()?);
-        Ok(Self {
-            scores: Compiled::new(tracer.finish()?, &mut own)?,
-            flow,
-            seed: settings.seed,
-            shape: [vec![batch], image.to_vec()].concat(),
-        })
+        EvalPlan::new(layout, settings, batch, image)?.load(layout, &crate::device::cpu()?, store)
     }
 
     /// How many scores the network gives each image.
@@ -216,6 +285,11 @@ impl PipelineEval {
             loss: self.scores.number("loss")?,
             correct: self.scores.number("correct")?,
         })
+    }
+
+    /// Bytes of each device's work that may be on the host at once.
+    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+        self.flow.sent_bytes()
     }
 
     /// Bytes on each device.

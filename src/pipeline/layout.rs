@@ -1,8 +1,9 @@
 //! Stages, their devices, and how batches are cut.
 
 use super::cost;
-use super::cut::{self, LinkCost};
+use super::cut::{self, Bound, LinkCost};
 use super::cutting::{Cutting, Parts};
+use super::memory::memories;
 use super::plans::{self, Aim};
 use super::stage::Feed;
 use super::team::Team;
@@ -188,16 +189,17 @@ impl Layout {
         let costs: Vec<LinkCost> = (planned.stages.iter().zip(&planned.handed_on))
             .map(|(plans, bytes)| {
                 let cost = cost::of_stage(plans, &*one[0], &[0]);
+                // Of every cut the least that it takes: what one does take is checked when it is
+                // planned.
                 let kept = plans.passes.values().map(|p| p.forward.buffer_bytes());
                 LinkCost {
                     seconds: cost.forward + cost.backward,
-                    bytes: kept.max().unwrap_or(0) * teams.len().min(cutting.micros),
+                    bytes: kept.max().unwrap_or(0),
                     hand_on: 2.0 * *bytes as f64 / BETWEEN,
                 }
             })
             .collect();
-        let room: Vec<usize> = placed.devices.iter().map(|d| room(&**d)).collect();
-        let found = cut::cut(&costs, &placed.homes, &room)?;
+        let found = cut::cut(&costs, &placed.homes, &memory_bounds(&placed.devices))?;
         let firsts: Vec<usize> = found[1..].iter().map(|links| links.start).collect();
         Self::at(module, &firsts, teams, parts)
     }
@@ -242,9 +244,17 @@ impl Layout {
     }
 }
 
-/// Bytes that a device has for a pipeline.
-fn room(backend: &dyn Backend) -> usize {
-    backend
-        .memory_bytes()
-        .map_or(usize::MAX, |bytes| bytes / 10 * 9)
+/// What the devices have for a pipeline, by the memories that they share.
+fn memory_bounds(devices: &[Arc<dyn Backend>]) -> Vec<Bound> {
+    let bound = |shared: Vec<usize>| {
+        let free = shared.iter().filter_map(|k| devices[*k].memory());
+        Bound {
+            bytes: free
+                .map(|memory| memory.available)
+                .min()
+                .unwrap_or(usize::MAX),
+            devices: shared,
+        }
+    };
+    memories(devices).into_iter().map(bound).collect()
 }

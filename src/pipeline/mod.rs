@@ -21,10 +21,12 @@ mod cost;
 mod cut;
 mod cutting;
 mod design;
+mod dry_run;
 mod flow;
 mod forward;
 mod head;
 mod layout;
+mod memory;
 mod picture;
 mod plans;
 mod program;
@@ -39,6 +41,7 @@ pub use chart::Trace;
 pub use cutting::Parts;
 pub use forward::{PipelineEval, Reduce};
 pub use layout::{Layout, StageReport};
+pub(crate) use memory::{PipelineMemory, PipelinePlans};
 pub use team::Team;
 pub use timetable::{Schedule, Task, Unit, Work};
 pub use training::PipelineStep;
@@ -47,7 +50,7 @@ use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::{Module, Precision, Propagation};
 use crate::train::Draws;
-use forward::{ForwardFlow, Sized};
+use forward::{ForwardFlow, ForwardPlan, Sized};
 use spikelet_graph::Tensor;
 use stage::Feed;
 use std::collections::BTreeMap;
@@ -239,7 +242,9 @@ impl ModelPipeline {
                 feed,
                 shape: sized.shape.clone(),
             };
-            let flow = ForwardFlow::new(&layout, &aim, &sized, self.seed, store)?;
+            let plan = ForwardPlan::new(&layout, &aim, &sized)?;
+            memory::check_forward(&plan, &layout, self.seed, store)?;
+            let flow = plan.load(&layout, self.seed, store)?;
             self.flows.insert(sized.clone(), flow);
         }
         self.flows[&sized].run(x, Draws::of_step(self.seed, 0))

@@ -6,6 +6,7 @@ use super::copies::{Copies, copy_name};
 use super::design::Design;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
+use super::memory::PipelinePlans;
 use super::plans::Aim;
 use super::stage::is_sum;
 use super::updates::Updates;
@@ -16,8 +17,9 @@ use crate::module::Traced;
 use crate::train::{Draws, Settings, StepOutcome, is_scaled};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{Backend, Buffer, DType, TensorType};
+use spikelet_graph::{Backend, Buffer, DType, Plan, TensorType};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,20 +38,20 @@ pub struct PipelineStep {
     trace: Option<Trace>,
     /// Where traces go, and of how many steps yet.
     traced: Option<(PathBuf, u64)>,
+    /// See [`PipelineStep::peak_bytes`].
+    peak: Vec<usize>,
 }
 
-impl PipelineStep {
-    /// Compiles a step for images of this shape. Parameters that the store does not have are made,
-    /// each on its stage's device.
-    ///
-    /// # Errors
-    /// When shapes do not fit, a device refuses, or a setting cannot be used with a pipeline.
-    pub fn new(
-        layout: &Layout,
-        settings: &Settings,
-        image: [usize; 3],
-        store: &mut Store,
-    ) -> Result<Self> {
+/// A step of training that is planned; nothing is allocated for it yet.
+pub(super) struct StepPlan {
+    settings: Settings,
+    pub(super) design: Design,
+    /// The loss's plan for each size of micro-batches.
+    heads: Vec<(usize, Plan)>,
+}
+
+impl StepPlan {
+    pub(super) fn new(layout: &Layout, settings: &Settings, image: [usize; 3]) -> Result<Self> {
         let aim = Aim {
             training: true,
             precision: settings.precision,
@@ -59,20 +61,36 @@ impl PipelineStep {
         };
         let batch = settings.batch_size;
         let cutting = layout.cutting(batch, settings.time_steps)?;
-        let (design, traced, outputs) = Design::of(layout, &aim, cutting, settings.seed, store)?;
+        let design = Design::of(layout, &aim, cutting)?;
         let backends = layout.backends();
         let last = backends.last().expect("there is a stage");
         let scaled = is_scaled(settings);
         let mut heads = vec![];
-        for (size, output) in cutting.sizes().into_iter().zip(&outputs) {
+        for (size, output) in cutting.sizes().into_iter().zip(&design.outputs) {
             let (loss, sizes) = (settings.loss, [size, batch]);
             heads.push((
                 size,
                 head::plan(loss, output, cutting.chunks, sizes, scaled, &**last)?,
             ));
         }
+        Ok(Self {
+            settings: settings.clone(),
+            design,
+            heads,
+        })
+    }
+
+    /// Makes the step ready to run on the devices of `layout`, for which it was planned.
+    pub(super) fn load(&self, layout: &Layout, store: &mut Store) -> Result<PipelineStep> {
+        let Self {
+            settings,
+            design,
+            heads,
+        } = self;
+        design.initialise(layout, settings.seed, store)?;
         let shared = std::cell::RefCell::new(&mut *store);
         let flow = Flow::new(
+            layout,
             design,
             &mut |device, copy, name, ty| {
                 let backend = &layout.devices[device];
@@ -103,19 +121,52 @@ impl PipelineStep {
             let both = [sum(LOSS)?, sum(CORRECT)?];
             sums.push((backend, both));
         }
-        let copies = Copies::of(layout, &traced, store)?;
-        let updates = Updates::new(layout, settings, &traced, store)?;
-        Ok(Self {
+        let copies = Copies::of(layout, &design.traced, store)?;
+        let updates = Updates::new(layout, settings, &design.traced, store)?;
+        Ok(PipelineStep {
             flow,
             settings: settings.clone(),
-            stages: traced,
+            stages: design.traced.clone(),
             updates,
             sums,
             copies,
             stale: true,
             trace: None,
             traced: None,
+            peak: vec![],
         })
+    }
+}
+
+impl PipelineStep {
+    /// Compiles a step for images of this shape. Parameters that the store does not have are made,
+    /// each on its stage's device.
+    ///
+    /// # Errors
+    /// When shapes do not fit, a device refuses or has too little memory
+    /// ([`Error::Memory`], before anything is allocated), or a setting cannot be used with a
+    /// pipeline.
+    pub fn new(
+        layout: &Layout,
+        settings: &Settings,
+        image: [usize; 3],
+        store: &mut Store,
+    ) -> Result<Self> {
+        let plans = PipelinePlans::new(layout, settings, image, &BTreeSet::new())?;
+        Ok(plans.load(store)?.0)
+    }
+
+    /// Notes what the run that it belongs to takes of each device.
+    pub(super) fn with_peak(mut self, peak: Vec<usize>) -> Self {
+        self.peak = peak;
+        self
+    }
+
+    /// Bytes that the run takes of each device: parameters, optimiser tensors, arenas, what is kept
+    /// of the micro-batches under way and what is on its way to another device; the evaluation's
+    /// too, where it was compiled with the step.
+    pub fn peak_bytes(&self) -> &[usize] {
+        &self.peak
     }
 
     /// Writes the traces of the next `steps` steps to a file, each over the one before.
@@ -138,6 +189,11 @@ impl PipelineStep {
     /// When the tasks of the last step ran, if it was watched.
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_ref()
+    }
+
+    /// Bytes of each device's work that may be on the host at once, on its way to another device.
+    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+        self.flow.sent_bytes()
     }
 
     /// Names of the learnable tensors.

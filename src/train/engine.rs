@@ -7,7 +7,7 @@ use super::{EvalStep, Settings, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
-use crate::pipeline::{Layout, Parts, PipelineEval, PipelineStep, Team};
+use crate::pipeline::{Layout, Parts, PipelineEval, PipelinePlans, PipelineStep, Team};
 use spikelet_data::Batch;
 use spikelet_graph::Backend;
 use std::collections::BTreeMap;
@@ -131,19 +131,20 @@ impl Programs {
             ));
         }
         let layout = options.layout(module, settings, shape.image)?;
-        let step = PipelineStep::new(&layout, settings, shape.image, store)?;
+        let batch = task.pipelined_batch();
+        let sizes = batches(batch, tested);
+        let plans = PipelinePlans::new(&layout, settings, shape.image, &sizes)?;
+        let (step, evaluators, memory) = plans.load(store)?;
         let step = match &options.trace {
             Some(path) => step.traced(path.clone(), WARM),
             None => step,
         };
-        let batch = task.pipelined_batch();
         let mut evaluation = EvalEngines::new(batch);
-        for size in batches(batch, tested) {
-            let eval = PipelineEval::new(&layout, settings, size, shape.image, store)?;
+        for (size, eval) in evaluators {
             let eval = EvalEngine::Pipeline(Box::new(eval));
             evaluation.by_size.insert(size, eval);
         }
-        let memory = RunMemory::of_pipeline(&step.bytes(), &evaluation);
+        let memory = RunMemory::of_pipeline(&memory, batch);
         Ok(Self {
             engine: Engine::Pipeline(Box::new(step), layout),
             evaluation,
@@ -253,14 +254,6 @@ impl EvalEngine {
         match self {
             Self::One(step) => step.scores(),
             Self::Pipeline(eval) => eval.scores(),
-        }
-    }
-
-    /// Bytes on all devices.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::One(step) => step.program().plan().peak_bytes(),
-            Self::Pipeline(eval) => eval.bytes().iter().sum(),
         }
     }
 }

@@ -4,11 +4,11 @@
 //! The training step and the evaluation run one after the other and share an arena. Unless it is
 //! told otherwise, evaluation takes as many images as fit into the training step's.
 
-use super::engine::{EvalEngine, EvalEngines};
 use super::{EvalPlan, EvalStep, Place, Settings, Shape, StepPlan, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
+use crate::pipeline::PipelineMemory;
 use spikelet_graph::{Backend, Graph, InputKind, Node, Plan, Target, TensorType, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,16 +29,14 @@ pub struct RunMemory {
 }
 
 impl RunMemory {
-    /// That of a pipeline, on all its devices.
-    pub(super) fn of_pipeline(step: &[usize], evaluation: &EvalEngines) -> Self {
-        let step = step.iter().sum();
-        let evaluations = evaluation.by_size.values().map(EvalEngine::bytes);
-        let others = evaluations.sum();
+    /// That of a pipeline, on all its devices; the evaluation's is what it adds.
+    pub(super) fn of_pipeline(memory: &PipelineMemory, batch: usize) -> Self {
+        let (step, peak) = (memory.step.total(), memory.peak.total());
         Self {
             step,
-            evaluation: others,
-            peak: step + others,
-            evaluation_batch: evaluation.batch,
+            evaluation: peak.saturating_sub(step),
+            peak,
+            evaluation_batch: batch,
         }
     }
 

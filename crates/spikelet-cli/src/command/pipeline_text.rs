@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use spikelet::log::console::bytes;
 use spikelet::pipeline::{Layout, PipelineStep};
+use spikelet::train::RunMemory;
 
-/// A line for each stage, one for each device, and what is expected.
-pub fn describe(step: &PipelineStep, layout: &Layout) -> String {
+/// A line for each stage, and one with what is expected: idle time, and each device's memory; with
+/// `peak`, that of the whole run.
+pub fn describe(step: &PipelineStep, layout: &Layout, peak: Option<&RunMemory>) -> String {
     let mut lines = vec![];
     for (k, (stage, kept)) in layout.report().iter().zip(step.in_flight()).enumerate() {
         let modules = match &stage.modules[..] {
@@ -18,12 +20,19 @@ pub fn describe(step: &PipelineStep, layout: &Layout) -> String {
             if *kept == 1 { "" } else { "es" },
         ));
     }
-    let devices = layout.devices().iter().zip(step.bytes());
+    let devices = layout.devices().iter().zip(step.peak_bytes());
     let memory: Vec<String> = devices
-        .map(|(device, held)| format!("{} {}", device.name(), bytes(held as u64)))
+        .map(|(device, held)| format!("{} {}", device.name(), bytes(*held as u64)))
         .collect();
+    let peak = peak.map_or(String::new(), |run| {
+        format!(
+            "{} peak, with {} images evaluated at once: ",
+            bytes(run.peak as u64),
+            run.evaluation_batch
+        )
+    });
     lines.push(format!(
-        "pipeline: {} expected idle · {}",
+        "pipeline: {} expected idle · {peak}{}",
         spikelet::log::console::percent(step.predicted_idle()).trim_start(),
         memory.join(", "),
     ));
@@ -36,6 +45,6 @@ pub fn json_of(step: &PipelineStep, layout: &Layout) -> Value {
         "stages": layout.report(),
         "in_flight": step.in_flight(),
         "predicted_idle": step.predicted_idle(),
-        "device_bytes": step.bytes(),
+        "device_bytes": step.peak_bytes(),
     })
 }

@@ -347,7 +347,7 @@ impl Train {
                 start["peak_bytes"] = json!(memory.peak);
                 start["evaluation_batch"] = json!(memory.evaluation_batch);
                 if let Some((step, layout)) = engine.pipeline() {
-                    console.say(pipeline_text::describe(step, layout));
+                    console.say(pipeline_text::describe(step, layout, Some(memory)));
                     start["pipeline"] = pipeline_text::json_of(step, layout);
                 }
                 console.say_json(&start);

@@ -162,7 +162,7 @@ impl Pipeline {
         let mut store = Store::new(layout.devices()[0].clone());
         let mut step = PipelineStep::new(&layout, settings, image, &mut store)?;
         console.say(format!("split size {}", options.parts.split_size));
-        console.say(pipeline_text::describe(&step, &layout));
+        console.say(pipeline_text::describe(&step, &layout, None));
         let batch: Batch = random_batch(settings.batch_size, image);
         let ms = self.time(|k| Ok(step.run(&batch, k, 0.0).map(|_| ())?))?;
         step.watch();
