@@ -76,6 +76,19 @@ impl Shared {
         self.gpu.unload_unused()
     }
 
+    /// Drops plans of products and convolutions that no executor holds, if there are many.
+    pub(crate) fn forget_unused_plans(&self) -> Result<()> {
+        if !self.gemm.plans.is_full() && !self.dnn.plans.is_full() {
+            return Ok(());
+        }
+        let _alone = self.stream_alone()?;
+        // An executor that is gone may have left some of them running.
+        self.gpu.synchronize()?;
+        self.gemm.plans.forget_unused();
+        self.dnn.plans.forget_unused();
+        Ok(())
+    }
+
     /// Copies values to the memory of `owner` at `to`, in order with the runs that follow.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
 //! Convolutions by cuDNN.
 //!
 //! A convolution is given to cuDNN's graph interface as a graph of one operation. Which of the
-//! engines that it offers is the fastest is measured once for each kind of convolution and kept:
+//! engines that it offers is the fastest is measured for each kind of convolution and kept:
 //! in memory for the process, on disk for the next. Engines whose results differ from run to run
 //! are never used, nor are those that round their operands, but for TF32 where it was asked for.
 
@@ -17,11 +17,12 @@ mod tests;
 use crate::error::failure;
 use crate::gpu::Gpu;
 use crate::library::{self, Library};
+use crate::library_plans::LibraryPlans;
+use crate::recent::Recent;
 use api::Answer;
 use problem::{Plan, Problem};
 use session::Session;
 use spikelet_graph::{DType, Result};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use store::Store;
@@ -84,14 +85,16 @@ pub(crate) struct ConvCall {
     name: String,
 }
 
-/// What is known of a kind of convolution: its plan, or why it has none.
-type Planned = Answer<Arc<Plan>>;
+/// Convolutions of which it is known that they have no plan, at most.
+const KEPT_PROBLEMS: usize = 1024;
 
 /// The library, loaded when the first convolution is planned.
 pub(crate) struct Dnn {
     gpu: Arc<Gpu>,
     session: Mutex<Option<Arc<Session>>>,
-    plans: Mutex<HashMap<Convolution, Planned>>,
+    pub(crate) plans: LibraryPlans<Convolution, Plan>,
+    /// Why a convolution has no plan.
+    problems: Mutex<Recent<Convolution, String>>,
     store: OnceLock<Store>,
 }
 
@@ -100,7 +103,8 @@ impl Dnn {
         Self {
             gpu,
             session: Mutex::default(),
-            plans: Mutex::default(),
+            plans: LibraryPlans::default(),
+            problems: Mutex::new(Recent::new(KEPT_PROBLEMS)),
             store: OnceLock::new(),
         }
     }
@@ -127,17 +131,12 @@ impl Dnn {
     /// When cuDNN is missing or has no engine for it.
     pub(crate) fn call(&self, c: &Convolution) -> Result<ConvCall> {
         let session = self.session()?;
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let planned = match plans.get(c) {
-            Some(planned) => planned.clone(),
-            None => {
-                self.gpu.bind()?;
-                let planned = self.plan(&session, c).map(Arc::new);
-                plans.insert(c.clone(), planned.clone());
-                planned
-            }
-        };
-        let plan = planned.map_err(|e| failure(&self.gpu.name, format!("{c}: cuDNN: {e}")))?;
+        self.gpu.bind()?;
+        let name = &self.gpu.name;
+        let plan = self
+            .plans
+            .get(c, || self.plan_once(&session, c))
+            .map_err(|e| failure(name, format!("{c}: cuDNN: {e}")))?;
         Ok(ConvCall {
             plan,
             session,
@@ -149,6 +148,21 @@ impl Dnn {
     /// when it is loaded it fails, or is refused if it needs some then.
     pub(crate) fn workspace(&self, c: &Convolution) -> usize {
         self.call(c).map_or(0, |call| call.plan.workspace)
+    }
+
+    /// As [`Dnn::plan`]; a convolution that had no plan has none.
+    fn plan_once(&self, session: &Session, c: &Convolution) -> Answer<Plan> {
+        let problems = || self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(problem) = problems().get(c) {
+            return Err(String::clone(&problem));
+        }
+        self.plan(session, c).inspect_err(|problem| {
+            let mut problems = problems();
+            if problems.is_full() {
+                problems.take_unused();
+            }
+            problems.insert(c.clone(), problem.clone());
+        })
     }
 
     /// From the choice on disk, or measured.

@@ -50,6 +50,7 @@ impl CudaExecutor {
             names,
         } = planning::plan(&shared, plan, bound)?;
         shared.unload_unused()?;
+        shared.forget_unused_plans()?;
         Ok(Self {
             arena_bytes: plan.arena_bytes,
             _constants: constants,

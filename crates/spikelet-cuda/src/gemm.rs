@@ -1,14 +1,14 @@
 //! Matrix products by cuBLASLt.
 //!
-//! Descriptor, layouts and algorithm are found once for each kind of product and kept. TF32 is
+//! Descriptor, layouts and algorithm are found for each kind of product and kept. TF32 is
 //! used only where it was asked for, and only algorithms whose sums have a fixed order.
 
 use crate::error::failure;
 use crate::gpu::Gpu;
 use crate::library::{self, Library};
+use crate::library_plans::LibraryPlans;
 use cudarc::cublaslt::{result as lt, sys};
 use spikelet_graph::{DType, Result};
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,7 +83,7 @@ pub(crate) struct GemmCall {
 pub(crate) struct Gemm {
     gpu: Arc<Gpu>,
     handle: Mutex<Option<Arc<Handle>>>,
-    plans: Mutex<HashMap<Product, Arc<GemmPlan>>>,
+    pub(crate) plans: LibraryPlans<Product, GemmPlan>,
 }
 
 impl Gemm {
@@ -91,7 +91,7 @@ impl Gemm {
         Self {
             gpu,
             handle: Mutex::default(),
-            plans: Mutex::default(),
+            plans: LibraryPlans::default(),
         }
     }
 
@@ -113,19 +113,12 @@ impl Gemm {
     /// A product ready to run.
     pub(crate) fn call(&self, product: Product) -> Result<GemmCall> {
         let handle = self.handle()?;
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let Product { m, n, k, .. } = product;
         let name = format!("matmul [{m}, {k}] · [{k}, {n}]");
-        let plan = match plans.get(&product) {
-            Some(plan) => plan.clone(),
-            None => {
-                let made = plan(handle.0, product)
-                    .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
-                let made = Arc::new(made);
-                plans.insert(product, made.clone());
-                made
-            }
-        };
+        let plan = self
+            .plans
+            .get(&product, || plan(handle.0, product))
+            .map_err(|e| failure(&self.gpu.name, format!("{name}: cuBLASLt: {e}")))?;
         Ok(GemmCall { plan, handle, name })
     }
 

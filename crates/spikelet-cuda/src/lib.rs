@@ -21,6 +21,7 @@ mod group;
 mod join;
 mod launch;
 pub mod library;
+mod library_plans;
 mod memory;
 mod offline;
 mod op;

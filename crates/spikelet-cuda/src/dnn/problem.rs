@@ -34,7 +34,7 @@ pub(super) struct Choice {
 }
 
 /// A convolution in the form that one engine executes.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     descriptor: Arc<Descriptor>,
     part: Part,
     engine: i64,

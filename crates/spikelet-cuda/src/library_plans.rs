@@ -1,0 +1,103 @@
+//! Plans of the operations that a library computes, kept by the kind of operation.
+
+use crate::recent::Recent;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Plans that stay although no executor holds them, at most.
+const KEPT: usize = 1024;
+
+/// Plans that were asked for. Those that an executor holds stay; so do, until
+/// [`LibraryPlans::forget_unused`], all others, for a graph that is planned is loaded with the same
+/// plans later.
+pub(crate) struct LibraryPlans<K, P> {
+    plans: Mutex<Recent<K, P>>,
+}
+
+impl<K, P> Default for LibraryPlans<K, P>
+where
+    K: Eq + Hash + Clone,
+{
+    fn default() -> Self {
+        Self {
+            plans: Mutex::new(Recent::new(KEPT)),
+        }
+    }
+}
+
+impl<K: Eq + Hash + Clone, P> LibraryPlans<K, P> {
+    fn lock(&self) -> MutexGuard<'_, Recent<K, P>> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plan of a kind; `make` makes it if there is none, one at a time. An error is not kept.
+    pub(crate) fn get<E>(
+        &self,
+        kind: &K,
+        make: impl FnOnce() -> Result<P, E>,
+    ) -> Result<Arc<P>, E> {
+        let mut plans = self.lock();
+        match plans.get(kind) {
+            Some(plan) => Ok(plan),
+            None => Ok(plans.insert(kind.clone(), make()?)),
+        }
+    }
+
+    /// Whether there is something for [`LibraryPlans::forget_unused`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.lock().is_full()
+    }
+
+    /// Drops plans that no executor holds and nobody asked for lately, if there are many. None of
+    /// them may be running.
+    pub(crate) fn forget_unused(&self) {
+        let mut plans = self.lock();
+        if plans.is_full() {
+            drop(plans.take_unused());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(plans: &LibraryPlans<usize, usize>, kind: usize) -> Arc<usize> {
+        plans.get(&kind, || Ok::<_, ()>(kind)).unwrap()
+    }
+
+    #[test]
+    fn new_shapes_for_ever_leave_few_plans_and_those_of_executors() {
+        let plans = LibraryPlans::default();
+        let executor: Vec<Arc<usize>> = (0..3).map(|kind| made(&plans, kind)).collect();
+        let observed = Arc::downgrade(&made(&plans, 3));
+        for kind in 4..20 * KEPT {
+            drop(made(&plans, kind));
+            if plans.is_full() {
+                plans.forget_unused();
+                assert!(!plans.is_full());
+            }
+        }
+        assert!(observed.upgrade().is_none());
+        for plan in &executor {
+            assert!(Arc::ptr_eq(plan, &made(&plans, **plan)));
+        }
+    }
+
+    #[test]
+    fn plans_between_planning_and_loading_stay() {
+        let plans = LibraryPlans::default();
+        let planned: Vec<_> = (0..KEPT)
+            .map(|kind| Arc::downgrade(&made(&plans, kind)))
+            .collect();
+        plans.forget_unused();
+        assert!(planned.iter().all(|plan| plan.upgrade().is_some()));
+    }
+
+    #[test]
+    fn an_error_is_not_kept() {
+        let plans = LibraryPlans::default();
+        assert_eq!(plans.get(&1, || Err("no memory")), Err("no memory"));
+        assert_eq!(*made(&plans, 1), 1);
+    }
+}
