@@ -13,9 +13,10 @@ mod interner;
 pub mod math;
 mod print;
 mod program;
+mod rebuild;
 mod simd;
 mod simplify;
-mod substitute;
+
 mod walk;
 
 pub use block::Block;

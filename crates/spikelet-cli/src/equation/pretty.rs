@@ -8,22 +8,19 @@ use std::f64::consts::{FRAC_1_PI, PI, TAU};
 ///
 /// `a − c ≥ 0` and `a ≥ c` are the same in floating point too.
 pub fn pretty(expr: &Expr) -> String {
-    rewrite(expr).to_string()
-}
-
-fn rewrite(expr: &Expr) -> Expr {
-    match expr.node() {
+    let written = expr.rebuild(|part, new| match part.node() {
         Node::Const(value) => number(*value),
-        Node::Symbol(_) => expr.clone(),
-        Node::Unary(op, a) => Expr::unary(*op, &rewrite(a)),
-        Node::Binary(op, a, b) => binary(*op, &rewrite(a), &rewrite(b)),
+        Node::Symbol(_) => part.clone(),
+        Node::Unary(op, a) => Expr::unary(*op, &new(a)),
+        Node::Binary(op, a, b) => binary(*op, &new(a), &new(b)),
         Node::Select {
             condition,
             then,
             otherwise,
-        } => Expr::select(rewrite(condition), rewrite(then), rewrite(otherwise)),
-        Node::Graft { value, .. } => rewrite(value),
-    }
+        } => Expr::select(new(condition), new(then), new(otherwise)),
+        Node::Graft { value, .. } => new(value),
+    });
+    written.to_string()
 }
 
 fn binary(op: Binary, a: &Expr, b: &Expr) -> Expr {
@@ -92,5 +89,15 @@ mod tests {
         assert_eq!(pretty(&(&x / 4.0)), "x / 4");
         assert_eq!(pretty(&(&x * &x)), "x²");
         assert_eq!(pretty(&Expr::constant(0.1)), "0.1");
+    }
+    #[test]
+    fn deep_equations_and_those_that_share_their_parts_often_are_printed() {
+        let x = Expr::symbol("x");
+        let deep = (0..200_000).fold(x.clone(), |e, _| (e + 0.5).sqrt());
+        assert!(pretty(&deep).ends_with(" + 0.5)"));
+        let products = (0..2000).fold(x.clone(), |e, _| (&e * &x).sin());
+        assert!(pretty(&products).contains("sin(sin(x²) · x)"));
+        let doubled = (0..60).fold(x, |e, _| &e + &e.exp());
+        assert!(pretty(&doubled).starts_with("#0 = x + exp(x); "));
     }
 }
