@@ -144,27 +144,37 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
     adjoints.insert(to.pointer(), total);
 }
 
+/// Conditions around an adjoint, at most, that stay selections of their own; more become one.
+const MOST_GUARDS: usize = 16;
+
 /// What one node hands to its children: (child, adjoint · ∂node/∂child).
 ///
 /// An adjoint that is zero where a branch is not taken stays a selection: multiplied into the
-/// slope of a branch that is infinite or NaN there, zero would become NaN.
+/// slope of a branch that is infinite or NaN there, zero would become NaN. Each node builds these
+/// selections anew, so they must not grow with the depth of nested selections.
 fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     let (mut guards, mut g) = (vec![], g.clone());
     while let Some((condition, holds, inner)) = guarded(&g) {
         guards.push((condition, holds));
         g = inner;
     }
+    if guards.len() > MOST_GUARDS {
+        guards = vec![(within(&guards, &Expr::constant(1.0)), true)];
+    }
     let mut parts = slopes(expr, &g, order);
-    for (condition, holds) in guards.iter().rev() {
-        for (_, part) in &mut parts {
-            *part = if *holds {
-                Expr::select(condition, &*part, 0.0)
-            } else {
-                Expr::select(condition, 0.0, &*part)
-            };
-        }
+    for (_, part) in &mut parts {
+        *part = within(&guards, part);
     }
     parts
+}
+
+/// A value where all conditions are as they have to be, outermost first; else zero.
+fn within(guards: &[(Expr, bool)], value: &Expr) -> Expr {
+    let one = |inner: Expr, (condition, holds): &(Expr, bool)| match holds {
+        true => Expr::select(condition, inner, 0.0),
+        false => Expr::select(condition, 0.0, inner),
+    };
+    guards.iter().rev().fold(value.clone(), one)
 }
 
 /// An adjoint that is zero on one side of a condition: the condition, whether it has to hold,

@@ -53,3 +53,36 @@ fn the_derivative_of_a_selection_is_that_of_the_branch_alone() {
         assert_eq!(got, expected, "{slope}");
     }
 }
+
+/// `steps` selections one inside the other, each by a condition of its own; the slope of what is
+/// taken where a condition fails is infinite at zero.
+fn nested(steps: usize) -> Expr {
+    let x = Expr::symbol("x");
+    (0..steps).fold(x.clone(), |inner, k| {
+        let bound = k as f64 + 1.0;
+        Expr::select(x.gt(-bound), 0.5 * inner, 1.0 / &x)
+    })
+}
+
+#[test]
+fn the_derivative_of_many_nested_selections_is_that_of_the_branches_taken() {
+    let slope = nested(40).derivative("x");
+    let at = |x: f64| evaluate(&slope, &|_| x);
+    // Every condition holds.
+    assert_eq!(at(0.0), 0.5_f64.powi(40));
+    assert_eq!(at(-0.5), 0.5_f64.powi(40));
+    // The outer 32 hold, then none.
+    assert_eq!(at(-8.0), 0.5_f64.powi(32) * (-1.0 / 64.0));
+    assert_eq!(at(-64.0), -1.0 / 4096.0);
+}
+
+#[test]
+fn the_derivative_of_nested_selections_grows_as_they_do() {
+    let operations = |steps: usize| {
+        let slope = nested(steps).derivative("x");
+        let program = Program::compile(&[slope], &[], &["x"]).unwrap();
+        program.operations()
+    };
+    let (few, many) = (operations(100), operations(1000));
+    assert!(many < 12 * few, "{few} operations became {many}");
+}
