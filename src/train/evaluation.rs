@@ -4,7 +4,7 @@ use super::engine::EvalEngines;
 use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::step::Outcome;
-use super::together::Together;
+use super::together::{Pause, Talks, Together};
 use super::{EvalPlan, Settings};
 use crate::error::{Error, Result};
 use crate::model::Store;
@@ -56,7 +56,9 @@ pub fn evaluate(
     for plan in plans {
         engines.add(plan.load(store)?);
     }
-    Evaluation::new(engines, settings, &[data])?.run(0, &Together::new(None))
+    let mut evaluation = Evaluation::new(engines, settings, &[data])?;
+    let found = evaluation.run(0, &Together::new(None), || false)?;
+    Ok(found.expect("nothing asks it to stop"))
 }
 
 /// Refuses a network that does not have one score for each class.
@@ -106,8 +108,14 @@ impl Evaluation {
 
     /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all
     /// come to what one alone would: an image's draws depend on its number, and batches are added
-    /// up in their order.
-    pub(super) fn run(&mut self, which: usize, together: &Together) -> Result<(f64, f64)> {
+    /// up in their order. Before each batch `stop` says whether this rank would stop; there is no
+    /// result then, on any rank.
+    pub(super) fn run(
+        &mut self,
+        which: usize,
+        together: &Together,
+        stop: impl Fn() -> bool,
+    ) -> Result<Option<(f64, f64)>> {
         let loader = &self.loaders[which];
         let size = loader.config().batch_size;
         let mut found = vec![0.0; 2 * loader.len()];
@@ -118,7 +126,22 @@ impl Evaluation {
         };
         let mut in_flight = InFlight::new();
         let mut batches = loader.share(0, together.share(0));
-        while let Some(batch) = batches.next() {
+        // In the last round some ranks may have no batch, and talk all the same.
+        let rounds = loader.len().div_ceil(together.ranks());
+        let mut talks = Talks::new();
+        let mut stopped = false;
+        for _ in 0..rounds {
+            let own = Pause {
+                stop: stop(),
+                save: false,
+            };
+            stopped = talks.step(together, own)?.stop;
+            if stopped {
+                break;
+            }
+            let Some(batch) = batches.next() else {
+                continue;
+            };
             let Some(step) = self.engines.by_size.get_mut(&batch.len()) else {
                 continue;
             };
@@ -130,6 +153,9 @@ impl Evaluation {
         while let Some(found) = in_flight.wait_for_oldest()? {
             note(found);
         }
+        if stopped {
+            return Ok(None);
+        }
         together.join(&mut found)?;
         let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
         for (index, batch) in found.chunks_exact(2).enumerate() {
@@ -139,6 +165,6 @@ impl Evaluation {
             count += images;
         }
         let count = f64::max(count, 1.0);
-        Ok((correct / count, loss / count))
+        Ok(Some((correct / count, loss / count)))
     }
 }

@@ -2,9 +2,12 @@
 
 use crate::signals;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a run is to end; it is asked between batches.
+pub(super) type EndRequest = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Runs that listen.
 static LISTENING: Mutex<usize> = Mutex::new(0);

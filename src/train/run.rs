@@ -1,8 +1,11 @@
 //! The training loop.
 
+mod epoch_end;
 mod folder;
+#[cfg(test)]
+mod tests;
 
-use super::checkpoint::{EpochRecord, Progress};
+use super::checkpoint::Progress;
 use super::diagnosis::Suspect;
 use super::engine::Programs;
 use super::evaluation::Evaluation;
@@ -12,19 +15,15 @@ use super::memory::{RunMemory, Task};
 use super::step::Outcome as StepOutcome;
 use super::together::{Pause, Talks, Together};
 use super::trainer::{Outcome, Start, Trainer};
-use super::{DatasetId, Engine, Place, Shape, interrupt, picture};
+use super::{DatasetId, Engine, Place, Shape, picture};
 use crate::device;
 use crate::error::{Error, Result};
-use crate::log::{Console, EpochBar, EpochLine, Output};
+use crate::log::{Console, EpochBar, Output};
 use crate::model::Store;
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Which of the evaluated data sets is which.
-const TEST: usize = 0;
-const VALIDATION: usize = 1;
 
 /// Times an epoch's training batches.
 struct Clock {
@@ -176,11 +175,10 @@ impl<'a> Run<'a> {
     /// Trains to the end of the last epoch; true if the run was interrupted before.
     fn train_epochs(&mut self) -> Result<bool> {
         while self.progress.epoch < self.trainer.settings.epochs {
-            if !self.train_epoch()? {
+            if !(self.train_epoch()? && self.end_epoch()?) {
                 self.save()?;
                 return Ok(true);
             }
-            self.end_epoch()?;
         }
         Ok(false)
     }
@@ -193,6 +191,11 @@ impl<'a> Run<'a> {
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
         let share = self.together.share(self.progress.images);
         let mut batches = self.loader.share(epoch as u64, share);
+        if batches.len() == 0 {
+            // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
+            // progress are those of the whole epoch.
+            return Ok(true);
+        }
         let total = first + batches.len();
         let step_images = self.step_images();
         let all_images = self.progress.images + batches.len() * step_images;
@@ -217,7 +220,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             let own = Pause {
-                stop: self.trainer.interruptible && interrupt::requested(),
+                stop: self.trainer.is_end_requested(),
                 save: self.saved.elapsed() >= self.trainer.checkpoint_every,
             };
             let pause = self.talks.step(&self.together, own)?;
@@ -335,102 +338,6 @@ impl<'a> Run<'a> {
             self.store.gathered(first)
         });
         gathered.transpose()
-    }
-
-    fn end_epoch(&mut self) -> Result<()> {
-        let tested = Instant::now();
-        let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
-        self.together.follow_the_first(&mut self.store, &buffers)?;
-        self.together.check_same_weights(&self.store, &parameters)?;
-        let (test_accuracy, test_loss) = self.evaluation.run(TEST, &self.together)?;
-        let validated = match self.validates {
-            true => Some(self.evaluation.run(VALIDATION, &self.together)?),
-            false => None,
-        };
-        let validation_accuracy = validated.map(|(accuracy, _)| accuracy);
-        let p = &mut self.progress;
-        let batches = p.batch.max(1) as f64;
-        let images = p.images.max(1) as f64;
-        let best_before = p.best().and_then(|record| record.validation_accuracy);
-        let best = best_before.into_iter().chain(validation_accuracy);
-        let record = EpochRecord {
-            epoch: p.epoch + 1,
-            train_loss: p.loss_sum / batches,
-            train_accuracy: p.correct / images,
-            validation_loss: validated.map(|(_, loss)| loss),
-            validation_accuracy,
-            test_loss,
-            test_accuracy,
-            best_validation_accuracy: best.reduce(f64::max),
-            images_per_second: images / p.train_seconds.max(f64::MIN_POSITIVE),
-            seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
-        };
-        let improved = match (validation_accuracy, best_before) {
-            (Some(now), Some(before)) => now > before,
-            (now, None) => now.is_some(),
-            (None, _) => false,
-        };
-        *p = Progress {
-            step: p.step,
-            epoch: p.epoch + 1,
-            seconds: self.earlier + self.started.elapsed().as_secs_f64(),
-            history: std::mem::take(&mut p.history),
-            ranks: p.ranks,
-            ..Progress::default()
-        };
-        self.own = Own::default();
-        self.progress.history.push(record.clone());
-        if let Some(logs) = &mut self.logs {
-            let scalars = [
-                ("epoch/train_loss", Some(record.train_loss)),
-                ("epoch/train_accuracy", Some(record.train_accuracy)),
-                ("epoch/validation_loss", record.validation_loss),
-                ("epoch/validation_accuracy", record.validation_accuracy),
-                ("epoch/test_loss", Some(record.test_loss)),
-                ("epoch/test_accuracy", Some(record.test_accuracy)),
-            ];
-            for (tag, value) in scalars {
-                if let Some(value) = value {
-                    logs.curves
-                        .add_scalar(tag, self.progress.step, value as f32)?;
-                }
-            }
-            logs.curves.flush()?;
-            logs.epochs.append(&record)?;
-        }
-        if improved {
-            self.save_best()?;
-        }
-        if !self.together.leads() {
-            // Rank 0 looks at the weights, which are the same.
-        } else if self.logs.is_none() {
-            // Nothing is written: the weights are looked at all the same.
-            self.look_at_weights()?;
-        } else if self.progress.epoch == self.trainer.settings.epochs {
-            self.save()?;
-        } else {
-            self.save_if_idle()?;
-        }
-        self.announce(&record);
-        Ok(())
-    }
-
-    fn announce(&self, record: &EpochRecord) {
-        self.console.say(EpochLine {
-            epoch: record.epoch,
-            epochs: self.trainer.settings.epochs,
-            loss: record.train_loss,
-            train_accuracy: record.train_accuracy,
-            test_loss: Some(record.test_loss),
-            test_accuracy: Some(record.test_accuracy),
-            validation_accuracy: record.validation_accuracy,
-            best_accuracy: record.best_validation_accuracy,
-            images_per_second: record.images_per_second,
-            seconds: record.seconds,
-        });
-        let mut event = serde_json::json!(record);
-        event["event"] = "epoch".into();
-        self.console.say_json(&event);
     }
 
     fn finish(&mut self, interrupted: bool) -> Result<Outcome> {

@@ -220,7 +220,9 @@ impl Talks {
             });
         }
         let speed = self.steps as f32 / self.since.elapsed().as_secs_f32().max(1e-6);
-        let next = (speed * TALK.as_secs_f32()).clamp(1.0, MOST_STEPS).floor();
+        // The first steps are started without a wait for the device: they seem to take no time.
+        let most = MOST_STEPS.min(2.0 * self.steps as f32);
+        let next = (speed * TALK.as_secs_f32()).clamp(1.0, most).floor();
         let first = |value: f32| if together.leads() { value } else { 0.0 };
         let mut said = [
             f32::from(u8::from(own.stop)),

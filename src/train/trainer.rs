@@ -2,8 +2,9 @@
 
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, Place};
+use super::interrupt::{self, EndRequest};
 use super::run::Run;
-use super::{Engine, PipelineOptions, RunMemory, Settings, interrupt};
+use super::{Engine, PipelineOptions, RunMemory, Settings};
 use crate::error::Result;
 use crate::log::Output;
 use crate::module::Module;
@@ -39,7 +40,8 @@ pub struct Trainer {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) curve_steps: u64,
-    pub(super) interruptible: bool,
+    /// Asked where the run can be interrupted.
+    pub(super) end_request: Option<EndRequest>,
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<Group>>,
     pub(super) pipeline: Option<PipelineOptions>,
@@ -122,7 +124,7 @@ impl Trainer {
             output: Output::Quiet,
             checkpoint_every: Duration::from_secs(20),
             curve_steps: CURVE_STEPS,
-            interruptible: false,
+            end_request: None,
             loader_threads: 0,
             group: None,
             pipeline: None,
@@ -216,7 +218,7 @@ impl Trainer {
     /// they do what they did before the run. Signals that the program ignores or handles itself are
     /// left alone.
     pub fn interruptible(mut self, yes: bool) -> Self {
-        self.interruptible = yes;
+        self.end_request = yes.then(|| Arc::new(interrupt::requested) as EndRequest);
         self
     }
 
@@ -233,6 +235,11 @@ impl Trainer {
     pub fn pipeline(mut self, options: PipelineOptions) -> Self {
         self.pipeline = Some(options);
         self
+    }
+
+    /// Whether the run is to end before its next batch.
+    pub(super) fn is_end_requested(&self) -> bool {
+        self.end_request.as_ref().is_some_and(|asked| asked())
     }
 
     /// Trains to the end of the last epoch.
@@ -254,7 +261,7 @@ impl Trainer {
         announce: impl FnOnce(&Start<'_>),
     ) -> Result<Outcome> {
         self.settings.check()?;
-        let _listening = self.interruptible.then(interrupt::Listening::start);
+        let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
         let run = Run::start(self, data)?;
         announce(&run.about_to_begin());
         run.finish_training()

@@ -203,6 +203,21 @@ pub(super) fn step(event: &[u8]) -> u64 {
         .unwrap_or(0)
 }
 
+/// The tag of an event's first value; empty if it has none.
+pub(super) fn tag(event: &[u8]) -> &str {
+    let inside = |message, number| {
+        fields(message).find_map(|field| match field {
+            Field::Bytes(n, bytes) if n == number => Some(bytes),
+            _ => None,
+        })
+    };
+    let tag = inside(event, 5)
+        .and_then(|summary| inside(summary, 1))
+        .and_then(|value| inside(value, 1));
+    tag.and_then(|tag| std::str::from_utf8(tag).ok())
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

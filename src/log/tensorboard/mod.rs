@@ -59,11 +59,18 @@ impl SummaryWriter {
     /// # Errors
     /// [`FileError::Io`] if a file cannot be read or written.
     pub fn resume(folder: impl AsRef<Path>, step: u64) -> Result<Self, FileError> {
-        let folder = folder.as_ref();
+        Self::resume_with(folder.as_ref(), |of, _| of <= step)
+    }
+
+    /// The same with the events of which `keep` says so, by their step and tag.
+    pub(crate) fn resume_with(
+        folder: &Path,
+        keep: impl Fn(u64, &str) -> bool,
+    ) -> Result<Self, FileError> {
         let paths = event_files(folder)?;
         for path in &paths {
             let bytes = files::read(path)?;
-            let kept = up_to(&bytes, step);
+            let kept = kept_of(&bytes, &keep);
             if kept != bytes {
                 files::write_atomically(path, &kept)?;
             }
@@ -164,12 +171,12 @@ fn event_files(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
-/// The whole records of `file` that belong to `last` or an earlier step, after a version record.
-fn up_to(file: &[u8], last: u64) -> Vec<u8> {
+/// The whole records of `file` with a step and a tag that are kept, after a version record.
+fn kept_of(file: &[u8], keep: impl Fn(u64, &str) -> bool) -> Vec<u8> {
     let mut kept = Vec::with_capacity(file.len());
     let mut rest = file;
     while let Some((data, after)) = record::split(rest) {
-        if event::step(data) <= last {
+        if keep(event::step(data), event::tag(data)) {
             kept.extend_from_slice(&rest[..rest.len() - after.len()]);
         }
         rest = after;
@@ -263,6 +270,19 @@ mod tests {
         writer.flush().unwrap();
         let expected: Vec<_> = (1..=8).map(|s| point("loss", s, value(s))).collect();
         assert_eq!(scalars(&path), expected);
+    }
+
+    #[test]
+    fn what_is_kept_can_depend_on_the_tag() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = SummaryWriter::create(folder.path()).unwrap();
+        writer.add_scalar("step/loss", 4, 0.5).unwrap();
+        writer.add_histogram("epoch/rates", 4, &[0.5]).unwrap();
+        writer.add_scalar("epoch/loss", 4, 0.25).unwrap();
+        drop(writer);
+        let keep = |step, tag: &str| step < 4 || tag.starts_with("step/");
+        let writer = SummaryWriter::resume_with(folder.path(), keep).unwrap();
+        assert_eq!(scalars(writer.path()), [point("step/loss", 4, 0.5)]);
     }
 
     #[test]

@@ -247,6 +247,16 @@ mod tests {
     fn only_progress_that_a_run_can_have_is_accepted() {
         let (sound, settings, dataset) = half_way();
         assert_eq!(sound.check(&settings, &dataset), Ok(()));
+        // All batches are done, and the evaluation is next.
+        let mut done = Progress {
+            step: 28 + 28,
+            batch: 28,
+            images: 28 * 32,
+            ..sound.clone()
+        };
+        assert_eq!(done.check(&settings, &dataset), Ok(()));
+        done.batch = 2 * 28 + 1;
+        assert!(done.check(&settings, &dataset).is_err());
         type Change = fn(&mut Progress);
         let changes: [(&str, Change); 20] = [
             ("progress.ranks", |p| p.ranks = 0),

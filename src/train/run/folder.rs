@@ -15,6 +15,9 @@ use crate::train::together::Together;
 use std::path::PathBuf;
 use std::time::Instant;
 
+/// How the tags of the curves begin that have a point for each epoch.
+pub(super) const EPOCH_TAGS: &str = "epoch/";
+
 /// The files of a run, open for what comes next.
 pub(super) struct Logs {
     pub(super) folder: RunFolder,
@@ -99,6 +102,7 @@ impl Run<'_> {
         let (curves, epochs) = (folder.path().join(CURVES), folder.path().join(EPOCHS));
         let together = self.together.clone();
         let last = folder.path().join(LAST);
+        let between_epochs = self.progress.batch == 0;
         self.logs = Some(Logs {
             checkpoints: Writer::new(move |path, progress| {
                 if path == last {
@@ -110,7 +114,12 @@ impl Run<'_> {
                 false => JsonLines::create(epochs)?,
             },
             // An earlier run's curves would be drawn into this one's.
-            curves: SummaryWriter::resume(curves, self.progress.step)?,
+            curves: SummaryWriter::resume_with(&curves, |step, tag| {
+                // The points of an epoch have its last step, which a checkpoint that was saved
+                // during the evaluation has too: a run that was killed later may have left them.
+                let last = self.progress.step;
+                step < last || step == last && (between_epochs || !tag.starts_with(EPOCH_TAGS))
+            })?,
             folder,
         });
         Ok(())

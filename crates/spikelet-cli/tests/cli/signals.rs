@@ -1,6 +1,7 @@
 //! Requests to end a run, and signals that the program was started to ignore.
 
 use crate::common::{code, program, stderr, stdout};
+use spikelet::train::Checkpoint;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -10,11 +11,22 @@ const USUAL: &str = "exec env --default-signal=HUP,INT,TERM";
 
 /// A run with more epochs than it can finish, started by a shell with `before` in front of it.
 fn endless(before: &str, folder: &Path, more: &[&str]) -> Child {
+    let words = "--hidden 24 --time-steps 4 --train-images 512 --test-images 100 --epochs 100000 \
+                 --checkpoint-seconds 0.05";
+    started(before, folder, words, more)
+}
+
+/// A run of which there is a checkpoint, started by a shell with `before` in front of it.
+fn started(before: &str, folder: &Path, words: &str, more: &[&str]) -> Child {
     let out = folder.join("run");
     let out = out.to_str().expect("a path in UTF-8");
-    let words = "train --hidden 24 --time-steps 4 --batch-size 16 --train-images 512 --test-images 100 \
-                 --epochs 100000 --device cpu --threads 1 --checkpoint-seconds 0.05";
-    let words: Vec<&str> = words.split_whitespace().chain(["--out", out]).collect();
+    let all = [
+        "train --device cpu --threads 1 --batch-size 16",
+        words,
+        "--out",
+    ]
+    .join(" ");
+    let words: Vec<&str> = all.split_whitespace().chain([out]).collect();
     let run = program(&[&words, more].concat());
     let mut command = Command::new("sh");
     command
@@ -82,5 +94,28 @@ fn each_request_to_end_saves_the_run() {
         let run = endless(USUAL, folder.path(), &[]);
         signal(request, &run);
         is_interrupted(&run.wait_with_output().expect("it ends"));
+    }
+}
+
+#[test]
+fn a_request_to_end_is_obeyed_in_the_middle_of_an_evaluation() {
+    // A moment of training, then an evaluation that takes far longer than this test waits.
+    let words = "--hidden 1024 --time-steps 128 --train-images 80 --validation 0 --test-images 20000 \
+                 --eval-batch-size 10 --epochs 1 --checkpoint-seconds 1e-6";
+    for more in [&[][..], &["--data-parallel", "2"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut run = started(USUAL, folder.path(), words, more);
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(!is_over(&mut run), "the evaluation is too short");
+        let asked = Instant::now();
+        signal("-INT", &run);
+        let output = run.wait_with_output().expect("it ends");
+        assert!(asked.elapsed() < Duration::from_secs(20), "{more:?}");
+        is_interrupted(&output);
+        assert!(stdout(&output).contains("interrupted after 0 epochs"));
+        let last = folder.path().join("run/last.safetensors");
+        let progress = Checkpoint::read(&last).expect("a checkpoint").progress;
+        let steps = if more.is_empty() { 5 } else { 2 };
+        assert_eq!((progress.epoch, progress.batch), (0, steps), "{more:?}");
     }
 }
