@@ -6,6 +6,7 @@ use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
+use spikelet::parallel::{Address, Fingerprint, Group, Limits, World};
 use spikelet::pipeline::{ModelPipeline, Parts, PipelineStep, Schedule, Team};
 use spikelet::prelude::*;
 use spikelet::train::{PipelineOptions, RunMemory, RunPlans, Stages, evaluate};
@@ -186,6 +187,63 @@ fn what_the_device_has_no_memory_for_is_refused_before_anything_is_allocated() -
         evaluation.contains("evaluation") && evaluation.contains("--eval-batch-size"),
         "{evaluation}"
     );
+    Ok(())
+}
+
+fn smaller() -> Settings {
+    Settings {
+        batch_size: 16,
+        evaluation_batch: Some(16),
+        ..settings()
+    }
+}
+
+/// What two ranks, here threads, come to on devices of one host that has so much memory.
+fn two_ranks(available: usize) -> Result<Vec<(Result<RunMemory>, usize)>> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let master = Address {
+        host: "127.0.0.1".to_string(),
+        port: listener.local_addr().expect("an address").port(),
+    };
+    let digits = synthetic::digits_of(0, 64, 70);
+    let one = |rank: usize, listener: Option<std::net::TcpListener>| {
+        let device = Counting::with(available)?;
+        let world = World::new(rank, 2, rank, master.clone())?;
+        let (run, limits) = (Fingerprint::new(), Limits::default());
+        let group = match listener {
+            Some(listener) => Group::connect_on(listener, world, &run, limits)?,
+            None => Group::connect(world, &run, limits)?,
+        };
+        let found = group.run(|| {
+            let trainer = Trainer::network(&csnn(), smaller())?.backend(device.clone());
+            let mut said = RunMemory::default();
+            trainer
+                .group(group.clone())
+                .fit_announced(&digits, |run| said = run.memory)?;
+            Ok(said)
+        });
+        Ok((found, device.allocated()))
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let second = scope.spawn(move || one(1, None));
+        let first = one(0, Some(listener));
+        let second = second.join().expect("no rank panics");
+        [first, second].into_iter().collect()
+    })
+}
+
+#[test]
+fn ranks_on_the_processors_of_one_host_need_their_memory_together() -> Result<()> {
+    let alone = train(smaller())?.0.peak;
+    // Enough for each of them, and not for both.
+    for (found, allocated) in two_ranks(alone + alone / 2)? {
+        let text = found.expect_err("too little memory").to_string();
+        println!("{text}");
+        assert_eq!(allocated, 0, "{text}");
+        let own = text.contains("of 2 ranks on this host") && text.contains("fewer ranks");
+        assert!(own || text.contains("another rank"), "{text}");
+    }
     Ok(())
 }
 

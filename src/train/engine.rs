@@ -3,6 +3,7 @@
 use super::draws::Draws;
 use super::memory::{RunMemory, Task, batches};
 use super::step::{Outcome, PendingOutcome};
+use super::together::Together;
 use super::{EvalStep, Settings, TrainStep};
 use crate::error::{Error, Result};
 use crate::model::Store;
@@ -79,20 +80,23 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Plans both, and makes them ready to run if the device has room for them. What `agree` makes
-    /// of the evaluation's batch is taken.
+    /// Plans both, and makes them ready to run if the device has room for them, and for those of the
+    /// other ranks that share its memory. All ranks take the evaluation's batch of rank 0.
     pub(super) fn new(
         module: &Arc<dyn Module>,
         task: &Task<'_>,
         pipeline: Option<&PipelineOptions>,
-        agree: impl FnOnce(usize) -> Result<usize>,
+        together: &Together,
         store: &mut Store,
     ) -> Result<Self> {
         if let Some(options) = pipeline {
             return Self::of_pipeline(module, task, options, store);
         }
-        let plans = task.plan(&**store.backend(), agree)?;
+        let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();
+        plans.check(&**store.backend(), store, together.ranks_here())?;
+        // What is free was the same for all ranks of a host: none has allocated anything before.
+        together.wait_for_all()?;
         let (step, evaluation) = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);
         evaluation.into_iter().for_each(|step| engines.add(step));

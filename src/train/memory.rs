@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
 use crate::pipeline::PipelineMemory;
-use spikelet_graph::{Backend, Graph, InputKind, Node, Plan, Target, TensorType, ValueId};
+use spikelet_graph::{
+    Backend, DeviceKind, Graph, InputKind, Node, Plan, Target, TensorType, ValueId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Images of an evaluation's batch with more of which no device is faster.
@@ -66,8 +68,9 @@ fn together(plans: &[&Plan]) -> usize {
             .filter(|i| i.kind != InputKind::Data);
         lasting.extend(inputs.map(|i| (i.name.as_str(), plan.graph.ty(i.value).bytes())));
     }
-    let own: usize = plans.iter().map(|plan| own_bytes(plan)).sum();
-    arena.unwrap_or(0) + lasting.values().sum::<usize>() + own
+    let own = plans.iter().map(|plan| own_bytes(plan));
+    let parts = own.chain(lasting.into_values()).chain(arena);
+    parts.fold(0, usize::saturating_add)
 }
 
 /// Bytes of the buffers that a program has for itself: its batch, and what it found.
@@ -79,7 +82,8 @@ fn own_bytes(plan: &Plan) -> usize {
         .filter(|i| i.kind == InputKind::Data);
     let outputs = plan.graph.outputs.iter().filter(|o| o.updates.is_none());
     let values = inputs.map(|i| i.value).chain(outputs.map(|o| o.value));
-    values.map(|v| plan.graph.ty(v).bytes()).sum()
+    let bytes = values.map(|v| plan.graph.ty(v).bytes());
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// The plans of a run on one device; nothing is allocated for them yet.
@@ -131,19 +135,36 @@ impl RunPlans {
         self.memory
     }
 
-    /// Refuses what the device has no memory for, beside what the store has already.
-    fn check(&self, device: &dyn Backend, store: Option<&Store>) -> Result<()> {
-        let step = "the training step";
-        check_room(step, &[self.step()], device, store, LESS_FOR_A_STEP)?;
+    /// Refuses what the device has no memory for, beside what the store has already. The processors
+    /// of a host share its memory: each of its `ranks_here` ranks takes as much of it.
+    pub(super) fn check(
+        &self,
+        device: &dyn Backend,
+        store: &Store,
+        ranks_here: usize,
+    ) -> Result<()> {
+        let ranks = match device.kind() {
+            DeviceKind::Cpu => ranks_here,
+            _ => 1,
+        };
+        let check = |program: &str, plans: &[&Plan], help: &str| {
+            let needed = missing(plans, Some(store)).saturating_mul(ranks);
+            let (program, fewer) = match ranks {
+                1 => (program.to_string(), ""),
+                _ => (
+                    format!("{program} of {ranks} ranks on this host"),
+                    "start fewer ranks on this host, or ",
+                ),
+            };
+            check_free(&program, needed, device, &format!("{fewer}{help}"))
+        };
+        check("the training step", &[self.step()], LESS_FOR_A_STEP)?;
         let all: Vec<&Plan> = self.evaluation().chain([self.step()]).collect();
-        let both = "training with its evaluation";
-        check_room(both, &all, device, store, LESS_FOR_EVALUATION)
+        check("training with its evaluation", &all, LESS_FOR_EVALUATION)
     }
 
-    /// Makes everything ready to run, in one arena, if the store's device has room for it.
+    /// Makes everything ready to run, in one arena.
     pub(super) fn load(self, store: &mut Store) -> Result<(TrainStep, Vec<EvalStep>)> {
-        let device = store.backend().clone();
-        self.check(&*device, Some(store))?;
         let all = self.evaluation().chain([self.step()]);
         if let Some(largest) = all.max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;
@@ -375,14 +396,28 @@ pub(super) fn check_room(
     store: Option<&Store>,
     help: &str,
 ) -> Result<()> {
-    let Some(memory) = device.memory() else {
-        return Ok(());
-    };
+    check_free(program, missing(plans, store), device, help)
+}
+
+/// What programs need beside the tensors that the store has.
+fn missing(plans: &[&Plan], store: Option<&Store>) -> usize {
     let inputs = plans.iter().flat_map(|plan| &plan.graph.inputs);
     let names: BTreeSet<&str> = inputs.map(|input| input.name.as_str()).collect();
     let there = names.iter().filter_map(|name| store?.ty(name));
     let there: usize = there.map(TensorType::bytes).sum();
-    let needed = together(plans).saturating_sub(there);
+    together(plans).saturating_sub(there)
+}
+
+/// Refuses a program that needs more than the device has free.
+pub(super) fn check_free(
+    program: &str,
+    needed: usize,
+    device: &dyn Backend,
+    help: &str,
+) -> Result<()> {
+    let Some(memory) = device.memory() else {
+        return Ok(());
+    };
     if needed <= memory.available {
         return Ok(());
     }

@@ -112,8 +112,7 @@ impl<'a> Run<'a> {
             place,
             tested: &tested,
         };
-        let agree = |batch| together.agree(batch);
-        let programs = Programs::new(&trainer.module, &task, pipeline, agree, &mut store)?;
+        let programs = Programs::new(&trainer.module, &task, pipeline, &together, &mut store)?;
         let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
         let curve_steps = together.hear_the_first(trainer.curve_steps.to_le_bytes().to_vec())?;
         let batches = LoaderConfig {

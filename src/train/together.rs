@@ -37,6 +37,21 @@ impl Together {
         self.0.as_ref().map_or(1, |group| group.world().size)
     }
 
+    /// How many ranks are on this host, this one included.
+    pub(super) fn ranks_here(&self) -> usize {
+        let Some(group) = &self.0 else {
+            return 1;
+        };
+        let own = &group.world().host;
+        let here = group.hosts().iter().filter(|host| *host == own).count();
+        group.world().local_size.unwrap_or(here).max(1)
+    }
+
+    /// Waits until all ranks are here.
+    pub(super) fn wait_for_all(&self) -> Result<()> {
+        self.sum(&mut [0.0])
+    }
+
     /// Whether this rank writes and speaks for all.
     pub(super) fn leads(&self) -> bool {
         self.rank() == 0
