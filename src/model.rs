@@ -163,6 +163,11 @@ impl Store {
         Ok(buffer)
     }
 
+    /// Bytes of the arena that programs share.
+    pub(crate) fn arena_bytes(&self) -> usize {
+        self.arena.as_ref().map_or(0, |held| held.buffer.ty.bytes())
+    }
+
     /// The device of new tensors.
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend

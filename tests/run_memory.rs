@@ -129,6 +129,31 @@ fn the_peak_that_is_shown_is_what_a_run_allocates() -> Result<()> {
 }
 
 #[test]
+fn the_picture_of_a_run_is_part_of_its_peak() -> Result<()> {
+    let digits = synthetic::digits_of(0, 64, 40);
+    for (batch_size, memory_budget) in
+        [(4, None), (56, None), (56, Some(MemoryBudget::Share(0.98)))]
+    {
+        let small = Settings {
+            time_steps: 6,
+            batch_size,
+            memory_budget,
+            ..settings()
+        };
+        let device = Counting::with(1 << 40)?;
+        let folder = std::env::temp_dir().join(format!("spikelet-picture-{}", std::process::id()));
+        let trainer = Trainer::network(&csnn(), small)?.backend(device.clone());
+        let outcome = trainer.folder(&folder).force(true).fit(&digits)?;
+        assert!(outcome.picture.is_some());
+        let (said, allocated) = (outcome.peak_bytes, device.allocated());
+        println!("{memory_budget:?}: {said}, {allocated}");
+        assert!(said.abs_diff(allocated) < 16, "{said}: {allocated}");
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_memory_budget_holds_for_training_and_evaluation() -> Result<()> {
     let longer = Settings {
         time_steps: 6,
@@ -286,12 +311,16 @@ fn the_peak_of_a_pipeline_is_what_it_allocates_and_sends() -> Result<()> {
     ] {
         let (devices, options) = pipeline(1 << 40, schedule, chunk)?;
         let (mut said, mut each) = (RunMemory::default(), vec![]);
+        let folder = std::env::temp_dir().join(format!("spikelet-stages-{}", std::process::id()));
         let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let trainer = trainer.folder(&folder).force(true);
         let outcome = trainer.fit_announced(&digits, |run| {
             said = run.memory;
             let (step, _) = run.engine.pipeline().expect("a pipeline");
             each = step.peak_bytes().to_vec();
         })?;
+        assert!(outcome.picture.is_some());
+        std::fs::remove_dir_all(&folder).expect("it was made");
         assert_eq!(outcome.peak_bytes, said.peak);
         assert!(said.peak > said.step, "{said:?}");
         let allocated: Vec<usize> = devices.iter().map(|device| device.allocated()).collect();

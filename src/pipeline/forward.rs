@@ -269,14 +269,23 @@ impl PipelineEval {
         self.flow.output.last().copied().unwrap_or(0)
     }
 
+    /// Images of a batch.
+    pub(crate) fn batch_size(&self) -> usize {
+        self.shape[0]
+    }
+
+    /// The network's output at every step, `[T, N, classes]`.
+    pub(crate) fn outputs(&self, batch: &Batch, first: usize) -> Result<Tensor> {
+        let x = Tensor::f32(self.shape.clone(), batch.images.clone());
+        self.flow.run(&x, Draws::of_evaluation(self.seed, first))
+    }
+
     /// Evaluates a batch whose first image is number `first` of the data set.
     ///
     /// # Errors
     /// When the batch has another size, or a device fails.
     pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepOutcome> {
-        let x = Tensor::f32(self.shape.clone(), batch.images.clone());
-        let draws = Draws::of_evaluation(self.seed, first);
-        let made = self.flow.run(&x, draws)?;
+        let made = self.outputs(batch, first)?;
         self.scores.set("output_seq", host(&made))?;
         self.scores
             .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;

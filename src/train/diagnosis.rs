@@ -9,15 +9,19 @@
 
 use super::checkpoint::is_finite;
 use super::draws::Draws;
+use super::memory::check_room;
 use super::scaling::not_finite;
 use super::step::{context, feed, trace};
 use super::{Settings, Shape};
 use crate::error::{Error, Result};
-use crate::model::{Compiled, Store};
+use crate::model::{Compiled, Planned, Store};
 use crate::module::{Mode, Module};
 use crate::tensors::TensorFile;
 use spikelet_data::Batch;
 use spikelet_graph::{DType, Var};
+
+/// What lowers the memory of the forward pass that is run again.
+const LESS: &str = "use a smaller batch (--batch-size), and it is looked for";
 
 /// A step of training that is to be looked at.
 pub(super) struct Suspect<'a> {
@@ -65,8 +69,13 @@ impl Suspect<'_> {
             cx.tracer().output(&name, &count(value));
             shown.push((name, path.clone()));
         }
+        let device = store.backend().clone();
+        let planned = Planned::within(cx.tracer().finish()?, &*device, None, 0)?;
+        // It comes on top of the run's peak: a run that ends with an error must not be killed first.
+        let program = "another forward pass";
+        check_room(program, &[&planned.plan], &*device, Some(store), LESS)?;
         store.initialise(&traced, DType::F32, self.settings.seed)?;
-        let mut program = Compiled::new(cx.tracer().finish()?, store)?;
+        let mut program = Compiled::load(planned, store)?;
         feed(&program, self.batch, self.draws)?;
         program.run()?;
         let mut first: Option<Finding> = None;

@@ -1,6 +1,6 @@
 //! Accuracy and loss on a data set.
 
-use super::engine::EvalEngines;
+use super::engine::{EvalEngine, EvalEngines};
 use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::step::Outcome;
@@ -9,6 +9,7 @@ use super::{EvalPlan, Settings};
 use crate::error::{Error, Result};
 use crate::model::Store;
 use crate::module::Module;
+use crate::pipeline::PipelineEval;
 use spikelet_data::{Dataset, Loader};
 use spikelet_graph::Plan;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub fn evaluate(
         .map_or(usize::MAX, |memory| memory.available);
     let batch = forward.batch_alone(&tested, free)?;
     let sizes = batches(batch, &tested).into_iter();
-    let plans = sizes.map(|size| forward.plan(size, None));
+    let plans = sizes.map(|size| forward.plan(size, false, None));
     let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
     let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
     check_room(
@@ -104,6 +105,15 @@ impl Evaluation {
             loaders: loaders.map_err(Error::from)?,
             engines,
         })
+    }
+
+    /// The evaluation through a pipeline of batches of at most `most` images, if there is one.
+    pub(super) fn pipelined(&mut self, most: usize) -> Option<&mut PipelineEval> {
+        let mut engines = self.engines.by_size.range_mut(..=most);
+        match engines.next_back()?.1 {
+            EvalEngine::Pipeline(eval) => Some(eval),
+            EvalEngine::One(_) => None,
+        }
     }
 
     /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all

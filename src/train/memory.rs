@@ -22,7 +22,8 @@ const USEFUL: usize = 500;
 pub struct RunMemory {
     /// The training step alone: its arena, parameters, the optimiser's tensors, a batch.
     pub step: usize,
-    /// The evaluation alone: its arena, parameters, a batch of each size that it has.
+    /// The evaluation alone: its arena, parameters, a batch of each size that it has, and the examples
+    /// of the picture.
     pub evaluation: usize,
     /// Both: the larger arena, and all buffers.
     pub peak: usize,
@@ -90,6 +91,8 @@ fn own_bytes(plan: &Plan) -> usize {
 pub struct RunPlans {
     step: StepPlan,
     evaluation: Vec<EvalPlan>,
+    /// The examples of the run's picture, where it draws one.
+    picture: Option<EvalPlan>,
     memory: RunMemory,
 }
 
@@ -116,6 +119,7 @@ impl RunPlans {
             },
             place: Place::default(),
             tested,
+            examples: 0,
         };
         task.plan(device, Ok)
     }
@@ -128,6 +132,12 @@ impl RunPlans {
     /// The plans of the evaluation: of a whole batch, and of what is left of a data set.
     pub fn evaluation(&self) -> impl Iterator<Item = &Plan> {
         self.evaluation.iter().map(EvalPlan::plan)
+    }
+
+    /// What runs beside the training step.
+    fn forward_passes(&self) -> impl Iterator<Item = &Plan> {
+        self.evaluation()
+            .chain(self.picture.as_ref().map(EvalPlan::plan))
     }
 
     /// What they need.
@@ -159,13 +169,13 @@ impl RunPlans {
             check_free(&program, needed, device, &format!("{fewer}{help}"))
         };
         check("the training step", &[self.step()], LESS_FOR_A_STEP)?;
-        let all: Vec<&Plan> = self.evaluation().chain([self.step()]).collect();
+        let all: Vec<&Plan> = self.forward_passes().chain([self.step()]).collect();
         check("training with its evaluation", &all, LESS_FOR_EVALUATION)
     }
 
     /// Makes everything ready to run, in one arena.
     pub(super) fn load(self, store: &mut Store) -> Result<(TrainStep, Vec<EvalStep>)> {
-        let all = self.evaluation().chain([self.step()]);
+        let all = self.forward_passes().chain([self.step()]);
         if let Some(largest) = all.max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;
         }
@@ -193,6 +203,8 @@ pub(super) struct Task<'a> {
     pub(super) place: Place,
     /// Images of each data set that is evaluated.
     pub(super) tested: &'a [usize],
+    /// Images of the run's picture; 0 where there is none.
+    pub(super) examples: usize,
 }
 
 impl Task<'_> {
@@ -209,30 +221,42 @@ impl Task<'_> {
             shape,
             place,
             tested,
+            examples,
         } = *self;
-        let others = match settings.memory_budget {
-            Some(_) => self.reserved(),
-            None => 0,
-        };
-        let step = TrainStep::plan_beside(module, settings, shape, place, device, others)?;
-        step.plan().check_target(device)?;
         let evaluation = Forward {
             module,
             settings,
             image: shape.image,
             device,
         };
+        let mut others = 0;
+        if settings.memory_budget.is_some() {
+            others = self.reserved();
+            if examples > 0 {
+                let picture = evaluation.unlimited(examples, true, device)?;
+                others += own_bytes(picture.plan());
+            }
+        }
+        let step = TrainStep::plan_beside(module, settings, shape, place, device, others)?;
+        step.plan().check_target(device)?;
         let limit = step.plan().arena_bytes;
         let batch = agree(evaluation.batch(tested, limit, self.most())?)?;
         let limit = settings.memory_budget.map(|_| limit);
+        let picture = (examples > 0).then(|| evaluation.plan(examples, true, limit));
+        let picture = picture.transpose()?;
         let sizes = batches(batch, tested);
-        let evaluation = sizes.into_iter().map(|size| evaluation.plan(size, limit));
+        let evaluation = sizes
+            .into_iter()
+            .map(|size| evaluation.plan(size, false, limit));
         let evaluation = evaluation.collect::<Result<Vec<_>>>()?;
-        let plans: Vec<&Plan> = evaluation.iter().map(EvalPlan::plan).collect();
+        let plans: Vec<&Plan> = (evaluation.iter().chain(&picture))
+            .map(EvalPlan::plan)
+            .collect();
         let memory = RunMemory::of(step.plan(), &plans, batch);
         Ok(RunPlans {
             step,
             evaluation,
+            picture,
             memory,
         })
     }
@@ -280,7 +304,7 @@ impl Forward<'_> {
         }
         let longest = tested.iter().copied().max().unwrap_or(0);
         let need = |target: &dyn Target, batch| -> Result<Option<usize>> {
-            let plan = self.unlimited(batch, target)?;
+            let plan = self.unlimited(batch, false, target)?;
             let fits = plan.plan().check_target(target).is_ok();
             Ok(fits.then(|| plan.plan().arena_bytes))
         };
@@ -311,7 +335,7 @@ impl Forward<'_> {
         self.batch(tested, limit.min(free - free / 8), USEFUL)
     }
 
-    fn unlimited(&self, batch: usize, target: &dyn Target) -> Result<EvalPlan> {
+    fn unlimited(&self, batch: usize, sequence: bool, target: &dyn Target) -> Result<EvalPlan> {
         let Self {
             module,
             settings,
@@ -319,26 +343,31 @@ impl Forward<'_> {
             ..
         } = *self;
         let shape = Shape { batch, image };
-        EvalStep::plan_within(module, settings, shape, false, target, None)
+        EvalStep::plan_within(module, settings, shape, sequence, target, None)
     }
 
     /// The plan of a batch, which the device has kernels for, with an arena of at most `limit`
-    /// bytes if there is a limit.
-    pub(super) fn plan(&self, batch: usize, limit: Option<usize>) -> Result<EvalPlan> {
+    /// bytes if there is a limit; with `sequence`, the network's output at every step is kept.
+    pub(super) fn plan(
+        &self,
+        batch: usize,
+        sequence: bool,
+        limit: Option<usize>,
+    ) -> Result<EvalPlan> {
         let Self {
             module,
             settings,
             image,
             device,
         } = *self;
-        let mut plan = self.unlimited(batch, device)?;
+        let mut plan = self.unlimited(batch, sequence, device)?;
         if let Some(limit) = limit
             && plan.plan().arena_bytes > limit
         {
             let bytes = limit + plan.plan().buffer_bytes();
             let budget = Some(crate::MemoryBudget::Bytes(bytes as u64));
             let shape = Shape { batch, image };
-            plan = EvalStep::plan_within(module, settings, shape, false, device, budget)
+            plan = EvalStep::plan_within(module, settings, shape, sequence, device, budget)
                 .map_err(|error| of_evaluation(batch, &error))?;
         }
         let checked = plan.plan().check_target(device);

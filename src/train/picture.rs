@@ -1,7 +1,9 @@
 //! The picture of a run.
 
 use super::checkpoint::EpochRecord;
-use super::show_examples;
+use super::evaluation::Evaluation;
+use super::memory::Forward;
+use super::show::{examples_of, first_examples};
 use super::trainer::{Outcome, Trainer};
 use crate::error::Result;
 use crate::log::console::percent;
@@ -11,18 +13,34 @@ use crate::report::{EpochPoint, Report};
 use spikelet_data::Split;
 
 /// Images that the picture shows.
-const EXAMPLES: usize = 6;
+pub(super) const EXAMPLES: usize = 6;
 
 /// The picture of a run that came to `outcome`.
 pub(super) fn draw(
     trainer: &Trainer,
     data: &Split,
+    evaluation: &mut Evaluation,
     store: &mut Store,
     outcome: &Outcome,
 ) -> Result<Report> {
     let (test, settings) = (&data.test, &trainer.settings);
     let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
-    let examples = show_examples(&*trainer.module, settings, test, &indices, store)?;
+    let examples = match evaluation.pipelined(test.len()) {
+        // The network may be larger than any one device.
+        Some(eval) => first_examples(eval, settings, test, EXAMPLES)?,
+        None => {
+            let limit = settings.memory_budget.map(|_| store.arena_bytes());
+            let device = store.backend().clone();
+            let forward = Forward {
+                module: &*trainer.module,
+                settings,
+                image: test.shape,
+                device: &*device,
+            };
+            let step = forward.plan(indices.len(), true, limit)?.load(store)?;
+            examples_of(step, settings, test, &indices)?
+        }
+    };
     let name = trainer.network.as_ref().map_or("network", Network::name);
     let point = |r: &EpochRecord| EpochPoint {
         epoch: r.epoch,

@@ -111,6 +111,11 @@ impl<'a> Run<'a> {
             shape,
             place,
             tested: &tested,
+            examples: if written {
+                picture::EXAMPLES.min(data.test.len())
+            } else {
+                0
+            },
         };
         let programs = Programs::new(&trainer.module, &task, pipeline, &together, &mut store)?;
         let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
@@ -364,9 +369,8 @@ impl<'a> Run<'a> {
         };
         if !interrupted && let Some(logs) = &self.logs {
             let path = logs.folder.path().join(REPORT);
-            let mut gathered = self.on_one_device()?;
-            let store = gathered.as_mut().unwrap_or(&mut self.store);
-            picture::draw(self.trainer, self.data, store, &outcome)?.save(&path)?;
+            let (evaluation, store) = (&mut self.evaluation, &mut self.store);
+            picture::draw(self.trainer, self.data, evaluation, store, &outcome)?.save(&path)?;
             outcome.picture = Some(path);
         }
         Ok(outcome)

@@ -6,6 +6,7 @@ use super::{EvalStep, Settings, Shape};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Store};
 use crate::module::{Mode, Module};
+use crate::pipeline::PipelineEval;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_data::{Batch, Dataset, Loader};
 use spikelet_graph::{DType, Tensor};
@@ -105,11 +106,50 @@ pub fn show_examples(
     indices: &[usize],
     store: &mut Store,
 ) -> Result<Vec<Example>> {
-    let mut step = EvalStep::new(module, settings, shape_of(dataset, indices), true, store)?;
+    let step = EvalStep::new(module, settings, shape_of(dataset, indices), true, store)?;
+    examples_of(step, settings, dataset, indices)
+}
+
+/// The same by a forward pass that keeps the network's output at every step.
+pub(super) fn examples_of(
+    mut step: EvalStep,
+    settings: &Settings,
+    dataset: &Dataset,
+    indices: &[usize],
+) -> Result<Vec<Example>> {
     step.run(&batch_of(settings, dataset, indices)?, 0)?;
     let output = step.program().get("output_seq")?;
     let scores = rows(&step.program().get("scores")?);
     Ok(examples(dataset, indices, &output, &scores))
+}
+
+/// The first images, at most `most` and as many as a batch has, through a pipeline that is compiled
+/// already: it takes no memory beside that of the evaluation.
+pub(super) fn first_examples(
+    eval: &mut PipelineEval,
+    settings: &Settings,
+    dataset: &Dataset,
+    most: usize,
+) -> Result<Vec<Example>> {
+    let indices: Vec<usize> = (0..eval.batch_size()).collect();
+    let all = eval.outputs(&batch_of(settings, dataset, &indices)?, 0)?;
+    let (time_steps, classes) = (all.shape[0], all.shape[2]);
+    let shown = &indices[..most.min(indices.len())];
+    let values = all.to_f64();
+    let steps = values.chunks_exact(indices.len() * classes);
+    let first: Vec<f64> = steps
+        .flat_map(|step| step[..shown.len() * classes].to_vec())
+        .collect();
+    let mut scores = vec![vec![0.0; classes]; shown.len()];
+    for step in first.chunks_exact(shown.len() * classes) {
+        for (scores, own) in scores.iter_mut().zip(step.chunks_exact(classes)) {
+            for (score, value) in scores.iter_mut().zip(own) {
+                *score += value / time_steps as f64;
+            }
+        }
+    }
+    let output = Tensor::f64([time_steps, shown.len(), classes], first);
+    Ok(examples(dataset, shown, &output, &scores))
 }
 
 /// What neurons record of themselves.
