@@ -14,12 +14,15 @@
 //! first; this is repeated until the limit holds. Allowed because the same operations on the same
 //! operands give the same bits.
 
+mod memory;
+
 use super::{Report, parts};
 use crate::backend::Target;
-use crate::graph::{Graph, InputKind, Node, ValueId};
+use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Distribution, Op, Operation, Pack, Reshape};
 use crate::plan::{arena_bytes, requests_before_cut, roots};
 use crate::types::{DType, TensorType};
+use memory::Memory;
 
 /// Floating-point operations in the time of one byte.
 const FLOPS_A_BYTE: u64 = 150;
@@ -110,14 +113,16 @@ fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
 fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budget) {
     // What lives together bounds the arena from below; what lies between is lost to gaps.
     let mut aim = limit;
+    let mut now = peak(graph, target);
     for _ in 0..16 {
-        while let Some(now) = peak(graph, target).filter(|now| now.bytes > aim) {
-            if !free_something(graph, target, now, budget) {
+        while let Some(most) = now.filter(|now| now.bytes > aim) {
+            let Some(lower) = free_something(graph, target, most, budget) else {
                 break;
-            }
+            };
+            now = Some(lower);
         }
         budget.bytes.1 = cut_bytes(graph, target);
-        if budget.bytes.1 <= limit || peak(graph, target).is_none_or(|p| p.bytes > aim) {
+        if budget.bytes.1 <= limit || now.is_none_or(|now| now.bytes > aim) {
             break;
         }
         aim = aim.saturating_sub((budget.bytes.1 - limit).max(limit / 50));
@@ -141,86 +146,22 @@ fn time_of<'a>(graph: &Graph, nodes: impl IntoIterator<Item = &'a Node>) -> u64 
     nodes.into_iter().map(one).fold(0, u64::saturating_add)
 }
 
-/// When each piece of memory is touched.
-struct Memory {
-    /// The value whose memory each value is.
-    roots: Vec<usize>,
-    /// The nodes that make or read it, ascending; by root.
-    touched: Vec<Vec<usize>>,
-    bytes: Vec<usize>,
-    nodes: usize,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     node: usize,
     bytes: usize,
 }
 
-impl Memory {
-    fn new(graph: &Graph) -> Self {
-        let roots = roots(graph);
-        let mut touched = vec![vec![]; graph.values()];
-        for (k, node) in graph.nodes.iter().enumerate() {
-            // What was made in parts is there when the last of them is.
-            if !node.op.runs() && !matches!(node.op, Op::Join(_)) {
-                continue;
-            }
-            for v in node.outputs.iter().chain(&node.inputs) {
-                let all: &mut Vec<usize> = &mut touched[roots[v.index()]];
-                if all.last() != Some(&k) {
-                    all.push(k);
-                }
-            }
-        }
-        for output in &graph.outputs {
-            touched[roots[output.value.index()]].push(graph.nodes.len());
-        }
-        let mut bytes: Vec<usize> = (0..graph.values())
-            .map(|v| graph.ty(ValueId(v as u32)).bytes())
-            .collect();
-        for input in &graph.inputs {
-            bytes[input.value.index()] = 0;
-        }
-        // What becomes an output lives in its buffer.
-        for output in &graph.outputs {
-            bytes[roots[output.value.index()]] = 0;
-        }
-        Self {
-            roots,
-            touched,
-            bytes,
-            nodes: graph.nodes.len(),
-        }
-    }
-
-    /// The last time before `node` and the first after at which the memory is touched, if it is
-    /// alive but not in use then.
-    fn gap(&self, root: usize, node: usize) -> Option<(usize, usize)> {
-        let touched = &self.touched[root];
-        let after = touched.partition_point(|k| *k <= node);
-        let (&before, &next) = (touched.get(after.checked_sub(1)?)?, touched.get(after)?);
-        (before < node && next < self.nodes).then_some((before, next))
-    }
-
-    /// Whether the value can be read at `node`: it is an input, or its memory is still in use.
-    fn is_there(&self, graph: &Graph, value: ValueId, node: usize) -> bool {
-        let root = self.roots[value.index()];
-        let given = graph.inputs.iter().find(|i| i.value.index() == root);
-        match given {
-            Some(input) => input.kind != InputKind::State,
-            None => self.touched[root].last().is_some_and(|last| *last >= node),
-        }
-    }
-}
-
 /// An operation to run again, and the value that its result stands for if that is not its own.
 type Again = (usize, Option<ValueId>);
 
 /// When most is alive.
-fn peak(graph: &Graph, target: &dyn Target) -> Option<Peak> {
+fn peak(graph: &mut Graph, target: &dyn Target) -> Option<Peak> {
     let mut change = vec![0_i128; graph.nodes.len() + 2];
-    for request in requests_before_cut(graph, target) {
+    graph.count_uses();
+    let requests = requests_before_cut(graph, target);
+    graph.forget_uses();
+    for request in requests {
         let (first, last) = request.alive;
         change[first] += request.bytes as i128;
         change[last + 1] -= request.bytes as i128;
@@ -246,16 +187,24 @@ enum Way {
     Again(Vec<Again>),
 }
 
-fn is_binary(graph: &Graph, value: ValueId) -> bool {
-    graph.nodes.iter().any(|node| {
-        let place = node.outputs.iter().position(|v| *v == value);
-        match (&node.op, place) {
-            (Op::Scan(op), Some(k)) => op.recurrence.outputs.get(k).is_some_and(|o| o.binary),
-            (Op::Draw(op), Some(_)) => op.distribution == Distribution::Bernoulli,
-            (Op::Join(_), Some(_)) => node.inputs.iter().all(|part| is_binary(graph, *part)),
-            _ => false,
+fn is_binary(graph: &Graph, memory: &Memory, value: ValueId) -> bool {
+    let Some(maker) = memory.makers[value.index()] else {
+        return false;
+    };
+    let node = &graph.nodes[maker];
+    match &node.op {
+        Op::Scan(op) => {
+            let place = node.outputs.iter().position(|v| *v == value);
+            let output = place.and_then(|k| op.recurrence.outputs.get(k));
+            output.is_some_and(|o| o.binary)
         }
-    })
+        Op::Draw(op) => op.distribution == Distribution::Bernoulli,
+        Op::Join(_) => {
+            let mut parts = node.inputs.iter();
+            parts.all(|part| is_binary(graph, memory, *part))
+        }
+        _ => false,
+    }
 }
 
 /// The nodes to run again so that `value` can be read at `node`, makers first.
@@ -282,10 +231,7 @@ fn collect(
         list.push((unpack, Some(value)));
         return Some(());
     }
-    let maker = graph
-        .nodes
-        .iter()
-        .position(|n| n.outputs.contains(&value))?;
+    let maker = memory.makers[value.index()]?;
     match graph.nodes[maker].op {
         // Parts that lie in a whole cannot lie in another one too.
         Op::Join(_) => return None,
@@ -297,7 +243,7 @@ fn collect(
         return Some(());
     }
     for &input in &graph.nodes[maker].inputs {
-        if !memory.is_there(graph, input, node) {
+        if !memory.is_there(input, node) {
             collect(graph, memory, input, node, list)?;
         }
     }
@@ -307,17 +253,11 @@ fn collect(
 
 /// The node that makes a value of bits that are kept anyway, if it was packed before.
 fn unpacks(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<usize> {
-    let is_pack = |n: &&Node| matches!(&n.op, Op::Pack(op) if op.to == DType::Bits);
-    let pack = graph
-        .nodes
-        .iter()
-        .filter(is_pack)
-        .find(|n| n.inputs[0] == value)?;
-    let bits = pack.outputs[0];
-    let unpack = |n: &Node| matches!(n.op, Op::Pack(_)) && n.inputs[0] == bits;
+    let pack = memory.packs_to_bits[value.index()]?;
+    let bits = graph.nodes[pack].outputs[0];
     memory
-        .is_there(graph, bits, node)
-        .then(|| graph.nodes.iter().position(unpack))?
+        .is_there(bits, node)
+        .then(|| memory.packs[bits.index()])?
 }
 
 /// A value that can be let go, and what that frees for the time that it takes.
@@ -349,7 +289,7 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
                 way,
             });
         };
-        if graph.ty(value).dtype.is_float() && is_binary(graph, value) {
+        if graph.ty(value).dtype.is_float() && is_binary(graph, memory, value) {
             let bits = TensorType::new(DType::Bits, graph.shape(value)).bytes();
             let freed = bytes.saturating_sub(bits);
             let moved = bytes.saturating_add(bits) as u64;
@@ -364,8 +304,13 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
     offers
 }
 
-/// Lets one value go; false if that would not help with any.
-fn free_something(graph: &mut Graph, target: &dyn Target, most: Peak, budget: &mut Budget) -> bool {
+/// Lets one value go and returns the peak without it; `None` if that would not help with any.
+fn free_something(
+    graph: &mut Graph,
+    target: &dyn Target,
+    most: Peak,
+    budget: &mut Budget,
+) -> Option<Peak> {
     let memory = Memory::new(graph);
     for offer in offers(graph, &memory, most) {
         let (old, counted) = (graph.clone(), budget.clone());
@@ -373,17 +318,16 @@ fn free_something(graph: &mut Graph, target: &dyn Target, most: Peak, budget: &m
             Way::Pack => pack(graph, offer.value, offer.gap, budget),
             Way::Again(list) => run_again(graph, offer.value, &list, offer.gap.1, budget),
         };
-        let peak_now = peak(graph, target);
-        let smaller = peak_now.is_some_and(|now| {
+        let lower = made.and_then(|()| peak(graph, target)).filter(|now| {
             now.bytes < most.bytes || (now.bytes == most.bytes && now.node > most.node + 2)
         });
-        if made.is_some() && smaller {
-            return true;
+        if lower.is_some() {
+            return lower;
         }
         *graph = old;
         *budget = counted;
     }
-    false
+    None
 }
 
 /// The operation that made `read` of `old`, whose memory it is; `None` if it took several.
