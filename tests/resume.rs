@@ -6,7 +6,7 @@ use spikelet::optim::Schedule;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{Checkpoint, CheckpointProblem, Difference, RunFolderError, evaluate};
-use spikelet::{Error, graph::Tensor};
+use spikelet::{Error, MemoryBudget, graph::Tensor};
 use std::path::Path;
 use std::time::Duration;
 
@@ -457,6 +457,28 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     let trainer = Trainer::new(net, runs_away).folder(folder.path());
     assert!(trainer.force(true).fit(&data).is_err());
     assert_eq!(files(), [".lock", "epochs.jsonl", "tensorboard"]);
+    Ok(())
+}
+
+#[test]
+fn a_run_that_cannot_begin_leaves_no_folder_behind() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let data = synthetic::digits_of(0, 512, 128);
+    let too_small = Settings {
+        memory_budget: Some(MemoryBudget::Bytes(1000)),
+        ..settings(1)
+    };
+    let trainer = || Trainer::network(&network(), too_small.clone());
+    let parent = runs.join("mnist-fc");
+    assert!(trainer()?.new_folder_in(&parent).fit(&data).is_err());
+    assert!(!runs.exists());
+    assert!(trainer()?.folder(&parent).fit(&data).is_err());
+    assert!(!runs.exists());
+    // A folder that is not this run's stays.
+    std::fs::create_dir_all(&parent).expect("writable");
+    assert!(trainer()?.new_folder_in(&parent).fit(&data).is_err());
+    assert!(parent.is_dir());
     Ok(())
 }
 

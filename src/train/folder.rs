@@ -3,10 +3,15 @@
 //! A folder belongs to one process at a time, which holds a lock on a file in it. The lock ends with
 //! the process, however it ends.
 
+mod lock;
+mod new_folders;
+
 use crate::error::Result;
 use crate::files::{self, FileError};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use lock::{LOCK, lock};
+use new_folders::NewFolders;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,8 +26,6 @@ pub(super) const CURVES: &str = "tensorboard";
 /// The picture.
 pub(super) const REPORT: &str = "report.svg";
 
-/// The file that is locked; it holds the id of the process.
-const LOCK: &str = ".lock";
 /// The link to the newest run.
 const LATEST: &str = "latest";
 
@@ -97,9 +100,9 @@ pub(super) enum Former {
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
+    /// What was made for this run, until it begins. Removed before the lock ends.
+    made: NewFolders,
     _lock: File,
-    /// Whether it was made for this run, which has not begun.
-    unused: bool,
     numbered: bool,
 }
 
@@ -110,19 +113,25 @@ impl RunFolder {
     /// # Errors
     /// [`RunFolderError`]; when the folder cannot be made or written.
     pub(super) fn open(place: &Place, former: &Former) -> Result<Self> {
+        let mut made = NewFolders::default();
         let (path, numbered) = match place {
             Place::At(path) => (path.clone(), false),
-            Place::NewIn(parent) => (create_numbered(parent)?, true),
+            Place::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
         };
         if let Some(from) = checkpoint_of(&path, former)
             && !from.exists()
         {
             return Err(nothing_to_resume(from).into());
         }
-        files::create_folder(&path)?;
+        let lock = loop {
+            made.make(&path)?;
+            if let Some(lock) = lock(&path)? {
+                break lock;
+            }
+        };
         let folder = Self {
-            _lock: lock(&path)?,
-            unused: numbered,
+            _lock: lock,
+            made,
             path,
             numbered,
         };
@@ -158,7 +167,7 @@ impl RunFolder {
                 files::remove(&self.path.join(name))?;
             }
         }
-        self.unused = false;
+        self.made.keep();
         if self.numbered {
             link_latest(&self.path);
         }
@@ -168,10 +177,9 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // A run that could not begin leaves no folder; nobody else knows of it.
-        if self.unused {
+        // A run that could not begin leaves none of the folders that were made for it.
+        if self.made.has(&self.path) {
             let _ = files::remove(&self.path.join(LOCK));
-            let _ = std::fs::remove_dir(&self.path);
         }
     }
 }
@@ -195,47 +203,22 @@ pub(super) fn nothing_to_resume(checkpoint: PathBuf) -> RunFolderError {
     RunFolderError::NothingToResume { checkpoint, help }
 }
 
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(LOCK);
-    let mut options = OpenOptions::new();
-    let options = options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(&path).map_err(FileError::io("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut pid = String::new();
-            // Whoever holds the lock may be about to write it.
-            let _ = file.read_to_string(&mut pid);
-            return Err(RunFolderError::InUse {
-                folder: folder.to_path_buf(),
-                pid: pid.trim().parse().ok(),
-            }
-            .into());
-        }
-        // Some network file systems have no locks.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
-        Err(TryLockError::Error(error)) => return Err(FileError::io("lock", &path)(error).into()),
-    }
-    file.set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(FileError::io("write", &path))?;
-    Ok(file)
-}
-
 /// Makes a folder that is named by the date and the next number of that day, such as
 /// `2026-11-22-001`.
-fn create_numbered(parent: &Path) -> Result<PathBuf> {
-    files::create_folder(parent)?;
+fn create_numbered(parent: &Path, made: &mut NewFolders) -> Result<PathBuf> {
+    made.make(parent)?;
     let day = date(SystemTime::now());
     let number = |name: String| name.strip_prefix(&format!("{day}-"))?.parse::<u32>().ok();
     let used = names(parent)?.into_iter().filter_map(number).max();
     let mut next = used.map_or(1, |used| used.saturating_add(1));
     loop {
         let path = parent.join(format!("{day}-{next:03}"));
-        match std::fs::create_dir(&path) {
+        match made.make_new(&path) {
             Ok(()) => return Ok(path),
             // Another run has just taken the number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => next += 1,
+            // A run that could not begin has just removed the folder that it had made.
+            Err(error) if error.kind() == ErrorKind::NotFound => made.make(parent)?,
             Err(error) => return Err(FileError::io("create the folder", &path)(error).into()),
         }
     }
@@ -385,6 +368,47 @@ mod tests {
         assert_eq!(latest_run(&parent)?, first.path());
         std::fs::remove_file(parent.join(LATEST)).expect("a link");
         assert_eq!(latest_run(&parent)?, second.path());
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_that_does_not_begin_leaves_none_of_the_folders_that_it_made() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runs = folder.path().join("runs");
+        let places = [
+            Place::NewIn(runs.join("mnist-fc")),
+            Place::At(runs.join("a/b")),
+        ];
+        for place in &places {
+            let run = RunFolder::open(place, &Former::Refuse)?;
+            assert!(run.path().is_dir());
+            drop(run);
+            assert!(!runs.exists(), "{place:?}");
+        }
+        // What somebody else has written or made stays.
+        for place in &places {
+            let run = RunFolder::open(place, &Former::Refuse)?;
+            std::fs::write(runs.join("notes.txt"), "mine").expect("written");
+            drop(run);
+            assert_eq!(names(&runs)?, ["notes.txt"]);
+        }
+        let run = RunFolder::open(&places[1], &Former::Refuse)?;
+        std::fs::write(run.path().join("notes.txt"), "mine").expect("written");
+        drop(run);
+        assert!(runs.join("a/b/notes.txt").exists());
+        let empty = folder.path().join("empty");
+        std::fs::create_dir(&empty).expect("a folder");
+        for place in [Place::NewIn(empty.clone()), Place::At(empty.clone())] {
+            drop(RunFolder::open(&place, &Former::Refuse)?);
+            assert!(empty.is_dir(), "{place:?}");
+        }
+        // One that begins keeps them.
+        let place = Place::NewIn(folder.path().join("others/csnn"));
+        let mut run = RunFolder::open(&place, &Former::Refuse)?;
+        run.begin(false)?;
+        let path = run.path().to_path_buf();
+        drop(run);
+        assert!(path.is_dir());
         Ok(())
     }
 

@@ -339,7 +339,8 @@ fn a_plan_is_shown_of_what_no_machine_can_hold() {
 }
 
 #[test]
-fn a_run_that_does_not_fit_is_refused_at_once() {
+fn a_run_that_does_not_fit_is_refused_at_once_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
     let mut words = vec!["train", "--time-steps", "4000000", "--batch-size", "100"];
     words.extend([
         "--train-images",
@@ -349,7 +350,11 @@ fn a_run_that_does_not_fit_is_refused_at_once() {
         "--device",
         "cpu",
     ]);
-    let refused = complaint(&words, 1);
+    let output = program(&words).current_dir(folder.path()).output();
+    let output = output.expect("the program starts");
+    let refused = stderr(&output);
+    assert_eq!(code(&output), 1, "{refused}");
+    assert!(!folder.path().join("runs").exists());
     for part in [
         "the training step needs",
         "GiB",
