@@ -13,7 +13,7 @@ pub(super) fn workspace_words(types: &Types) -> usize {
             .inputs
             .iter()
             .map(|t| t.len())
-            .sum::<usize>()
+            .fold(0, usize::saturating_add)
             .div_ceil(2),
     }
 }

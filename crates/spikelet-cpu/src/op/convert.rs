@@ -21,9 +21,9 @@ pub(super) fn words(elements: usize) -> usize {
 pub(super) fn workspace_words(types: &Types) -> usize {
     let converted = |list: &[TensorType]| -> usize {
         let half = list.iter().filter(|t| t.dtype.is_half());
-        half.map(|t| words(t.len())).sum()
+        half.map(|t| words(t.len())).fold(0, usize::saturating_add)
     };
-    converted(&types.inputs) + converted(&types.outputs)
+    converted(&types.inputs).saturating_add(converted(&types.outputs))
 }
 
 /// The types that the kernel inside computes with.

@@ -41,12 +41,13 @@ pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
     match path(op, types) {
         Path::Dense => {
             let bytes = if types.float() == DType::F64 { 8 } else { 4 };
-            (Dense::<f32>::scratch_elements(op, Sizes { m, n, k }) * bytes).div_ceil(8)
+            let elements = Dense::<f32>::scratch_elements(op, Sizes { m, n, k });
+            elements.saturating_mul(bytes).div_ceil(8)
         }
-        Path::Forward => (k * spikes::row_stride(n)).div_ceil(2),
+        Path::Forward => k.saturating_mul(spikes::row_stride(n)).div_ceil(2),
         Path::WeightGrad => {
             let shape = Sizes { m, n, k }.weight_grad_shape();
-            line_words(n * m) + spikes::weight_grad_scratch_words(shape)
+            line_words(n.saturating_mul(m)).saturating_add(spikes::weight_grad_scratch_words(shape))
         }
     }
 }
@@ -163,7 +164,7 @@ impl<R> Dense<R> {
         let Sizes { n, k, .. } = sizes;
         match Self::rows(op, sizes) {
             Rows::Library => 0,
-            Rows::Padded => rows::LEAST * (k + n),
+            Rows::Padded => rows::LEAST.saturating_mul(k.saturating_add(n)),
             Rows::OneByOne => rows::packed_elements(n, k),
         }
     }

@@ -261,14 +261,18 @@ fn pieces(op: &Op, types: &Types) -> Option<pieces::Cut> {
 pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     let own = Types::of(graph, node);
     if let Some(cut) = pieces(&node.op, &own) {
-        return 8 * cut.workspace_words(|types| words_of(&node.op, types, threads));
+        return cut
+            .workspace_words(|types| words_of(&node.op, types, threads))
+            .saturating_mul(8);
     }
     let (types, converted) = if own.converted(&node.op) {
         (convert::widened(&own), convert::workspace_words(&own))
     } else {
         (own, 0)
     };
-    8 * (converted + words_of(&node.op, &types, threads))
+    // More than there can be is refused later, as too much memory: it must not wrap around here.
+    let words = converted.saturating_add(words_of(&node.op, &types, threads));
+    words.saturating_mul(8)
 }
 
 /// Words of scratch memory of a kernel that computes with these types.
@@ -298,5 +302,40 @@ pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spikelet_graph::{DType, Tracer};
+
+    /// The workspace of the only kernel that `x` of this shape leads to.
+    fn workspace_of(
+        shape: [usize; 2],
+        made: impl Fn(&spikelet_graph::Var) -> spikelet_graph::Var,
+    ) -> usize {
+        let tracer = Tracer::new(DType::F32);
+        let x = tracer.input("x", DType::F32, shape);
+        tracer.output("y", &made(&x));
+        let graph = tracer.finish().expect("a graph");
+        let all = graph.nodes.iter().map(|node| workspace(&graph, node, 64));
+        all.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn workspaces_of_the_largest_shapes_do_not_wrap_around() {
+        let most = 1 << 59;
+        let summed = workspace_of([most, 2], |x| x.sum(&[0]));
+        assert!(summed > 1 << 40, "{summed}");
+        workspace_of([most, 1], |x| x.sum(&[1]));
+        workspace_of([1, most], |x| {
+            x.matmul(&x.tracer().input("w", DType::F32, [most, 1]))
+        });
+        workspace_of([2, most], |x| {
+            x.matmul(&x.tracer().input("w", DType::F32, [most, 2]))
+        });
+        let half = workspace_of([most, 1], |x| x.cast(DType::BF16).sum(&[0]));
+        assert!(half > 1 << 40, "{half}");
     }
 }

@@ -40,7 +40,8 @@ impl<R> MomentsKernel<R> {
 /// Mean and summed squares of every chunk, as words: f64 whatever the elements are.
 pub(super) fn workspace_words(types: &Types) -> usize {
     let (rows, channels) = types.inputs[0].rows_and_columns();
-    2 * channels * rows.div_ceil(chunk_rows(channels))
+    let chunks = rows.div_ceil(chunk_rows(channels));
+    channels.saturating_mul(chunks).saturating_mul(2)
 }
 
 /// Channels whose sums are kept in registers.

@@ -71,12 +71,14 @@ pub(super) fn workspace_words(op: &Reduce, types: &Types) -> usize {
             outer,
             reduced,
             inner: 1,
-        } => outer * chunks(reduced),
+        } => outer.saturating_mul(chunks(reduced)),
         Shape::Block {
             outer,
             reduced,
             inner,
-        } => outer * row_chunks(reduced, inner) * inner,
+        } => outer
+            .saturating_mul(row_chunks(reduced, inner))
+            .saturating_mul(inner),
         Shape::Scattered { .. } => 0,
     }
 }

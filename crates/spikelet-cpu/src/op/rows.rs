@@ -27,7 +27,7 @@ const TASK: usize = 64;
 
 /// Elements of the packed weights of [`multiply`].
 pub(super) fn packed_elements(n: usize, k: usize) -> usize {
-    n.next_multiple_of(WIDTH) * k
+    n.next_multiple_of(WIDTH).saturating_mul(k)
 }
 
 /// `c[m, n] = a[m, k] · b`, where element (l, j) of `b` lies at `l·strides.0 + j·strides.1`.

@@ -157,12 +157,16 @@ fn bands_of(op: &Scan, types: &Types) -> Option<Bands> {
 fn band_elements(op: &Scan, types: &Types) -> usize {
     let used = &types.used[..op.recurrence.outputs.len()];
     let used = used.iter().filter(|used| **used).count();
-    bands_of(op, types).map_or(0, |bands| used * op.time_steps * bands.length)
+    bands_of(op, types).map_or(0, |bands| {
+        used.saturating_mul(op.time_steps)
+            .saturating_mul(bands.length)
+    })
 }
 
 pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize {
     let bytes = types.inputs[0].bytes() / types.inputs[0].len().max(1);
-    threads.max(1) * (band_elements(op, types) * bytes).div_ceil(8)
+    let words = band_elements(op, types).saturating_mul(bytes).div_ceil(8);
+    words.saturating_mul(threads.max(1))
 }
 
 struct Scratch<R> {

@@ -120,7 +120,7 @@ pub(super) fn prepare<R: Float>(op: &Conv, types: &Types, threads: usize) -> Box
 
 pub(super) fn workspace_words(op: &Conv, types: &Types, threads: usize) -> usize {
     let Layout { shared, each } = with_part!(op, types, part => part.layout());
-    let elements = shared + threads.max(1) * each;
+    let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
     match types.float() {
         DType::F64 => elements,
         _ => elements.div_ceil(2),
