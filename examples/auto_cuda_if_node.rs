@@ -74,7 +74,8 @@ impl CupyIfNode {
         &self,
         dtype: Dtype,
     ) -> Result<(FPTTKernel<IFNode>, BPTTKernel<IFNode>), AutoCudaError> {
-        let (hard_reset, surrogate) = (self.v_reset.is_some(), self.surrogate_function.clone());
+        let hard_reset = self.v_reset.is_some();
+        let surrogate = spikelet::auto_cuda::surrogate(&*self.surrogate_function)?;
         Ok((
             FPTTKernel::with(IFNode, hard_reset, dtype)?,
             BPTTKernel::with(IFNode, surrogate, hard_reset, self.detach_reset, dtype)?,

@@ -34,7 +34,7 @@ fn main() -> Result<()> {
             mean: vec![0.4914, 0.4822, 0.4465],
             std: vec![0.2470, 0.2435, 0.2616],
         }),
-        ..Cifar10Net::settings()
+        ..Settings::cifar10_net()
     };
     let outcome = Trainer::network(&network, settings)?
         .backend(spikelet::device::find("auto", 0)?)

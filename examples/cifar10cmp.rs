@@ -8,7 +8,6 @@
 mod cifar10_parts;
 
 use cifar10_parts::{Images, SIZE};
-use spikelet::network::Cifar10Net;
 use spikelet::pipeline::{PipelineStep, Reduce};
 use spikelet::prelude::*;
 use std::time::Instant;
@@ -32,7 +31,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         batch_size: count,
         encoder: "direct".to_string(),
-        ..Cifar10Net::tutorial_settings()
+        ..Settings::cifar10_net_tutorial()
     };
     let time_steps = settings.time_steps;
     let layout = net.layout(count, Some(time_steps / 5))?;

@@ -8,7 +8,6 @@
 mod cifar10_parts;
 
 use cifar10_parts::{Images, SIZE};
-use spikelet::network::Cifar10Net;
 use spikelet::pipeline::PipelineStep;
 use spikelet::prelude::*;
 use std::path::PathBuf;
@@ -34,7 +33,7 @@ fn main() -> Result<()> {
     // 50 steps of Poisson spikes, cross entropy on the firing rates, Adam at 1e-3.
     let settings = Settings {
         batch_size: batch,
-        ..Cifar10Net::tutorial_settings()
+        ..Settings::cifar10_net_tutorial()
     };
 
     let layout = net.layout(split, None)?;

@@ -1,11 +1,16 @@
 //! Devices by name.
 
-use crate::error::{Error, Result};
+mod ranks;
+
+pub use ranks::{check_devices, device_of, open_in_group};
+pub use spikelet_nn::device::cpu;
+
+use crate::{Error, Result};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::Backend;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The backend of a device name: `auto` (the first GPU that can be used, else the CPU), `cpu`,
 /// `cpu:0`, `cpu:1`, … (devices of their own that share the cores), `cuda` (the first GPU), `cuda:1`
@@ -61,17 +66,4 @@ pub fn cuda(ordinal: usize) -> Result<Arc<Cuda>> {
     let gpu = Arc::new(Cuda::new(ordinal)?);
     open.insert(ordinal, gpu.clone());
     Ok(gpu)
-}
-
-/// The CPU with all its cores, made once a process.
-///
-/// # Errors
-/// When the CPU backend cannot be started.
-pub fn cpu() -> Result<Arc<dyn Backend>> {
-    static SHARED: OnceLock<Arc<Cpu>> = OnceLock::new();
-    if let Some(cpu) = SHARED.get() {
-        return Ok(cpu.clone());
-    }
-    let made = Arc::new(Cpu::new(0)?);
-    Ok(SHARED.get_or_init(|| made).clone())
 }

@@ -2,39 +2,33 @@
 //!
 //! A neuron is one file with its equation written once; a network is traced once and compiled
 //! into a plan; state is a value and time is an axis. Start with the [`prelude`].
+//!
+//! This crate re-exports those that it is made of:
+//!
+//! | module | crate | contents |
+//! |---|---|---|
+//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`model`], [`tensors`] | `spikelet-nn` | what networks are built from, and the programs that they compile to |
+//! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
+//! | [`parallel`] | `spikelet-distributed` | process groups |
+//! | [`pipeline`] | `spikelet-pipeline` | networks over several devices |
+//! | [`data`] | `spikelet-data` | data sets and loaders |
+//! | [`graph`], [`expr`] | `spikelet-graph`, `spikelet-expr` | the tensor graph, its plans, and scalar expressions |
+//! | [`cuda`] | `spikelet-cuda` | NVIDIA GPUs |
 
+pub mod auto_cuda;
 pub mod device;
-mod domain;
-pub mod encoder;
-mod error;
-pub mod files;
 #[cfg(doctest)]
 mod guide;
-pub mod layer;
-pub mod log;
-pub mod loss;
-mod memory_budget;
-pub mod model;
-pub mod module;
-pub mod network;
-pub mod neuron;
-pub mod optim;
-pub mod parallel;
-pub mod pipeline;
 pub mod prelude;
-mod registry;
-pub mod report;
-mod signals;
-pub mod surrogate;
-pub mod tensors;
-pub mod timing;
-pub mod train;
 
-pub use domain::{Constant, Domain};
-pub use error::{Error, Result};
-pub use memory_budget::MemoryBudget;
-pub use registry::{Build, Entry};
-pub use spikelet_cuda::auto_cuda;
+pub use spikelet_core::{Error, MemoryBudget, Result, files, human};
+pub use spikelet_nn::{
+    Build, Constant, Domain, Entry, encoder, layer, loss, model, module, network, neuron,
+    surrogate, tensors,
+};
+pub use spikelet_train::{log, optim, report, timing};
 pub use {
-    spikelet_cuda as cuda, spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph,
+    spikelet_cuda as cuda, spikelet_data as data, spikelet_distributed as parallel,
+    spikelet_expr as expr, spikelet_graph as graph, spikelet_pipeline as pipeline,
+    spikelet_train as train,
 };

@@ -39,7 +39,7 @@ fn train(ranks: usize, trainer: impl Fn() -> Trainer + Sync, data: &Split) -> Ve
             None => Group::connect(world, &run, limits)?,
         };
         group.run(|| {
-            let backend = group.open_device("cpu", 1)?;
+            let backend = spikelet::device::open_in_group(&group, "cpu", 1)?;
             trainer().backend(backend).group(group.clone()).fit(data)
         })
     };
@@ -255,7 +255,7 @@ fn a_loss_that_is_not_finite_on_one_rank_ends_all_with_its_name() {
 
 fn rank_error(end: Result<Outcome>) -> RankError {
     match end {
-        Err(Error::Rank(error)) => *error,
+        Err(error) => error.downcast().expect("a rank's"),
         other => panic!("{other:?}"),
     }
 }

@@ -28,7 +28,7 @@ fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
         batch_size: 96,
         memory_budget: budget,
         precision,
-        ..Csnn::settings()
+        ..Settings::csnn()
     }
 }
 

@@ -107,7 +107,7 @@ fn train(
         precision,
         memory_budget,
         encoder: encoder.to_string(),
-        ..Cifar10Net::settings()
+        ..Settings::cifar10_net()
     };
     let mut store = Store::new(Arc::new(Cutting {
         backend: backend.clone(),

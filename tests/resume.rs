@@ -5,7 +5,9 @@ use spikelet::network::{MnistFc, Network};
 use spikelet::optim::Schedule;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
-use spikelet::train::{Checkpoint, CheckpointProblem, Difference, RunFolderError, evaluate};
+use spikelet::train::{
+    Checkpoint, CheckpointError, CheckpointProblem, Difference, RunFolderError, evaluate,
+};
 use spikelet::{Error, MemoryBudget, graph::Tensor};
 use std::path::Path;
 use std::time::Duration;
@@ -133,8 +135,10 @@ fn a_run_does_not_go_on_from_another_run_s_checkpoint() -> Result<()> {
 /// Why a checkpoint was refused.
 fn problem<T>(result: Result<T>) -> CheckpointProblem {
     match result.err() {
-        Some(Error::UnfitCheckpoint(error)) => error.problem,
-        Some(other) => panic!("{other}"),
+        Some(error) => {
+            let error: CheckpointError = error.downcast().expect("a checkpoint's");
+            error.problem
+        }
         None => panic!("it was accepted"),
     }
 }
@@ -383,8 +387,7 @@ fn the_best_epoch_is_chosen_by_validation_or_there_is_none() -> Result<()> {
 /// Why a folder was refused.
 fn folder_problem<T>(result: Result<T>) -> RunFolderError {
     match result.err() {
-        Some(Error::RunFolder(error)) => *error,
-        Some(other) => panic!("{other}"),
+        Some(error) => error.downcast().expect("a run folder's"),
         None => panic!("it was accepted"),
     }
 }

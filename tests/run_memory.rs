@@ -7,11 +7,14 @@ use spikelet::graph::{
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
 use spikelet::parallel::{Address, Fingerprint, Group, Limits, World};
-use spikelet::pipeline::{ModelPipeline, Parts, PipelineStep, Schedule, Team};
+use spikelet::pipeline::{
+    ModelPipeline, Parts, PipelineEngine, PipelineOptions, PipelineStep, Schedule, Stages, Team,
+};
 use spikelet::prelude::*;
-use spikelet::train::{PipelineOptions, RunMemory, RunPlans, Stages, evaluate};
+use spikelet::train::{RunMemory, RunPlans, evaluate};
 use spikelet::{Error, MemoryBudget, device};
 use spikelet_cuda::{OfflineTarget, Properties};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -103,7 +106,7 @@ fn settings() -> Settings {
         batch_size: 32,
         epochs: 1,
         encoder: "poisson".to_string(),
-        ..Csnn::settings()
+        ..Settings::csnn()
     }
 }
 
@@ -312,11 +315,12 @@ fn the_peak_of_a_pipeline_is_what_it_allocates_and_sends() -> Result<()> {
         let (devices, options) = pipeline(1 << 40, schedule, chunk)?;
         let (mut said, mut each) = (RunMemory::default(), vec![]);
         let folder = std::env::temp_dir().join(format!("spikelet-stages-{}", std::process::id()));
-        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let trainer = Trainer::network(&csnn(), settings())?.engine(options);
         let trainer = trainer.folder(&folder).force(true);
         let outcome = trainer.fit_announced(&digits, |run| {
             said = run.memory;
-            let (step, _) = run.engine.pipeline().expect("a pipeline");
+            let engine = (run.engine as &dyn Any).downcast_ref::<PipelineEngine>();
+            let step = engine.expect("a pipeline").step();
             each = step.peak_bytes().to_vec();
         })?;
         assert!(outcome.picture.is_some());
@@ -341,7 +345,7 @@ fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allo
     let natural = {
         let (_, options) = pipeline(1 << 40, Schedule::FillDrain, None)?;
         let mut said = RunMemory::default();
-        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let trainer = Trainer::network(&csnn(), settings())?.engine(options);
         trainer.fit_announced(&digits, |run| said = run.memory)?;
         said
     };
@@ -351,7 +355,7 @@ fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allo
         (natural.step, "evaluation", "--eval-batch-size"),
     ] {
         let (devices, options) = pipeline(available, Schedule::FillDrain, None)?;
-        let trainer = Trainer::network(&csnn(), settings())?.pipeline(options);
+        let trainer = Trainer::network(&csnn(), settings())?.engine(options);
         let error = trainer.fit(&digits).expect_err("too little memory");
         let text = error.to_string();
         assert!(matches!(error, Error::Memory { .. }), "{text}");
@@ -430,8 +434,8 @@ fn presets() -> Vec<(Network, Settings)> {
         Network::Cifar10Net(Cifar10Net::default()),
     ];
     let both = |network: &Network| {
-        let tutorial = (network.tutorial(), network.tutorial_settings());
-        [(network.clone(), network.settings()), tutorial]
+        let tutorial = (network.tutorial(), Settings::tutorial_of(&network));
+        [(network.clone(), Settings::of_network(&network)), tutorial]
     };
     all.iter().flat_map(both).collect()
 }
@@ -504,7 +508,7 @@ fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
     let network = Network::Cifar10Net(Cifar10Net::tutorial());
     let settings = Settings {
         evaluation_batch: Some(500),
-        ..Cifar10Net::tutorial_settings()
+        ..Settings::cifar10_net_tutorial()
     };
     let module = network.module()?;
     let found = RunPlans::new(&*module, &settings, network.image(), &[10_000], &gpu);

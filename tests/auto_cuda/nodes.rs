@@ -87,7 +87,8 @@ impl Node {
             DType::F16 => Dtype::Half2,
             _ => Dtype::Float,
         };
-        let surrogate = self.common.surrogate.clone();
+        let surrogate =
+            spikelet::auto_cuda::surrogate(&*self.common.surrogate).expect("an expression of x");
         let step = &x.shape()[1..];
         let v = cx.state("v", step, self.common.v_start());
         let (spike_seq, v_seq) = match self.kind {

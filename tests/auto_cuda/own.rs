@@ -170,7 +170,8 @@ fn sequences(common: &Common, cx: &Context, x: &Var) -> (Var, Var) {
         DType::F16 => Dtype::Half2,
         _ => Dtype::Float,
     };
-    let (hard, surrogate) = (common.v_reset.is_some(), common.surrogate.clone());
+    let hard = common.v_reset.is_some();
+    let surrogate = spikelet::auto_cuda::surrogate(&*common.surrogate).expect("an expression of x");
     let forward = FPTTKernel::with(Squared, hard, dtype).expect("its parameters are fine");
     let backward = BPTTKernel::with(Squared, surrogate, hard, false, dtype).expect("and these");
     let step = &x.shape()[1..];
@@ -258,7 +259,7 @@ fn its_equation_runs_on_the_cpu() -> Result<()> {
 #[test]
 #[ignore = "needs NVRTC"]
 fn its_kernels_compile() {
-    let sigmoid: Arc<dyn Surrogate> = Arc::new(Sigmoid::default());
+    let sigmoid = spikelet::auto_cuda::surrogate(&Sigmoid::default()).expect("an expression of x");
     for dtype in Dtype::ALL {
         for hard in [true, false] {
             let forward = FPTTKernel::with(Squared, hard, dtype).expect("its parameters are fine");

@@ -9,10 +9,9 @@ use spikelet::auto_cuda::{Dtype, cfunction};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use std::sync::Arc;
 
-fn surrogate() -> Arc<dyn Surrogate> {
-    Arc::new(Sigmoid::default())
+fn surrogate() -> spikelet::auto_cuda::ExprSurrogate {
+    spikelet::auto_cuda::surrogate(&Sigmoid::default()).expect("an expression of x")
 }
 
 fn forward(hard_reset: bool, dtype: Dtype) -> IFNodeFPTTKernel {

@@ -2,7 +2,7 @@
 
 use crate::nodes::compile;
 use spikelet::auto_cuda::neuron_kernel::IFNodeBPTTKernel;
-use spikelet::auto_cuda::{self, Callable, Dtype};
+use spikelet::auto_cuda::{self, Dtype, SurrogateCodes};
 use spikelet::prelude::*;
 use spikelet::surrogate::{entries, from_spec};
 use std::sync::Arc;
@@ -40,9 +40,10 @@ fn all() -> Vec<Arc<dyn Surrogate>> {
 #[ignore = "needs NVRTC"]
 fn every_surrogate_compiles_inside_a_backward_kernel() {
     for surrogate in all() {
+        let printed = auto_cuda::surrogate(&*surrogate).expect("an expression of x");
         for dtype in Dtype::ALL {
             for detach_reset in [true, false] {
-                let kernel = IFNodeBPTTKernel::new(surrogate.clone(), true, detach_reset, dtype);
+                let kernel = IFNodeBPTTKernel::new(printed.clone(), true, detach_reset, dtype);
                 compile(&kernel);
             }
         }
@@ -50,43 +51,9 @@ fn every_surrogate_compiles_inside_a_backward_kernel() {
 }
 
 #[test]
-fn texts_of_their_own_have_the_surrogates_constants() {
-    let specs = [
-        serde_json::json!({"name": "atan", "alpha": 3.5}),
-        serde_json::json!({"name": "piecewise_leaky_relu", "w": 0.7, "c": 0.03}),
-        serde_json::json!({"name": "s2nn", "alpha": 3.5, "beta": 0.6}),
-        serde_json::json!({"name": "q_pseudo_spike", "alpha": 2.5}),
-        serde_json::json!({"name": "leaky_k_relu", "leak": 0.1, "k": 1.5}),
-        serde_json::json!({"name": "fake_numerical_gradient", "alpha": 0.4}),
-        serde_json::json!({"name": "log_tailed_relu", "alpha": 0.2}),
-    ];
-    for spec in specs {
-        let surrogate = from_spec(&spec).expect("a known surrogate");
-        for dtype in Dtype::ALL {
-            let own = surrogate.cuda_codes("grad", "x", dtype).unwrap();
-            let printed = auto_cuda::cuda_codes(|x| surrogate.derivative(x), "grad", "x", dtype);
-            assert_eq!(own, printed.unwrap(), "{spec}");
-        }
-    }
-    let sigmoid = Sigmoid { alpha: 2.5 };
-    let text = sigmoid.cuda_codes("grad", "x", Dtype::Float).unwrap();
-    assert!(
-        text.ends_with(
-            "grad = (1.0f - sigmoid_backward__sigmoid_ax) * sigmoid_backward__sigmoid_ax * (2.5f);"
-        ),
-        "{text}"
-    );
-}
-
-#[test]
 fn a_surrogate_of_ones_own_is_printed_from_its_expression() {
-    let triangle: Arc<dyn Surrogate> = Arc::new(Triangle);
-    let text = auto_cuda::SurrogateCodes::cuda_codes(
-        &triangle,
-        "const float slope",
-        "over_th",
-        Dtype::Float,
-    );
+    let triangle = auto_cuda::surrogate(&Triangle).expect("an expression of x");
+    let text = triangle.cuda_codes("const float slope", "over_th", Dtype::Float);
     assert_eq!(
         text,
         "const float slope__0 = fabsf(over_th);\n\
@@ -98,15 +65,6 @@ fn a_surrogate_of_ones_own_is_printed_from_its_expression() {
 
 #[test]
 fn a_derivative_of_something_else_is_refused() {
-    let error = Lost.cuda_codes("grad", "x", Dtype::Float).unwrap_err();
+    let error = auto_cuda::surrogate(&Lost).unwrap_err();
     assert!(error.to_string().contains("`alpha`"), "{error}");
-}
-
-#[test]
-#[ignore = "needs NVRTC"]
-fn a_derivative_of_something_else_does_not_compile() {
-    let lost: Arc<dyn Surrogate> = Arc::new(Lost);
-    let kernel = IFNodeBPTTKernel::new(lost, true, false, Dtype::Float);
-    let error = kernel.compile((9, 0)).unwrap_err().to_string();
-    assert!(error.contains("Lost: a surrogate's derivative"), "{error}");
 }

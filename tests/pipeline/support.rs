@@ -113,7 +113,7 @@ pub fn convolutional() -> Result<Case> {
         settings: Settings {
             time_steps: 4,
             batch_size: 6,
-            ..Cifar10Net::settings()
+            ..Settings::cifar10_net()
         },
     })
 }

@@ -1,6 +1,6 @@
 //! What a command ends with when it does not succeed.
 
-use spikelet::parallel::ENDED_BY_ANOTHER_RANK;
+use spikelet::parallel::{ENDED_BY_ANOTHER_RANK, RankError};
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
@@ -10,6 +10,9 @@ pub enum Failure {
     /// The library says so.
     #[error(transparent)]
     Library(#[from] spikelet::Error),
+    /// A kernel of `auto_cuda` cannot be written.
+    #[error(transparent)]
+    AutoCuda(#[from] spikelet::auto_cuda::AutoCudaError),
     /// A graph could not be built, planned or run.
     #[error(transparent)]
     Graph(#[from] spikelet::graph::Error),
@@ -85,7 +88,11 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Argument { .. } => 2,
-            Self::Library(spikelet::Error::Rank(end)) if !end.own => ENDED_BY_ANOTHER_RANK,
+            Self::Library(error)
+                if error.downcast_ref().is_some_and(|end: &RankError| !end.own) =>
+            {
+                ENDED_BY_ANOTHER_RANK
+            }
             _ => 1,
         }
     }

@@ -2,10 +2,9 @@
 
 use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
+use spikelet::device::{check_devices, device_of};
 use spikelet::network::Network;
-use spikelet::parallel::{
-    Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World, check_devices, device_of,
-};
+use spikelet::parallel::{Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World};
 use spikelet::train::Settings;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -75,14 +75,14 @@ pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
         .map(|n| {
             (
                 n.name(),
-                value(&n.settings()),
-                value(&n.tutorial_settings()),
+                value(&Settings::of_network(n)),
+                value(&Settings::tutorial_of(n)),
             )
         })
         .filter(|(_, usual, tutorial)| usual != tutorial)
         .map(|(name, _, tutorial)| (name, tutorial))
         .collect();
-    let own = of_all(&networks, |n| value(&n.settings()));
+    let own = of_all(&networks, |n| value(&Settings::of_network(n)));
     match other.is_empty() {
         true => format!("{what} [default: {own}]"),
         false => format!("{what} [default: {own}; tutorial: {}]", by_value(&other)),
@@ -94,7 +94,7 @@ fn described_from<const TUTORIAL: bool>(what: &str, value: impl Fn(&Settings) ->
     match TUTORIAL {
         false => described(what, value),
         true => {
-            let tutorials = of_all(&networks(), |n| value(&n.tutorial_settings()));
+            let tutorials = of_all(&networks(), |n| value(&Settings::tutorial_of(n)));
             format!("{what} [default: {tutorials}]")
         }
     }
@@ -365,7 +365,10 @@ mod tests {
         let default = described("Decay", weight_decay);
         for name in Network::NAMES {
             let network = Network::find(name).expect("it is known");
-            for settings in [network.settings(), network.tutorial_settings()] {
+            for settings in [
+                Settings::of_network(&network),
+                Settings::tutorial_of(&network),
+            ] {
                 let own = weight_decay(&settings);
                 assert!(default.contains(&own), "{name}: {default}");
             }

@@ -107,7 +107,7 @@ impl TutorialArgs {
     /// When a time constant is given and the tutorial's neuron has none.
     pub fn start(&self, network: &Network) -> Result<(Network, Settings), Failure> {
         if !self.is_given() {
-            return Ok((network.clone(), network.settings()));
+            return Ok((network.clone(), Settings::of_network(&network)));
         }
         let mut start = network.tutorial();
         let neuron = &mut start.neuron_mut()["neuron"];
@@ -117,7 +117,7 @@ impl TutorialArgs {
         if let Some(tau) = self.tau {
             set_tau(&mut start, tau)?;
         }
-        Ok((start, network.tutorial_settings()))
+        Ok((start, Settings::tutorial_of(&network)))
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         for name in ["mnist-fc", "cifar10-net"] {
             let (mut network, settings) = with(name, Some(7.0)).expect("it has one");
             assert_eq!(network.neuron_mut()["params"]["tau"], 7.0);
-            assert_eq!(settings, network.tutorial_settings());
+            assert_eq!(settings, Settings::tutorial_of(&network));
         }
         let refused = with("csnn", Some(7.0)).expect_err("it has none");
         assert!(refused.to_string().contains("`if`, has no time constant"));
@@ -209,7 +209,10 @@ mod tests {
         for name in Network::NAMES {
             let network = Network::find(name).expect("it is known");
             let (start, settings) = with(name, None).expect("defaults are sound");
-            assert_eq!((&start, settings), (&network, network.settings()));
+            assert_eq!(
+                (&start, settings),
+                (&network, Settings::of_network(&network))
+            );
         }
     }
 }

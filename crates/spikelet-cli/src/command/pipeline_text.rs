@@ -1,7 +1,7 @@
 //! What is said of a pipeline.
 
 use serde_json::{Value, json};
-use spikelet::log::console::bytes;
+use spikelet::human::bytes;
 use spikelet::pipeline::{Layout, PipelineStep};
 use spikelet::train::RunMemory;
 
@@ -33,7 +33,7 @@ pub fn describe(step: &PipelineStep, layout: &Layout, peak: Option<&RunMemory>) 
     });
     lines.push(format!(
         "pipeline: {} expected idle · {peak}{}",
-        spikelet::log::console::percent(step.predicted_idle()).trim_start(),
+        spikelet::human::percent(step.predicted_idle()).trim_start(),
         memory.join(", "),
     ));
     lines.join("\n")

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spikelet::data::Batch;
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Backend, InputKind, Plan};
-use spikelet::log::console::bytes;
+use spikelet::human::bytes;
 use spikelet::model::Store;
 use spikelet::network::Network;
 use spikelet::train::{InFlight, Place, RunMemory, Settings, Shape, TrainStep};

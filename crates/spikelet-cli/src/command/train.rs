@@ -8,11 +8,13 @@ use crate::args::{
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
-use spikelet::log::console::{duration, percent, thousands};
+use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::parallel::{Group, Role};
-use spikelet::train::{Checkpoint, Outcome, Settings, Trainer, latest_run};
+use spikelet::pipeline::PipelineEngine;
+use spikelet::train::{BuildEngine, Checkpoint, Outcome, Settings, TrainStep, Trainer, latest_run};
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -296,7 +298,7 @@ impl Train {
             }
             Some(Rank { group, device }) => {
                 let own = (self.device.clone()).of_rank(device.clone(), group.world().ranks_here());
-                let backend = group.open_device(device, own.threads)?;
+                let backend = spikelet::device::open_in_group(&group, device, own.threads)?;
                 (own, backend)
             }
         };
@@ -322,7 +324,7 @@ impl Train {
             trainer = trainer.group(rank.group);
         }
         if let Some(pipeline) = pipeline {
-            trainer = trainer.pipeline(pipeline);
+            trainer = trainer.engine(pipeline);
         }
         trainer = match target {
             Target::Resume(run) => trainer.resume_from(run),
@@ -339,14 +341,16 @@ impl Train {
             .fit_announced(&data, |run| {
                 let (engine, memory) = (run.engine, &run.memory);
                 start["folder"] = json!(run.folder.map(path_text));
-                if let Some(step) = engine.one() {
+                let engine: &dyn Any = engine;
+                if let Some(step) = engine.downcast_ref::<TrainStep>() {
                     let plan = step.program().plan();
                     console.say(summary(plan, memory));
                     start["plan"] = plan_json(plan);
                 }
                 start["peak_bytes"] = json!(memory.peak);
                 start["evaluation_batch"] = json!(memory.evaluation_batch);
-                if let Some((step, layout)) = engine.pipeline() {
+                if let Some(pipeline) = engine.downcast_ref::<PipelineEngine>() {
+                    let (step, layout) = (pipeline.step(), pipeline.layout());
                     console.say(pipeline_text::describe(step, layout, Some(memory)));
                     start["pipeline"] = pipeline_text::json_of(step, layout);
                 }

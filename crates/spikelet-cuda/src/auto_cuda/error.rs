@@ -296,3 +296,9 @@ pub enum AutoCudaError {
         block: [u32; 3],
     },
 }
+
+impl From<AutoCudaError> for spikelet_core::Error {
+    fn from(error: AutoCudaError) -> Self {
+        Self::other(error)
+    }
+}

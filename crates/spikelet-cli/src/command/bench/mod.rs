@@ -15,8 +15,8 @@ use super::examples;
 use crate::failure::Failure;
 use measure::Measurement;
 use spikelet::graph::{Backend, DType, DeviceKind, Plan};
+use spikelet::human::bytes;
 use spikelet::log::Console;
-use spikelet::log::console::bytes;
 use std::process::ExitCode;
 
 /// Measure time and memory

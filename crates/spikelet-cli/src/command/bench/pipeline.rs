@@ -8,12 +8,13 @@ use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
 use spikelet::data::Batch;
+use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::log::console::{bytes, thousands};
 use spikelet::model::Store;
 use spikelet::network::Network;
+use spikelet::pipeline::PipelineOptions;
 use spikelet::pipeline::PipelineStep;
-use spikelet::train::{PipelineOptions, Settings};
+use spikelet::train::{BuildEngine, Settings};
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -4,8 +4,8 @@ use crate::args::DeviceArgs;
 use crate::command::{StepProgram, median};
 use crate::failure::Failure;
 use serde_json::json;
+use spikelet::human::thousands;
 use spikelet::log::Console;
-use spikelet::log::console::thousands;
 use spikelet::network::Network;
 use spikelet::parallel::Group;
 use spikelet::train::{Place, Settings};
@@ -37,7 +37,7 @@ pub fn measure(
         }
         _ => 0.0,
     };
-    let backend = group.open_device(&device, own.threads)?;
+    let backend = spikelet::device::open_in_group(&group, &device, own.threads)?;
     let program = StepProgram::compile_at(network, settings, Place { rank, ranks }, backend)?;
     group.exchange().barrier().map_err(spikelet::Error::from)?;
     let together = time(program)?;

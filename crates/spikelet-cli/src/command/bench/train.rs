@@ -7,8 +7,8 @@ use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, SettingsArgs, TutorialA
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
+use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::log::console::{bytes, thousands};
 use spikelet::parallel::Role;
 use std::process::ExitCode;
 

@@ -36,7 +36,8 @@ pub fn write(
     let dtype = dtype(show.dtype)?;
     let detach = check(neuron, constants)?;
     let common = neuron.common();
-    let (hard, surrogate) = (common.v_reset.is_some(), common.surrogate.clone());
+    let hard = common.v_reset.is_some();
+    let surrogate = auto_cuda::surrogate(&*common.surrogate)?;
     let decays = constants.get("decay_input").and_then(Value::as_bool);
     let decays = decays.unwrap_or(true);
     let kernel: Box<dyn Kernel> = match (name, show.pass) {

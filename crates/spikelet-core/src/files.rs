@@ -1,0 +1,375 @@
+//! Files that are either the old one or the new one, never half of one.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// What can go wrong with a file: which file, what happened, what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}\n  help: {}", .path.display(), advice(source))]
+    Io {
+        /// What was tried: "create", "read", "write", …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The file is there but does not hold what it should.
+    #[error("{} is damaged: {problem}\n  help: {help}", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it, and where.
+        problem: String,
+        /// What the user can do.
+        help: &'static str,
+    },
+    /// The path leads to something that is no file with an end: a FIFO, a device, a socket.
+    #[error("cannot read {}: it is no regular file\n  help: copy what it gives into a file, and name that", .path.display())]
+    NotRegular {
+        /// What was to be read.
+        path: PathBuf,
+    },
+    /// The file is larger than anything that is read whole.
+    #[error("cannot read {}: it has {size} bytes, more than the {limit} that a file may have here\n  help: check that it is the file that you mean", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size, in bytes.
+        size: u64,
+        /// The largest size that is read, in bytes.
+        limit: u64,
+    },
+}
+
+impl FileError {
+    /// An [`FileError::Io`] as a closure for `map_err`.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    // The error kind of it is not stable yet.
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        return "symbolic links lead to each other in a circle: remove one of them, or choose another path";
+    }
+    match error.kind() {
+        ErrorKind::NotFound => "check the path for a spelling mistake",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "choose a folder that you may write to, or change its permissions"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some space, or choose a folder on another disk"
+        }
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "a file stands where a folder is needed: choose another path, or move the file away"
+        }
+        ErrorKind::IsADirectory => "this is a folder: give the path of a file",
+        ErrorKind::InvalidFilename => {
+            "a name in this path is too long, or not allowed on this disk: choose another one"
+        }
+        ErrorKind::FileTooLarge => {
+            "files may not be so large here: raise the limit (`ulimit -f`), or choose another disk"
+        }
+        _ => "check that the disk is mounted and in order",
+    }
+}
+
+/// The largest file that is read whole, in bytes: 16 GiB.
+pub const LARGEST: u64 = 16 << 30;
+
+/// Reads a whole file.
+///
+/// # Errors
+/// [`FileError::Io`] with the path if the file cannot be read; [`FileError::NotRegular`] if it is a
+/// FIFO or a device, which might never end; [`FileError::TooLarge`] beyond [`LARGEST`].
+pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, FileError> {
+    read_at_most(path.as_ref(), LARGEST)
+}
+
+fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    // Looked at before it is opened: to open a FIFO waits for somebody to write into it.
+    let found = std::fs::metadata(path).map_err(FileError::io("read", path))?;
+    if found.is_dir() {
+        return Err(FileError::io("read", path)(ErrorKind::IsADirectory.into()));
+    }
+    if !found.is_file() {
+        return Err(FileError::NotRegular {
+            path: path.to_path_buf(),
+        });
+    }
+    if found.len() > limit {
+        return Err(FileError::TooLarge {
+            path: path.to_path_buf(),
+            size: found.len(),
+            limit,
+        });
+    }
+    std::fs::read(path).map_err(FileError::io("read", path))
+}
+
+/// From now on, a write beyond the limit of a file's size (`ulimit -f`) is an error that names the
+/// file, instead of a signal that ends the process without a word. For programs; the library does
+/// not change how the process takes signals.
+pub fn refuse_instead_of_signal() {
+    #[cfg(unix)]
+    // SAFETY: to ignore a signal installs no handler, and nothing else here uses SIGXFSZ.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// Removes what writers that were killed have left in a folder: the temporary files of
+/// [`write_atomically`]. Nobody may be writing there.
+///
+/// # Errors
+/// [`FileError::Io`] if the folder cannot be read, or a file cannot be removed.
+pub fn remove_leftovers(folder: &Path) -> Result<(), FileError> {
+    let entries = std::fs::read_dir(folder).map_err(FileError::io("read the folder", folder))?;
+    for entry in entries {
+        let path = entry
+            .map_err(FileError::io("read the folder", folder))?
+            .path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') && name.ends_with(SUFFIX) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file, or a folder with all that is in it; it is fine if there is none.
+///
+/// # Errors
+/// [`FileError::Io`] with the path.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        _ => std::fs::remove_file(path),
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(FileError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How the names of temporary files end; they begin with a dot.
+const SUFFIX: &str = ".tmp";
+
+/// Creates a folder and its missing parents; one that is already there is fine.
+///
+/// # Errors
+/// [`FileError::Io`] with the path if it cannot be created.
+pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
+    let path = path.as_ref();
+    std::fs::create_dir_all(path).map_err(FileError::io("create the folder", path))
+}
+
+/// Writes `bytes` to `path` so that a reader, or a crash at any moment, finds either the old
+/// content or the new one in full. Missing parent folders are created.
+///
+/// ```
+/// # use spikelet::files::write_atomically;
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// write_atomically(folder.join("runs/1/config.json"), b"{}")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`FileError::Io`] naming the path. The old file, if there was one, is untouched then.
+pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
+    write_atomically_with(path, |file| file.write_all(bytes))
+}
+
+/// [`write_atomically`] for content that is produced piece by piece; writes are buffered.
+///
+/// # Errors
+/// As [`write_atomically`], and whatever `content` returns.
+pub fn write_atomically_with(
+    path: impl AsRef<Path>,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let path = path.as_ref();
+    let name = path.file_name().ok_or_else(|| {
+        FileError::io("write", path)(io::Error::new(
+            ErrorKind::IsADirectory,
+            "the path does not end in a file name",
+        ))
+    })?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    create_folder(folder)?;
+
+    // In the same folder, because a rename is atomic only within one file system.
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(name);
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    #[cfg(unix)]
+    {
+        // Temporary files are private by default; this one becomes the user's file, so the umask decides.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder
+        .tempfile_in(folder)
+        .map_err(FileError::io("create a file beside", path))?;
+
+    let mut buffer = BufWriter::new(temporary);
+    content(&mut buffer).map_err(FileError::io("write", path))?;
+    let temporary = buffer
+        .into_inner()
+        .map_err(|error| FileError::io("write", path)(error.into_error()))?;
+    temporary
+        .as_file()
+        .sync_all()
+        .map_err(FileError::io("write", path))?;
+    temporary
+        .persist(path)
+        .map_err(|error| FileError::io("replace", path)(error.error))?;
+    sync_folder(folder)
+}
+
+/// Makes a rename in `folder` outlast a power cut.
+fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    // Windows neither needs this nor lets a folder be opened like a file.
+    if cfg!(unix) {
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(FileError::io("write", folder))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_written_with_its_missing_folders_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/c.txt");
+        write_atomically(&path, b"first").unwrap();
+        write_atomically(&path, b"second").unwrap();
+        assert_eq!(read(&path).unwrap(), b"second");
+        assert_eq!(names(path.parent().unwrap()), ["c.txt"]);
+    }
+
+    #[test]
+    fn a_failing_writer_leaves_the_old_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        write_atomically(&path, b"old").unwrap();
+        let error = write_atomically_with(&path, |file| {
+            file.write_all(b"half of the n")?;
+            Err(io::Error::other("the disk went away"))
+        })
+        .unwrap_err();
+        assert_eq!(read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["checkpoint"]);
+        assert!(error.to_string().contains("the disk went away"));
+        assert!(std::error::Error::source(&error).is_some());
+    }
+
+    #[test]
+    fn errors_name_the_path_and_say_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        write_atomically(&file, b"").unwrap();
+        let message = write_atomically(file.join("under/it"), b"")
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("file/under"), "{message}");
+        assert!(message.contains("help: "), "{message}");
+
+        let missing = folder.path().join("missing");
+        let message = read(&missing).unwrap_err().to_string();
+        assert!(
+            message.contains(&*missing.to_string_lossy()) && message.contains("spelling"),
+            "{message}"
+        );
+        let message = write_atomically("/", b"").unwrap_err().to_string();
+        assert!(message.contains("does not end in a file name"), "{message}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_up_to_a_size_are_read() {
+        assert!(matches!(
+            read("/dev/zero"),
+            Err(FileError::NotRegular { .. })
+        ));
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        assert!(matches!(read(&fifo), Err(FileError::NotRegular { path }) if path == fifo));
+
+        let large = folder.path().join("large");
+        File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(matches!(
+            read(&large),
+            Err(FileError::TooLarge { size, limit, .. }) if (size, limit) == (LARGEST + 1, LARGEST)
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn advice_fits_links_in_a_circle_and_names_that_are_too_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let circle = folder.path().join("circle");
+        std::os::unix::fs::symlink(&circle, &circle).unwrap();
+        let long = folder.path().join("x".repeat(300));
+        for (path, expected) in [(circle, "in a circle"), (long, "too long")] {
+            let message = read(&path).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".last.safetensors.Xy12.tmp", "mine.tmp", ".lock"] {
+            std::fs::write(folder.path().join(name), b"").unwrap();
+        }
+        remove_leftovers(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), [".lock", "mine.tmp"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_written_file_may_be_read_by_whom_the_umask_allows() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, plain) = (folder.path().join("ours"), folder.path().join("plain"));
+        write_atomically(&ours, b"").unwrap();
+        std::fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+}

@@ -1,0 +1,131 @@
+//! Encoders: from a value to a sequence.
+//!
+//! Each is one file. To add your own outside this crate, implement [`Encoder`].
+
+mod delta;
+mod periodic;
+
+pub use delta::Delta;
+pub use latency::LatencyCode;
+pub use periodic::Periodic;
+
+use crate::domain::{self, Constant};
+use crate::module::Context;
+use crate::registry::family;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+use spikelet_graph::op::Recurrence;
+use std::sync::Arc;
+
+/// Turns what is constant, `[N, …]`, into a sequence `[T, N, …]`.
+pub trait Encoder: Send + Sync {
+    /// The next `time_steps` steps of the sequence; the whole sequence may be longer (see
+    /// [`Context::time_steps`]).
+    fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
+
+    /// The constants that have a domain. A network with an encoder that has a constant outside it is
+    /// refused.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
+    /// Name and constants, as files hold them and [`from_spec`] reads them; null for an encoder
+    /// that is not one of this crate's.
+    fn spec(&self) -> Value {
+        Value::Null
+    }
+}
+
+family! { Encoder, check;
+    direct::Direct = "direct", "the value itself at each step";
+    latency::Latency = "latency", "one spike, the earlier the larger the value";
+    poisson::Poisson = "poisson", "spikes with the probability of the value";
+    population::Population = "population", "each value by several tuning curves, whose responses are encoded";
+    rate::Rate = "rate", "as poisson, with a seed of its own";
+    weighted_phase::WeightedPhase = "weighted_phase", "the bits of the value, one a step";
+}
+
+/// Checks that the constants are in their domains.
+pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), String> {
+    let spec = encoder.spec();
+    let name = spec["name"].as_str().unwrap_or_default();
+    domain::check(&encoder.domains(), &format!("encoder `{name}`"))
+}
+
+/// The encoder of this name, and its constants if they are not the defaults: `latency` or
+/// `latency:code=log,time_steps=16`.
+///
+/// # Errors
+/// When there is none, or it has no such constant.
+///
+/// ```
+/// assert!(spikelet::encoder::find("weighted_phase:k=4").is_ok());
+/// assert!(spikelet::encoder::find("morse").is_err());
+/// ```
+pub fn find(text: &str) -> Result<Arc<dyn Encoder>> {
+    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
+    let mut spec = Map::from_iter([("name".to_string(), Value::from(name))]);
+    for constant in constants.split(',').filter(|c| !c.is_empty()) {
+        let (key, value) = constant.split_once('=').unwrap_or((constant, "null"));
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        spec.insert(key.trim().to_string(), value);
+    }
+    from_spec(&Value::Object(spec)).map_err(|problem| {
+        let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+        let help = format!(
+            "use one of {}, with constants as in latency:code=log",
+            names.join(", ")
+        );
+        Error::invalid(format!("encoder `{text}`"), problem, help)
+    })
+}
+
+/// Builds an encoder from its name and constants, as in `{"name": "latency", "code": "log"}`.
+///
+/// # Errors
+/// When the name or a constant is unknown, or a constant is outside its domain.
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, String> {
+    let mut constants = match spec {
+        Value::String(name) => Map::from_iter([("name".to_string(), Value::from(name.as_str()))]),
+        Value::Object(map) => map.clone(),
+        other => {
+            return Err(format!(
+                "an encoder is a name or an object with `name`, not {other}"
+            ));
+        }
+    };
+    let Some(Value::String(name)) = constants.remove("name") else {
+        return Err("an encoder's specification needs a `name`".to_string());
+    };
+    let found = entries().into_iter().find(|e| e.name == name);
+    let entry = found.ok_or_else(|| format!("`{name}` is not known"))?;
+    (entry.build)(&constants)
+}
+
+/// An encoder without constants in files.
+#[derive(Deserialize)]
+struct Plain {}
+
+/// Runs a recurrence over `x`, which is the same at each step. Its states start from 0, and are
+/// carried where those of neurons are.
+fn over_time(cx: &Context, step: Recurrence, x: &Var, time_steps: usize) -> Var {
+    let sequence = x.repeat_over_time(time_steps);
+    cx.tracer()
+        .scope("input encoder", || run(cx, step, &sequence))
+}
+
+/// Runs a recurrence over a sequence, from states that start from 0.
+fn run(cx: &Context, step: Recurrence, sequence: &Var) -> Var {
+    let shape = &sequence.shape()[1..];
+    let states: Vec<Var> = (step.states.iter())
+        .map(|name| cx.state(name, shape, 0.0))
+        .collect();
+    let before: Vec<&Var> = states.iter().collect();
+    let made = Var::scan(&Arc::new(step), sequence.dim(0), &[sequence], &before, &[]);
+    for (state, last) in states.iter().zip(&made[1..]) {
+        cx.set_state(state, last);
+    }
+    made[0].clone()
+}

@@ -1,0 +1,210 @@
+//! Batch normalisation, and its two kinds for spiking networks.
+//!
+//! y = (x − mean) / √(variance + ε) · weight + bias, for each channel. In training, mean and
+//! variance are those of all steps, images and positions together, and running statistics follow
+//! them: running ← (1 − momentum)·running + momentum·measured, the variance unbiased (PyTorch's
+//! semantics). In evaluation the running statistics are used.
+//!
+//! Where several ranks train together ([`Context::in_group`]), mean and variance can be those of all
+//! their parts of the batch, which are equally large: the mean of means, and the mean of
+//! variance + (mean − mean of all)², which loses no digits however far the data are from zero.
+//!
+//! Sources: S. Ioffe, C. Szegedy, arXiv:1502.03167 (2015); threshold-dependent: H. Zheng et al.,
+//! *Going deeper with directly-trained larger spiking neural networks*, AAAI 2021; TEBN: C. Duan
+//! et al., *Temporal effective batch normalization in spiking neural networks*, NeurIPS 2022.
+
+use super::images::{channels_last, channels_second, expect};
+use crate::domain::{Constant, Domain};
+use crate::module::{Context, Init, Module, Tree};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+
+/// Batch normalisation of `[T, N, C, …]` with `D` axes after the channels.
+///
+/// | tensor | shape | start | |
+/// |---|---|---|---|
+/// | `weight`, `bias` | `[C]` | 1 (`scale`), 0 | learnable |
+/// | `running_mean`, `running_var` | `[C]` | 0, 1 | kept with the model |
+///
+/// In front of a neuron it costs no pass over memory of its own but for the statistics.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new()
+///     .add(Conv2d::new(1, 8, 3).padding(1))
+///     .add(BatchNorm2d::new(8))
+///     .add(If::new())
+///     .add(Pool2d::max(2));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 1, 28, 28]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [4, 2, 8, 14, 14]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchNorm<const D: usize> {
+    /// Channels.
+    pub channels: usize,
+    /// Added to the variance.
+    pub epsilon: f64,
+    /// The weight of what was measured last in the running statistics.
+    pub momentum: f64,
+    /// Whether weight and bias are learnt.
+    pub affine: bool,
+    /// Where the weight starts.
+    pub scale: f64,
+    /// Time steps with a learnable factor each (TEBN), if there are any.
+    pub time_steps: Option<usize>,
+}
+
+/// Batch normalisation of `[T, N, C]`.
+pub type BatchNorm0d = BatchNorm<0>;
+/// Batch normalisation of `[T, N, C, L]`.
+pub type BatchNorm1d = BatchNorm<1>;
+/// Batch normalisation of `[T, N, C, H, W]`.
+pub type BatchNorm2d = BatchNorm<2>;
+/// Batch normalisation of `[T, N, C, D, H, W]`.
+pub type BatchNorm3d = BatchNorm<3>;
+
+impl<const D: usize> BatchNorm<D> {
+    /// Batch normalisation with ε = 1e-5 and momentum 0.1.
+    pub fn new(channels: usize) -> Self {
+        Self {
+            channels,
+            epsilon: 1e-5,
+            momentum: 0.1,
+            affine: true,
+            scale: 1.0,
+            time_steps: None,
+        }
+    }
+
+    /// Threshold-dependent: the weight starts at `alpha · v_threshold`, so that what a neuron
+    /// with this threshold receives is scaled to it. `alpha` is 1 on the main path, 1/√n where n
+    /// paths meet.
+    pub fn threshold_dependent(channels: usize, alpha: f64, v_threshold: f64) -> Self {
+        Self {
+            scale: alpha * v_threshold,
+            ..Self::new(channels)
+        }
+    }
+
+    /// Temporal effective: each of the time steps has a learnable factor `p`, which starts at 1.
+    pub fn temporal_effective(channels: usize, time_steps: usize) -> Self {
+        Self {
+            time_steps: Some(time_steps),
+            ..Self::new(channels)
+        }
+    }
+
+    /// Sets what is added to the variance.
+    pub fn epsilon(mut self, epsilon: f64) -> Self {
+        self.epsilon = epsilon;
+        self
+    }
+
+    /// Sets the weight of what was measured last.
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.momentum = momentum;
+        self
+    }
+
+    /// With learnable weight and bias or without.
+    pub fn affine(mut self, yes: bool) -> Self {
+        self.affine = yes;
+        self
+    }
+
+    fn domains(&self) -> [Constant; 3] {
+        let share = Domain::at_least(0.0).at_most(1.0);
+        [
+            Constant::new("epsilon", self.epsilon, Domain::above(0.0)),
+            Constant::new("momentum", self.momentum, share),
+            Constant::new("scale", self.scale, Domain::FINITE),
+        ]
+    }
+
+    /// Mean and variance that normalise `x`, `[.., C]`.
+    fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
+        let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
+        let variance = cx.buffer("running_var", [self.channels], Init::Constant(1.0));
+        if !cx.mode().training {
+            return [mean, variance];
+        }
+        let mut measured = x.moments();
+        let mut count = (x.ty().len() / self.channels.max(1)) as f64;
+        if cx.syncs_batch_norm() {
+            measured = of_all(cx.ranks(), measured);
+            count *= cx.ranks() as f64;
+        }
+        let unbiased = count / (count - 1.0).max(1.0);
+        let follow = |running: &Var, measured: &Var, factor: f64| {
+            let value = Var::map(&[running, measured], |v| {
+                &v[0] * (1.0 - self.momentum) + &v[1] * (self.momentum * factor)
+            });
+            cx.set_buffer(running, &value);
+        };
+        follow(&mean, &measured[0], 1.0);
+        follow(&variance, &measured[1], unbiased);
+        measured
+    }
+}
+
+/// Mean and variance over all ranks, of those of each.
+fn of_all(ranks: usize, [own, variance]: [Var; 2]) -> [Var; 2] {
+    let mean = |own: &Var| {
+        let sums = Var::all_reduce(&[own], ranks);
+        &sums[0] * (1.0 / ranks as f64)
+    };
+    let all = mean(&own);
+    let spread = Var::map(&[&variance, &own, &all], |v| {
+        let apart = &v[1] - &v[2];
+        &v[0] + &apart * &apart
+    });
+    let variance = mean(&spread);
+    [all, variance]
+}
+
+impl<const D: usize> Module for BatchNorm<D> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        expect(cx, "batch norm", &x, D, Some(self.channels))?;
+        cx.expect_domains("batch norm", &self.domains())?;
+        let x = channels_last(&x);
+        let [mean, variance] = self.statistics(cx, &x);
+        cx.tracer().check()?;
+        let deviation = |v: &spikelet_expr::Expr| (v + self.epsilon).sqrt();
+        let [scale, shift] = if self.affine {
+            let weight = cx.parameter("weight", [self.channels], Init::Constant(self.scale));
+            let bias = cx.parameter("bias", [self.channels], Init::Constant(0.0));
+            let scale = Var::map(&[&weight, &variance], |v| &v[0] / deviation(&v[1]));
+            let shift = Var::map(&[&bias, &mean, &scale], |v| &v[0] - &v[1] * &v[2]);
+            [scale, shift]
+        } else {
+            let scale = variance.map1(|v| spikelet_expr::Expr::constant(self.scale) / deviation(v));
+            let shift = Var::map(&[&mean, &scale], |v| -(&v[0] * &v[1]));
+            [scale, shift]
+        };
+        let y = Var::map(&[&x, &scale, &shift], |v| &v[0] * &v[1] + &v[2]);
+        let y = channels_second(&y);
+        let Some(time_steps) = self.time_steps else {
+            return Ok(y);
+        };
+        cx.expect_all_steps("temporal effective batch norm")?;
+        if y.dim(0) != time_steps {
+            return Err(Error::invalid(
+                cx.place("temporal effective batch norm"),
+                format!(
+                    "has factors for {time_steps} time steps, the sequence is {}",
+                    y.ty()
+                ),
+                format!("build it for {} time steps", y.dim(0)),
+            ));
+        }
+        let mut shape = vec![1; y.rank()];
+        shape[0] = time_steps;
+        Ok(y * cx.parameter("p", shape, Init::Constant(1.0)))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

@@ -1,0 +1,140 @@
+//! Convolutions over one, two or three axes.
+//!
+//! y[o] = b + Σ_k W[k]·x[o·stride + k·dilation − padding], as PyTorch's `Conv1d/2d/3d`; time and
+//! batch are folded together.
+
+use super::images::{Sizes, channels_last, channels_second, expect};
+use crate::module::{Context, Init, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+use spikelet_graph::op::Conv as ConvOp;
+
+/// Convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[out, in / groups, kernel…]` | uniform, bound 1/√(in / groups · kernel) (PyTorch's default) |
+/// | `bias` | `[out]` | the same; absent unless asked for |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new().add(Conv2d::new(3, 16, 3).padding(1).stride(2)).add(Lif::new(2.0));
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 3, 32, 32]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [4, 8, 16, 16, 16]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv<const D: usize> {
+    /// Input channels.
+    pub inputs: usize,
+    /// Output channels.
+    pub outputs: usize,
+    /// Size of the window.
+    pub kernel: [usize; D],
+    /// Steps of the window.
+    pub stride: [usize; D],
+    /// Zeros on both sides of the input.
+    pub padding: [usize; D],
+    /// Distance of neighbours in the window.
+    pub dilation: [usize; D],
+    /// Groups of channels that do not see each other.
+    pub groups: usize,
+    /// Whether a bias is added.
+    pub bias: bool,
+}
+
+/// Convolution of `[T, N, C, L]`.
+pub type Conv1d = Conv<1>;
+/// Convolution of `[T, N, C, H, W]`.
+pub type Conv2d = Conv<2>;
+/// Convolution of `[T, N, C, D, H, W]`.
+pub type Conv3d = Conv<3>;
+
+impl<const D: usize> Conv<D> {
+    /// A convolution with a window of `kernel`, step by step, without padding and bias.
+    pub fn new(inputs: usize, outputs: usize, kernel: impl Sizes<D>) -> Self {
+        Self {
+            inputs,
+            outputs,
+            kernel: kernel.sizes(),
+            stride: [1; D],
+            padding: [0; D],
+            dilation: [1; D],
+            groups: 1,
+            bias: false,
+        }
+    }
+
+    /// Sets the steps of the window.
+    pub fn stride(mut self, stride: impl Sizes<D>) -> Self {
+        self.stride = stride.sizes();
+        self
+    }
+
+    /// Sets the number of zeros on both sides.
+    pub fn padding(mut self, padding: impl Sizes<D>) -> Self {
+        self.padding = padding.sizes();
+        self
+    }
+
+    /// Sets the distance of neighbours in the window.
+    pub fn dilation(mut self, dilation: impl Sizes<D>) -> Self {
+        self.dilation = dilation.sizes();
+        self
+    }
+
+    /// Sets the number of groups.
+    pub fn groups(mut self, groups: usize) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// With a bias or without.
+    pub fn bias(mut self, yes: bool) -> Self {
+        self.bias = yes;
+        self
+    }
+
+    pub(super) fn op(&self) -> ConvOp {
+        ConvOp {
+            stride: self.stride.to_vec(),
+            padding: self.padding.to_vec(),
+            dilation: self.dilation.to_vec(),
+            groups: self.groups,
+            ..ConvOp::new(D)
+        }
+    }
+
+    /// A weight `[a, b, kernel…]` as the operation wants it, `[a, kernel…, b]`.
+    pub(super) fn weight(&self, cx: &Context, a: usize, b: usize) -> (Var, Init) {
+        let init = Init::fan_in(b * self.kernel.iter().product::<usize>());
+        let mut shape = vec![a, b];
+        shape.extend(self.kernel);
+        let mut order = vec![0];
+        order.extend(2..D + 2);
+        order.push(1);
+        (cx.parameter("weight", shape, init).permute(&order), init)
+    }
+
+    pub(super) fn add_bias(&self, cx: &Context, y: Var, init: Init) -> Var {
+        let y = match self.bias {
+            true => y + cx.parameter("bias", [self.outputs], init),
+            false => y,
+        };
+        channels_second(&y)
+    }
+}
+
+impl<const D: usize> Module for Conv<D> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        expect(cx, "convolution", &x, D, Some(self.inputs))?;
+        let (weight, init) = self.weight(cx, self.outputs, self.inputs / self.groups.max(1));
+        let y = channels_last(&x).conv(&weight, self.op());
+        Ok(self.add_bias(cx, y, init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

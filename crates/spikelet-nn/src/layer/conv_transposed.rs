@@ -1,0 +1,90 @@
+//! Transposed convolutions: what a convolution does backwards, as PyTorch's
+//! `ConvTranspose1d/2d/3d`. The size grows to (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
+//! output_padding + 1.
+
+use super::conv::Conv;
+use super::images::{Sizes, channels_last, expect};
+use crate::module::{Context, Module, Tree};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+use spikelet_graph::op::ConvPart;
+
+/// Transposed convolution over `D` axes: `[T, N, in, …] → [T, N, out, …]`.
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[in, out / groups, kernel…]` | uniform, bound 1/√(out / groups · kernel) (PyTorch's default) |
+/// | `bias` | `[out]` | the same; absent unless asked for |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let up = ConvTransposed2d::new(Conv2d::new(16, 3, 2).stride(2));
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 7, 7]);
+/// assert_eq!(cx.trace(&up, x)?.shape(), [4, 8, 3, 14, 14]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConvTransposed<const D: usize> {
+    /// Channels, window, steps, padding, dilation, groups and bias.
+    pub conv: Conv<D>,
+    /// Rows that are added at the end of each axis.
+    pub output_padding: [usize; D],
+}
+
+/// Transposed convolution of `[T, N, C, L]`.
+pub type ConvTransposed1d = ConvTransposed<1>;
+/// Transposed convolution of `[T, N, C, H, W]`.
+pub type ConvTransposed2d = ConvTransposed<2>;
+/// Transposed convolution of `[T, N, C, D, H, W]`.
+pub type ConvTransposed3d = ConvTransposed<3>;
+
+impl<const D: usize> ConvTransposed<D> {
+    /// The transposed convolution with these settings; `conv.inputs` are the channels it reads.
+    pub fn new(conv: Conv<D>) -> Self {
+        Self {
+            conv,
+            output_padding: [0; D],
+        }
+    }
+
+    /// Sets what is added at the end of each axis; less than the stride.
+    pub fn output_padding(mut self, padding: impl Sizes<D>) -> Self {
+        self.output_padding = padding.sizes();
+        self
+    }
+}
+
+impl<const D: usize> Module for ConvTransposed<D> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let conv = &self.conv;
+        expect(cx, "transposed convolution", &x, D, Some(conv.inputs))?;
+        let size = (0..D).map(|k| {
+            let grown = x.dim(3 + k).saturating_sub(1) * conv.stride[k]
+                + conv.dilation[k] * conv.kernel[k].saturating_sub(1)
+                + self.output_padding[k]
+                + 1;
+            grown.checked_sub(2 * conv.padding[k])
+        });
+        let size: Option<Vec<usize>> = size.collect();
+        let Some(size) = size else {
+            return Err(Error::invalid(
+                cx.place("transposed convolution"),
+                format!(
+                    "its padding {:?} leaves nothing of {}",
+                    conv.padding,
+                    x.ty()
+                ),
+                "use less padding",
+            ));
+        };
+        let (weight, init) = conv.weight(cx, conv.inputs, conv.outputs / conv.groups.max(1));
+        let op = conv.op().part(ConvPart::Input, size);
+        let y = channels_last(&x).conv(&weight, op);
+        Ok(conv.add_bias(cx, y, init))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

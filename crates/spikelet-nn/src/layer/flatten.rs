@@ -1,0 +1,20 @@
+//! All feature axes as one.
+
+use crate::module::{Context, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// `[T, N, …] → [T, N, features]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flatten;
+
+impl Module for Flatten {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("flatten", &x, 2)?;
+        Ok(x.flatten(2))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

@@ -1,0 +1,74 @@
+//! What the layers of images have in common: sequences `[T, N, C, …]`, seen channels-last.
+
+use crate::module::Context;
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+
+/// One size for all axes, or one for each.
+pub trait Sizes<const D: usize> {
+    /// One size an axis.
+    fn sizes(self) -> [usize; D];
+}
+
+impl<const D: usize> Sizes<D> for usize {
+    fn sizes(self) -> [usize; D] {
+        [self; D]
+    }
+}
+
+impl<const D: usize> Sizes<D> for [usize; D] {
+    fn sizes(self) -> [usize; D] {
+        self
+    }
+}
+
+/// Checks that `x` is `[T, N, C, …]` with `axes` spatial axes, and `channels` channels if they
+/// are known.
+pub(super) fn expect(
+    cx: &Context,
+    what: &str,
+    x: &Var,
+    axes: usize,
+    channels: Option<usize>,
+) -> Result<()> {
+    let place = || cx.place(what);
+    if x.rank() != axes + 3 {
+        let spatial = ["", ", L", ", H, W", ", D, H, W"][axes.min(3)];
+        return Err(Error::invalid(
+            place(),
+            format!(
+                "expects a sequence [T, N, C{spatial}], the input is {}",
+                x.ty()
+            ),
+            "add the missing axes with `repeat_over_time` or `reshape`, or use the layer for this number of axes",
+        ));
+    }
+    cx.expect_rank(what, x, 2)?;
+    match channels {
+        Some(expected) if x.dim(2) != expected => Err(Error::invalid(
+            place(),
+            format!(
+                "expects {expected} channels, the sequence {} has {}",
+                x.ty(),
+                x.dim(2)
+            ),
+            format!("build it for {} channels", x.dim(2)),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `[T, N, C, …] → [T, N, …, C]`
+pub(super) fn channels_last(x: &Var) -> Var {
+    let mut order = vec![0, 1];
+    order.extend(3..x.rank());
+    order.push(2);
+    x.permute(&order)
+}
+
+/// `[T, N, …, C] → [T, N, C, …]`
+pub(super) fn channels_second(x: &Var) -> Var {
+    let mut order = vec![0, 1, x.rank() - 1];
+    order.extend(2..x.rank() - 1);
+    x.permute(&order)
+}

@@ -1,0 +1,147 @@
+//! Layer and group normalisation: each image and step by itself.
+//!
+//! y = (x − mean) / √(variance + ε) · weight + bias, with mean and (biased) variance over the last
+//! axes, or over groups of channels with their positions; as PyTorch's `LayerNorm`, `GroupNorm`.
+//!
+//! Sources: J. L. Ba et al., arXiv:1607.06450 (2016); Y. Wu, K. He, arXiv:1803.08494 (2018).
+
+use crate::domain::{Constant, Domain};
+use crate::module::{Context, Init, Module, Tree};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+
+/// `(x − mean) / √(variance + ε)` over the last axis.
+fn normalise(x: &Var, epsilon: f64) -> Var {
+    let last = x.rank() - 1;
+    let mut kept = x.shape().to_vec();
+    kept[last] = 1;
+    let centred = x - x.mean(&[last]).reshape(kept.clone());
+    let variance = centred.square().mean(&[last]).reshape(kept);
+    Var::map(&[&centred, &variance], |v| &v[0] / (&v[1] + epsilon).sqrt())
+}
+
+/// What is added to the variance.
+fn epsilon(value: f64) -> Constant {
+    Constant::new("epsilon", value, Domain::above(0.0))
+}
+
+/// Normalises over the last axes, whose sizes are `shape`; weight and bias are `shape`.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 64]);
+/// assert_eq!(cx.trace(&LayerNorm::new([64]), x)?.shape(), [4, 8, 64]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerNorm {
+    /// The sizes of the last axes.
+    pub shape: Vec<usize>,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+impl LayerNorm {
+    /// Normalises over the last axes, with ε = 1e-5.
+    pub fn new(shape: impl Into<Vec<usize>>) -> Self {
+        Self {
+            shape: shape.into(),
+            epsilon: 1e-5,
+        }
+    }
+}
+
+impl Module for LayerNorm {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("layer norm", &x, 2 + self.shape.len())?;
+        cx.expect_domains("layer norm", &[epsilon(self.epsilon)])?;
+        let first = x.rank() - self.shape.len();
+        if self.shape.is_empty() || x.shape()[first..] != self.shape {
+            return Err(Error::invalid(
+                cx.place("layer norm"),
+                format!(
+                    "normalises axes of {:?}, the sequence is {}",
+                    self.shape,
+                    x.ty()
+                ),
+                format!("use `LayerNorm::new({:?})`", &x.shape()[2..]),
+            ));
+        }
+        let y = normalise(&x.flatten(first), self.epsilon).reshape(x.shape());
+        let weight = cx.parameter("weight", self.shape.clone(), Init::Constant(1.0));
+        Ok(y * weight + cx.parameter("bias", self.shape.clone(), Init::Constant(0.0)))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
+
+/// Normalises groups of channels of `[T, N, C, …]`; weight and bias are `[C]`.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 7, 7]);
+/// assert_eq!(cx.trace(&GroupNorm::new(4, 16), x)?.shape(), [4, 8, 16, 7, 7]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupNorm {
+    /// Groups of neighbouring channels.
+    pub groups: usize,
+    /// Channels.
+    pub channels: usize,
+    /// Added to the variance.
+    pub epsilon: f64,
+}
+
+impl GroupNorm {
+    /// Normalises groups of channels, with ε = 1e-5.
+    pub fn new(groups: usize, channels: usize) -> Self {
+        Self {
+            groups,
+            channels,
+            epsilon: 1e-5,
+        }
+    }
+}
+
+impl Module for GroupNorm {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("group norm", &x, 3)?;
+        cx.expect_domains("group norm", &[epsilon(self.epsilon)])?;
+        if x.dim(2) != self.channels
+            || self.groups == 0
+            || !self.channels.is_multiple_of(self.groups)
+        {
+            return Err(Error::invalid(
+                cx.place("group norm"),
+                format!(
+                    "{} groups of {} channels, the sequence is {}",
+                    self.groups,
+                    self.channels,
+                    x.ty()
+                ),
+                "name the sequence's channels, and as many groups as divide them",
+            ));
+        }
+        let grouped = [
+            x.dim(0),
+            x.dim(1),
+            self.groups,
+            x.ty().len() / (x.dim(0) * x.dim(1) * self.groups).max(1),
+        ];
+        let y = normalise(&x.reshape(grouped), self.epsilon).reshape(x.shape());
+        let mut own = vec![1; x.rank() - 2];
+        own[0] = self.channels;
+        let weight = cx.parameter("weight", [self.channels], Init::Constant(1.0));
+        let bias = cx.parameter("bias", [self.channels], Init::Constant(0.0));
+        Ok(y * weight.reshape(own.clone()) + bias.reshape(own))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}

@@ -1,0 +1,69 @@
+//! Recurrent connections: what a neuron fired comes back with its next input.
+//!
+//! S[t] = neuron(X[t] + W·S[t−1])
+//!
+//! Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
+//! neurons, NeurIPS 2018; SpikingJelly's `LinearRecurrentContainer`.
+
+use super::Linear;
+use crate::module::{Context, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// A neuron whose spikes are fed back to it: `[T, N, …] → [T, N, …]`, one time step after the other.
+/// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new()
+///     .add(Linear::new(20, 16))
+///     .add(Recurrent::new(Lif::new(2.0), 16))
+///     .add(Linear::new(16, 10));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
+/// assert_eq!(cx.traced().parameters[1].0, "1.feedback.weight");
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub struct Recurrent {
+    neuron: Box<dyn Module>,
+    feedback: Box<dyn Module>,
+}
+
+impl Recurrent {
+    /// A neuron, or another module with a state, whose `features` outputs come back through a weight
+    /// matrix.
+    pub fn new(neuron: impl Module + 'static, features: usize) -> Self {
+        Self::through(neuron, Linear::new(features, features))
+    }
+
+    /// The same with another way back, such as a convolution that keeps its input's shape.
+    pub fn through(neuron: impl Module + 'static, feedback: impl Module + 'static) -> Self {
+        Self {
+            neuron: Box::new(neuron),
+            feedback: Box::new(feedback),
+        }
+    }
+}
+
+impl Module for Recurrent {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("recurrent", &x, 2)?;
+        let shape = x.shape()[1..].to_vec();
+        let made = cx.each_step(&x, |x| {
+            let before = cx.state("spikes", shape.clone(), 0.0);
+            let spikes = before.expand(&shape[..]).reshape(x.shape());
+            let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;
+            let y = cx.child("neuron", |cx| self.neuron.forward(cx, x + fed))?;
+            let after = y.cast(cx.tracer().float()).reshape(&shape[..]);
+            cx.set_state(&before, &after);
+            Ok(y)
+        });
+        Ok(made?.join())
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().child("feedback", &*self.feedback);
+        tree.child("neuron", &*self.neuron)
+    }
+}

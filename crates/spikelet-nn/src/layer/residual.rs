@@ -1,0 +1,92 @@
+//! Residual connections.
+//!
+//! Source of the spike-element-wise joins: W. Fang et al., *Deep residual learning in spiking
+//! neural networks* (SEW ResNet), NeurIPS 2021.
+
+use crate::module::{Context, Module, Tree};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+
+/// How a residual block joins what it computed, `a`, with what it was given, `b`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Join {
+    /// a + b
+    #[default]
+    Add,
+    /// a · b: both fired.
+    And,
+    /// (1 − a) · b: the input fired, the block did not.
+    IAnd,
+}
+
+/// `join(main(x), shortcut(x))`; without a shortcut, `x` itself.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let block = Residual::new(
+///     Sequential::new().add(Conv2d::new(8, 8, 3).padding(1)).add(BatchNorm2d::new(8)).add(If::new()),
+/// );
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
+/// assert_eq!(cx.trace(&block, x)?.shape(), [4, 2, 8, 14, 14]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub struct Residual {
+    main: Box<dyn Module>,
+    shortcut: Option<Box<dyn Module>>,
+    join: Join,
+}
+
+impl Residual {
+    /// Adds its input to what `main` computes. Parameters are named `main.…`.
+    pub fn new(main: impl Module + 'static) -> Self {
+        Self {
+            main: Box::new(main),
+            shortcut: None,
+            join: Join::Add,
+        }
+    }
+
+    /// Sends the input through a module of its own, named `shortcut.…`: where shapes change.
+    pub fn shortcut(mut self, module: impl Module + 'static) -> Self {
+        self.shortcut = Some(Box::new(module));
+        self
+    }
+
+    /// Sets how the two are joined.
+    pub fn join(mut self, join: Join) -> Self {
+        self.join = join;
+        self
+    }
+}
+
+impl Module for Residual {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let a = cx.child("main", |cx| self.main.forward(cx, x.clone()))?;
+        let b = match &self.shortcut {
+            Some(module) => cx.child("shortcut", |cx| module.forward(cx, x))?,
+            None => x,
+        };
+        if a.shape() != b.shape() {
+            return Err(Error::invalid(
+                cx.place("residual"),
+                format!("its path makes {}, its shortcut {}", a.ty(), b.ty()),
+                "give it a shortcut that makes the same shape, such as a 1×1 convolution",
+            ));
+        }
+        Ok(match self.join {
+            Join::Add => a + b,
+            Join::And => a * b,
+            Join::IAnd => Var::map(&[&a, &b], |v| (1.0 - &v[0]) * &v[1]),
+        })
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().settings(format!("join={:?}", self.join));
+        let tree = tree.child("main", &*self.main);
+        match &self.shortcut {
+            Some(module) => tree.child("shortcut", &**module),
+            None => tree,
+        }
+    }
+}

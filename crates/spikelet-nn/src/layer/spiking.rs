@@ -1,0 +1,197 @@
+//! Every neuron is a layer.
+
+use super::apart;
+use crate::module::{Context, Init, Module, Tree};
+use crate::neuron::{Emits, Layout, Learnable, NOISE, Neuron, Share, State};
+use spikelet_core::{Error, Result};
+use spikelet_graph::{Over, Var};
+use std::sync::Arc;
+
+/// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters are named as the neuron names them, states
+/// too; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
+/// neuron that decodes puts out `[1, N, …]`.
+impl<N: Neuron> Module for N {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        Ok(spiking(self, cx, x)?.out)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
+
+/// A neuron that was built from a specification is a layer too.
+impl Module for Arc<dyn Neuron> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        Ok(spiking(&**self, cx, x)?.out)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
+
+/// What a neuron layer makes.
+pub struct Spiking {
+    /// What comes out, `[T, N, …]`; of a neuron that decodes `[1, N, …]`.
+    pub out: Var,
+    /// Each state after each step, `[T, N, …]`, by its name; computed only if it is read.
+    pub state_seqs: Vec<(&'static str, Var)>,
+}
+
+impl Spiking {
+    /// A state after each step, such as the potential `v`.
+    pub fn state_seq(&self, name: &str) -> Option<&Var> {
+        let found = self.state_seqs.iter().find(|(n, _)| *n == name);
+        found.map(|(_, sequence)| sequence)
+    }
+}
+
+/// Runs a neuron as a layer, and hands out its states with what comes out.
+///
+/// ```
+/// use spikelet::layer::spiking;
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 4]);
+/// let made = spiking(&Lif::new(2.0), &cx, x)?;
+/// assert_eq!(made.state_seq("v").map(Var::shape), Some([8, 4].as_slice()));
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+///
+/// # Errors
+/// When the sequence does not fit, or the neuron's definition is wrong.
+pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
+    cx.expect_rank(neuron.name(), &x, 2)?;
+    let wrong = |problem: String| {
+        Error::invalid(
+            cx.place("layer"),
+            problem,
+            "correct the neuron's definition",
+        )
+    };
+    let layout = Layout::of(neuron).map_err(wrong)?;
+    layout.check_params(neuron).map_err(wrong)?;
+    let stored = x.ty().dtype;
+    let x = match neuron.charge_seq(cx, &x)? {
+        Some(whole) => {
+            cx.expect_all_steps(neuron.name())?;
+            whole
+        }
+        None => x,
+    };
+    let time_steps = x.dim(0);
+    let layer = Layer { cx, x: &x };
+    let names = neuron.states();
+    let states: Vec<Var> = (names.iter().zip(&layout.starts))
+        .map(|(state, start)| layer.state(state, start.as_ref()))
+        .collect();
+    let params: Vec<Var> = layout.params.iter().map(|l| layer.param(l)).collect();
+    let mut sequences = vec![x.clone()];
+    if layout.step.inputs.iter().any(|name| name == NOISE) {
+        let noise = cx.generator().uniform(x.shape(), Over::TimeAndBatch);
+        sequences.push(noise.cast(x.ty().dtype));
+    }
+    sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));
+    let made = if states.is_empty() {
+        let known = [
+            apart::named(&layout.step.inputs, &sequences),
+            apart::named(&layout.step.params, &params),
+        ];
+        let fired = std::slice::from_ref(&layout.step.outputs[0].value);
+        let spikes = apart::kernel(fired, &known.concat(), stored).swap_remove(0);
+        vec![spikes.expand(x.shape())]
+    } else if cx.keeps_apart() && time_steps > 0 {
+        apart::forward(neuron, &layout.step, &sequences, &states, &params).map_err(wrong)?
+    } else {
+        Var::scan(
+            &Arc::new(layout.step),
+            time_steps,
+            &sequences.iter().collect::<Vec<_>>(),
+            &states.iter().collect::<Vec<_>>(),
+            &params.iter().collect::<Vec<_>>(),
+        )
+    };
+    cx.tracer().check()?;
+    for (state, last) in states.iter().zip(&made[1..]) {
+        cx.set_state(state, last);
+    }
+    let mut out = made[0].clone();
+    if neuron.emits() != Emits::Real {
+        cx.record("spike_seq", &out);
+    }
+    if let Some(decoded) = neuron.decode(&out) {
+        cx.expect_all_steps(neuron.name())?;
+        out = decoded.repeat_over_time(1);
+    }
+    let state_seqs = names.iter().zip(&made[1 + states.len()..]);
+    let state_seqs: Vec<_> = state_seqs.map(|(s, v)| (s.name, v.clone())).collect();
+    if cx.watches() {
+        cx.record("x_seq", &x);
+        for (name, sequence) in &state_seqs {
+            cx.record(&format!("{name}_seq"), sequence);
+        }
+    }
+    Ok(Spiking { out, state_seqs })
+}
+
+/// A neuron's layer on its way into the graph: what is learnt becomes operands of the step.
+struct Layer<'a> {
+    cx: &'a Context,
+    /// The sequence that charges, `[T, N, …]`.
+    x: &'a Var,
+}
+
+impl Layer<'_> {
+    /// A parameter in the shape that broadcasts to a time step; one with a value for each step, in
+    /// the shape that broadcasts to the sequence.
+    fn param(&self, learnt: &Learnable) -> Var {
+        let step = &self.x.shape()[1..];
+        let channels: &[usize] = step.get(1..2).unwrap_or_default();
+        let behind = vec![1; step.len().saturating_sub(2)];
+        let time_steps = || [self.cx.time_steps(self.x.dim(0))];
+        let (stored, own) = match learnt.share {
+            Share::Layer => (vec![], vec![]),
+            // [C, 1, …] broadcasts against [N, C, …].
+            Share::Channel => (channels.to_vec(), [channels, &behind].concat()),
+            Share::Neuron => (step[1..].to_vec(), step[1..].to_vec()),
+            Share::Step => (
+                time_steps().to_vec(),
+                [&time_steps()[..], &vec![1; step.len()]].concat(),
+            ),
+            Share::StepChannel => (
+                [&time_steps(), channels].concat(),
+                [&time_steps()[..], &[1], channels, &behind].concat(),
+            ),
+        };
+        let init = Init::Constant(learnt.init);
+        self.cx.parameter(&learnt.name, stored, init).reshape(own)
+    }
+
+    /// A parameter with a value for each time step, as a sequence.
+    fn sequence(&self, learnt: &Learnable) -> Var {
+        let whole = self.param(learnt);
+        let here = self.x.dim(0);
+        let part = if whole.dim(0) == here {
+            whole
+        } else {
+            let first = self.cx.tracer().first_step() as usize;
+            whole.slice(0, first..first + here)
+        };
+        part.expand(self.x.shape()).cast(self.x.ty().dtype)
+    }
+
+    /// A state before the first step.
+    fn state(&self, state: &State, start: Option<&Learnable>) -> Var {
+        let shape = self.x.shape()[1..].to_vec();
+        let Some(learnt) = start else {
+            return self.cx.state(state.name, shape, state.reset);
+        };
+        let bound = learnt.bound;
+        self.cx
+            .learn_start(state.name, &learnt.name, learnt.share, bound);
+        let param = self.param(learnt);
+        let start = || param.map1(|p| bound.apply(p));
+        self.cx.state_from(state.name, shape, state.reset, start)
+    }
+}

@@ -1,0 +1,120 @@
+//! Time utilities: from a sequence to one value, and layers that see one step at a time.
+
+use crate::module::{Context, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+
+/// The mean over time, `[T, N, …] → [1, N, …]`: of spikes, the firing rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeMean;
+
+impl Module for TimeMean {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("time mean", &x, 2)?;
+        cx.expect_all_steps("time mean")?;
+        let mean = x.mean(&[0]);
+        Ok(mean.repeat_over_time(1))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
+
+/// The last step, `[T, N, …] → [1, N, …]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeLast;
+
+impl Module for TimeLast {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("time last", &x, 2)?;
+        cx.expect_all_steps("time last")?;
+        let time = x.dim(0);
+        Ok(x.slice(0, time.saturating_sub(1)..time))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::fields(self)
+    }
+}
+
+/// Runs a module whose input is constant over time on the first step alone and repeats what it
+/// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv`
+/// of SpikingJelly's Fashion-MNIST tutorial. Batch norm inside sees each image once.
+pub struct ConstantInput<M>(pub M);
+
+impl<M: Module> Module for ConstantInput<M> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("constant input", &x, 2)?;
+        let time_steps = x.dim(0);
+        let mut failure = None;
+        let y = cx.once("result", || {
+            let made = self.0.forward(cx, x.slice(0, 0..time_steps.min(1)));
+            made.unwrap_or_else(|error| {
+                failure = Some(error);
+                x.clone()
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let mut shape = y.shape().to_vec();
+        shape[0] = time_steps;
+        Ok(y.expand(shape))
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Self>().child("", &self.0)
+    }
+}
+
+/// Runs a module that knows nothing of time on each step, all steps at once: time is folded into
+/// the batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
+/// Layers of this crate treat steps alike without it.
+pub struct Function<F>(pub F);
+
+impl<F> Module for Function<F>
+where
+    F: Fn(&Context, Var) -> Result<Var> + Send + Sync,
+{
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("function", &x, 2)?;
+        let (time, batch) = (x.dim(0), x.dim(1));
+        let mut folded = vec![time * batch];
+        folded.extend(&x.shape()[2..]);
+        let y = (self.0)(cx, x.reshape(folded))?;
+        let mut unfolded = vec![time, batch];
+        unfolded.extend(&y.shape()[1..]);
+        Ok(y.reshape(unfolded))
+    }
+}
+
+/// Runs a module on one step `[1, N, …]` after the other and joins the results (SpikingJelly's
+/// `MultiStepContainer`). States go on from step to step: a neuron gives what it gives for the whole
+/// sequence, with the same gradients through time. Batch norm, though, measures each step by itself,
+/// and its running statistics follow step by step.
+///
+/// The module is traced once for each step. What needs all steps at once, such as [`TimeMean`] or a
+/// parallel neuron, is refused in it.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+/// let net = EachStep(Sequential::new().add(Linear::new(20, 10)).add(If::new()));
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub struct EachStep<M>(pub M);
+
+impl<M: Module> Module for EachStep<M> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        cx.expect_rank("each step", &x, 2)?;
+        let made = cx.each_step(&x, |step| self.0.forward(cx, step))?;
+        Ok(made.join())
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Self>().child("", &self.0)
+    }
+}

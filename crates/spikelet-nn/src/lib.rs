@@ -1,0 +1,22 @@
+//! Neurons, surrogate gradients, encoders and layers, the networks built from them, and the programs
+//! that networks compile to.
+//!
+//! This crate runs on the CPU and knows no other backend: a program takes any
+//! [`Backend`](spikelet_graph::Backend). Most users depend on `spikelet`, which re-exports it.
+
+pub mod device;
+pub mod domain;
+pub mod encoder;
+pub mod layer;
+pub mod loss;
+pub mod model;
+pub mod module;
+pub mod network;
+pub mod neuron;
+mod registry;
+pub mod surrogate;
+pub mod tensors;
+
+pub use domain::{Constant, Domain};
+pub use registry::{Build, Entry};
+pub use spikelet_core::{Error, Result};

@@ -1,0 +1,521 @@
+//! What a module sees while it is traced.
+
+mod checks;
+mod group;
+
+use super::unroll::Unrolling;
+use super::{Init, Module, OverTime, Propagation};
+use crate::domain;
+use crate::encoder::{self, Encoder};
+use crate::neuron::{Bound, Share};
+use group::Group;
+use spikelet_core::{Error, Result};
+use spikelet_graph::op::GENERATOR_STATE;
+use spikelet_graph::{DType, Precision, Tracer, Var};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// What a network is traced for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mode {
+    /// Dropout drops, batch norm measures.
+    pub training: bool,
+    /// States are inputs and outputs, so that a later call goes on where this one ends.
+    /// Otherwise each call starts from the reset values.
+    pub carry_state: bool,
+}
+
+impl Mode {
+    /// Training; each call starts from the reset values.
+    pub const TRAIN: Self = Self {
+        training: true,
+        carry_state: false,
+    };
+    /// Evaluation; each call starts from the reset values.
+    pub const EVAL: Self = Self {
+        training: false,
+        carry_state: false,
+    };
+    /// Evaluation, call after call: states are carried.
+    pub const STREAM: Self = Self {
+        training: false,
+        carry_state: true,
+    };
+}
+
+/// A carried state whose reset value is learnt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearntStart {
+    /// The state's name.
+    pub state: String,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Which of the parameter's values is whose.
+    pub share: Share,
+    /// What the parameter's values stand for.
+    pub bound: Bound,
+}
+
+/// A part of the time steps that is a program of its own, where what came before and what comes
+/// after are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Whether it has the first time step: states begin with their reset values.
+    pub begins: bool,
+    /// Whether it has the last: what states become matters to nobody.
+    pub ends: bool,
+}
+
+impl Chunk {
+    /// All time steps.
+    pub const WHOLE: Self = Self {
+        begins: true,
+        ends: true,
+    };
+}
+
+/// The name of the input in which a chunk finds a state: this, then the state's path.
+pub const BEFORE: &str = "state before ";
+
+/// A state of a chunk.
+#[derive(Clone, Debug)]
+pub struct ChunkState {
+    /// The state's name.
+    pub path: String,
+    /// What the chunk finds: an input, or the reset value where the chunk begins the sequence.
+    pub before: Var,
+    /// What it leaves.
+    pub after: Option<Var>,
+}
+
+/// Parameters and states that a trace has met.
+#[derive(Clone, Debug, Default)]
+pub struct Traced {
+    /// Name, shape and start of each parameter, in order of use.
+    pub parameters: Vec<(String, Vec<usize>, Init)>,
+    /// Name, shape and reset value of each carried state.
+    pub states: Vec<(String, Vec<usize>, f64)>,
+    /// Carried states that start from something learnt.
+    pub starts: Vec<LearntStart>,
+    /// Name, shape and start of each tensor that is kept with the model but not learnt.
+    pub buffers: Vec<(String, Vec<usize>, Init)>,
+    /// What modules show of their insides: name and value.
+    pub recorded: Vec<(String, Var)>,
+}
+
+/// The trace of a network: its tracer, its mode, and the path of the present module.
+#[derive(Clone)]
+pub struct Context {
+    tracer: Tracer,
+    mode: Mode,
+    propagation: Propagation,
+    /// Whether neurons show what goes into them and what their states are.
+    watches: bool,
+    group: Group,
+    traced: Rc<RefCell<Traced>>,
+    /// There where a network is traced for a part of the time steps.
+    chunk: Option<Chunk>,
+    chunk_states: Rc<RefCell<Vec<ChunkState>>>,
+    /// There while a network is traced step by step.
+    unrolling: Rc<RefCell<Option<Unrolling>>>,
+}
+
+/// The name of the generator's state among the inputs: i64 `[4]`, seed, step, time, images before.
+pub const GENERATOR: &str = "generator";
+
+impl Context {
+    /// A new trace. `float` is f32, or f64 for gradient checks.
+    pub fn new(mode: Mode, float: DType) -> Self {
+        Self {
+            tracer: Tracer::new(float),
+            mode,
+            propagation: Propagation::default(),
+            watches: false,
+            group: Group::default(),
+            traced: Rc::default(),
+            chunk: None,
+            chunk_states: Rc::default(),
+            unrolling: Rc::default(),
+        }
+    }
+
+    /// Sets the order in which layers and time steps run; before anything is traced.
+    ///
+    /// ```
+    /// use spikelet::module::Propagation;
+    /// use spikelet::prelude::*;
+    /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
+    /// let cx = Context::new(Mode::EVAL, DType::F32).propagation(Propagation::StepByStep);
+    /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
+    /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 3]);
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    pub fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation = propagation;
+        self.tracer
+            .keep_apart(propagation == Propagation::StepByStepUnfused);
+        self
+    }
+
+    /// Sets the numbers that products multiply and that sequences are stored in; before anything
+    /// is traced.
+    pub fn precision(self, precision: Precision) -> Self {
+        self.tracer.set_precision(precision);
+        self
+    }
+
+    /// Traces for a part of the time steps: states are inputs and outputs of the program, in
+    /// training too; before anything is traced.
+    pub fn chunk(mut self, chunk: Chunk) -> Self {
+        self.chunk = Some(chunk);
+        self
+    }
+
+    /// Whether only a part of the time steps is traced.
+    pub(super) fn is_chunk(&self) -> bool {
+        self.chunk.is_some_and(|chunk| chunk != Chunk::WHOLE)
+    }
+
+    /// The states of a chunk.
+    pub fn chunk_states(&self) -> Vec<ChunkState> {
+        self.chunk_states.borrow().clone()
+    }
+
+    /// Lets neurons record their inputs and states as well as their spikes; before anything is
+    /// traced.
+    pub fn watching(mut self) -> Self {
+        self.watches = true;
+        self
+    }
+
+    /// Whether neurons show what goes into them and what their states are.
+    pub(crate) fn watches(&self) -> bool {
+        self.watches
+    }
+
+    /// Whether neurons are built of kernels for charge, fire and reset.
+    pub(crate) fn keeps_apart(&self) -> bool {
+        self.propagation == Propagation::StepByStepUnfused
+    }
+
+    pub(super) fn is_unrolling(&self) -> bool {
+        self.unrolling.borrow().is_some()
+    }
+
+    /// The tracer, for inputs, outputs and gradients.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
+    }
+
+    /// What the network is traced for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Parameters and states so far.
+    pub fn traced(&self) -> Traced {
+        self.traced.borrow().clone()
+    }
+
+    /// Runs `inside` with `name` added to the path; errors of the trace so far come out here.
+    ///
+    /// # Errors
+    /// Those of `inside`, and the first error of the trace.
+    pub fn child<T>(&self, name: &str, inside: impl FnOnce(&Context) -> Result<T>) -> Result<T> {
+        let result = self.tracer.scope(name, || inside(self))?;
+        self.tracer.check()?;
+        Ok(result)
+    }
+
+    /// The learnable parameter `name` of the present module.
+    pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
+        let (path, shape) = (self.tracer.path_of(name), shape.into());
+        if let Some(known) = self.tracer.find_input(&path) {
+            return known;
+        }
+        let var = self.tracer.parameter(&path, shape.clone());
+        self.traced
+            .borrow_mut()
+            .parameters
+            .push((path, shape, init));
+        var
+    }
+
+    /// The state `name` of the present module: carried from call to call if the mode says so,
+    /// else its reset value (a scalar, which broadcasts). Where the network runs step by step, it
+    /// is what the step before left.
+    pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
+        let start = || self.tracer.fill(self.tracer.float(), [], reset);
+        self.state_from(name, shape, reset, start)
+    }
+
+    /// As [`Context::state`], where the sequence begins with `start`, which broadcasts to the
+    /// state's shape, and `reset` is what a carried state holds before anything is learnt.
+    pub(crate) fn state_from(
+        &self,
+        name: &str,
+        shape: impl Into<Vec<usize>>,
+        reset: f64,
+        start: impl FnOnce() -> Var,
+    ) -> Var {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(state) = unrolling.state(&path)
+        {
+            return state;
+        }
+        let var = if let Some(chunk) = self.chunk {
+            let before = match chunk.begins {
+                true => start(),
+                false => self.tracer.input(
+                    &format!("{BEFORE}{path}"),
+                    self.tracer.float(),
+                    shape.into(),
+                ),
+            };
+            self.chunk_states.borrow_mut().push(ChunkState {
+                path: path.clone(),
+                before: before.clone(),
+                after: None,
+            });
+            before
+        } else if self.mode.carry_state {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            let mut traced = self.traced.borrow_mut();
+            traced.states.push((path.clone(), shape, reset));
+            var
+        } else {
+            start()
+        };
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
+        var
+    }
+
+    /// Says that the state `name` of the present module is reset to what is learnt.
+    pub(crate) fn learn_start(&self, name: &str, parameter: &str, share: Share, bound: Bound) {
+        let start = LearntStart {
+            state: self.tracer.path_of(name),
+            parameter: self.tracer.path_of(parameter),
+            share,
+            bound,
+        };
+        let starts = &mut self.traced.borrow_mut().starts;
+        if self.mode.carry_state && !starts.contains(&start) {
+            starts.push(start);
+        }
+    }
+
+    /// The steps of the whole sequence, of which the present module is given `here`. A chunk of time
+    /// does not know them: to ask is an error that the next check finds.
+    pub fn time_steps(&self, here: usize) -> usize {
+        if self.is_chunk() {
+            self.tracer.fail(spikelet_graph::Error::Shape {
+                layer: self.tracer.path(),
+                operation: "chunk of time".to_string(),
+                problem: "what is computed depends on the number of time steps".to_string(),
+                given: format!("a chunk of {here} steps"),
+                help: "do not cut time: leave the chunk as long as the sequence".to_string(),
+            });
+        }
+        (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
+    }
+
+    /// A tensor of the present module that is kept with the model but not learnt, such as running
+    /// statistics. Where the network runs step by step, it is what the step before left.
+    pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &*self.unrolling.borrow()
+            && let Some(now) = unrolling.state(&path)
+        {
+            return now;
+        }
+        let var = self.tracer.find_input(&path).unwrap_or_else(|| {
+            let shape = shape.into();
+            let var = self.tracer.state(&path, shape.clone());
+            self.traced
+                .borrow_mut()
+                .buffers
+                .push((path.clone(), shape, init));
+            var
+        });
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_state(path, &var);
+        }
+        var
+    }
+
+    /// What the buffer becomes after this call.
+    pub fn set_buffer(&self, buffer: &Var, value: &Var) {
+        let step = match &mut *self.unrolling.borrow_mut() {
+            Some(unrolling) => unrolling.set_state(buffer, value),
+            None => false,
+        };
+        if !step {
+            self.tracer.update(buffer, value);
+        }
+    }
+
+    fn is_buffer(&self, var: &Var) -> bool {
+        let traced = self.traced.borrow();
+        let mut paths = traced.buffers.iter().map(|(path, ..)| path);
+        paths.any(|path| {
+            self.tracer
+                .find_input(path)
+                .is_some_and(|b| b.id() == var.id())
+        })
+    }
+
+    /// What the state becomes after this call.
+    pub fn set_state(&self, state: &Var, value: &Var) {
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            if !unrolling.set_state(state, value) {
+                // Says that this is no state.
+                self.tracer.update(state, value);
+            }
+        } else if self.chunk.is_some() {
+            let mut states = self.chunk_states.borrow_mut();
+            let known = states.iter_mut().find(|s| s.before.id() == state.id());
+            if let Some(known) = known {
+                known.after = Some(value.clone());
+            }
+        } else if self.mode.carry_state {
+            self.tracer.update(state, value);
+        }
+    }
+
+    /// The generator's state for random draws.
+    pub fn generator(&self) -> Var {
+        self.tracer
+            .find_input(GENERATOR)
+            .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [GENERATOR_STATE]))
+    }
+
+    /// A value of the present module that is the same at all time steps, such as a dropout mask:
+    /// built once, however the network runs.
+    pub fn once(&self, name: &str, build: impl FnOnce() -> Var) -> Var {
+        let path = self.tracer.path_of(name);
+        let known = self.unrolling.borrow().as_ref().and_then(|u| u.once(&path));
+        if let Some((value, streams)) = known {
+            // The draws that follow have the numbers that they have in the first step.
+            self.tracer.draw_from(self.tracer.first_step(), streams);
+            return value;
+        }
+        let value = build();
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            unrolling.add_once(path, &value, self.tracer.streams());
+        }
+        value
+    }
+
+    /// Shows a value of the present module under `name`, for pictures and tests.
+    pub fn record(&self, name: &str, value: &Var) {
+        let path = self.tracer.path_of(name);
+        if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
+            return unrolling.record(path, value);
+        }
+        self.traced
+            .borrow_mut()
+            .recorded
+            .push((path, value.clone()));
+    }
+
+    /// Traces a whole network on a sequence.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace(&self, module: &dyn Module, x: Var) -> Result<Var> {
+        let time_steps = x.dim(0);
+        let part = |steps: Range<usize>| match steps.len() {
+            n if n == time_steps => x.clone(),
+            _ => x.slice(0, steps),
+        };
+        Ok(self.trace_steps(module, time_steps, part)?.join())
+    }
+
+    /// Traces a whole network on what an encoder makes of `x`, `[N, …]`.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace_encoded(
+        &self,
+        module: &dyn Module,
+        encoder: &dyn Encoder,
+        x: &Var,
+        time_steps: usize,
+    ) -> Result<OverTime> {
+        encoder::check(encoder)
+            .map_err(|problem| Error::invalid("encoder", problem, domain::HELP))?;
+        let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
+        self.trace_steps(module, time_steps, part)
+    }
+
+    /// Traces a whole network on a sequence of which `part` gives a range of time steps: all of
+    /// them, or one after the other.
+    ///
+    /// # Errors
+    /// When shapes do not fit.
+    pub fn trace_steps(
+        &self,
+        module: &dyn Module,
+        time_steps: usize,
+        part: impl Fn(Range<usize>) -> Var,
+    ) -> Result<OverTime> {
+        if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_unrolling() {
+            let whole = module.forward(self, part(0..time_steps))?;
+            self.tracer.check()?;
+            return Ok(OverTime::new(vec![whole]));
+        }
+        self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
+    }
+
+    /// Runs a part of the present module on `[1, N, …]`, one time step of `x` after the other, with
+    /// what its states are then. A network that is traced step by step gives one step as it is.
+    ///
+    /// # Errors
+    /// Those of `step`.
+    pub fn each_step(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<OverTime> {
+        let time_steps = x.dim(0);
+        if self.is_unrolling() || time_steps == 0 {
+            return Ok(OverTime::new(vec![step(x.clone())?]));
+        }
+        self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
+    }
+
+    /// Traces step after step, and hands the states on from one to the next.
+    fn in_steps(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
+        *self.unrolling.borrow_mut() = Some(Unrolling::of(time_steps));
+        let made = self.unroll(time_steps, step);
+        self.tracer.draw_from(0, self.tracer.streams());
+        let done = self.unrolling.borrow_mut().take().unwrap_or_default();
+        let made = made?;
+        for (state, last) in done.last_states() {
+            match self.is_buffer(&state) {
+                true => self.set_buffer(&state, &last),
+                false => self.set_state(&state, &last),
+            }
+        }
+        self.traced.borrow_mut().recorded.extend(done.recorded());
+        self.tracer.check()?;
+        Ok(made)
+    }
+
+    fn unroll(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
+        let streams = self.tracer.streams();
+        let mut parts = vec![];
+        for t in 0..time_steps {
+            if t > 0
+                && let Some(unrolling) = &mut *self.unrolling.borrow_mut()
+            {
+                unrolling.advance();
+            }
+            self.tracer.draw_from(t as u32, streams);
+            parts.push(step(t)?);
+            self.tracer.check()?;
+        }
+        Ok(OverTime::new(parts))
+    }
+}

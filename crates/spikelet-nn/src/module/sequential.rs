@@ -1,0 +1,74 @@
+//! Modules one after the other.
+
+use super::{Context, Module, Tree, check_names, links};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+use std::sync::Arc;
+
+/// Modules one after the other, named `0`, `1`, `2` … in their parameters' paths, or as given.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new()
+///     .add(Flatten)
+///     .add(Linear::new(784, 10))
+///     .add(Lif::new(2.0));
+/// assert_eq!(net.len(), 3);
+/// ```
+#[derive(Default)]
+pub struct Sequential {
+    modules: Vec<(String, Arc<dyn Module>)>,
+}
+
+impl Sequential {
+    /// No modules yet: the identity.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a module, named by its position.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the name is that of a builder; sums of containers do not exist"
+    )]
+    pub fn add(self, module: impl Module + 'static) -> Self {
+        let name = self.modules.len().to_string();
+        self.add_named(&name, module)
+    }
+
+    /// Adds a module with a name of its own; a name that is there already is refused when the network
+    /// is traced.
+    pub fn add_named(mut self, name: &str, module: impl Module + 'static) -> Self {
+        self.modules.push((name.to_string(), Arc::new(module)));
+        self
+    }
+
+    /// The number of modules.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there is no module.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+}
+
+impl Module for Sequential {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        check_names(&cx.place("sequential"), &self.modules)?;
+        self.modules.iter().try_fold(x, |x, (name, module)| {
+            cx.child(name, |cx| module.forward(cx, x))
+        })
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        let links = self.modules.iter().map(|(name, m)| links(name, m));
+        links.flatten().collect()
+    }
+
+    fn tree(&self) -> Tree {
+        let empty = Tree::of::<Self>();
+        (self.modules.iter()).fold(empty, |tree, (name, module)| tree.child(name, &**module))
+    }
+}

@@ -1,0 +1,148 @@
+//! A network traced once for each time step.
+//!
+//! Layers are called as usual, with sequences of one step. Between two calls their states are
+//! ordinary values: what one step leaves is what the next one finds.
+
+use spikelet_graph::op::Reshape;
+use spikelet_graph::{ValueId, Var};
+use std::collections::{BTreeMap, HashSet};
+
+/// A value over time: a whole sequence `[T, N, …]`, or its time steps `[1, N, …]` one by one.
+#[derive(Clone, Debug)]
+pub struct OverTime {
+    parts: Vec<Var>,
+}
+
+impl OverTime {
+    /// From its parts along axis 0, of which there is at least one.
+    pub fn new(parts: Vec<Var>) -> Self {
+        Self { parts }
+    }
+
+    /// The parts as they were computed: one sequence, or one a time step.
+    pub fn parts(&self) -> &[Var] {
+        &self.parts
+    }
+
+    /// The whole sequence, `[T, N, …]`.
+    pub fn join(&self) -> Var {
+        match &self.parts[..] {
+            [whole] => whole.clone(),
+            parts => Var::concat(&parts.iter().collect::<Vec<_>>(), 0),
+        }
+    }
+
+    /// The mean over time, `[N, …]`. Steps are added one by one: the sequence is not joined.
+    pub fn mean(&self) -> Var {
+        let steps: usize = self.parts.iter().map(|part| part.dim(0)).sum();
+        let sums = self.parts.iter().map(|part| match part.dim(0) {
+            1 if part.rank() > 0 => part.reshape(&part.shape()[1..]),
+            _ => part.sum(&[0]),
+        });
+        let total = sums.reduce(|sum, step| sum + step);
+        total.expect("there is at least one part") / steps as f64
+    }
+}
+
+/// A state on its way through the steps.
+struct Carried {
+    /// What the first step found.
+    first: Var,
+    /// What the present step finds.
+    now: Var,
+    /// What it leaves.
+    next: Option<Var>,
+}
+
+/// What a trace that is under way remembers from step to step.
+#[derive(Default)]
+pub(super) struct Unrolling {
+    /// The steps of the whole sequence.
+    time_steps: usize,
+    states: BTreeMap<String, Carried>,
+    /// Values that are the same at all steps, and how many streams were taken when each was made.
+    once: BTreeMap<String, (Var, u32)>,
+    /// What was shown, step by step, in the order of its first appearance.
+    recorded: Vec<(String, Vec<Var>)>,
+}
+
+impl Unrolling {
+    pub(super) fn of(time_steps: usize) -> Self {
+        Self {
+            time_steps,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn time_steps(&self) -> usize {
+        self.time_steps
+    }
+
+    pub(super) fn state(&self, path: &str) -> Option<Var> {
+        self.states.get(path).map(|state| state.now.clone())
+    }
+
+    pub(super) fn add_state(&mut self, path: String, value: &Var) {
+        let carried = Carried {
+            first: value.clone(),
+            now: value.clone(),
+            next: None,
+        };
+        self.states.insert(path, carried);
+    }
+
+    /// Says what a state becomes; false if `state` is none.
+    pub(super) fn set_state(&mut self, state: &Var, value: &Var) -> bool {
+        let found = self.states.values_mut().find(|s| s.now.id() == state.id());
+        let known = found.is_some();
+        if let Some(carried) = found {
+            carried.next = Some(value.clone());
+        }
+        known
+    }
+
+    pub(super) fn once(&self, path: &str) -> Option<(Var, u32)> {
+        self.once.get(path).cloned()
+    }
+
+    pub(super) fn add_once(&mut self, path: String, value: &Var, streams: u32) {
+        self.once.insert(path, (value.clone(), streams));
+    }
+
+    pub(super) fn record(&mut self, path: String, value: &Var) {
+        match self.recorded.iter_mut().find(|(name, _)| *name == path) {
+            Some((_, steps)) => steps.push(value.clone()),
+            None => self.recorded.push((path, vec![value.clone()])),
+        }
+    }
+
+    /// Goes on to the next step.
+    pub(super) fn advance(&mut self) {
+        let mut taken: HashSet<Option<ValueId>> = HashSet::new();
+        for state in self.states.values_mut() {
+            if let Some(next) = state.next.take() {
+                state.now = next;
+            }
+            // States are told apart by their values: one that is another's gets a name of its own.
+            if !taken.insert(state.now.id()) {
+                let shape = state.now.shape().to_vec();
+                state.now = (state.now.tracer()).apply1(Reshape { shape }, &[&state.now]);
+                taken.insert(state.now.id());
+            }
+        }
+    }
+
+    /// Each state as the first step found it, with what it becomes.
+    pub(super) fn last_states(&self) -> Vec<(Var, Var)> {
+        let states = self.states.values();
+        let last = |state: &Carried| state.next.clone().unwrap_or_else(|| state.now.clone());
+        let changed = states.filter(|s| s.next.is_some() || s.now.id() != s.first.id());
+        changed.map(|s| (s.first.clone(), last(s))).collect()
+    }
+
+    /// What was shown, joined over time.
+    pub(super) fn recorded(self) -> impl Iterator<Item = (String, Var)> {
+        let recorded = self.recorded.into_iter();
+        recorded.map(|(name, steps)| (name, OverTime::new(steps).join()))
+    }
+}

@@ -1,0 +1,125 @@
+//! The convolutional network of SpikingJelly's Fashion-MNIST tutorial.
+//!
+//! static_conv: Conv(1→C, 3×3) → BN; conv: IF → MaxPool(2) → Conv(C→C, 3×3) → BN → IF → MaxPool(2)
+//! → Flatten; fc: Linear(49·C → 16·C) → IF → Linear(16·C → 10) → IF; no biases. The image is
+//! constant over time, so what comes before the first neuron is computed once. The firing rates of
+//! the last layer are the scores.
+
+use super::{product, sized};
+use crate::layer::{BatchNorm2d, ConstantInput, Conv2d, Flatten, Linear, Pool2d};
+use crate::module::{Context, Module, Sequential, Tree, links};
+use crate::neuron;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spikelet_core::{Error, Result};
+use spikelet_graph::Var;
+use std::sync::Arc;
+
+/// Two convolutions and two linear layers, each followed by a neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `inputs`, `size` | 1, 28 | channels, height and width of an image |
+/// | `channels` | 128 | of both convolutions |
+/// | `hidden` | 0 | neurons of the hidden linear layer; 0 is 16 times the channels |
+/// | `classes` | 10 | |
+/// | `neuron` | if, v_threshold 1, hard reset to 0, atan with α = 2 | as in [`neuron::from_spec`] |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Csnn {
+    /// Channels of an image.
+    pub inputs: usize,
+    /// Height and width of an image.
+    pub size: usize,
+    /// Channels of the convolutions.
+    pub channels: usize,
+    /// Neurons of the hidden linear layer; 0: 16 times the channels.
+    pub hidden: usize,
+    /// Classes.
+    pub classes: usize,
+    /// The neuron's specification.
+    pub neuron: Value,
+}
+
+impl Default for Csnn {
+    fn default() -> Self {
+        Self {
+            inputs: 1,
+            size: 28,
+            channels: 128,
+            hidden: 0,
+            classes: 10,
+            neuron: json!({"neuron": "if", "params": {}, "surrogate": {"name": "atan", "alpha": 2.0}}),
+        }
+    }
+}
+
+struct Net {
+    static_conv: Arc<dyn Module>,
+    conv: Arc<dyn Module>,
+    fc: Arc<dyn Module>,
+}
+
+impl Csnn {
+    /// The module; parameters are `static_conv.0.weight`, `static_conv.1.weight`, …
+    ///
+    /// # Errors
+    /// When the neuron's specification is wrong, the image is too small to be halved twice, or a size is
+    /// out of range.
+    pub fn module(&self) -> Result<impl Module + use<>> {
+        let neuron = neuron::from_spec(&self.neuron)
+            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let c = self.channels;
+        let left = sized(self.size, 2)?;
+        let hidden = if self.hidden == 0 {
+            product(&[16, c])?
+        } else {
+            self.hidden
+        };
+        let static_conv = Sequential::new()
+            .add(Conv2d::new(self.inputs, c, 3).padding(1))
+            .add(BatchNorm2d::new(c));
+        let conv = Sequential::new()
+            .add(neuron.clone())
+            .add(Pool2d::max(2))
+            .add(Conv2d::new(c, c, 3).padding(1))
+            .add(BatchNorm2d::new(c))
+            .add(neuron.clone())
+            .add(Pool2d::max(2))
+            .add(Flatten);
+        let fc = Sequential::new()
+            .add(Linear::new(product(&[c, left, left])?, hidden))
+            .add(neuron.clone())
+            .add(Linear::new(hidden, self.classes))
+            .add(neuron);
+        Ok(Net {
+            static_conv: Arc::new(ConstantInput(static_conv)),
+            conv: Arc::new(conv),
+            fc: Arc::new(fc),
+        })
+    }
+}
+
+impl Module for Net {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let x = cx.child("static_conv", |cx| self.static_conv.forward(cx, x))?;
+        let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
+        cx.child("fc", |cx| self.fc.forward(cx, x))
+    }
+
+    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+        [
+            links("static_conv", &self.static_conv),
+            links("conv", &self.conv),
+            links("fc", &self.fc),
+        ]
+        .concat()
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::of::<Csnn>()
+            .child("static_conv", &*self.static_conv)
+            .child("conv", &*self.conv)
+            .child("fc", &*self.fc)
+    }
+}

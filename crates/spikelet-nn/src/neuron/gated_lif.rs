@@ -1,0 +1,149 @@
+//! Gated leaky integrate-and-fire.
+//!
+//! Each of three gates is between two ways to do a thing: α between exponential and linear decay,
+//! β between an input that is weighted by the time step and one that is not, γ between a reset by
+//! what is left of the potential and one by a constant.
+//!
+//! K[t] = (1 − α·(1 − τ))·V[t−1], the potential that exponential decay leaves
+//!
+//! H[t] = K[t] − (1 − α)·linear_decay + X[t]·(1 − β·(1 − g[t]))
+//!        − K[t]·γ·S[t−1] − (1 − γ)·v_subreset·S[t−1]
+//!
+//! S[t] = Θ(H[t] − v_threshold), V[t] = H[t]; all of α, β, γ, τ, linear_decay, v_subreset,
+//! v_threshold and the conductances g[t] are σ of something learnt.
+//!
+//! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
+//! networks, NeurIPS 2022.
+
+use super::{Common, Neuron, Param, Scope, Share, State};
+use spikelet_core::{Error, Result};
+use crate::module::Context;
+use crate::domain::{Constant, Domain};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Gated leaky integrate-and-fire neuron. Its fields are values before training.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `inplane` | none | channels, each with values of its own; none: the layer shares them |
+/// | `tau` | 0.25 | what exponential decay leaves of the potential, 0 to 1 |
+/// | `linear_decay` | 0.03 | what linear decay takes from the potential, 0 to 1 |
+/// | `v_subreset` | 0.5 | what the constant reset takes, 0 to 1 |
+/// | `conduct` | 0.5 | g, one for each time step, 0 to 1 |
+/// | `v_threshold` | 0.5 | learnt as well, 0 to 1 |
+///
+/// The gates start at ½. The number of time steps is part of the parameters' shape.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = GatedLif::default().run(&[[0.5], [0.5], [0.0]])?; // H = 0.36, 0.585, 0.029
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GatedLif {
+    /// Channels, each with values of its own.
+    pub inplane: Option<usize>,
+    /// What exponential decay leaves of the potential.
+    pub tau: f64,
+    /// What linear decay takes from the potential.
+    pub linear_decay: f64,
+    /// What the constant reset takes.
+    pub v_subreset: f64,
+    /// How much of the input the time step lets in.
+    pub conduct: f64,
+    /// Threshold, surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for GatedLif {
+    fn default() -> Self {
+        Self {
+            inplane: None,
+            tau: 0.25,
+            linear_decay: 0.03,
+            v_subreset: 0.5,
+            conduct: 0.5,
+            common: Common {
+                v_threshold: 0.5,
+                ..Common::default()
+            },
+        }
+    }
+}
+
+impl Neuron for GatedLif {
+    base!("gated_lif");
+
+    /// All are σ of something learnt.
+    fn domains(&self) -> Vec<Constant> {
+        let own = [
+            ("tau", self.tau),
+            ("linear_decay", self.linear_decay),
+            ("v_subreset", self.v_subreset),
+            ("conduct", self.conduct),
+            ("v_threshold", self.common.v_threshold),
+        ];
+        let gate = Domain::above(0.0).below(1.0);
+        own.map(|(name, value)| Constant::new(name, value, gate))
+            .to_vec()
+    }
+
+    fn states(&self) -> Vec<State> {
+        vec![State::v(&self.common), State::new("fired", 0.0)]
+    }
+
+    fn params(&self) -> Vec<Param> {
+        let (share, steps) = match self.inplane {
+            Some(_) => (Share::Channel, Share::StepChannel),
+            None => (Share::Layer, Share::Step),
+        };
+        let constants = [
+            ("alpha", 0.5),
+            ("beta", 0.5),
+            ("gamma", 0.5),
+            ("tau", self.tau),
+            ("linear_decay", self.linear_decay),
+            ("v_subreset", self.v_subreset),
+            ("v_threshold", self.common.v_threshold),
+        ];
+        let all = constants.map(|(name, value)| (name, value, share));
+        let all = all.into_iter().chain([("conduct", self.conduct, steps)]);
+        all.map(|(name, value, share)| Param::new(name, (value / (1.0 - value)).ln(), share))
+            .collect()
+    }
+
+    fn charge(&self, n: &Scope, x: Expr) -> Expr {
+        let gate = |name| n.param(name).sigmoid();
+        let (alpha, beta, gamma) = (gate("alpha"), gate("beta"), gate("gamma"));
+        let fired = n.state("fired");
+        let kept = (1.0 - &alpha * (1.0 - gate("tau"))) * n.state("v");
+        let input = x * (1.0 - beta * (1.0 - gate("conduct")));
+        let charged = &kept - (1.0 - alpha) * gate("linear_decay") + input;
+        charged - kept * &gamma * &fired - (1.0 - gamma) * gate("v_subreset") * fired
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h - n.param("v_threshold").sigmoid())
+    }
+
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        n.set_state("fired", s.clone());
+        h.clone()
+    }
+
+    fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
+        match self.inplane {
+            Some(channels) if x_seq.rank() < 3 || x_seq.dim(2) != channels => Err(Error::invalid(
+                cx.place("gated_lif"),
+                format!("expects {channels} channels, the sequence is {}", x_seq.ty()),
+                "name the channels of [T, N, C, …] as `inplane`, or none",
+            )),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Masked parallel spiking neuron.
+//!
+//! H = (W ∘ M(λ))·X + b over the time axis, S = Θ(H). The mask M(λ) = λ·B + (1 − λ)·1 goes from all
+//! steps (λ = 0, the parallel spiking neuron) to the present step and the k − 1 before it (λ = 1),
+//! of which B is the band: training may begin with the one and end with the other.
+//!
+//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
+//! long-term dependencies, NeurIPS 2023.
+
+use super::over_time::{self, WINDOW};
+use super::{Common, Neuron, Scope, State, psn::parallel};
+use spikelet_core::Result;
+use crate::module::{Context, Init};
+use crate::domain::{Domain, domains};
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Masked parallel spiking neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `k` | 4 | steps that a step sees when the mask is on, its own among them |
+/// | `lambda` | 1 | how much the mask is on, 0 to 1 |
+/// | `surrogate` | atan, α = 2 | |
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[T, T]` | uniform, bound 1/√T |
+/// | `bias` | `[T, 1]` | −1 |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);
+/// assert_eq!(cx.trace(&MaskedPsn::new(3), x)?.shape(), [8, 2, 5]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MaskedPsn {
+    /// Steps that a step sees when the mask is on, its own among them.
+    pub k: usize,
+    /// How much the mask is on.
+    pub lambda: f64,
+    /// The surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for MaskedPsn {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl MaskedPsn {
+    /// A neuron that sees the present step and the `k − 1` before it.
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            lambda: 1.0,
+            common: parallel(),
+        }
+    }
+}
+
+impl Neuron for MaskedPsn {
+    base!("masked_psn");
+    domains! { k: WINDOW, lambda: Domain::at_least(0.0).at_most(1.0) }
+
+    fn states(&self) -> Vec<State> {
+        vec![]
+    }
+
+    fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
+        let time = x_seq.dim(0);
+        let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
+        let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
+        let ones = cx.tracer().fill(cx.tracer().float(), [self.k.min(time)], 1.0);
+        let mask = over_time::band(&ones, time);
+        let masked = Var::map(&[&weight, &mask], |x| {
+            &x[0] * (self.lambda * &x[1] + (1.0 - self.lambda))
+        });
+        Ok(Some(over_time::product(&masked, &bias, x_seq)))
+    }
+
+    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
+        x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h)
+    }
+}

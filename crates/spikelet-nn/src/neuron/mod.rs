@@ -1,0 +1,274 @@
+//! Spiking neurons: one file each, the equation written once.
+//!
+//! A neuron says how it charges, H from X and V. How it fires, S = Θ(H − v_threshold), and how it
+//! resets have defaults that it may override. From that the engine derives the multi-step forward
+//! pass (FPTT) and the multi-step backward pass (BPTT); nobody writes a derivative.
+
+mod case;
+mod common;
+mod decode;
+mod learn;
+mod over_time;
+mod run;
+mod scope;
+mod step;
+
+pub use case::{Difference, differences, run_case};
+pub use common::{Common, NeuronExt, ResetGrad};
+pub use decode::Decode;
+pub use learn::{Bound, Learn};
+pub use liaf::Act;
+pub use run::{Inputs, Run, run};
+pub(crate) use scope::NOISE;
+pub use scope::Scope;
+pub(crate) use step::check;
+pub(crate) use step::{CHARGED, FIRED, Layout, parts};
+pub use step::{Learnable, constants, derive, domains, is_parallel, learnables};
+
+use crate::domain::Constant;
+use crate::module::Context;
+use crate::registry::{Entry, family};
+use serde_json::{Map, Value};
+use spikelet_core::Result;
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A state of a neuron and the value that it starts from and is reset to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Its symbol; the membrane potential is `v`.
+    pub name: &'static str,
+    /// Its value before the first step.
+    pub reset: f64,
+}
+
+impl State {
+    /// A state that starts from `reset`.
+    pub fn new(name: &'static str, reset: f64) -> Self {
+        Self { name, reset }
+    }
+
+    /// The membrane potential, which starts from where the hard reset takes it.
+    pub fn v(common: &Common) -> Self {
+        Self::new("v", common.v_start())
+    }
+}
+
+/// How many values a learnable parameter has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// One number for the layer.
+    #[default]
+    Layer,
+    /// One for each channel: axis 2 of `[T, N, C, …]`.
+    Channel,
+    /// One for each neuron.
+    Neuron,
+    /// One for each time step.
+    Step,
+    /// One for each time step and channel.
+    StepChannel,
+}
+
+/// What comes out of a neuron.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Emits {
+    /// 0 or 1.
+    Spikes,
+    /// Whole numbers of spikes.
+    Counts,
+    /// −1, 0 or 1.
+    Ternary,
+    /// Any number.
+    Real,
+}
+
+/// A learnable parameter of a neuron.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its symbol, and its name in files after the layer's path.
+    pub name: &'static str,
+    /// Its value before training.
+    pub init: f64,
+    /// How many values it has.
+    pub share: Share,
+}
+
+impl Param {
+    /// A parameter that starts from `init`.
+    pub fn new(name: &'static str, init: f64, share: Share) -> Self {
+        Self { name, init, share }
+    }
+}
+
+/// A spiking neuron.
+///
+/// ```
+/// use spikelet::prelude::*;
+///
+/// /// H = V·decay + X
+/// #[derive(Clone, Debug, Default)]
+/// struct Leaky { decay: f64, common: Common }
+///
+/// impl Neuron for Leaky {
+///     fn name(&self) -> &str { "leaky" }
+///     fn common(&self) -> &Common { &self.common }
+///     fn common_mut(&mut self) -> &mut Common { &mut self.common }
+///     fn charge(&self, n: &Scope, x: Expr) -> Expr {
+///         n.state("v") * self.decay + x
+///     }
+/// }
+///
+/// let leaky = Leaky { decay: 0.5, ..Leaky::default() };
+/// let spikes = leaky.run(&[[0.8], [0.7], [0.1]])?; // H = 0.8, 1.1, then from reset 0.1
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub trait Neuron: Debug + Send + Sync {
+    /// Its name in plans, kernels and files.
+    fn name(&self) -> &str;
+
+    /// Threshold, reset, surrogate.
+    fn common(&self) -> &Common;
+
+    /// The same, to be changed.
+    fn common_mut(&mut self) -> &mut Common;
+
+    /// Its states; the membrane potential `v` unless said otherwise.
+    fn states(&self) -> Vec<State> {
+        vec![State::v(self.common())]
+    }
+
+    /// The constants of its own that have a domain. A neuron with a constant outside it is refused;
+    /// constants without a domain have to be finite.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
+    /// Its learnable parameters.
+    fn params(&self) -> Vec<Param> {
+        vec![]
+    }
+
+    /// H, the potential after charging, from the input X and the states.
+    fn charge(&self, n: &Scope, x: Expr) -> Expr;
+
+    /// S, what fires.
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h - n.v_threshold())
+    }
+
+    /// V, the potential after the reset.
+    fn reset(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        n.reset(h, s)
+    }
+
+    /// What comes out: S unless said otherwise.
+    fn emit(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
+        s.clone()
+    }
+
+    /// What kind of numbers come out.
+    fn emits(&self) -> Emits {
+        self.common().emits()
+    }
+
+    /// What is charged with, if that is not X at each step by itself but something made of the
+    /// whole sequence `[T, N, …]`: for neurons that are no recurrence. [`Neuron::charge`] gets it
+    /// step by step as its X.
+    ///
+    /// # Errors
+    /// When the sequence does not fit the neuron.
+    fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
+        Ok(None)
+    }
+
+    /// What becomes of the sequence that comes out, `[T, N, …]`, if not all its steps are wanted:
+    /// one value for all of them, `[N, …]`.
+    fn decode(&self, _seq: &Var) -> Option<Var> {
+        None
+    }
+}
+
+family! { Neuron, check;
+    if_node::If = "if", "integrate-and-fire";
+    lif::Lif = "lif", "leaky integrate-and-fire";
+    plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
+    qif::Qif = "qif", "quadratic integrate-and-fire";
+    eif::Eif = "eif", "exponential integrate-and-fire";
+    izhikevich::Izhikevich = "izhikevich", "quadratic integrate-and-fire with an adaptation current";
+    klif::Klif = "klif", "leaky integrate-and-fire with a learnable scale of the potential";
+    liaf::Liaf = "liaf", "leaky integrate-and-fire that puts out real numbers";
+    cuba_lif::CubaLif = "cuba_lif", "leaky integrate-and-fire with a current that decays too";
+    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with learnable gates between two ways of leaking, charging and resetting";
+    ilif::Ilif = "ilif", "leaky integrate-and-fire with integer spike counts";
+    clif::Clif = "clif", "leaky integrate-and-fire with a complementary potential for gradients";
+    raf::Raf = "raf", "resonate-and-fire";
+    half_threshold_if::HalfThresholdIf = "half_threshold_if", "integrate-and-fire that starts at half its threshold, for converted networks";
+    sltt_lif::SlttLif = "sltt_lif", "leaky integrate-and-fire without gradients through time";
+    ottt_lif::OtttLif = "ottt_lif", "leaky integrate-and-fire without gradients through time, with a trace of its spikes";
+    ternary_if::TernaryIf = "ternary_if", "integrate-and-fire with spikes of either sign";
+    ternary_lif::TernaryLif = "ternary_lif", "leaky integrate-and-fire with spikes of either sign";
+    psn::Psn = "psn", "parallel: a product over the time axis, no reset";
+    masked_psn::MaskedPsn = "masked_psn", "parallel, with a mask over the time axis";
+    sliding_psn::SlidingPsn = "sliding_psn", "parallel, with the same few weights at every step";
+    non_spiking_if::NonSpikingIf = "non_spiking_if", "integrator that never fires: a membrane to be read out";
+    non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: a membrane to be read out";
+    alif::Alif = "alif", "leaky integrate-and-fire whose threshold rises with each spike";
+    adex::Adex = "adex", "exponential integrate-and-fire with an adaptation current";
+    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as snnTorch has it";
+    alpha::Alpha = "alpha", "alpha-function neuron: inputs cause potentials that rise and fall";
+    brf::Brf = "brf", "balanced resonate-and-fire, with a refractory threshold in place of a reset";
+    refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";
+    soft_pulse_if::SoftPulseIf = "soft_pulse_if", "integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
+    soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
+}
+
+/// The neuron of this name.
+///
+/// # Errors
+/// When there is none; the error lists all names.
+pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
+    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    entries()
+        .into_iter()
+        .find(|e| e.name == name)
+        .ok_or_else(|| {
+            format!(
+                "no neuron is called `{name}`; there are: {}",
+                names.join(", ")
+            )
+        })
+}
+
+/// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
+/// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
+///
+/// # Errors
+/// When a name or a constant is unknown, or a constant is outside its domain.
+///
+/// ```
+/// let spec = serde_json::json!({
+///     "neuron": "lif", "params": {"tau": 100.0, "v_reset": null},
+///     "surrogate": {"name": "sigmoid", "alpha": 1.0}, "reset_grad": "detach",
+/// });
+/// let lif = spikelet::neuron::from_spec(&spec)?;
+/// assert_eq!(lif.common().v_reset, None);
+/// # Ok::<(), String>(())
+/// ```
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, String> {
+    let name = spec["neuron"]
+        .as_str()
+        .ok_or("a neuron's specification needs `neuron`, its name")?;
+    let mut constants: Map<String, Value> = spec["params"].as_object().cloned().unwrap_or_default();
+    for key in ["surrogate", "reset_grad"] {
+        if let Some(value) = spec.get(key) {
+            constants.insert(key.to_string(), value.clone());
+        }
+    }
+    (find(name)?.build)(&constants)
+}

@@ -1,0 +1,81 @@
+//! Parallel spiking neuron.
+//!
+//! H = W·X + b over the time axis, S = Θ(H): every step sees all steps, and nothing is reset, so
+//! that all steps are computed at once. W `[T, T]` and b `[T]` are learnt.
+//!
+//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
+//! long-term dependencies, NeurIPS 2023.
+
+use super::{Common, Neuron, Scope, State, over_time};
+use spikelet_core::Result;
+use crate::module::{Context, Init};
+use crate::registry::base;
+use crate::surrogate::Atan;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+use std::sync::Arc;
+
+/// Parallel spiking neuron. It has no potential and no reset: of what all neurons have, only the
+/// surrogate matters.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `surrogate` | atan, α = 2 | |
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[T, T]` | uniform, bound 1/√T |
+/// | `bias` | `[T, 1]` | −1 |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);
+/// assert_eq!(cx.trace(&Psn::default(), x)?.shape(), [8, 2, 5]);
+/// assert_eq!(cx.traced().parameters[0].1, [8, 8]); // its weight
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Psn {
+    /// The surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// What parallel neurons have in common.
+pub(super) fn parallel() -> Common {
+    Common {
+        surrogate: Arc::new(Atan::default()),
+        ..Common::default()
+    }
+}
+
+impl Default for Psn {
+    fn default() -> Self {
+        Self { common: parallel() }
+    }
+}
+
+impl Neuron for Psn {
+    base!("psn");
+
+    fn states(&self) -> Vec<State> {
+        vec![]
+    }
+
+    fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
+        let time = x_seq.dim(0);
+        let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
+        let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
+        Ok(Some(over_time::product(&weight, &bias, x_seq)))
+    }
+
+    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
+        x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h)
+    }
+}

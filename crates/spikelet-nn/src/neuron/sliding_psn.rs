@@ -1,0 +1,84 @@
+//! Sliding parallel spiking neuron.
+//!
+//! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
+//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is learnt with b.
+//!
+//! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
+//! long-term dependencies, NeurIPS 2023.
+
+use super::over_time::{self, WINDOW};
+use super::{Common, Neuron, Scope, State, psn::parallel};
+use spikelet_core::Result;
+use crate::module::{Context, Init};
+use crate::domain::domains;
+use crate::registry::base;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// Sliding parallel spiking neuron.
+///
+/// | field | default | |
+/// |---|---|---|
+/// | `k` | 4 | steps that a step sees, its own among them |
+/// | `surrogate` | atan, α = 2 | |
+///
+/// | parameter | shape | start |
+/// |---|---|---|
+/// | `weight` | `[k]` | 2^(i−k+1): 1 for the present step, half for the one before it, … |
+/// | `bias` | `[]` | −1 |
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let spikes = SlidingPsn::new(2).run(&[[0.6], [0.8], [0.4]])?; // H = −0.4, 0.8 + 0.3 − 1, −0.2
+/// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SlidingPsn {
+    /// Steps that a step sees, its own among them.
+    pub k: usize,
+    /// The surrogate.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for SlidingPsn {
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+impl SlidingPsn {
+    /// A neuron that sees the present step and the `k − 1` before it.
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            common: parallel(),
+        }
+    }
+}
+
+impl Neuron for SlidingPsn {
+    base!("sliding_psn");
+    domains! { k: WINDOW }
+
+    fn states(&self) -> Vec<State> {
+        vec![]
+    }
+
+    fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
+        let weight = cx.parameter("weight", [self.k], Init::Doubling);
+        let bias = cx.parameter("bias", [], Init::Constant(-1.0));
+        let whole = over_time::band(&weight, x_seq.dim(0));
+        Ok(Some(over_time::product(&whole, &bias, x_seq)))
+    }
+
+    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
+        x
+    }
+
+    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+        n.spike(h)
+    }
+}

@@ -1,0 +1,151 @@
+//! Surrogate gradients: a hard step forward, a smooth function backward.
+//!
+//! Forward, a neuron fires with the Heaviside step Θ, whose derivative is zero almost everywhere.
+//! Backward, Θ′ is replaced by the derivative of a smooth function of a similar shape
+//! (SpikingFlow's "soft back-propagation"; Wu et al., Frontiers in Neuroscience 12:331, 2018).
+//!
+//! Each surrogate is one file: its constants, its derivative g′, and its primitive g where it has
+//! one. To add your own outside this crate, implement [`Surrogate`].
+
+use crate::domain::{self, Constant};
+use crate::registry::{Entry, family};
+use serde_json::{Map, Value};
+use spikelet_expr::Expr;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A function that stands in for the Heaviside step when gradients are computed.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// #[derive(Debug)]
+/// struct Triangle;
+/// impl Surrogate for Triangle {
+///     fn derivative(&self, x: &Expr) -> Expr {
+///         (1.0 - x.abs()).max(0.0)
+///     }
+/// }
+/// let lif = Lif::new(2.0).surrogate(Triangle);
+/// ```
+pub trait Surrogate: Debug + Send + Sync {
+    /// g′(x), which replaces Θ′(x); x is the distance from the threshold.
+    fn derivative(&self, x: &Expr) -> Expr;
+
+    /// g(x), a smooth step with derivative g′; used by `spiking = false` and by
+    /// [`ResetGrad::Soft`](crate::neuron::ResetGrad::Soft).
+    fn primitive(&self, _x: &Expr) -> Option<Expr> {
+        None
+    }
+
+    /// What fires: Θ(x), 1 for x ≥ 0. `noise` is uniform on (0, 1], fresh at every step, for
+    /// surrogates that ask for it.
+    fn forward(&self, x: &Expr, _noise: &Expr) -> Expr {
+        x.ge(0.0)
+    }
+
+    /// Whether [`Surrogate::forward`] uses the noise.
+    fn needs_noise(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Surrogate::forward`] gives 0 and 1 only.
+    fn is_binary(&self) -> bool {
+        true
+    }
+
+    /// The constants that have a domain. A neuron whose surrogate has a constant outside it is
+    /// refused.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
+    /// Name and constants, as files hold them and [`from_spec`] reads them.
+    fn spec(&self) -> Value {
+        Value::from(format!("{self:?}"))
+    }
+}
+
+family! { Surrogate, check;
+    atan::Atan = "atan", "derivative of the arc tangent";
+    bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
+        "steep around the threshold, a flat slope elsewhere";
+    deterministic_pass::DeterministicPass = "deterministic_pass",
+        "straight through: the gradient passes unchanged";
+    erf::Erf = "erf", "Gaussian: derivative of the error function";
+    fake_numerical_gradient::FakeNumericalGradient = "fake_numerical_gradient",
+        "1/|x|, held below a bound";
+    leaky_k_relu::LeakyKRelu = "leaky_k_relu", "one slope above the threshold, another below";
+    log_tailed_relu::LogTailedRelu = "log_tailed_relu", "ReLU whose slope decays as 1/x above 1";
+    multi_level_spike_count::MultiLevelSpikeCount = "multi_level_spike_count",
+        "integer spike counts; the gradient passes inside a window";
+    nonzero_sign_log_abs::NonzeroSignLogAbs = "nonzero_sign_log_abs",
+        "derivative of a two-sided logarithm";
+    piecewise_exp::PiecewiseExp = "piecewise_exp", "exponential decay on both sides";
+    piecewise_leaky_relu::PiecewiseLeakyRelu = "piecewise_leaky_relu",
+        "rectangle of area 1, a leak elsewhere";
+    piecewise_quadratic::PiecewiseQuadratic = "piecewise_quadratic", "triangle of area 1";
+    poisson_pass::PoissonPass = "poisson_pass",
+        "fires with probability x; the gradient passes unchanged";
+    q_pseudo_spike::QPseudoSpike = "q_pseudo_spike", "power law with tails of adjustable weight";
+    rect::Rect = "rect", "rectangle of area 1";
+    s2nn::S2nn = "s2nn", "derivative of a sigmoid below the threshold, of a logarithm above";
+    sigmoid::Sigmoid = "sigmoid", "derivative of the logistic function";
+    sign_swish::SignSwish = "sign_swish", "derivative of sign-swish, negative in its tails";
+    soft_sign::SoftSign = "soft_sign", "derivative of the soft sign";
+    squarewave_fourier_series::SquarewaveFourierSeries = "squarewave_fourier_series",
+        "first terms of the Fourier series of a square wave";
+    super_spike::SuperSpike = "super_spike", "derivative of a fast sigmoid";
+}
+
+/// Checks that the constants are in their domains.
+pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), String> {
+    let spec = surrogate.spec();
+    let name = spec["name"].as_str().or(spec.as_str()).unwrap_or_default();
+    domain::check(&surrogate.domains(), &format!("surrogate `{name}`"))
+}
+
+/// Builds a surrogate from its name and constants, as in `{"name": "atan", "alpha": 2.0}`.
+///
+/// # Errors
+/// When the name or a constant is unknown, or a constant is outside its domain.
+///
+/// ```
+/// let spec = serde_json::json!({"name": "sigmoid", "alpha": 1.0});
+/// let sigmoid = spikelet::surrogate::from_spec(&spec)?;
+/// assert!(spikelet::surrogate::from_spec(&serde_json::json!({"name": "step"})).is_err());
+/// # Ok::<(), String>(())
+/// ```
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, String> {
+    let mut constants: Map<String, Value> = match spec {
+        Value::String(name) => Map::from_iter([("name".to_string(), Value::from(name.as_str()))]),
+        Value::Object(map) => map.clone(),
+        other => {
+            return Err(format!(
+                "a surrogate is a name or an object with `name`, not {other}"
+            ));
+        }
+    };
+    let name = match constants.remove("name") {
+        Some(Value::String(name)) => name,
+        _ => return Err("a surrogate's specification needs a `name`".to_string()),
+    };
+    let entry = find(&name)?;
+    (entry.build)(&constants)
+}
+
+/// The surrogate of this name.
+///
+/// # Errors
+/// When there is none; the error lists all names.
+pub fn find(name: &str) -> Result<Entry<dyn Surrogate>, String> {
+    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
+    entries()
+        .into_iter()
+        .find(|e| e.name == name)
+        .ok_or_else(|| {
+            format!(
+                "no surrogate is called `{name}`; there are: {}",
+                names.join(", ")
+            )
+        })
+}

@@ -1,0 +1,128 @@
+//! Stages on several devices: copies of their parameters, and sums of what they found.
+
+use super::layout::Layout;
+use super::stage::sum_name;
+use spikelet_core::Result;
+use spikelet_graph::{Backend, Buffer, DType, Moment, TensorType, Tracer};
+use spikelet_nn::model::{Compiled, Store};
+use spikelet_nn::module::Traced;
+use std::sync::Arc;
+
+/// What a tensor is called on a device that has a copy of it.
+pub(super) fn copy_name(name: &str, backend: &dyn Backend) -> String {
+    format!("{name} on {}", backend.name())
+}
+
+/// A tensor on the stage's first device, and its copies on the others.
+struct Held {
+    name: String,
+    first: Buffer,
+    copies: Vec<Buffer>,
+}
+
+/// A stage on several devices.
+pub(super) struct Copies {
+    first: Arc<dyn Backend>,
+    others: Vec<Arc<dyn Backend>>,
+    /// Sums of gradients, and what is kept with the parameters.
+    found: Vec<Held>,
+    parameters: Vec<Held>,
+    gather: Compiled,
+    gathered: Option<Arc<dyn Moment>>,
+}
+
+impl Copies {
+    /// The copies of each stage that has some.
+    pub(super) fn of(layout: &Layout, stages: &[Traced], store: &mut Store) -> Result<Vec<Self>> {
+        let mut all = vec![];
+        for (home, stage) in layout.homes.iter().zip(stages) {
+            if home.len() > 1 {
+                let devices: Vec<_> = home.iter().map(|d| layout.devices[*d].clone()).collect();
+                all.push(Self::new(&devices, stage, store)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn new(devices: &[Arc<dyn Backend>], stage: &Traced, store: &mut Store) -> Result<Self> {
+        let (first, others) = (devices[0].clone(), devices[1..].to_vec());
+        let mut held = |name: &str, shape: &[usize], lasts: bool| -> Result<Held> {
+            let ty = TensorType::new(DType::F32, shape);
+            let copies = others
+                .iter()
+                .map(|device| store.buffer(device, &copy_name(name, &**device), &ty, false));
+            let copies = copies.collect::<Result<_>>()?;
+            Ok(Held {
+                name: name.to_string(),
+                first: store.buffer(&first, name, &ty, lasts)?,
+                copies,
+            })
+        };
+        let (mut found, mut parameters) = (vec![], vec![]);
+        for (name, shape, _) in &stage.parameters {
+            parameters.push(held(name, shape, true)?);
+            found.push(held(&sum_name(name), shape, false)?);
+        }
+        for (name, shape, _) in &stage.buffers {
+            found.push(held(name, shape, true)?);
+        }
+        let tracer = Tracer::new(DType::F32);
+        let sums = stage.parameters.len();
+        for (k, held) in found.iter().enumerate() {
+            let shape = &held.first.ty.shape;
+            let own = tracer.state(&held.name, shape.clone());
+            let others = (1..devices.len())
+                .map(|r| tracer.input(&arrival(&held.name, r), DType::F32, shape.clone()));
+            let all = others.fold(own.clone(), |sum, other| sum + other);
+            // Gradients add up; running statistics are means of what each device has seen.
+            let all = if k < sums {
+                all
+            } else {
+                all / devices.len() as f64
+            };
+            tracer.update(&own, &all);
+        }
+        store.place(&first);
+        Ok(Self {
+            gather: Compiled::new(tracer.finish()?, store)?,
+            first,
+            others,
+            found,
+            parameters,
+            gathered: None,
+        })
+    }
+
+    /// Brings what all devices have found in a step to the first.
+    pub(super) fn gather(&mut self) -> Result<()> {
+        for (r, other) in self.others.iter().enumerate() {
+            for held in &self.found {
+                if let Some(to) = self.gather.input(&arrival(&held.name, r + 1)) {
+                    let parcel = other.send(&held.copies[r])?;
+                    self.first.receive(to, &*parcel, self.gathered.as_deref())?;
+                }
+            }
+        }
+        self.gather.run()?;
+        self.gathered = Some(self.first.moment()?);
+        Ok(())
+    }
+
+    /// Gives the other devices what the first one has.
+    pub(super) fn spread(&self) -> Result<()> {
+        for (r, other) in self.others.iter().enumerate() {
+            let free = other.moment()?;
+            for held in self.parameters.iter().chain(&self.found) {
+                let parcel = self.first.send(&held.first)?;
+                let arrived = other.receive(&held.copies[r], &*parcel, Some(&*free))?;
+                // The first device changes it in its next step.
+                self.first.wait_for(&*arrived)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn arrival(name: &str, rank: usize) -> String {
+    format!("{name}, of device {rank}")
+}

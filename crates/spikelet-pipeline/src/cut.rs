@@ -1,0 +1,215 @@
+//! Where to cut a network into stages.
+
+use spikelet_core::{Error, Result};
+
+/// What a link of a chain is predicted to take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkCost {
+    /// Seconds of a batch, forward and backward.
+    pub(super) seconds: f64,
+    /// Bytes that it keeps between its two passes, with its parameters.
+    pub(super) bytes: usize,
+    /// Seconds to hand its output on, and the gradient back.
+    pub(super) hand_on: f64,
+}
+
+/// A memory that some devices share.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) devices: Vec<usize>,
+    /// What is free.
+    pub(super) bytes: usize,
+}
+
+/// A stage: links from here to there.
+pub(super) type Links = std::ops::Range<usize>;
+
+/// Cuts a chain into as many stages as there are devices so that the busiest device has the least
+/// to do; `devices` gives each stage's devices, `bounds` the memories of all of them. A device that comes again
+/// does the work of several stages; devices of one stage share its work.
+pub(super) fn cut(
+    links: &[LinkCost],
+    devices: &[Vec<usize>],
+    bounds: &[Bound],
+) -> Result<Vec<Links>> {
+    let stages = devices.len();
+    if stages == 0 || links.len() < stages {
+        return Err(Error::invalid(
+            "pipeline",
+            format!("{} modules cannot be cut into {stages} stages", links.len()),
+            "give fewer devices, or a network of more modules",
+        ));
+    }
+    let mut best: Option<(f64, f64, Vec<usize>)> = None;
+    let mut ends = vec![0; stages];
+    search(links, devices, bounds, 0, 0, &mut ends, &mut best);
+    let Some((_, _, ends)) = best else {
+        let needed = links
+            .iter()
+            .fold(0_usize, |sum, l| sum.saturating_add(l.bytes));
+        let there = bounds
+            .iter()
+            .fold(0_usize, |sum, b| sum.saturating_add(b.bytes));
+        return Err(Error::invalid(
+            "pipeline",
+            format!(
+                "about {:.1} GiB are needed, the devices have {:.1} GiB, and no cut fits each of them",
+                needed as f64 / f64::from(1 << 30),
+                there as f64 / f64::from(1 << 30)
+            ),
+            "use smaller micro-batches, fewer time steps, numbers of 16 bits or more devices",
+        ));
+    };
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    Ok(starts
+        .zip(ends.iter().copied())
+        .map(|(a, b)| a..b)
+        .collect())
+}
+
+/// What each device would have to do.
+fn loads(
+    links: &[LinkCost],
+    devices: &[Vec<usize>],
+    ends: &[usize],
+    count: usize,
+) -> (Vec<f64>, Vec<usize>) {
+    let (mut seconds, mut bytes) = (vec![0.0; count], vec![0; count]);
+    let mut start = 0;
+    for (k, (&end, own)) in ends.iter().zip(devices).enumerate() {
+        for device in own {
+            for link in &links[start..end] {
+                seconds[*device] += link.seconds / own.len() as f64;
+                bytes[*device] = link.bytes.saturating_add(bytes[*device]);
+            }
+            if k + 1 < ends.len() && end > 0 {
+                seconds[*device] += links[end - 1].hand_on / own.len() as f64;
+            }
+        }
+        start = end;
+    }
+    (seconds, bytes)
+}
+
+/// Tries every cut: networks have some dozens of modules, pipelines a few stages.
+fn search(
+    links: &[LinkCost],
+    devices: &[Vec<usize>],
+    bounds: &[Bound],
+    stage: usize,
+    start: usize,
+    ends: &mut Vec<usize>,
+    best: &mut Option<(f64, f64, Vec<usize>)>,
+) {
+    let left = devices.len() - stage;
+    if left == 1 {
+        ends[stage] = links.len();
+        let count = bounds.iter().map(|bound| bound.devices.len()).sum();
+        let (seconds, bytes) = loads(links, devices, ends, count);
+        let needed = |bound: &Bound| {
+            let own = bound.devices.iter().map(|device| bytes[*device]);
+            own.fold(0, usize::saturating_add)
+        };
+        if bounds.iter().any(|bound| needed(bound) > bound.bytes) {
+            return;
+        }
+        let most = seconds.iter().copied().fold(0.0, f64::max);
+        let squares = seconds.iter().map(|s| s * s).sum();
+        let better = best
+            .as_ref()
+            .is_none_or(|(m, s, _)| (most, squares) < (*m, *s));
+        if better {
+            *best = Some((most, squares, ends.clone()));
+        }
+        return;
+    }
+    for end in start + 1..=links.len() - (left - 1) {
+        ends[stage] = end;
+        search(links, devices, bounds, stage + 1, end, ends, best);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(seconds: &[f64]) -> Vec<LinkCost> {
+        let link = |&seconds| LinkCost {
+            seconds,
+            bytes: 10,
+            hand_on: 0.0,
+        };
+        seconds.iter().map(link).collect()
+    }
+
+    /// Devices with a memory each.
+    fn apart(bytes: &[usize]) -> Vec<Bound> {
+        let bound = |(device, &bytes)| Bound {
+            devices: vec![device],
+            bytes,
+        };
+        bytes.iter().enumerate().map(bound).collect()
+    }
+
+    fn of(devices: &[usize]) -> Vec<Vec<usize>> {
+        devices.iter().map(|d| vec![*d]).collect()
+    }
+
+    #[test]
+    fn devices_of_one_stage_share_its_work() -> Result<()> {
+        let chain = links(&[1.0, 5.0, 1.0, 1.0, 1.0]);
+        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &apart(&[100; 4]))?;
+        assert_eq!(found, [0..3, 3..5]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_busiest_device_has_the_least_to_do() -> Result<()> {
+        let found = cut(
+            &links(&[1.0, 5.0, 1.0, 1.0, 1.0, 3.0]),
+            &of(&[0, 1, 2]),
+            &apart(&[100; 3]),
+        )?;
+        // Of all cuts whose busiest device has 6, that with the others most alike.
+        assert_eq!(found, [0..2, 2..5, 5..6]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_device_that_comes_again_does_the_work_of_both_stages() -> Result<()> {
+        let found = cut(
+            &links(&[2.0, 1.0, 1.0, 1.0, 1.0]),
+            &of(&[0, 1, 0]),
+            &apart(&[100; 2]),
+        )?;
+        assert_eq!(found, [0..1, 1..4, 4..5]);
+        Ok(())
+    }
+
+    #[test]
+    fn devices_of_one_memory_need_theirs_together() {
+        let chain = links(&[1.0, 1.0, 1.0, 5.0]);
+        let shared = |bytes| Bound {
+            devices: vec![0, 1],
+            bytes,
+        };
+        assert!(cut(&chain, &of(&[0, 1]), &[shared(40)]).is_ok());
+        assert!(cut(&chain, &of(&[0, 1]), &[shared(39)]).is_err());
+    }
+
+    #[test]
+    fn a_cut_that_does_not_fit_is_not_taken() -> Result<()> {
+        let chain = links(&[1.0, 1.0, 1.0, 5.0]);
+        assert_eq!(
+            cut(&chain, &of(&[0, 1]), &apart(&[100, 100]))?,
+            [0..3, 3..4]
+        );
+        assert_eq!(cut(&chain, &of(&[0, 1]), &apart(&[20, 100]))?, [0..2, 2..4]);
+        let message = cut(&chain, &of(&[0, 1]), &apart(&[10, 10]))
+            .expect_err("no room")
+            .to_string();
+        assert!(message.contains("no cut fits"), "{message}");
+        assert!(cut(&chain, &of(&[0; 5]), &apart(&[100])).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! Devices that allocate nothing and count the bytes that were asked for.
+//!
+//! A pipeline that is put together on them shows what it needs on each device before anything is
+//! allocated, by the same code that allocates it.
+
+use super::layout::Layout;
+use super::memory::DeviceBytes;
+use spikelet_graph::op::{HostTensor, HostTensorMut};
+use spikelet_graph::{
+    Backend, Buffer, DType, DeviceId, DeviceKind, Executor, Graph, Memory, Node, Plan, Result,
+    Storage, Target, TensorType, ValueId,
+};
+use spikelet_nn::model::Store;
+use spikelet_nn::module::Traced;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that are held, and the most that were.
+#[derive(Default)]
+struct Count {
+    held: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+/// What stands for a device: it plans as the device does.
+struct DryDevice {
+    real: Arc<dyn Backend>,
+    id: DeviceId,
+    count: Arc<Count>,
+}
+
+/// Memory that is counted as long as it is there.
+struct Counted {
+    device: DeviceId,
+    bytes: usize,
+    count: Option<Arc<Count>>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if let Some(count) = &self.count {
+            count.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Storage for Counted {
+    fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// A program that is never run; it holds its arena.
+struct Loaded(Buffer);
+
+impl Executor for Loaded {
+    fn run(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn arena_bytes(&self) -> usize {
+        self.0.ty.bytes()
+    }
+
+    fn profile(&mut self) -> Result<Vec<f64>> {
+        Ok(vec![])
+    }
+}
+
+impl DryDevice {
+    fn new(real: &Arc<dyn Backend>) -> Self {
+        Self {
+            real: real.clone(),
+            id: DeviceId::unique(),
+            count: Arc::default(),
+        }
+    }
+
+    /// The most bytes that were held at a time.
+    fn peak(&self) -> usize {
+        self.count.peak.load(Ordering::Relaxed)
+    }
+
+    /// A buffer that the real device has already.
+    fn existing(&self, ty: &TensorType) -> Buffer {
+        self.buffer(ty, None)
+    }
+
+    fn buffer(&self, ty: &TensorType, count: Option<Arc<Count>>) -> Buffer {
+        Buffer {
+            ty: ty.clone(),
+            handle: Arc::new(Counted {
+                device: self.id,
+                bytes: ty.bytes(),
+                count,
+            }),
+        }
+    }
+}
+
+impl Target for DryDevice {
+    fn workspace(&self, graph: &Graph, node: &Node) -> usize {
+        self.real.workspace(graph, node)
+    }
+
+    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
+        self.real.reads_bits(graph, node, operand)
+    }
+
+    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
+        self.real.writes_bits(graph, node, value)
+    }
+
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        self.real.sums_channels(graph, node)
+    }
+
+    fn overwrites_sequences(&self) -> bool {
+        self.real.overwrites_sequences()
+    }
+
+    fn part_elements(&self) -> usize {
+        self.real.part_elements()
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        self.real.scan_checkpoint(graph, node)
+    }
+
+    fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
+        self.real.check_node(graph, node)
+    }
+}
+
+impl Backend for DryDevice {
+    fn name(&self) -> String {
+        self.real.name()
+    }
+
+    fn kind(&self) -> DeviceKind {
+        self.real.kind()
+    }
+
+    fn memory_bytes(&self) -> Option<usize> {
+        self.real.memory_bytes()
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.real.memory()
+    }
+
+    fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
+        let bytes = ty.bytes();
+        let held = self.count.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.count.peak.fetch_max(held, Ordering::Relaxed);
+        Ok(self.buffer(ty, Some(self.count.clone())))
+    }
+
+    fn upload(&self, _: &Buffer, _: HostTensor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn download(&self, _: &Buffer, _: HostTensorMut<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn load_into(
+        &self,
+        _: &Plan,
+        _: &[Buffer],
+        _: &[Option<Buffer>],
+        arena: &Buffer,
+    ) -> Result<Box<dyn Executor>> {
+        Ok(Box::new(Loaded(arena.clone())))
+    }
+}
+
+/// A pipeline's stages and tensors on devices that only count.
+pub(super) struct DryRun {
+    devices: Vec<Arc<DryDevice>>,
+    /// The host's processor, where it serves other devices.
+    host: Arc<DryDevice>,
+    /// The stages on them.
+    pub(super) layout: Layout,
+    /// Tensors of the names and types that the store has; what it has is not counted.
+    pub(super) store: Store,
+}
+
+impl DryRun {
+    pub(super) fn new(layout: &Layout, store: &Store) -> spikelet_core::Result<Self> {
+        let stand_in = |device: &Arc<dyn Backend>| Arc::new(DryDevice::new(device));
+        let devices: Vec<Arc<DryDevice>> = layout.devices.iter().map(stand_in).collect();
+        let backends = devices.iter().map(|d| d.clone() as Arc<dyn Backend>);
+        let backends: Vec<Arc<dyn Backend>> = backends.collect();
+        let store = store.mirrored(&backends[0], |real, ty| {
+            let k = layout.devices.iter().position(|d| Arc::ptr_eq(d, real))?;
+            Some((backends[k].clone(), devices[k].existing(ty)))
+        });
+        Ok(Self {
+            devices,
+            host: stand_in(&spikelet_nn::device::cpu()?),
+            layout: Layout {
+                devices: backends,
+                ..layout.clone()
+            },
+            store,
+        })
+    }
+
+    /// The host's processor.
+    pub(super) fn host(&self) -> Arc<dyn Backend> {
+        self.host.clone()
+    }
+
+    /// Allocates the parameters of the stages. They need no values here, and those of a network
+    /// that is too large may not even fit into the host's memory.
+    pub(super) fn allocate(&mut self, stages: &[Traced]) -> spikelet_core::Result<()> {
+        for (stage, backend) in stages.iter().zip(self.layout.backends()) {
+            for (name, shape, _) in stage.parameters.iter().chain(&stage.buffers) {
+                let ty = TensorType::new(DType::F32, shape.clone());
+                self.store.buffer(&backend, name, &ty, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The most bytes that each device held at a time.
+    pub(super) fn peaks(&self) -> DeviceBytes {
+        DeviceBytes {
+            devices: self.devices.iter().map(|device| device.peak()).collect(),
+            host: self.host.peak(),
+        }
+    }
+}

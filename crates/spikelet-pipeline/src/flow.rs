@@ -1,0 +1,270 @@
+//! A compiled pipeline: the stages' programs, their buffers, and the threads that run them.
+
+use super::cutting::Cutting;
+use super::design::Design;
+use super::head::Head;
+use super::layout::Layout;
+use super::program::{Buffers, Program};
+use super::stage::{self, GRAD_X, Neighbour, Y};
+use super::timetable::{IN_TURN, Timetable};
+use spikelet_core::Result;
+use spikelet_graph::{Backend, Buffer, DType, DeviceKind, InputKind, Moment, Plan, TensorType};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The plans of a stage for one kind of unit.
+pub(super) struct Passes {
+    pub(super) forward: Plan,
+    pub(super) backward: Option<Plan>,
+}
+
+/// What a stage's units have in common, by the size of the micro-batch.
+pub(super) struct StagePlans {
+    /// By whether the chunk is the first, and whether it is the last.
+    pub(super) passes: BTreeMap<(bool, bool), Passes>,
+}
+
+/// Buffers of a unit that is under way, and when they were last used.
+pub(super) struct Slot {
+    pub(super) buffers: Buffers,
+    pub(super) forward: BTreeMap<(bool, bool), Program>,
+    pub(super) backward: BTreeMap<(bool, bool), Program>,
+    pub(super) used: Option<Arc<dyn Moment>>,
+}
+
+/// A stage on its device, for micro-batches of one size.
+pub(super) struct Class {
+    pub(super) slots: Vec<Slot>,
+    /// The loss, behind the last stage, for each micro-batch that is kept.
+    pub(super) head: Vec<Head>,
+}
+
+/// A stage on its device.
+pub(super) struct StageRun {
+    /// For micro-batches of each size that occurs.
+    pub(super) classes: Vec<Class>,
+}
+
+/// A pipeline that is ready to run.
+pub(super) struct Flow {
+    pub(super) cutting: Cutting,
+    pub(super) training: bool,
+    pub(super) timetable: Timetable,
+    /// Each stage on each of its devices.
+    pub(super) stages: Vec<Vec<Mutex<StageRun>>>,
+    /// The devices of each stage.
+    pub(super) homes: Vec<Vec<usize>>,
+    pub(super) devices: Vec<Arc<dyn Backend>>,
+    arenas: Vec<Buffer>,
+}
+
+/// What outlives a run: parameters, sums of gradients. By device, whether it is not the stage's
+/// first, and name.
+pub(super) type Find<'a> = dyn FnMut(usize, bool, &str, &TensorType) -> Result<Buffer> + 'a;
+
+/// The loss's program on a device, for micro-batches of a size, bound to the buffers of a
+/// micro-batch's chunks.
+pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result<Head> + 'a;
+
+impl Flow {
+    /// Allocates and loads everything.
+    pub(super) fn new(
+        layout: &Layout,
+        design: &Design,
+        find: &mut Find<'_>,
+        heads: &mut MakeHead<'_>,
+    ) -> Result<Self> {
+        let Layout { devices, homes, .. } = layout;
+        let Design {
+            cutting,
+            training,
+            timetable,
+            plans,
+            ..
+        } = design;
+        let training = *training;
+        let arenas = arenas(devices, homes, plans)?;
+        let mut stages = vec![];
+        for (stage, home) in homes.iter().enumerate() {
+            let mut copies = vec![];
+            for &device in home {
+                let mut classes = vec![];
+                for (class, size) in cutting.sizes().into_iter().enumerate() {
+                    let kept = match training {
+                        true if class > 0 => 1,
+                        true => timetable.in_flight[stage],
+                        false => IN_TURN,
+                    };
+                    let place = Place {
+                        backend: &devices[device],
+                        device,
+                        copy: device != home[0],
+                        cutting,
+                        training,
+                        arena: &arenas[device],
+                    };
+                    let plans = &plans[class][stage];
+                    let mut buffers = place.buffers(kept);
+                    let mut head = vec![];
+                    if training && stage + 1 == homes.len() {
+                        for chunks in buffers.chunks_mut(cutting.chunks) {
+                            head.push(heads(device, size, chunks)?);
+                        }
+                    }
+                    let slots = place.slots(buffers, plans, find)?;
+                    classes.push(Class { slots, head });
+                }
+                copies.push(Mutex::new(StageRun { classes }));
+            }
+            stages.push(copies);
+        }
+        Ok(Self {
+            cutting: *cutting,
+            training,
+            timetable: timetable.clone(),
+            stages,
+            homes: homes.clone(),
+            devices: devices.clone(),
+            arenas,
+        })
+    }
+
+    /// Bytes on the host of what may be on its way at once from devices that send through the
+    /// host's memory, by sender: what is sent lies in the sender's buffers until it has arrived, so
+    /// that there is at most one copy of each.
+    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+        let mut bytes = vec![0; self.devices.len()];
+        for (stage, (copies, home)) in self.stages.iter().zip(&self.homes).enumerate() {
+            for (copy, device) in copies.iter().zip(home) {
+                if self.devices[*device].kind() == DeviceKind::Cuda {
+                    continue;
+                }
+                let copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
+                for class in &copy.classes {
+                    let size =
+                        |slot: &Slot, name| slot.buffers.get(name).map_or(0, |b| b.ty.bytes());
+                    if stage + 1 < self.stages.len() {
+                        bytes[*device] += class.slots.iter().map(|s| size(s, Y)).sum::<usize>();
+                    }
+                    // All slots have the same one.
+                    bytes[*device] += class.slots.first().map_or(0, |slot| size(slot, GRAD_X));
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Bytes of the arena, and of what units keep while they are under way, by device.
+    pub(super) fn bytes(&self) -> Vec<usize> {
+        let mut bytes: Vec<usize> = self.arenas.iter().map(|a| a.ty.bytes()).collect();
+        let devices = self.homes.iter().flatten();
+        for (stage, device) in self.stages.iter().flatten().zip(devices) {
+            let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let slots = stage.classes.iter().flat_map(|c| &c.slots);
+            bytes[*device] += slots.map(|s| s.buffers.bytes()).sum::<usize>();
+        }
+        bytes
+    }
+}
+
+/// Where the programs of a stage are loaded.
+struct Place<'a> {
+    backend: &'a Arc<dyn Backend>,
+    device: usize,
+    /// Whether the stage has its parameters elsewhere, and copies here.
+    copy: bool,
+    cutting: &'a Cutting,
+    training: bool,
+    arena: &'a Buffer,
+}
+
+impl Place<'_> {
+    /// Empty sets of buffers: one for each chunk of each micro-batch that is kept, or some that
+    /// units use in turn.
+    fn buffers(&self, kept: usize) -> Vec<Buffers> {
+        let count = match self.training {
+            true => kept * self.cutting.chunks,
+            false => kept,
+        };
+        vec![Buffers::default(); count]
+    }
+
+    /// Loads the programs of each set of buffers.
+    fn slots(
+        &self,
+        mut buffers: Vec<Buffers>,
+        plans: &StagePlans,
+        find: &mut Find<'_>,
+    ) -> Result<Vec<Slot>> {
+        let count = buffers.len();
+        // All slots have one, for it is sent on before the next one is made.
+        let mut grad_x = Buffers::default();
+        let mut loaded = vec![];
+        for slot in 0..count {
+            let mut bind = |name: &str, kind: InputKind, ty: &TensorType| -> Result<Buffer> {
+                if kind != InputKind::Data {
+                    return find(self.device, self.copy, name, ty);
+                }
+                if name == GRAD_X {
+                    return grad_x.or_make(name, ty, &**self.backend);
+                }
+                let (at, name) = match stage::neighbour(name) {
+                    Some(Neighbour::Before(other)) => ((slot + count - 1) % count, other),
+                    Some(Neighbour::Behind(other)) => ((slot + 1) % count, other),
+                    None => (slot, name.to_string()),
+                };
+                buffers[at].or_make(&name, ty, &**self.backend)
+            };
+            let mut programs = (BTreeMap::new(), BTreeMap::new());
+            for (&position, passes) in &plans.passes {
+                let own = self.cutting.position(slot % self.cutting.chunks);
+                if self.training && position != own {
+                    continue;
+                }
+                let mut load = |plan| Program::load(self.backend, plan, self.arena, &mut bind);
+                programs.0.insert(position, load(&passes.forward)?);
+                if let Some(backward) = &passes.backward {
+                    programs.1.insert(position, load(backward)?);
+                }
+            }
+            loaded.push(programs);
+        }
+        let slots = buffers.into_iter().zip(loaded);
+        Ok(slots
+            .map(|(mut buffers, (forward, backward))| {
+                if let Some(shared) = grad_x.get(GRAD_X) {
+                    buffers.insert(GRAD_X, shared.clone());
+                }
+                Slot {
+                    buffers,
+                    forward,
+                    backward,
+                    used: None,
+                }
+            })
+            .collect())
+    }
+}
+
+/// One arena a device, as large as its largest plan needs: its plans run one after the other.
+fn arenas(
+    devices: &[Arc<dyn Backend>],
+    homes: &[Vec<usize>],
+    plans: &[Vec<StagePlans>],
+) -> Result<Vec<Buffer>> {
+    let mut bytes = vec![0; devices.len()];
+    for stages in plans {
+        let devices = stages.iter().zip(homes);
+        for (plans, device) in devices.flat_map(|(p, home)| home.iter().map(move |d| (p, *d))) {
+            for passes in plans.passes.values() {
+                for plan in std::iter::once(&passes.forward).chain(&passes.backward) {
+                    bytes[device] = bytes[device].max(plan.arena_bytes);
+                }
+            }
+        }
+    }
+    let made = devices.iter().zip(bytes).map(|(backend, bytes)| {
+        Ok(backend.allocate(&TensorType::new(DType::I64, [bytes.div_ceil(8)]))?)
+    });
+    made.collect()
+}

@@ -1,0 +1,87 @@
+//! The loss behind the last stage.
+
+use super::program::{Buffers, Program};
+use super::stage::{GRAD_Y, Y};
+use spikelet_core::Result;
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{Backend, Buffer, DType, InputKind, Plan, TensorType, Tracer, Var};
+use spikelet_nn::loss;
+use spikelet_nn::module::OverTime;
+use spikelet_train::{LOSS_SCALE, Loss};
+use std::sync::Arc;
+
+/// Sums over a batch's micro-batches: of the losses, weighted by their share of the batch, and of
+/// the images that were classified correctly.
+pub(super) const LOSS: &str = "sum of the loss";
+/// See [`LOSS`].
+pub(super) const CORRECT: &str = "sum of what is correct";
+
+/// The loss of a micro-batch, ready to run.
+pub(super) struct Head(Program);
+
+/// The plan of a micro-batch's loss and its gradient: `size` images of a batch of `batch`, whose
+/// chunks are of type `output`. A scaled loss is multiplied by a number before it is differentiated.
+pub(super) fn plan(
+    loss: Loss,
+    output: &TensorType,
+    chunks: usize,
+    [size, batch]: [usize; 2],
+    scaled: bool,
+    backend: &dyn Backend,
+) -> Result<Plan> {
+    let tracer = Tracer::new(DType::F32);
+    let parts: Vec<Var> = (0..chunks)
+        .map(|c| tracer.input(&format!("{Y} {c}"), output.dtype, output.shape.clone()))
+        .collect();
+    let labels = tracer.input("labels", DType::I64, [size]);
+    let scores = OverTime::new(parts.clone()).mean();
+    let share = loss.apply(&scores, &labels) * (size as f64 / batch as f64);
+    let start = match scaled {
+        true => &share * &tracer.input(LOSS_SCALE, DType::F32, []),
+        false => share.clone(),
+    };
+    let grads = tracer.gradients(&start, &parts.iter().collect::<Vec<_>>());
+    for (c, grad) in grads.iter().enumerate() {
+        tracer.output(&format!("{GRAD_Y} {c}"), grad);
+    }
+    let correct = loss::correct(&scores, &labels);
+    for (name, value) in [(LOSS, &share), (CORRECT, &correct)] {
+        let sum = tracer.state(name, []);
+        tracer.update(&sum, &(&sum + value));
+    }
+    Ok(Plan::new(tracer.finish()?, backend))
+}
+
+impl Head {
+    /// Loads a plan for the buffers of a micro-batch's chunks. `find` gives the sums.
+    pub(super) fn load(
+        plan: &Plan,
+        backend: &Arc<dyn Backend>,
+        chunks: &mut [Buffers],
+        find: &mut dyn FnMut(&str, &TensorType) -> Result<Buffer>,
+    ) -> Result<Self> {
+        let words = plan.arena_bytes.div_ceil(8);
+        let arena = backend.allocate(&TensorType::new(DType::I64, [words]))?;
+        let mut given = Buffers::default();
+        let bind = |name: &str, kind: InputKind, ty: &TensorType| -> Result<Buffer> {
+            if kind != InputKind::Data {
+                return find(name, ty);
+            }
+            for known in [Y, GRAD_Y] {
+                let chunk = name.strip_prefix(known).and_then(|c| c.trim().parse().ok());
+                let chunk: Option<usize> = chunk;
+                if let Some(buffers) = chunk.and_then(|c| chunks.get_mut(c)) {
+                    return buffers.or_make(known, ty, &**backend);
+                }
+            }
+            given.or_make(name, ty, &**backend)
+        };
+        Ok(Self(Program::load(backend, plan, &arena, bind)?))
+    }
+
+    pub(super) fn run(&mut self, labels: &[i64], loss_scale: f32) -> Result<()> {
+        self.0.set(LOSS_SCALE, HostTensor::F32(&[loss_scale]))?;
+        self.0.set("labels", HostTensor::I64(labels))?;
+        self.0.run()
+    }
+}

@@ -1,0 +1,318 @@
+//! Checkpoints: everything that a run needs to go on as if it had never stopped.
+
+mod error;
+mod fields;
+mod progress;
+
+pub use error::{CheckpointError, CheckpointProblem, Difference};
+pub(super) use fields::differences;
+pub(super) use progress::best_of;
+pub use progress::{EpochRecord, Progress};
+
+use super::folder::{LAST, nothing_to_resume};
+use super::scaling::check_loss_scale;
+use super::step::{context, trace};
+use super::{Settings, Shape};
+use fields::parse;
+use serde::{Deserialize, Serialize};
+use spikelet_core::files;
+use spikelet_core::{Error, Result};
+use spikelet_data::{Dataset, Split};
+use spikelet_graph::{DType, Data, Tensor, TensorType};
+use spikelet_nn::model::Store;
+use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::network::Network;
+use spikelet_nn::tensors::TensorFile;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The data that a run is trained on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetId {
+    /// Its name.
+    pub name: String,
+    /// Images that are trained on, validation images not counted.
+    pub train_images: usize,
+    /// Images of the validation split.
+    pub validation_images: usize,
+    /// Images that are tested on.
+    pub test_images: usize,
+    /// SHA-256 digest of all images and labels, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl DatasetId {
+    /// That of a data set of which so many images are set aside for validation.
+    pub(super) fn of(data: &Split, train: &Dataset) -> Self {
+        let digits = data
+            .digest()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            name: data.train.name.clone(),
+            train_images: train.len(),
+            validation_images: data.train.len() - train.len(),
+            test_images: data.test.len(),
+            sha256: digits,
+        }
+    }
+}
+
+/// A network's tensors with how they were made.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Parameters, and optimiser tensors if it can be resumed.
+    pub tensors: TensorFile,
+    /// The network, unless it is a program's own.
+    pub network: Option<Network>,
+    /// How it is trained.
+    pub settings: Settings,
+    /// How far the run is.
+    pub progress: Progress,
+    /// The data that it is trained on.
+    pub dataset: DatasetId,
+    /// Where it was read from; empty if it was not.
+    path: PathBuf,
+}
+
+const FORMAT: &str = "spikelet checkpoint 2";
+
+/// How the names of optimizer tensors begin.
+const OPTIMIZER: &str = "optimizer.";
+
+fn to_json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("settings and progress are plain data")
+}
+
+/// Whether all elements are finite.
+pub(super) fn is_finite(tensor: &Tensor) -> bool {
+    match &tensor.data {
+        Data::F32(values) => values.iter().all(|x| x.is_finite()),
+        _ => tensor.to_f64().iter().all(|x| x.is_finite()),
+    }
+}
+
+/// Type and shape of the tensors that make a model, by name, without drawing any of them.
+fn model_types(
+    module: &dyn Module,
+    settings: &Settings,
+    image: [usize; 3],
+) -> Result<BTreeMap<String, TensorType>> {
+    let cx = context(Mode::EVAL, settings);
+    trace(&cx, module, settings, Shape { batch: 1, image })?;
+    let traced = cx.traced();
+    let tensors = traced.parameters.into_iter().chain(traced.buffers);
+    let types = tensors.map(|(name, shape, _)| (name, TensorType::new(DType::F32, shape)));
+    Ok(types.collect())
+}
+
+impl Checkpoint {
+    /// Takes the tensors of a store: parameters only, or all.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn take(
+        store: &Store,
+        names: impl Iterator<Item = String>,
+        network: Option<&Network>,
+        settings: &Settings,
+        progress: &Progress,
+        dataset: &DatasetId,
+    ) -> Result<Self> {
+        let mut tensors = TensorFile::default();
+        for name in names {
+            let value = store.get(&name)?;
+            tensors.tensors.insert(name, value);
+        }
+        Ok(Self {
+            tensors,
+            network: network.cloned(),
+            settings: settings.clone(),
+            progress: progress.clone(),
+            dataset: dataset.clone(),
+            path: PathBuf::new(),
+        })
+    }
+
+    /// Writes it atomically.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut file = self.tensors.clone();
+        let entries = [
+            ("format", FORMAT.to_string()),
+            ("network", to_json(&self.network)),
+            ("settings", to_json(&self.settings)),
+            ("progress", to_json(&self.progress)),
+            ("dataset", to_json(&self.dataset)),
+        ];
+        file.metadata
+            .extend(entries.map(|(k, v)| (k.to_string(), v)));
+        file.write(path)
+    }
+
+    /// Reads one, and checks that its numbers are in range and agree with each other, and that all
+    /// its tensors are finite.
+    ///
+    /// # Errors
+    /// When it is no checkpoint, or not of this version; [`Error::UnfitCheckpoint`] for what else is
+    /// wrong.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::of_bytes(&files::read(path)?, path)
+    }
+
+    /// Reads the one from which a run continues: `run` is its folder, or a checkpoint in it.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`]; when there is none.
+    pub fn of_run(run: &Path) -> Result<Self> {
+        let path = match run.is_file() {
+            true => run.to_path_buf(),
+            false => run.join(LAST),
+        };
+        if !path.exists() {
+            return Err(nothing_to_resume(path).into());
+        }
+        Self::read(&path)
+    }
+
+    /// The checkpoint that a file holds.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`], naming the file.
+    pub(super) fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+        let tensors = TensorFile::of_bytes(bytes, path)?;
+        Self::of_file(tensors, path).map_err(|problem| unfit(path, problem))
+    }
+
+    fn of_file(mut tensors: TensorFile, path: &Path) -> Result<Self, CheckpointProblem> {
+        let metadata = std::mem::take(&mut tensors.metadata);
+        let entry = |name: &str| {
+            let found = metadata.get(name).map(String::as_str);
+            found.ok_or_else(|| {
+                CheckpointProblem::NotACheckpoint(format!("the metadata has no `{name}`"))
+            })
+        };
+        let format = entry("format")?;
+        if format != FORMAT {
+            return Err(CheckpointProblem::Format {
+                found: format.to_string(),
+                expected: FORMAT,
+            });
+        }
+        let settings: Settings = parse("settings", entry("settings")?)?;
+        let checked = settings.check();
+        checked.map_err(|problem| CheckpointProblem::Settings(problem.to_string()))?;
+        let dataset: DatasetId = parse("dataset", entry("dataset")?)?;
+        let progress: Progress = parse("progress", entry("progress")?)?;
+        progress.check(&settings, &dataset)?;
+        let named = tensors.tensors.iter();
+        let broken = named.filter(|(_, tensor)| !is_finite(tensor));
+        let broken: Vec<String> = broken.map(|(name, _)| name.clone()).collect();
+        if !broken.is_empty() {
+            return Err(CheckpointProblem::NotFinite(broken));
+        }
+        check_loss_scale(&tensors)?;
+        Ok(Self {
+            network: parse("network", entry("network")?)?,
+            settings,
+            progress,
+            dataset,
+            tensors,
+            path: path.to_path_buf(),
+        })
+    }
+
+    /// Puts a model's tensors into a store: those of `module`, a network for images of this shape.
+    /// Optimiser tensors are left out.
+    ///
+    /// ```no_run
+    /// # use spikelet::prelude::*;
+    /// # use spikelet::train::Checkpoint;
+    /// # let module = Sequential::new().add(Flatten).add(Linear::new(784, 10));
+    /// let checkpoint = Checkpoint::read("runs/mine/best.safetensors".as_ref())?;
+    /// let mut store = Store::new(spikelet::device::cpu()?);
+    /// checkpoint.restore(&module, [1, 28, 28], &mut store)?;
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnfitCheckpoint`] if a tensor of the module is missing or has another type here, or
+    /// a tensor here is not one of the module; as tracing the module.
+    pub fn restore(&self, module: &dyn Module, image: [usize; 3], store: &mut Store) -> Result<()> {
+        let types = model_types(module, &self.settings, image)?;
+        let model = self.tensors.tensors.iter();
+        let model = model.filter(|(name, _)| {
+            let resumes = name.starts_with(OPTIMIZER) || is_loss_scale(name);
+            types.contains_key(*name) || !resumes
+        });
+        let model: BTreeMap<&str, &Tensor> = model.map(|(n, t)| (n.as_str(), t)).collect();
+        self.check_tensors(&model, &types)?;
+        model
+            .iter()
+            .try_for_each(|(name, tensor)| store.insert(name, tensor))
+    }
+
+    /// Puts all tensors into the store of a run, which must have exactly these.
+    pub(super) fn restore_run(&self, store: &mut Store) -> Result<()> {
+        let types = store.names().filter_map(|name| {
+            let ty = store.ty(name)?.clone();
+            Some((name.to_string(), ty))
+        });
+        let types: BTreeMap<String, TensorType> = types.collect();
+        let all = self.tensors.tensors.iter();
+        let all: BTreeMap<&str, &Tensor> = all.map(|(n, t)| (n.as_str(), t)).collect();
+        self.check_tensors(&all, &types)?;
+        all.iter()
+            .try_for_each(|(name, tensor)| store.set(name, tensor))
+    }
+
+    /// Checks that there are exactly these tensors.
+    fn check_tensors(
+        &self,
+        found: &BTreeMap<&str, &Tensor>,
+        expected: &BTreeMap<String, TensorType>,
+    ) -> Result<()> {
+        let missing = expected
+            .keys()
+            .filter(|name| !found.contains_key(&name[..]));
+        let missing: Vec<String> = missing.cloned().collect();
+        if !missing.is_empty() {
+            return Err(self.unfit(CheckpointProblem::MissingTensors(missing)));
+        }
+        let unknown = found.keys().filter(|name| !expected.contains_key(**name));
+        let unknown: Vec<String> = unknown.map(ToString::to_string).collect();
+        if !unknown.is_empty() {
+            return Err(self.unfit(CheckpointProblem::UnknownTensors(unknown)));
+        }
+        for (name, expected) in expected {
+            let ty = found[&name[..]].ty();
+            if ty != *expected {
+                return Err(self.unfit(CheckpointProblem::TensorType {
+                    tensor: name.clone(),
+                    found: ty,
+                    expected: expected.clone(),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about this checkpoint.
+    pub(super) fn unfit(&self, problem: CheckpointProblem) -> Error {
+        unfit(&self.path, problem)
+    }
+}
+
+fn is_loss_scale(name: &str) -> bool {
+    super::scaling::LOSS_SCALES.contains(&name)
+}
+
+fn unfit(path: &Path, problem: CheckpointProblem) -> Error {
+    Error::other(CheckpointError {
+        path: path.to_path_buf(),
+        problem,
+    })
+}

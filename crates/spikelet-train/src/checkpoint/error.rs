@@ -1,0 +1,143 @@
+//! Why a checkpoint is refused.
+
+use spikelet_graph::TensorType;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A checkpoint that cannot be used, and why.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{}: {problem}\n  help: {}", .path.display(), .problem.help())]
+pub struct CheckpointError {
+    /// The file; empty if the checkpoint was not read from one.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub problem: CheckpointProblem,
+}
+
+/// A setting, or what else makes a run, that is another one in the checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which, such as `settings.learning_rate`.
+    pub field: String,
+    /// Its value in the checkpoint, as JSON.
+    pub checkpoint: String,
+    /// Its value in the run that was to resume, as JSON.
+    pub here: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            field,
+            checkpoint,
+            here,
+        } = self;
+        write!(
+            f,
+            "{field} is {checkpoint} in the checkpoint and {here} here"
+        )
+    }
+}
+
+/// What is wrong with a checkpoint.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CheckpointProblem {
+    /// The metadata is not a checkpoint's.
+    #[error("it is no checkpoint: {0}")]
+    NotACheckpoint(String),
+    /// It was written in another format.
+    #[error("its format is `{found}`, this program reads `{expected}`")]
+    Format {
+        /// That of the file.
+        found: String,
+        /// The one that is read here.
+        expected: &'static str,
+    },
+    /// Fields of the metadata that a checkpoint must have.
+    #[error("its metadata has no {}", .0.join(", "))]
+    MissingFields(Vec<String>),
+    /// Fields of the metadata that a checkpoint does not have.
+    #[error("its metadata has fields that are not known: {}", .0.join(", "))]
+    UnknownFields(Vec<String>),
+    /// A setting that cannot be used.
+    #[error("its settings cannot be used: {0}")]
+    Settings(String),
+    /// How far the run is, but no run can be there.
+    #[error("its {field} is {found}, expected {expected}")]
+    Progress {
+        /// Which number.
+        field: String,
+        /// Its value.
+        found: String,
+        /// The values that it may have.
+        expected: String,
+    },
+    /// Tensors with elements that are not finite.
+    #[error("elements are not finite in the tensors {}", .0.join(", "))]
+    NotFinite(Vec<String>),
+    /// A tensor of the loss scale that is out of its range.
+    #[error("tensor `{tensor}` is {found}, expected {expected}")]
+    LossScale {
+        /// Which.
+        tensor: &'static str,
+        /// Its value, or type.
+        found: String,
+        /// The values that it may have.
+        expected: String,
+    },
+    /// Tensors of the network or its optimizer that it does not have.
+    #[error("it has no tensors {}", .0.join(", "))]
+    MissingTensors(Vec<String>),
+    /// Tensors that the network or its optimizer does not have.
+    #[error("it has tensors that the network has not: {}", .0.join(", "))]
+    UnknownTensors(Vec<String>),
+    /// A tensor of another shape or element type than the network's.
+    #[error("tensor `{tensor}` is {found}, the network's is {expected}")]
+    TensorType {
+        /// Which.
+        tensor: String,
+        /// That of the file.
+        found: TensorType,
+        /// That of the network.
+        expected: TensorType,
+    },
+    /// It belongs to another run than the one that was to resume.
+    #[error("it belongs to another run: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    OtherRun(Vec<Difference>),
+}
+
+impl CheckpointProblem {
+    /// What to do.
+    fn help(&self) -> &'static str {
+        match self {
+            Self::NotACheckpoint(_) | Self::Format { .. } => {
+                "give a checkpoint that this version of `spikelet train` wrote, such as last.safetensors"
+            }
+            Self::MissingFields(_)
+            | Self::UnknownFields(_)
+            | Self::Settings(_)
+            | Self::Progress { .. }
+            | Self::LossScale { .. } => {
+                "the file was changed after it was written: take another checkpoint"
+            }
+            Self::NotFinite(_) => {
+                "the network is broken: take an earlier checkpoint, or train again with a lower learning rate"
+            }
+            Self::MissingTensors(_) => {
+                "only last.safetensors has all that --resume needs; for a network of your own, give the module that was trained"
+            }
+            Self::UnknownTensors(_) | Self::TensorType { .. } => {
+                "give the network that was trained, with the same layers and sizes"
+            }
+            Self::OtherRun(_) => {
+                "leave these out, or give the checkpoint's values; or start a run of its own without --resume"
+            }
+        }
+    }
+}
+
+impl From<CheckpointError> for spikelet_core::Error {
+    fn from(error: CheckpointError) -> Self {
+        Self::other(error)
+    }
+}

@@ -1,0 +1,177 @@
+//! The programs of a run: training steps and evaluation batches, on one device or by another engine.
+
+use crate::draws::Draws;
+use crate::memory::{RunMemory, Task};
+use crate::step::PendingOutcome;
+use crate::together::Together;
+use crate::{EvalStep, TrainStep};
+use spikelet_core::Result;
+use spikelet_data::Batch;
+use spikelet_graph::{Backend, Tensor};
+use spikelet_nn::model::Store;
+use spikelet_nn::module::Module;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Compiles the programs of a run in another way than for one device: see
+/// [`Trainer::engine`](crate::Trainer::engine).
+pub trait BuildEngine: Send + Sync {
+    /// The device that tensors of a checkpoint are read to.
+    fn first_device(&self) -> Option<&Arc<dyn Backend>>;
+
+    /// Compiles the training step and the evaluation of a module.
+    ///
+    /// # Errors
+    /// When a setting is not supported, shapes do not match, or a device has too little memory.
+    fn build(
+        &self,
+        module: &Arc<dyn Module>,
+        task: &Task<'_>,
+        store: &mut Store,
+    ) -> Result<Programs>;
+}
+
+/// Runs the training steps of a run.
+///
+/// An engine of another crate is recognized by its type: `&dyn Engine` can be cast to `&dyn Any`.
+pub trait Engine: Any {
+    /// Starts step number `step`, counted from 1; `epoch` is the number of epochs trained before it.
+    ///
+    /// # Errors
+    /// When the batch has another shape, or the device fails.
+    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome>;
+
+    /// Names of the trainable tensors.
+    fn parameters(&self) -> Vec<String>;
+
+    /// Names of the tensors that are stored with them.
+    fn buffers(&self) -> Vec<String>;
+
+    /// The random numbers of step number `step`.
+    fn draws(&self, step: u64) -> Draws;
+
+    /// The device on which all tensors are gathered to examine them, if they are on several.
+    fn gathering_device(&self) -> Option<Arc<dyn Backend>> {
+        None
+    }
+
+    /// Names of the tensors of the model: parameters, then buffers.
+    fn model(&self) -> Vec<String> {
+        [self.parameters(), self.buffers()].concat()
+    }
+}
+
+impl Engine for TrainStep {
+    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
+        TrainStep::start(self, batch, step, epoch)
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        TrainStep::parameters(self).map(String::from).collect()
+    }
+
+    fn buffers(&self) -> Vec<String> {
+        TrainStep::buffers(self).map(String::from).collect()
+    }
+
+    fn draws(&self, step: u64) -> Draws {
+        TrainStep::draws(self, step)
+    }
+}
+
+/// Runs evaluation batches of one size.
+pub trait EvalEngine {
+    /// Starts the batch whose first image has number `first` in the data set.
+    ///
+    /// # Errors
+    /// When the batch has another shape, or the device fails.
+    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome>;
+
+    /// Images of a batch.
+    fn batch_size(&self) -> usize;
+
+    /// Scores of each image.
+    fn scores(&self) -> usize;
+
+    /// The outputs of all steps, `[T, N, classes]`, if the engine can return them without memory of
+    /// its own.
+    ///
+    /// # Errors
+    /// As [`EvalEngine::start`].
+    fn output_seq(&mut self, batch: &Batch, first: usize) -> Result<Option<Tensor>> {
+        let _ = (batch, first);
+        Ok(None)
+    }
+}
+
+impl EvalEngine for EvalStep {
+    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
+        EvalStep::start(self, batch, first)
+    }
+
+    fn batch_size(&self) -> usize {
+        EvalStep::batch_size(self)
+    }
+
+    fn scores(&self) -> usize {
+        EvalStep::scores(self)
+    }
+}
+
+/// The evaluation programs of a run.
+pub struct EvalEngines {
+    /// Images of a full batch.
+    pub batch: usize,
+    /// A program for each batch size: full batches, and the remainder of each data set.
+    pub by_size: BTreeMap<usize, Box<dyn EvalEngine>>,
+}
+
+impl EvalEngines {
+    /// No programs yet, for batches of this many images.
+    pub fn new(batch: usize) -> Self {
+        Self {
+            batch,
+            by_size: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, step: EvalStep) {
+        let size = step.batch_size();
+        self.by_size.insert(size, Box::new(step));
+    }
+}
+
+/// A training step, and the evaluation beside it.
+pub struct Programs {
+    /// Runs the training steps.
+    pub engine: Box<dyn Engine>,
+    /// Runs the evaluation.
+    pub evaluation: EvalEngines,
+    /// The memory of both.
+    pub memory: RunMemory,
+}
+
+impl Programs {
+    /// Plans both for one device, and compiles them if the device has enough memory for them, and
+    /// for those of the other ranks that share it. All ranks take the evaluation batch of rank 0.
+    pub(crate) fn on_one_device(
+        task: &Task<'_>,
+        together: &Together,
+        store: &mut Store,
+    ) -> Result<Self> {
+        let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
+        let memory = plans.memory();
+        plans.check(&**store.backend(), store, together.ranks_here())?;
+        // The free memory was the same for all ranks of a host: none has allocated anything before.
+        together.wait_for_all()?;
+        let (step, evaluation) = plans.load(store)?;
+        let mut engines = EvalEngines::new(memory.evaluation_batch);
+        evaluation.into_iter().for_each(|step| engines.add(step));
+        Ok(Self {
+            evaluation: engines,
+            engine: Box::new(step),
+            memory,
+        })
+    }
+}

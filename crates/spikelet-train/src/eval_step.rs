@@ -1,0 +1,155 @@
+//! A forward pass over a batch, with its loss and its hits.
+
+use super::draws::Draws;
+use super::memory::{LESS_FOR_EVALUATION, check_room};
+use super::step::{Outcome, PendingOutcome, context, feed, trace};
+use super::{Settings, Shape};
+use spikelet_core::MemoryBudget;
+use spikelet_core::Result;
+use spikelet_data::Batch;
+use spikelet_graph::{Backend, DType, Plan, Target};
+use spikelet_nn::loss;
+use spikelet_nn::model::{Compiled, Planned, Store};
+use spikelet_nn::module::{Mode, Module, Traced};
+
+/// Forward only.
+pub struct EvalStep {
+    program: Compiled,
+    batch_size: usize,
+    scores: usize,
+    seed: u64,
+}
+
+/// A forward pass that is planned; nothing is allocated for it yet.
+pub struct EvalPlan {
+    planned: Planned,
+    batch_size: usize,
+    scores: usize,
+    seed: u64,
+    traced: Traced,
+}
+
+impl EvalPlan {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.planned.plan
+    }
+
+    /// Checks that a device has kernels and memory for the pass.
+    ///
+    /// # Errors
+    /// When it has not: see [`Error::Memory`](spikelet_core::Error::Memory).
+    pub fn check(&self, device: &dyn Backend) -> Result<()> {
+        self.plan().check_target(device)?;
+        let program = format!("a forward pass of {} images", self.batch_size);
+        check_room(&program, &[self.plan()], device, None, LESS_FOR_EVALUATION)
+    }
+
+    /// Makes the pass ready to run on the store's device, which it must be planned for.
+    ///
+    /// # Errors
+    /// When memory is short or the device refuses.
+    pub fn load(self, store: &mut Store) -> Result<EvalStep> {
+        store.initialise(&self.traced, DType::F32, self.seed)?;
+        Ok(EvalStep {
+            program: Compiled::load(self.planned, store)?,
+            scores: self.scores,
+            batch_size: self.batch_size,
+            seed: self.seed,
+        })
+    }
+}
+
+impl EvalStep {
+    /// Compiles a forward pass; with `sequence`, the network's output at every step is kept. A
+    /// memory budget in bytes holds for it; one that is a share is one of a training run's memory,
+    /// and does not.
+    ///
+    /// # Errors
+    /// When shapes do not fit, the budget is too small or the device refuses.
+    pub fn new(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        sequence: bool,
+        store: &mut Store,
+    ) -> Result<Self> {
+        Self::plan(module, settings, shape, sequence, &**store.backend())?.load(store)
+    }
+
+    /// Plans a forward pass as [`EvalStep::new`] compiles it, and allocates nothing.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the budget is too small.
+    pub fn plan(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        sequence: bool,
+        target: &dyn Target,
+    ) -> Result<EvalPlan> {
+        let bytes = (settings.memory_budget).filter(|b| matches!(b, MemoryBudget::Bytes(_)));
+        Self::plan_within(module, settings, shape, sequence, target, bytes)
+    }
+
+    /// The same under another budget.
+    pub(super) fn plan_within(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        sequence: bool,
+        target: &dyn Target,
+        budget: Option<MemoryBudget>,
+    ) -> Result<EvalPlan> {
+        let cx = context(Mode::EVAL, settings);
+        let scored = trace(&cx, module, settings, shape)?;
+        let tracer = cx.tracer();
+        tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));
+        tracer.output("correct", &loss::correct(&scored.scores, &scored.labels));
+        if sequence {
+            tracer.output("output_seq", &scored.output.join());
+            tracer.output("scores", &scored.scores);
+        }
+        Ok(EvalPlan {
+            planned: Planned::within(tracer.finish()?, target, budget, 0)?,
+            scores: scored.scores.dim(1),
+            batch_size: shape.batch,
+            seed: settings.seed,
+            traced: cx.traced(),
+        })
+    }
+
+    /// Images of a batch.
+    pub fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    /// How many scores the network gives each image.
+    pub fn scores(&self) -> usize {
+        self.scores
+    }
+
+    /// The compiled program.
+    pub fn program(&self) -> &Compiled {
+        &self.program
+    }
+
+    /// Starts to evaluate a batch whose first image is number `first` of the data set; draws depend
+    /// on the seed and on the numbers of the images alone.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
+        feed(&self.program, batch, Draws::of_evaluation(self.seed, first))?;
+        self.program.run()?;
+        PendingOutcome::of(&self.program)
+    }
+
+    /// Evaluates a batch whose first image is number `first` of the data set.
+    ///
+    /// # Errors
+    /// As [`EvalStep::start`].
+    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<Outcome> {
+        self.start(batch, first)?.wait()
+    }
+}

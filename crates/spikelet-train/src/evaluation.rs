@@ -1,0 +1,176 @@
+//! Accuracy and loss on a data set.
+
+use super::engine::{EvalEngine, EvalEngines};
+use super::in_flight::InFlight;
+use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
+use super::step::Outcome;
+use super::together::{Pause, Talks, Together};
+use super::{EvalPlan, Settings};
+use spikelet_core::{Error, Result};
+use spikelet_data::{Dataset, Loader};
+use spikelet_graph::Plan;
+use spikelet_nn::model::Store;
+use spikelet_nn::module::Module;
+use std::sync::Arc;
+
+/// Accuracy and mean loss on a data set. Images go through the network in batches of
+/// [`Settings::evaluation_batch`], or else of as many as fit into the memory of a training step
+/// and into that of the device. The accuracy does not depend on it, nor does what encoders draw;
+/// the loss is the same but for the rounding of its sum.
+///
+/// # Errors
+/// When shapes do not fit, the device has too little memory, or fails.
+pub fn evaluate(
+    module: &dyn Module,
+    settings: &Settings,
+    data: &Arc<Dataset>,
+    store: &mut Store,
+) -> Result<(f64, f64)> {
+    let tested = [data.len()];
+    let device = store.backend().clone();
+    let forward = Forward {
+        module,
+        settings,
+        image: data.shape,
+        device: &*device,
+    };
+    let free = device
+        .memory()
+        .map_or(usize::MAX, |memory| memory.available);
+    let batch = forward.batch_alone(&tested, free)?;
+    let sizes = batches(batch, &tested).into_iter();
+    let plans = sizes.map(|size| forward.plan(size, false, None));
+    let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
+    let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
+    check_room(
+        "the evaluation",
+        &each,
+        &*device,
+        Some(store),
+        LESS_FOR_EVALUATION,
+    )?;
+    if let Some(largest) = each.into_iter().max_by_key(|plan| plan.arena_bytes) {
+        store.arena(largest)?;
+    }
+    let mut engines = EvalEngines::new(batch);
+    for plan in plans {
+        engines.add(plan.load(store)?);
+    }
+    let mut evaluation = Evaluation::new(engines, settings, &[data])?;
+    let found = evaluation.run(0, &Together::new(None), || false)?;
+    Ok(found.expect("nothing asks it to stop"))
+}
+
+/// Refuses a network that does not have one score for each class.
+fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
+    let classes = data.classes.len();
+    if scores == classes {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "network",
+        format!(
+            "it gives each image {scores} scores, {} has {classes} classes",
+            data.name
+        ),
+        format!("give its last layer {classes} outputs"),
+    ))
+}
+
+/// Data sets and the compiled forward passes over them.
+pub(super) struct Evaluation {
+    loaders: Vec<Loader>,
+    engines: EvalEngines,
+}
+
+impl Evaluation {
+    /// The engines must have a program for each size of the data sets' batches.
+    pub(super) fn new(
+        engines: EvalEngines,
+        settings: &Settings,
+        data: &[&Arc<Dataset>],
+    ) -> Result<Self> {
+        if let Some(engine) = engines.by_size.values().next() {
+            let scores = engine.scores();
+            data.iter()
+                .try_for_each(|data| check_scores(scores, data))?;
+        }
+        let loader = |data: &&Arc<Dataset>| {
+            let config = settings.test_batches(engines.batch);
+            Loader::new((*data).clone(), config)
+        };
+        let loaders = data.iter().map(loader).collect::<Result<_, _>>();
+        Ok(Self {
+            loaders: loaders.map_err(Error::from)?,
+            engines,
+        })
+    }
+
+    /// The program of the largest batch that has at most `most` images, if there is one.
+    pub(super) fn engine_within(&mut self, most: usize) -> Option<&mut dyn EvalEngine> {
+        let mut engines = self.engines.by_size.range_mut(..=most);
+        Some(&mut **engines.next_back()?.1)
+    }
+
+    /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all
+    /// come to what one alone would: an image's draws depend on its number, and batches are added
+    /// up in their order. Before each batch `stop` says whether this rank would stop; there is no
+    /// result then, on any rank.
+    pub(super) fn run(
+        &mut self,
+        which: usize,
+        together: &Together,
+        stop: impl Fn() -> bool,
+    ) -> Result<Option<(f64, f64)>> {
+        let loader = &self.loaders[which];
+        let size = loader.config().batch_size;
+        let mut found = vec![0.0; 2 * loader.len()];
+        let mut note = |(outcome, index): (Outcome, usize)| {
+            // Both were f32 on the device.
+            found[2 * index] = outcome.correct as f32;
+            found[2 * index + 1] = outcome.loss as f32;
+        };
+        let mut in_flight = InFlight::new();
+        let mut batches = loader.share(0, together.share(0));
+        // In the last round some ranks may have no batch, and talk all the same.
+        let rounds = loader.len().div_ceil(together.ranks());
+        let mut talks = Talks::new();
+        let mut stopped = false;
+        for _ in 0..rounds {
+            let own = Pause {
+                stop: stop(),
+                save: false,
+            };
+            stopped = talks.step(together, own)?.stop;
+            if stopped {
+                break;
+            }
+            let Some(batch) = batches.next() else {
+                continue;
+            };
+            let Some(step) = self.engines.by_size.get_mut(&batch.len()) else {
+                continue;
+            };
+            in_flight.make_room()?.map(&mut note);
+            let index = batch.index_in_epoch;
+            in_flight.push(step.start(&batch, index * size)?, index);
+            batches.recycle(batch);
+        }
+        while let Some(found) = in_flight.wait_for_oldest()? {
+            note(found);
+        }
+        if stopped {
+            return Ok(None);
+        }
+        together.join(&mut found)?;
+        let (mut correct, mut loss, mut count) = (0.0, 0.0, 0.0);
+        for (index, batch) in found.chunks_exact(2).enumerate() {
+            let images = size.min(loader.dataset().len() - index * size) as f64;
+            correct += f64::from(batch[0]);
+            loss += f64::from(batch[1]) * images;
+            count += images;
+        }
+        let count = f64::max(count, 1.0);
+        Ok(Some((correct / count, loss / count)))
+    }
+}

@@ -1,0 +1,474 @@
+//! The folders of runs: their names, and who may write into them.
+//!
+//! A folder belongs to one process at a time, which holds a lock on a file in it. The lock ends with
+//! the process, however it ends.
+
+mod lock;
+mod new_folders;
+
+use lock::{LOCK, lock};
+use new_folders::NewFolders;
+use spikelet_core::Result;
+use spikelet_core::files::{self, FileError};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The checkpoint that has all that a resumed run needs.
+pub(super) const LAST: &str = "last.safetensors";
+/// The checkpoint of the best epoch.
+pub(super) const BEST: &str = "best.safetensors";
+/// The log of the epochs.
+pub(super) const EPOCHS: &str = "epochs.jsonl";
+/// The folder of the curves.
+pub(super) const CURVES: &str = "tensorboard";
+/// The picture.
+pub(super) const REPORT: &str = "report.svg";
+
+/// The link to the newest run.
+const LATEST: &str = "latest";
+
+/// Why a folder cannot be a run's.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFolderError {
+    /// Another run is writing there.
+    #[error(
+        "{} is in use by another run{}\n  help: wait for its end, or give another folder",
+        .folder.display(), .pid.map(|pid| format!(", process {pid}")).unwrap_or_default()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// The process that writes there, if it is known.
+        pid: Option<u32>,
+    },
+    /// It holds a run, which a new one would replace.
+    #[error(
+        "{} holds a run\n  help: give another folder, continue that run (--resume), or replace it (--force)",
+        .folder.display()
+    )]
+    HoldsRun {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no checkpoint to continue from.
+    #[error(
+        "nothing to resume: there is no checkpoint {}\n  help: {help}",
+        .checkpoint.display()
+    )]
+    NothingToResume {
+        /// The checkpoint that was looked for.
+        checkpoint: PathBuf,
+        /// What to do.
+        help: &'static str,
+    },
+    /// There are no runs.
+    #[error(
+        "nothing to resume: there is no run in {}\n  help: start one without --resume, or name a run's folder: --resume DIR",
+        .parent.display()
+    )]
+    NoRuns {
+        /// The folder of runs.
+        parent: PathBuf,
+    },
+}
+
+impl From<RunFolderError> for spikelet_core::Error {
+    fn from(error: RunFolderError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// Where a run is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In this folder.
+    At(PathBuf),
+    /// In a new folder in this one.
+    NewIn(PathBuf),
+}
+
+/// What becomes of a run that is already there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Former {
+    /// It stays, and nothing is done.
+    Refuse,
+    /// It is replaced.
+    Replace,
+    /// It is continued, from its last checkpoint.
+    Resume,
+    /// It is continued, from this checkpoint.
+    ResumeFrom(PathBuf),
+}
+
+/// A run's folder, for this process alone.
+#[derive(Debug)]
+pub(super) struct RunFolder {
+    path: PathBuf,
+    /// What was made for this run, until it begins. Removed before the lock ends.
+    made: NewFolders,
+    _lock: File,
+    numbered: bool,
+}
+
+impl RunFolder {
+    /// Makes the folder if need be, takes it for this process, and removes what killed writers have
+    /// left. Nothing else is changed.
+    ///
+    /// # Errors
+    /// [`RunFolderError`]; when the folder cannot be made or written.
+    pub(super) fn open(place: &Place, former: &Former) -> Result<Self> {
+        let mut made = NewFolders::default();
+        let (path, numbered) = match place {
+            Place::At(path) => (path.clone(), false),
+            Place::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
+        };
+        if let Some(from) = checkpoint_of(&path, former)
+            && !from.exists()
+        {
+            return Err(nothing_to_resume(from).into());
+        }
+        let lock = loop {
+            made.make(&path)?;
+            if let Some(lock) = lock(&path)? {
+                break lock;
+            }
+        };
+        let folder = Self {
+            _lock: lock,
+            made,
+            path,
+            numbered,
+        };
+        if *former == Former::Refuse && folder.holds_run() {
+            let folder = folder.path.clone();
+            return Err(RunFolderError::HoldsRun { folder }.into());
+        }
+        files::remove_leftovers(&folder.path)?;
+        let curves = folder.path.join(CURVES);
+        if curves.is_dir() {
+            files::remove_leftovers(&curves)?;
+        }
+        Ok(folder)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn holds_run(&self) -> bool {
+        let epochs = self.path.join(EPOCHS).metadata();
+        let files = [LAST, BEST, REPORT];
+        files.iter().any(|name| self.path.join(name).exists())
+            || epochs.is_ok_and(|found| found.len() > 0)
+    }
+
+    /// The run begins to write: from here on the folder is the latest, where it has a number. A new
+    /// run's checkpoints never lie beside an older one's logs, nor the other way round: those of an
+    /// older run are removed first.
+    pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
+        if !resumes {
+            for name in [LAST, BEST, REPORT] {
+                files::remove(&self.path.join(name))?;
+            }
+        }
+        self.made.keep();
+        if self.numbered {
+            link_latest(&self.path);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // A run that could not begin leaves none of the folders that were made for it.
+        if self.made.has(&self.path) {
+            let _ = files::remove(&self.path.join(LOCK));
+        }
+    }
+}
+
+/// The checkpoint that is continued, if one is.
+pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
+    match former {
+        Former::Refuse | Former::Replace => None,
+        Former::Resume => Some(folder.join(LAST)),
+        Former::ResumeFrom(checkpoint) => Some(checkpoint.clone()),
+    }
+}
+
+pub(super) fn nothing_to_resume(checkpoint: PathBuf) -> RunFolderError {
+    let help = match checkpoint.with_file_name(EPOCHS).exists() {
+        true => {
+            "the run ended before its first checkpoint: start it anew, with --force if into this folder"
+        }
+        false => "name a run's folder or a checkpoint in it, or start without --resume",
+    };
+    RunFolderError::NothingToResume { checkpoint, help }
+}
+
+/// Makes a folder that is named by the date and the next number of that day, such as
+/// `2026-11-22-001`.
+fn create_numbered(parent: &Path, made: &mut NewFolders) -> Result<PathBuf> {
+    made.make(parent)?;
+    let day = date(SystemTime::now());
+    let number = |name: String| name.strip_prefix(&format!("{day}-"))?.parse::<u32>().ok();
+    let used = names(parent)?.into_iter().filter_map(number).max();
+    let mut next = used.map_or(1, |used| used.saturating_add(1));
+    loop {
+        let path = parent.join(format!("{day}-{next:03}"));
+        match made.make_new(&path) {
+            Ok(()) => return Ok(path),
+            // Another run has just taken the number.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => next += 1,
+            // A run that could not begin has just removed the folder that it had made.
+            Err(error) if error.kind() == ErrorKind::NotFound => made.make(parent)?,
+            Err(error) => return Err(FileError::io("create the folder", &path)(error).into()),
+        }
+    }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let io = || FileError::io("read the folder", folder);
+    let mut names = vec![];
+    for entry in std::fs::read_dir(folder).map_err(io())? {
+        let name = entry.map_err(io())?.file_name();
+        names.extend(name.into_string());
+    }
+    Ok(names)
+}
+
+/// The newest run among those in a folder: what the link `latest` leads to, or the run with the last
+/// name where there is no such link.
+///
+/// # Errors
+/// [`RunFolderError::NoRuns`] if there is none.
+pub fn latest_run(parent: impl AsRef<Path>) -> Result<PathBuf> {
+    let parent = parent.as_ref();
+    let link = parent.join(LATEST);
+    if let Ok(name) = link.read_link()
+        && parent.join(&name).is_dir()
+    {
+        return Ok(parent.join(name));
+    }
+    let runs = match parent.is_dir() {
+        true => names(parent)?,
+        false => vec![],
+    };
+    let runs = runs.into_iter().filter(|name| {
+        let dated = name.bytes().zip("0000-00-00-".bytes());
+        name.len() > 11 && dated.fold(true, |all, (a, b)| all && is_like(a, b))
+    });
+    match runs.max() {
+        Some(name) => Ok(parent.join(name)),
+        None => Err(RunFolderError::NoRuns {
+            parent: parent.to_path_buf(),
+        }
+        .into()),
+    }
+}
+
+/// Whether a byte is a digit where the pattern has one, else the pattern's byte.
+fn is_like(byte: u8, pattern: u8) -> bool {
+    match pattern {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == pattern,
+    }
+}
+
+/// Lets `latest` beside a run's folder lead to it. Where that cannot be, there is no link, and the
+/// run with the last name is the latest.
+#[cfg(unix)]
+fn link_latest(run: &Path) {
+    let (Some(parent), Some(name)) = (run.parent(), run.file_name()) else {
+        return;
+    };
+    let link = parent.join(LATEST);
+    if link.exists() && !link.is_symlink() {
+        return;
+    }
+    // Made beside it and renamed, so that there is always a link.
+    let new = parent.join(format!(".{LATEST}.{}", std::process::id()));
+    let made = std::os::unix::fs::symlink(name, &new);
+    if made.and_then(|()| std::fs::rename(&new, &link)).is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+}
+
+#[cfg(not(unix))]
+fn link_latest(_run: &Path) {}
+
+/// A day in UTC, such as `2026-11-22`.
+fn date(time: SystemTime) -> String {
+    let days = time.duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()) / 86_400;
+    // Howard Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so that
+    // the day that leap years add is a year's last.
+    let z = days + 719_468;
+    let (era, of_era) = (z / 146_097, z % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month < 10 {
+        true => (era * 400 + year, month + 3),
+        false => (era * 400 + year + 1, month - 9),
+    };
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn refused(result: Result<RunFolder>) -> RunFolderError {
+        match result {
+            Err(error) => error.downcast().expect("a run folder's"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn days_are_dates() {
+        let of_day = |days: u64| date(UNIX_EPOCH + Duration::from_secs(days * 86_400 + 5));
+        let cases = [
+            (0, "1970-01-01"),
+            (11_016, "2000-02-29"),
+            (11_017, "2000-03-01"),
+            (20_779, "2026-11-22"),
+            (20_818, "2026-12-31"),
+            (20_819, "2027-01-01"),
+            (47_540, "2100-02-28"),
+            (47_541, "2100-03-01"),
+        ];
+        for (days, expected) in cases {
+            assert_eq!(of_day(days), expected);
+        }
+    }
+
+    #[test]
+    fn each_run_gets_a_folder_and_the_last_that_began_is_the_latest() -> Result<()> {
+        let runs = tempfile::tempdir().expect("a folder");
+        let parent = runs.path().join("mnist-fc");
+        let place = Place::NewIn(parent.clone());
+        assert!(matches!(
+            latest_run(&parent),
+            Err(error) if matches!(error.downcast_ref(), Some(RunFolderError::NoRuns { .. }))
+        ));
+        let mut first = RunFolder::open(&place, &Former::Refuse)?;
+        let mut second = RunFolder::open(&place, &Former::Refuse)?;
+        assert!(first.path().to_string_lossy().ends_with("-001"));
+        assert!(second.path().to_string_lossy().ends_with("-002"));
+        second.begin(false)?;
+        assert_eq!(latest_run(&parent)?, second.path());
+        first.begin(false)?;
+        assert_eq!(latest_run(&parent)?, first.path());
+        // One that does not begin leaves nothing.
+        let third = RunFolder::open(&place, &Former::Refuse)?;
+        let path = third.path().to_path_buf();
+        drop(third);
+        assert!(!path.exists());
+        assert_eq!(latest_run(&parent)?, first.path());
+        std::fs::remove_file(parent.join(LATEST)).expect("a link");
+        assert_eq!(latest_run(&parent)?, second.path());
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_that_does_not_begin_leaves_none_of_the_folders_that_it_made() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runs = folder.path().join("runs");
+        let places = [
+            Place::NewIn(runs.join("mnist-fc")),
+            Place::At(runs.join("a/b")),
+        ];
+        for place in &places {
+            let run = RunFolder::open(place, &Former::Refuse)?;
+            assert!(run.path().is_dir());
+            drop(run);
+            assert!(!runs.exists(), "{place:?}");
+        }
+        // What somebody else has written or made stays.
+        for place in &places {
+            let run = RunFolder::open(place, &Former::Refuse)?;
+            std::fs::write(runs.join("notes.txt"), "mine").expect("written");
+            drop(run);
+            assert_eq!(names(&runs)?, ["notes.txt"]);
+        }
+        let run = RunFolder::open(&places[1], &Former::Refuse)?;
+        std::fs::write(run.path().join("notes.txt"), "mine").expect("written");
+        drop(run);
+        assert!(runs.join("a/b/notes.txt").exists());
+        let empty = folder.path().join("empty");
+        std::fs::create_dir(&empty).expect("a folder");
+        for place in [Place::NewIn(empty.clone()), Place::At(empty.clone())] {
+            drop(RunFolder::open(&place, &Former::Refuse)?);
+            assert!(empty.is_dir(), "{place:?}");
+        }
+        // One that begins keeps them.
+        let place = Place::NewIn(folder.path().join("others/csnn"));
+        let mut run = RunFolder::open(&place, &Former::Refuse)?;
+        run.begin(false)?;
+        let path = run.path().to_path_buf();
+        drop(run);
+        assert!(path.is_dir());
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_in_use_is_refused_with_the_process() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Place::At(folder.path().to_path_buf());
+        let held = RunFolder::open(&place, &Former::Refuse)?;
+        for former in [Former::Refuse, Former::Replace] {
+            match refused(RunFolder::open(&place, &former)) {
+                RunFolderError::InUse { pid, .. } => assert_eq!(pid, Some(std::process::id())),
+                other => panic!("{other}"),
+            }
+        }
+        drop(held);
+        RunFolder::open(&place, &Former::Refuse)?;
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_is_replaced_only_if_that_is_asked_for_and_with_its_checkpoints_first() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Place::At(folder.path().to_path_buf());
+        for name in [BEST, EPOCHS] {
+            std::fs::write(folder.path().join(name), "old").expect("written");
+        }
+        assert!(matches!(
+            refused(RunFolder::open(&place, &Former::Refuse)),
+            RunFolderError::HoldsRun { .. }
+        ));
+        assert!(matches!(
+            refused(RunFolder::open(&place, &Former::Resume)),
+            RunFolderError::NothingToResume { .. }
+        ));
+        let mut replaced = RunFolder::open(&place, &Former::Replace)?;
+        assert!(folder.path().join(BEST).exists());
+        replaced.begin(false)?;
+        assert!(!folder.path().join(BEST).exists());
+        Ok(())
+    }
+
+    #[test]
+    fn what_killed_writers_left_goes_when_the_folder_is_opened() -> Result<()> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let curves = folder.path().join(CURVES);
+        std::fs::create_dir(&curves).expect("a folder");
+        let left = [
+            folder.path().join(".last.safetensors.aB3.tmp"),
+            curves.join(".events.out.tfevents.1.0.spikelet.x.tmp"),
+        ];
+        for path in &left {
+            std::fs::write(path, "half").expect("written");
+        }
+        RunFolder::open(&Place::At(folder.path().to_path_buf()), &Former::Refuse)?;
+        assert!(left.iter().all(|path| !path.exists()));
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! The lock on a run's folder.
+
+use super::RunFolderError;
+use spikelet_core::Result;
+use spikelet_core::files::FileError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+/// The file that is locked; it holds the id of the process.
+pub(super) const LOCK: &str = ".lock";
+
+/// Takes a folder for this process; nothing if a run that could not begin has just removed the folder
+/// or the file, so that the lock would be on a file that nobody else finds.
+pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
+    let path = folder.join(LOCK);
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let mut file = match options.open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(None),
+        Err(error) => return Err(FileError::io("open", &path)(error).into()),
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            // Whoever holds the lock may be about to write it.
+            let _ = file.read_to_string(&mut pid);
+            return Err(RunFolderError::InUse {
+                folder: folder.to_path_buf(),
+                pid: pid.trim().parse().ok(),
+            }
+            .into());
+        }
+        // Some network file systems have no locks.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
+        Err(TryLockError::Error(error)) => return Err(FileError::io("lock", &path)(error).into()),
+    }
+    if !is_at(&file, &path) {
+        return Ok(None);
+    }
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(FileError::io("write", &path))?;
+    Ok(Some(file))
+}
+
+/// Whether an open file is the one that is at this path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+    match (file.metadata(), path.metadata()) {
+        (Ok(open), Ok(there)) => id(open) == id(there),
+        _ => false,
+    }
+}
+
+/// Such systems do not remove a file that is open.
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_on_a_file_that_was_removed_is_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(LOCK);
+        let file = lock(folder.path()).expect("a lock").expect("it is there");
+        assert!(is_at(&file, &path));
+        std::fs::remove_file(&path).expect("removed");
+        assert!(!is_at(&file, &path));
+        let _other = lock(folder.path()).expect("a lock").expect("it is there");
+        assert!(!is_at(&file, &path));
+        assert!(matches!(lock(&folder.path().join("gone")), Ok(None)));
+    }
+}

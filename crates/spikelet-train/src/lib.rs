@@ -1,0 +1,43 @@
+//! Training: settings, the compiled step, optimizers, the training loop, checkpoints, logs, reports.
+
+mod checkpoint;
+mod diagnosis;
+mod draws;
+mod engine;
+mod eval_step;
+mod evaluation;
+mod folder;
+mod in_flight;
+mod interrupt;
+pub mod log;
+mod memory;
+pub mod optim;
+mod picture;
+mod preset;
+pub mod report;
+mod run;
+mod scaling;
+mod settings;
+mod show;
+mod step;
+pub mod timing;
+mod together;
+mod trainer;
+mod writer;
+
+pub use checkpoint::{
+    Checkpoint, CheckpointError, CheckpointProblem, DatasetId, Difference, EpochRecord, Progress,
+};
+pub use draws::Draws;
+pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
+pub use eval_step::{EvalPlan, EvalStep};
+pub use evaluation::evaluate;
+pub use folder::{RunFolderError, latest_run};
+pub use in_flight::InFlight;
+pub use memory::{RunMemory, RunPlans, Task, batches};
+pub use scaling::{LOSS_SCALE, LossScale, Verdict, count_not_finite, is_scaled};
+pub use settings::{Loss, Settings};
+pub use show::show_examples;
+pub use step::{Outcome as StepOutcome, PendingOutcome, Place, Shape, StepPlan, TrainStep};
+pub use step::{feed_numbers, numbers_of, update};
+pub use trainer::{Outcome, Start, Trainer};

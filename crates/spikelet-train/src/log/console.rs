@@ -1,0 +1,389 @@
+//! How the program speaks in a terminal, and how it keeps quiet elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use spikelet_core::human::{duration, percent, thousands};
+use std::fmt::{self, Display};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::Mutex;
+
+/// What the user wants to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Lines for people, a progress bar where there is a terminal.
+    #[default]
+    Text,
+    /// JSON lines on standard output, no bar.
+    Json,
+    /// Nothing but errors.
+    Quiet,
+}
+
+/// The first line that could not be printed: standard output belongs to the process.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Standard output and standard error, and what may be done with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Console {
+    output: Output,
+    bar: bool,
+    colour: bool,
+}
+
+impl Console {
+    /// Asks the surroundings: are these terminals, is `NO_COLOR` set, is `TERM` `dumb`?
+    pub fn new(output: Output) -> Self {
+        let is = |name, test: fn(&str) -> bool| {
+            std::env::var_os(name).is_some_and(|value| test(&value.to_string_lossy()))
+        };
+        Self::with(
+            output,
+            [stdout().is_terminal(), stderr().is_terminal()],
+            is("NO_COLOR", |value| !value.is_empty()),
+            is("TERM", |value| value == "dumb"),
+        )
+    }
+
+    fn with(
+        output: Output,
+        [stdout, stderr]: [bool; 2],
+        no_colour: bool,
+        dumb_terminal: bool,
+    ) -> Self {
+        Self {
+            output,
+            bar: output == Output::Text && stderr && !dumb_terminal,
+            colour: output == Output::Text && stdout && !no_colour && !dumb_terminal,
+        }
+    }
+
+    /// What the user wants to see.
+    pub fn output(&self) -> Output {
+        self.output
+    }
+
+    /// Prints a line on standard output if the user wants text; see [`Console::printed`].
+    pub fn say(&self, line: impl Display) {
+        if self.output == Output::Text {
+            print(&line);
+        }
+    }
+
+    /// Prints one object as a line on standard output if the user wants JSON.
+    pub fn say_json(&self, object: &impl serde::Serialize) {
+        if self.output == Output::Json
+            && let Ok(line) = serde_json::to_string(object)
+        {
+            print(&line);
+        }
+    }
+
+    /// Whether all lines so far could be printed, whichever console printed them. A program asks
+    /// this before it ends: a run is not given up for a line. A reader that has gone away
+    /// (`spikelet train | head`) is no error.
+    ///
+    /// # Errors
+    /// The first error of standard output, such as a full disk.
+    pub fn printed() -> io::Result<()> {
+        keep(stdout().flush());
+        let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+        failed.take().map_or(Ok(()), Err)
+    }
+
+    /// `text` in bold where colour is allowed.
+    pub fn bold(&self, text: impl Display) -> String {
+        self.paint("1", text)
+    }
+
+    /// `text` in grey where colour is allowed.
+    pub fn dim(&self, text: impl Display) -> String {
+        self.paint("2", text)
+    }
+
+    /// `text` in green where colour is allowed.
+    pub fn green(&self, text: impl Display) -> String {
+        self.paint("32", text)
+    }
+
+    /// `text` in red where colour is allowed.
+    pub fn red(&self, text: impl Display) -> String {
+        self.paint("31", text)
+    }
+
+    fn paint(&self, code: &str, text: impl Display) -> String {
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    /// A bar on standard error for one epoch of `batches` batches; invisible where standard error
+    /// is not a terminal and where the user wants JSON or nothing.
+    pub fn epoch_bar(&self, epoch: usize, epochs: usize, batches: usize) -> EpochBar {
+        let target = if self.bar {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(batches as u64), target);
+        bar.set_style(
+            ProgressStyle::with_template(
+                "{prefix}  {wide_bar} {percent:>3} %  {msg}  {eta:>4} left",
+            )
+            .expect("the template is a constant and sound")
+            .progress_chars("━╸─"),
+        );
+        bar.set_prefix(epoch_of(epoch, epochs));
+        EpochBar { bar }
+    }
+}
+
+fn print(line: &impl Display) {
+    keep(writeln!(stdout(), "{line}"));
+}
+
+/// Keeps the first error of standard output, but for a reader that has gone away.
+fn keep(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let mut failed = FAILED.lock().unwrap_or_else(|e| e.into_inner());
+        failed.get_or_insert(error);
+    }
+}
+
+/// The progress bar of one epoch; disappears when it is dropped, and the epoch's line takes its place.
+#[derive(Debug)]
+pub struct EpochBar {
+    bar: ProgressBar,
+}
+
+impl EpochBar {
+    /// So many batches are done.
+    pub fn start_at(&self, batches: usize) {
+        self.bar.set_position(batches as u64);
+    }
+
+    /// One more batch is done.
+    pub fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Shows the loss, and the speed in images a second, behind the bar.
+    pub fn show(&self, loss: f64, images_per_second: f64) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(format!(
+                "loss {}  {}",
+                digits(loss),
+                speed(images_per_second)
+            ));
+        }
+    }
+}
+
+impl Drop for EpochBar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line that remains of an epoch.
+///
+/// ```
+/// # use spikelet::log::EpochLine;
+/// let line = EpochLine {
+///     epoch: 1,
+///     epochs: 8,
+///     loss: 0.412,
+///     train_accuracy: 0.913,
+///     test_loss: Some(0.263),
+///     test_accuracy: Some(0.951),
+///     validation_accuracy: Some(0.949),
+///     best_accuracy: Some(0.949),
+///     images_per_second: 9830.0,
+///     seconds: 6.1,
+/// };
+/// assert_eq!(
+///     line.to_string(),
+///     "epoch  1/8  loss 0.412  train 91.3 %  test loss 0.263  test 95.1 %  validation 94.9 %  best 94.9 %   9,830 img/s   6.1 s"
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpochLine {
+    /// Number of the epoch, the first is 1.
+    pub epoch: usize,
+    /// How many there will be.
+    pub epochs: usize,
+    /// Mean training loss.
+    pub loss: f64,
+    /// Accuracy in training, 0 to 1.
+    pub train_accuracy: f64,
+    /// Mean loss on the test set, if it was measured.
+    pub test_loss: Option<f64>,
+    /// Accuracy on the test set, 0 to 1, if it was measured.
+    pub test_accuracy: Option<f64>,
+    /// Accuracy on the validation images, 0 to 1, if there are any.
+    pub validation_accuracy: Option<f64>,
+    /// The best of it so far, 0 to 1.
+    pub best_accuracy: Option<f64>,
+    /// Training speed.
+    pub images_per_second: f64,
+    /// Time for the epoch, test included, in seconds.
+    pub seconds: f64,
+}
+
+impl Display for EpochLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}  loss {:<6} train {}",
+            epoch_of(self.epoch, self.epochs),
+            digits(self.loss),
+            percent(self.train_accuracy)
+        )?;
+        if let Some(loss) = self.test_loss {
+            write!(f, "  test loss {:<5}", digits(loss))?;
+        }
+        if let Some(accuracy) = self.test_accuracy {
+            write!(f, "  test {}", percent(accuracy))?;
+        }
+        if let Some(accuracy) = self.validation_accuracy {
+            write!(f, "  validation {}", percent(accuracy))?;
+        }
+        if let Some(accuracy) = self.best_accuracy {
+            write!(f, "  best {}", percent(accuracy))?;
+        }
+        write!(
+            f,
+            "  {:>12}  {:>6}",
+            speed(self.images_per_second),
+            duration(self.seconds)
+        )
+    }
+}
+
+/// A loss as `0.412`, and as `2.5e-4` where three decimals would show no progress.
+fn digits(loss: f64) -> String {
+    if loss.abs() < 0.01 && loss != 0.0 {
+        format!("{loss:.1e}")
+    } else {
+        format!("{loss:.3}")
+    }
+}
+
+/// `epoch  3/8`, as wide for every epoch of the run.
+fn epoch_of(epoch: usize, epochs: usize) -> String {
+    let width = epochs.to_string().len().max(2);
+    format!("epoch {epoch:>width$}/{epochs}")
+}
+
+/// `9,830 img/s`.
+fn speed(images_per_second: f64) -> String {
+    if images_per_second.is_finite() && images_per_second >= 0.0 {
+        format!("{} img/s", thousands(images_per_second.round() as u64))
+    } else {
+        "– img/s".to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> EpochLine {
+        EpochLine {
+            epoch: 8,
+            epochs: 8,
+            loss: 0.061,
+            train_accuracy: 0.984,
+            test_loss: Some(0.072),
+            test_accuracy: Some(0.979),
+            validation_accuracy: Some(0.975),
+            best_accuracy: Some(0.98),
+            images_per_second: 9910.4,
+            seconds: 6.04,
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_one_line() {
+        assert_eq!(
+            line().to_string(),
+            "epoch  8/8  loss 0.061  train 98.4 %  test loss 0.072  test 97.9 %  validation 97.5 %  best 98.0 %   9,910 img/s   6.0 s"
+        );
+        let without_test = EpochLine {
+            epochs: 100,
+            test_loss: None,
+            test_accuracy: None,
+            validation_accuracy: None,
+            best_accuracy: None,
+            loss: f64::NAN,
+            images_per_second: f64::INFINITY,
+            ..line()
+        };
+        assert_eq!(
+            without_test.to_string(),
+            "epoch   8/100  loss NaN    train 98.4 %       – img/s   6.0 s"
+        );
+    }
+
+    #[test]
+    fn columns_stay_where_they_are_as_the_run_goes_on() {
+        let later = EpochLine {
+            epoch: 1,
+            train_accuracy: 0.092,
+            loss: 0.000_25,
+            images_per_second: 12_345.0,
+            seconds: 16.0,
+            ..line()
+        };
+        let width = |line: EpochLine| line.to_string().chars().count();
+        assert_eq!(width(line()), width(later));
+    }
+
+    #[test]
+    fn a_small_loss_keeps_two_digits() {
+        let shown = [2.31, 0.061, 0.01, 0.009_96, 0.000_25, 0.0, -0.004].map(digits);
+        assert_eq!(
+            shown,
+            [
+                "2.310", "0.061", "0.010", "1.0e-2", "2.5e-4", "0.000", "-4.0e-3"
+            ]
+        );
+    }
+
+    #[test]
+    fn colour_and_bar_need_a_terminal_and_leave() {
+        let console = |output, terminals, no_colour, dumb| {
+            let console = Console::with(output, terminals, no_colour, dumb);
+            (console.bar, console.colour)
+        };
+        use Output::*;
+        assert_eq!(console(Text, [true, true], false, false), (true, true));
+        assert_eq!(console(Text, [true, true], true, false), (true, false));
+        assert_eq!(console(Text, [true, true], false, true), (false, false));
+        assert_eq!(console(Text, [false, true], false, false), (true, false));
+        assert_eq!(console(Text, [true, false], false, false), (false, true));
+        assert_eq!(console(Json, [true, true], false, false), (false, false));
+        assert_eq!(console(Quiet, [true, true], false, false), (false, false));
+    }
+
+    #[test]
+    fn painted_text_is_plain_without_colour() {
+        let plain = Console::with(Output::Text, [false, false], false, false);
+        let coloured = Console::with(Output::Text, [true, true], false, false);
+        assert_eq!(plain.green("best"), "best");
+        assert_eq!(coloured.green("best"), "\x1b[32mbest\x1b[0m");
+    }
+
+    #[test]
+    fn a_bar_is_hidden_where_nobody_looks() {
+        let console = Console::with(Output::Json, [true, true], false, false);
+        let bar = console.epoch_bar(1, 8, 10);
+        bar.start_at(usize::MAX >> 1);
+        bar.advance();
+        bar.show(0.5, 100.0);
+        assert!(bar.bar.is_hidden());
+        assert_eq!(bar.bar.position(), (u64::MAX >> 2) + (1 << 62) + 1);
+    }
+}

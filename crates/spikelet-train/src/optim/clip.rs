@@ -1,0 +1,56 @@
+//! Gradient clipping.
+
+use serde::{Deserialize, Serialize};
+use spikelet_core::{Error, Result};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+use spikelet_nn::domain::{self, Constant, Domain};
+
+/// Keeps gradients small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clip {
+    /// Scales all gradients together so that their norm is at most this.
+    Norm(f64),
+    /// Holds each element between −value and value.
+    Value(f64),
+}
+
+impl Clip {
+    /// Checks that the bound can be used.
+    ///
+    /// # Errors
+    /// When it is not a number above 0.
+    pub fn check(&self) -> Result<()> {
+        let (name, value) = match *self {
+            Self::Norm(most) => ("norm", most),
+            Self::Value(most) => ("value", most),
+        };
+        Constant::new(name, value, Domain::above(0.0))
+            .check("gradient clipping")
+            .map_err(|problem| Error::invalid("gradient clipping", problem, domain::HELP))
+    }
+
+    /// The clipped gradients.
+    pub fn apply(&self, grads: &[Var]) -> Vec<Var> {
+        match *self {
+            Self::Value(most) => grads
+                .iter()
+                .map(|g| g.map1(|g| g.clamp(-most, most)))
+                .collect(),
+            Self::Norm(most) => {
+                let Some(total) = squares(grads) else {
+                    return vec![];
+                };
+                let scale = total.map1(|t| (most / (t.sqrt() + 1e-6)).min(Expr::constant(1.0)));
+                grads.iter().map(|g| g * &scale).collect()
+            }
+        }
+    }
+}
+
+/// The sum of all gradients' squares; nothing if there are no gradients.
+pub fn squares(grads: &[Var]) -> Option<Var> {
+    let each = grads.iter().map(|g| g.square().sum_all());
+    each.reduce(|a, b| a + b)
+}

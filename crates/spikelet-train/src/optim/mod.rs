@@ -1,0 +1,79 @@
+//! Optimisers: one file each, an update written as expressions.
+
+mod adam;
+mod clip;
+mod schedule;
+mod sgd;
+
+pub use adam::Adam;
+pub use clip::Clip;
+pub use clip::squares;
+pub use schedule::Schedule;
+pub use sgd::Sgd;
+
+use serde::{Deserialize, Serialize};
+use spikelet_core::{Error, Result};
+use spikelet_expr::Expr;
+use spikelet_nn::domain::{self, Constant};
+
+/// What an update sees of one parameter element.
+pub struct Update<'a> {
+    /// The parameter.
+    pub weight: &'a Expr,
+    /// Its gradient.
+    pub grad: &'a Expr,
+    /// The optimiser's own tensors, in the order of [`Optimizer::slots`].
+    pub slots: &'a [Expr],
+    /// Numbers that change from step to step, in the order of [`Optimizer::numbers`].
+    pub numbers: &'a [Expr],
+}
+
+/// A rule that updates parameters, element by element.
+pub trait Optimizer: Send + Sync {
+    /// Names of its own tensors, each as large as the parameter, zero at first.
+    fn slots(&self) -> Vec<&'static str>;
+
+    /// The numbers of step `step` (1, 2, …) under the learning rate of that step.
+    fn numbers(&self, step: u64, learning_rate: f64) -> Vec<f64>;
+
+    /// The new parameter, then the new slots.
+    fn update(&self, u: &Update<'_>) -> Vec<Expr>;
+
+    /// The constants that have a domain.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+}
+
+/// An optimiser with its constants, as configurations hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum AnyOptimizer {
+    /// Stochastic gradient descent.
+    Sgd(Sgd),
+    /// Adam, and AdamW with decoupled weight decay.
+    Adam(Adam),
+}
+
+impl AnyOptimizer {
+    /// The optimiser itself.
+    pub fn get(&self) -> &dyn Optimizer {
+        match self {
+            Self::Sgd(o) => o,
+            Self::Adam(o) => o,
+        }
+    }
+
+    /// Checks that the constants are in their domains.
+    ///
+    /// # Errors
+    /// Names the first that is not.
+    pub fn check(&self) -> Result<()> {
+        let name = match self {
+            Self::Sgd(_) => "sgd",
+            Self::Adam(_) => "adam",
+        };
+        domain::check(&self.get().domains(), &format!("optimizer `{name}`"))
+            .map_err(|problem| Error::invalid("optimizer", problem, domain::HELP))
+    }
+}

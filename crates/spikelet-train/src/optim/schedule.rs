@@ -1,0 +1,130 @@
+//! Learning-rate schedules.
+
+use serde::{Deserialize, Serialize};
+use spikelet_core::{Error, Result};
+use spikelet_nn::domain::{self, Constant, Domain};
+use std::f64::consts::PI;
+
+/// How the learning rate goes with training.
+///
+/// ```
+/// use spikelet::optim::Schedule;
+/// let cosine = Schedule::Cosine { least: 0.0 };
+/// assert_eq!(cosine.factor(0.0, 64.0), 1.0);
+/// assert!((cosine.factor(32.0, 64.0) - 0.5).abs() < 1e-12);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Schedule {
+    /// The same throughout.
+    #[default]
+    Constant,
+    /// Times `gamma` after every `epochs` epochs.
+    Step {
+        /// Epochs between two changes.
+        epochs: f64,
+        /// The factor.
+        gamma: f64,
+    },
+    /// Half a cosine from the full rate to `least` of it.
+    Cosine {
+        /// The share of the rate that is left at the end.
+        least: f64,
+    },
+    /// Half a cosine over the first epochs, then `least` of the rate: [`Schedule::Cosine`] with a
+    /// length of its own (PyTorch's `T_max`).
+    CosineOver {
+        /// Epochs that the cosine takes.
+        epochs: f64,
+        /// The share of the rate that is left then.
+        least: f64,
+    },
+    /// Linear growth over the first epochs, then another schedule for the rest.
+    WarmUp {
+        /// Epochs of growth.
+        epochs: f64,
+        /// What follows.
+        then: Box<Schedule>,
+    },
+}
+
+impl Schedule {
+    /// The constants that have a domain, of the schedule and of those that it is made of.
+    pub fn domains(&self) -> Vec<Constant> {
+        let some = Domain::above(0.0);
+        let share = Domain::at_least(0.0).at_most(1.0);
+        match self {
+            Self::Constant => vec![],
+            Self::Step { epochs, gamma } => vec![
+                Constant::new("epochs", *epochs, some),
+                Constant::new("gamma", *gamma, some),
+            ],
+            Self::Cosine { least } => vec![Constant::new("least", *least, share)],
+            Self::CosineOver { epochs, least } => vec![
+                Constant::new("epochs", *epochs, some),
+                Constant::new("least", *least, share),
+            ],
+            Self::WarmUp { epochs, then } => {
+                let own = vec![Constant::new("epochs", *epochs, some)];
+                [own, then.domains()].concat()
+            }
+        }
+    }
+
+    /// Checks that the constants are in their domains.
+    ///
+    /// # Errors
+    /// Names the first that is not.
+    pub fn check(&self) -> Result<()> {
+        domain::check(&self.domains(), "the schedule")
+            .map_err(|problem| Error::invalid("schedule", problem, domain::HELP))
+    }
+
+    /// The share of the learning rate after `epoch` epochs (fractions count) of `epochs`.
+    pub fn factor(&self, epoch: f64, epochs: f64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::Step {
+                epochs: size,
+                gamma,
+            } => gamma.powf((epoch / size.max(f64::MIN_POSITIVE)).floor()),
+            Self::Cosine { least } => cosine(epoch, epochs, *least),
+            Self::CosineOver {
+                epochs: length,
+                least,
+            } => cosine(epoch, *length, *least),
+            Self::WarmUp { epochs: size, then } => {
+                if epoch < *size {
+                    epoch / size
+                } else {
+                    then.factor(epoch - size, epochs - size)
+                }
+            }
+        }
+    }
+}
+
+/// Half a cosine from 1 to `least`, which stays.
+fn cosine(epoch: f64, epochs: f64, least: f64) -> f64 {
+    let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    least + (1.0 - least) * 0.5 * (1.0 + (PI * part).cos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cosine_of_its_own_length_ends_before_the_training() {
+        let whole = Schedule::Cosine { least: 0.1 };
+        let half = Schedule::CosineOver {
+            epochs: 32.0,
+            least: 0.1,
+        };
+        for epoch in [0.0, 3.5, 16.0, 32.0] {
+            assert_eq!(half.factor(epoch, 64.0), whole.factor(epoch, 32.0));
+        }
+        assert_eq!(half.factor(50.0, 64.0), half.factor(32.0, 64.0));
+        assert!(whole.factor(50.0, 64.0) > half.factor(50.0, 64.0));
+    }
+}

@@ -1,0 +1,53 @@
+//! Stochastic gradient descent.
+//!
+//! g ← g + λ·w; m ← μ·m + g; w ← w − lr·m, or with Nesterov w ← w − lr·(g + μ·m)
+//!
+//! PyTorch's form of momentum: the learning rate multiplies the sum.
+
+use super::{Optimizer, Update};
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+use spikelet_nn::{Domain, domains};
+
+/// Stochastic gradient descent with momentum, Nesterov momentum and weight decay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sgd {
+    /// μ, 0 to below 1
+    pub momentum: f64,
+    /// Look ahead by Nesterov's rule.
+    pub nesterov: bool,
+    /// λ, at least 0, added to the gradient.
+    pub weight_decay: f64,
+}
+
+impl Optimizer for Sgd {
+    domains! { momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0) }
+
+    fn slots(&self) -> Vec<&'static str> {
+        if self.momentum == 0.0 {
+            vec![]
+        } else {
+            vec!["momentum"]
+        }
+    }
+
+    fn numbers(&self, _: u64, learning_rate: f64) -> Vec<f64> {
+        vec![learning_rate]
+    }
+
+    fn update(&self, u: &Update<'_>) -> Vec<Expr> {
+        let (w, lr) = (u.weight, &u.numbers[0]);
+        let g = u.grad + self.weight_decay * w;
+        let [m] = u.slots else {
+            return vec![w - lr * g];
+        };
+        let m = self.momentum * m + &g;
+        let step = if self.nesterov {
+            g + self.momentum * &m
+        } else {
+            m.clone()
+        };
+        vec![w - lr * step, m]
+    }
+}

@@ -1,0 +1,97 @@
+//! The settings that named networks are trained with: defaults, and those of their source.
+
+use crate::optim::{AnyOptimizer, Schedule, Sgd};
+use crate::{Loss, Settings};
+use spikelet_nn::network::Network;
+
+impl Settings {
+    /// The default settings of a network.
+    ///
+    /// ```
+    /// use spikelet::network::Network;
+    /// use spikelet::train::Settings;
+    /// let settings = Settings::of_network(&Network::find("csnn")?);
+    /// assert_eq!((settings.time_steps, settings.epochs), (4, 64));
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    pub fn of_network(network: &Network) -> Self {
+        match network {
+            Network::MnistFc(_) => Self::default(),
+            Network::Csnn(_) => Self::csnn(),
+            Network::Cifar10Net(_) => Self::cifar10_net(),
+        }
+    }
+
+    /// The settings that the network's source trains it with ([`Network::tutorial`]). All training
+    /// images are used, so that no epoch is the best.
+    pub fn tutorial_of(network: &Network) -> Self {
+        let settings = match network {
+            Network::MnistFc(_) => Self::tutorial(),
+            Network::Csnn(_) => Self::csnn(),
+            Network::Cifar10Net(_) => Self::cifar10_net_tutorial(),
+        };
+        Self {
+            validation: 0.0,
+            ..settings
+        }
+    }
+
+    /// The settings of SpikingFlow's MNIST tutorial: 1000 epochs, 50 steps of Poisson spikes, batches
+    /// of 256, cross entropy on the firing rate, Adam at a constant 1e-2.
+    pub fn tutorial() -> Self {
+        Self {
+            time_steps: 50,
+            batch_size: 256,
+            epochs: 1000,
+            learning_rate: 1e-2,
+            schedule: Schedule::Constant,
+            loss: Loss::CrossEntropy,
+            validation: 0.0,
+            ..Self::default()
+        }
+    }
+
+    /// The settings of SpikingJelly's Fashion-MNIST tutorial: 4 time steps, 64 epochs of batches of
+    /// 128, SGD with a learning rate of 0.1 and momentum 0.9 on a cosine, mean squared error of the
+    /// firing rates.
+    pub fn csnn() -> Self {
+        Self {
+            time_steps: 4,
+            batch_size: 128,
+            epochs: 64,
+            learning_rate: 0.1,
+            schedule: Schedule::Cosine { least: 0.0 },
+            optimizer: AnyOptimizer::Sgd(Sgd {
+                momentum: 0.9,
+                ..Sgd::default()
+            }),
+            encoder: "direct".to_string(),
+            loss: Loss::OneHotError,
+            ..Self::default()
+        }
+    }
+
+    /// The settings of `cifar10-net`: the image at each of 4 time steps, batches of 128, Adam with a
+    /// learning rate of 1e-3 on a cosine, mean squared error of the firing rates.
+    pub fn cifar10_net() -> Self {
+        Self {
+            time_steps: 4,
+            batch_size: 128,
+            epochs: 30,
+            learning_rate: 1e-3,
+            encoder: "direct".to_string(),
+            ..Self::default()
+        }
+    }
+
+    /// The settings of SpikingFlow's CIFAR-10 tutorial: 100 epochs, 50 steps of Poisson spikes,
+    /// batches of 32, Adam.
+    pub fn cifar10_net_tutorial() -> Self {
+        Self {
+            batch_size: 32,
+            epochs: 100,
+            learning_rate: 1e-3,
+            ..Self::tutorial()
+        }
+    }
+}

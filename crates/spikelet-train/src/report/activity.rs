@@ -1,0 +1,150 @@
+//! What a network does with images, layer by layer.
+//!
+//! [`Activity::of`] runs the network.
+
+use super::Example;
+use spikelet_core::files;
+use spikelet_core::{Error, Result};
+use spikelet_graph::Tensor;
+use std::path::Path;
+
+/// What the neurons of a layer did with some images.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerActivity {
+    /// The layer's path, such as `conv.0`.
+    pub name: String,
+    /// Of one image at one time step: channels, height and width, or neurons.
+    pub shape: Vec<usize>,
+    /// The spikes, `[T, N, …]`; not 0 where a neuron fired.
+    pub spikes: Tensor,
+    /// Spikes a neuron and a time step, over all images.
+    pub rate: f64,
+}
+
+impl LayerActivity {
+    /// The layer of this name with these spikes, `[T, N, …]`.
+    pub fn new(name: &str, spikes: Tensor) -> Self {
+        Self {
+            name: name.to_string(),
+            shape: spikes.shape.get(2..).unwrap_or_default().to_vec(),
+            rate: share(&fired(&spikes)),
+            spikes,
+        }
+    }
+
+    /// Where neurons fired for image number `image` of those that were shown, `[T, …]`.
+    pub fn spikes_of(&self, image: usize) -> Vec<bool> {
+        let neurons = self.shape.iter().product::<usize>().max(1);
+        let images = self.spikes.shape.get(1).copied().unwrap_or(0).max(1);
+        let all = fired(&self.spikes);
+        let steps = all.chunks(neurons).skip(image).step_by(images);
+        steps.flatten().copied().collect()
+    }
+
+    /// Spikes a neuron and a time step for image number `image`.
+    pub fn rate_of(&self, image: usize) -> f64 {
+        share(&self.spikes_of(image))
+    }
+
+    /// Channels, height and width, if the layer has them.
+    pub(super) fn image(&self) -> Option<[usize; 3]> {
+        <[usize; 3]>::try_from(&self.shape[..]).ok()
+    }
+}
+
+fn fired(spikes: &Tensor) -> Vec<bool> {
+    spikes.to_f64().iter().map(|spike| *spike != 0.0).collect()
+}
+
+fn share(spikes: &[bool]) -> f64 {
+    spikes.iter().filter(|fired| **fired).count() as f64 / spikes.len().max(1) as f64
+}
+
+/// What a network did with some images; [`Activity::of`] asks it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    /// The numbers of the images in their data set.
+    pub indices: Vec<usize>,
+    /// The images with the output's spikes.
+    pub examples: Vec<Example>,
+    /// The scores of each image.
+    pub scores: Vec<Vec<f64>>,
+    /// The layers with neurons, from the first to the last.
+    pub layers: Vec<LayerActivity>,
+    /// The names of the classes.
+    pub classes: Vec<String>,
+}
+
+impl Activity {
+    /// The picture as an SVG document, 960 units wide.
+    pub fn to_svg(&self, title: &str) -> String {
+        self.draw(title).to_svg()
+    }
+
+    /// The picture as a PNG file, 960 pixels wide.
+    pub fn to_png(&self, title: &str) -> Vec<u8> {
+        self.draw(title).to_png()
+    }
+
+    /// Whether a picture can be written to this path: to one that ends in `.svg` or `.png`.
+    ///
+    /// # Errors
+    /// When it ends otherwise.
+    pub fn check_path(path: &Path) -> Result<()> {
+        let end = path.extension().and_then(|end| end.to_str());
+        match end {
+            Some("svg" | "png") => Ok(()),
+            _ => Err(Error::invalid(
+                "picture",
+                format!("{} is neither .svg nor .png", path.display()),
+                "end its name in one of them",
+            )),
+        }
+    }
+
+    /// Writes the picture, as PNG or as SVG by the ending of the path.
+    ///
+    /// # Errors
+    /// When the path has another ending or cannot be written.
+    pub fn save(&self, title: &str, path: &Path) -> Result<()> {
+        Self::check_path(path)?;
+        let bytes = match path.extension().is_some_and(|end| end == "png") {
+            true => self.to_png(title),
+            false => self.to_svg(title).into_bytes(),
+        };
+        Ok(files::write_atomically(path, &bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spikes_of_an_image_are_those_of_all_time_steps() {
+        let spikes = [0., 1., 0., 0., 1., 1., 1., 1., 0., 0., 0., 1.];
+        let layer = LayerActivity::new("fc", Tensor::f32([2, 3, 2], spikes));
+        assert_eq!((layer.shape.as_slice(), layer.rate), (&[2][..], 0.5));
+        assert_eq!(layer.spikes_of(0), [false, true, true, true]);
+        assert_eq!(layer.rate_of(2), 0.75);
+    }
+
+    #[test]
+    fn a_picture_is_saved_by_the_ending_of_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = Activity {
+            indices: vec![],
+            examples: vec![],
+            scores: vec![],
+            layers: vec![],
+            classes: vec![],
+        };
+        for (name, start) in [("a.png", &b"\x89PNG"[..]), ("a.svg", b"<svg")] {
+            let path = folder.path().join(name);
+            shown.save("title", &path).unwrap();
+            assert!(files::read(path).unwrap().starts_with(start));
+        }
+        let wrong = shown.save("title", Path::new("picture.jpeg")).unwrap_err();
+        assert!(wrong.to_string().contains("neither .svg nor .png"));
+    }
+}

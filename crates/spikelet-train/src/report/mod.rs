@@ -1,0 +1,302 @@
+//! The pictures: `report.svg` at the end of a training run, and what a network does with an image.
+//!
+//! The report has loss and accuracy over the epochs, and a few inputs with the spikes that answered
+//! them. Written as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and
+//! `raster.rs` the two kinds of picture, and this file the page. [`Activity`] is the picture of a
+//! few images, layer by layer, as SVG or PNG; [`Response`] that of a neuron and a step input;
+//! [`Gates`] that of surrogates; [`Bars`] has times side by side.
+
+mod activity;
+pub mod axis;
+mod bars;
+mod canvas;
+pub mod curves;
+mod drawing;
+mod font;
+mod gates;
+pub mod png;
+mod portrait;
+pub mod raster;
+mod response;
+pub mod svg;
+
+pub use activity::{Activity, LayerActivity};
+pub use bars::{BarPanel, Bars};
+pub use gates::Gates;
+pub use raster::Example;
+pub use response::Response;
+
+use axis::Axis;
+use curves::{Panel, Quantity, Series};
+use spikelet_core::files::{self, FileError};
+use std::path::Path;
+use svg::{Area, BLUE, GREEN, GRID, INK, Stroke, Svg, TextStyle, VERMILION};
+
+/// What is known of one epoch. Values that are not finite leave gaps in the curves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpochPoint {
+    /// Number of the epoch, the first is 1.
+    pub epoch: usize,
+    /// Mean loss in training.
+    pub train_loss: f64,
+    /// Mean loss on the test set, if it was measured.
+    pub test_loss: Option<f64>,
+    /// Accuracy in training, 0 to 1.
+    pub train_accuracy: f64,
+    /// Accuracy on the validation images, 0 to 1, if there are any.
+    pub validation_accuracy: Option<f64>,
+    /// Accuracy on the test set, 0 to 1, if it was measured.
+    pub test_accuracy: Option<f64>,
+}
+
+/// A training run to be drawn.
+///
+/// ```
+/// use spikelet::report::{EpochPoint, Report};
+/// let report = Report {
+///     title: "mnist-fc on MNIST".to_string(),
+///     subtitle: "cpu, 2 threads · test accuracy 98.0 %".to_string(),
+///     epochs: vec![EpochPoint {
+///         epoch: 1,
+///         train_loss: 0.41,
+///         test_loss: None,
+///         train_accuracy: 0.91,
+///         validation_accuracy: Some(0.95),
+///         test_accuracy: Some(0.95),
+///     }],
+///     examples: Vec::new(),
+/// };
+/// assert!(report.to_svg().contains("best 95.0 % (epoch 1)"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The network and the data set.
+    pub title: String,
+    /// Device, accuracy, whatever else belongs in a line.
+    pub subtitle: String,
+    /// The epochs in order.
+    pub epochs: Vec<EpochPoint>,
+    /// Inputs to be shown, three in a row; six look well. None are needed.
+    pub examples: Vec<Example>,
+}
+
+const WIDTH: f64 = 960.0;
+const MARGIN: f64 = 32.0;
+const INNER: f64 = WIDTH - 2.0 * MARGIN;
+const PANELS_TOP: f64 = 96.0;
+const PANELS_HEIGHT: f64 = 300.0;
+const EXAMPLES_TOP: f64 = PANELS_TOP + PANELS_HEIGHT + 28.0;
+const EXAMPLES_IN_A_ROW: usize = 3;
+const EXAMPLE_HEIGHT: f64 = 164.0;
+const GAP: f64 = 32.0;
+
+impl Report {
+    /// The picture as an SVG document, 960 units wide, on a white ground.
+    pub fn to_svg(&self) -> String {
+        let rows = self.examples.len().div_ceil(EXAMPLES_IN_A_ROW) as f64;
+        let height = if self.examples.is_empty() {
+            PANELS_TOP + PANELS_HEIGHT + MARGIN
+        } else {
+            EXAMPLES_TOP + 34.0 + rows * EXAMPLE_HEIGHT + (rows - 1.0) * 18.0 + MARGIN
+        };
+        let mut svg = Svg::new(WIDTH, height, &self.title);
+        self.draw_title(&mut svg);
+        self.draw_panels(&mut svg);
+        if !self.examples.is_empty() {
+            self.draw_examples(&mut svg);
+        }
+        svg.finish()
+    }
+
+    /// Writes [`to_svg`](Self::to_svg) to a file.
+    ///
+    /// # Errors
+    /// [`FileError::Io`] naming the path.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        files::write_atomically(path, self.to_svg().as_bytes())
+    }
+
+    fn draw_title(&self, svg: &mut Svg) {
+        let title = TextStyle::caption(21.0).coloured(INK).bold();
+        svg.text([MARGIN, 44.0], title, &title.fit(&self.title, INNER));
+        let subtitle = TextStyle::caption(13.5);
+        svg.text(
+            [MARGIN, 67.0],
+            subtitle,
+            &subtitle.fit(&self.subtitle, INNER),
+        );
+    }
+
+    fn draw_panels(&self, svg: &mut Svg) {
+        let series = |name, colour, value: &dyn Fn(&EpochPoint) -> Option<f64>| Series {
+            name,
+            colour,
+            points: self
+                .epochs
+                .iter()
+                .filter_map(|point| Some((point.epoch, value(point)?)))
+                .collect(),
+        };
+        let loss = Panel {
+            title: "Loss",
+            quantity: Quantity::Plain,
+            series: vec![
+                series("train", BLUE, &|point| Some(point.train_loss)),
+                series("test", VERMILION, &|point| point.test_loss),
+            ],
+            mark_best: false,
+        };
+        let accuracy = Panel {
+            title: "Accuracy in %",
+            quantity: Quantity::Share,
+            series: vec![
+                series("train", BLUE, &|point| Some(point.train_accuracy)),
+                series("test", VERMILION, &|point| point.test_accuracy),
+                series("val", GREEN, &|point| point.validation_accuracy),
+            ],
+            // The best epoch is that of the validation images; the test set chooses none.
+            mark_best: self
+                .epochs
+                .iter()
+                .any(|point| point.validation_accuracy.is_some()),
+        };
+        let width = (INNER - GAP) / 2.0;
+        for (panel, x) in [(loss, MARGIN), (accuracy, MARGIN + width + GAP)] {
+            panel.draw(
+                svg,
+                Area {
+                    x,
+                    y: PANELS_TOP,
+                    width,
+                    height: PANELS_HEIGHT,
+                },
+            );
+        }
+    }
+
+    fn draw_examples(&self, svg: &mut Svg) {
+        svg.line(
+            [MARGIN, EXAMPLES_TOP - 12.0],
+            [WIDTH - MARGIN, EXAMPLES_TOP - 12.0],
+            Stroke::new(GRID, 1.0),
+        );
+        let base = EXAMPLES_TOP + 14.0;
+        let heading = TextStyle::caption(14.0).coloured(INK).bold();
+        let text = "Inputs, output spikes over time, firing rates";
+        svg.text([MARGIN, base], heading, text);
+        raster::draw_legend(svg, WIDTH - MARGIN, base);
+
+        // One scale for all, so that examples can be compared.
+        let largest = self
+            .examples
+            .iter()
+            .map(Example::largest_rate)
+            .fold(0.0, f64::max);
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let rates = Axis::linear([0.0, largest].into_iter(), [0.0, 1.0], 4);
+        let columns = EXAMPLES_IN_A_ROW as f64;
+        let width = (INNER - (columns - 1.0) * GAP) / columns;
+        for (index, example) in self.examples.iter().enumerate() {
+            let (row, column) = (index / EXAMPLES_IN_A_ROW, index % EXAMPLES_IN_A_ROW);
+            let area = Area {
+                x: MARGIN + column as f64 * (width + GAP),
+                y: EXAMPLES_TOP + 34.0 + row as f64 * (EXAMPLE_HEIGHT + 18.0),
+                width,
+                height: EXAMPLE_HEIGHT,
+            };
+            example.draw(svg, area, &rates);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(epochs: usize) -> Report {
+        Report {
+            title: "mnist-fc on <MNIST>".to_string(),
+            subtitle: "a very long line ".repeat(30),
+            epochs: (1..=epochs)
+                .map(|epoch| EpochPoint {
+                    epoch,
+                    train_loss: 2.3 / epoch as f64,
+                    test_loss: Some(2.4 / epoch as f64),
+                    train_accuracy: 1.0 - 0.9 / epoch as f64,
+                    validation_accuracy: Some(1.0 - 0.95 / epoch as f64),
+                    test_accuracy: Some(1.0 - 0.95 / epoch as f64),
+                })
+                .collect(),
+            examples: (0..6)
+                .map(|label| Example {
+                    image: (0..784).map(|pixel| (pixel % 256) as u8).collect(),
+                    width: 28,
+                    height: 28,
+                    spikes: (0..500).map(|i| i % 10 == label || i % 7 == 0).collect(),
+                    time_steps: 50,
+                    classes: 10,
+                    label,
+                    predicted: label,
+                })
+                .collect(),
+        }
+    }
+
+    /// Every coordinate and size in the document.
+    fn coordinates(svg: &str) -> Vec<(&'static str, f64)> {
+        let names = [
+            "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height",
+        ];
+        let mut found = Vec::new();
+        for name in names {
+            for rest in svg.split(&format!(" {name}=\"")).skip(1) {
+                found.push((name, rest.split('"').next().unwrap().parse().unwrap()));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn everything_lies_on_the_page_for_one_to_a_thousand_epochs() {
+        for epochs in [0, 1, 2, 7, 30, 31, 100, 1000] {
+            let svg = report(epochs).to_svg();
+            for (name, value) in coordinates(&svg) {
+                assert!(
+                    (0.0..=WIDTH).contains(&value),
+                    "{epochs} epochs: {name} = {value}"
+                );
+            }
+            assert!(!svg.contains("NaN"), "{epochs} epochs");
+        }
+    }
+
+    #[test]
+    fn a_run_that_went_wrong_is_still_drawn() {
+        let mut report = report(5);
+        for point in &mut report.epochs[2..] {
+            point.train_loss = f64::NAN;
+            point.test_loss = Some(f64::INFINITY);
+            point.test_accuracy = None;
+            point.validation_accuracy = None;
+        }
+        let svg = report.to_svg();
+        assert!(!svg.contains("NaN") && !svg.contains("inf "));
+        assert!(svg.contains("(epoch 2)"));
+    }
+
+    #[test]
+    fn the_title_is_escaped_and_a_long_line_shortened() {
+        let svg = report(3).to_svg();
+        assert!(svg.contains("mnist-fc on &lt;MNIST&gt;"));
+        assert!(svg.contains("…</text>"));
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
+
+    #[test]
+    fn a_report_is_saved_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs/report.svg");
+        report(2).save(&path).unwrap();
+        assert_eq!(files::read(path).unwrap(), report(2).to_svg().as_bytes());
+    }
+}

@@ -1,0 +1,379 @@
+//! The training loop.
+
+mod epoch_end;
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use super::checkpoint::Progress;
+use super::diagnosis::Suspect;
+use super::engine::Programs;
+use super::evaluation::Evaluation;
+use super::folder::{REPORT, RunFolder};
+use super::in_flight::InFlight;
+use super::memory::{RunMemory, Task};
+use super::step::Outcome as StepOutcome;
+use super::together::{Pause, Talks, Together};
+use super::trainer::{Outcome, Start, Trainer};
+use super::{DatasetId, Engine, Place, Shape, picture};
+use crate::log::{Console, EpochBar, Output};
+use folder::{Logs, checkpoint_to_resume};
+use spikelet_core::{Error, Result};
+use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
+use spikelet_nn::model::Store;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Times an epoch's training batches.
+struct Clock {
+    begun: Instant,
+    /// Seconds of its earlier batches, in a resumed run.
+    before: f64,
+}
+
+/// What a rank has found in an epoch.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    loss_sum: f64,
+    correct: f64,
+}
+
+/// A run that is under way.
+pub(super) struct Run<'a> {
+    trainer: &'a Trainer,
+    data: &'a Split,
+    /// Which data it is, where checkpoints are written.
+    dataset: Option<DatasetId>,
+    together: Together,
+    talks: Talks,
+    console: Console,
+    store: Store,
+    shape: Shape,
+    engine: Box<dyn Engine>,
+    memory: RunMemory,
+    evaluation: Evaluation,
+    /// Whether there are validation images.
+    validates: bool,
+    loader: Loader,
+    progress: Progress,
+    /// What this rank has found in the epoch; the others' share comes into `progress` when it is
+    /// saved or shown.
+    own: Own,
+    logs: Option<Logs>,
+    /// Steps between two points of the curves, the same on all ranks.
+    curve_steps: u64,
+    /// Epochs of earlier parts of this run.
+    epochs_before: usize,
+    /// Seconds of earlier parts of this run.
+    earlier: f64,
+    started: Instant,
+    saved: Instant,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn start(trainer: &'a Trainer, data: &'a Split) -> Result<Self> {
+        let settings = &trainer.settings;
+        let together = Together::new(trainer.group.clone());
+        let console = Console::new(match together.leads() {
+            true => trainer.output,
+            false => Output::Quiet,
+        });
+        let (train, validation) = settings.parts(&data.train)?;
+        together.check_batch(settings.batch_size, train.len())?;
+        let folder = match &trainer.place {
+            Some(place) if together.leads() => Some(RunFolder::open(place, &trainer.former)?),
+            _ => None,
+        };
+        let written = trainer.place.is_some();
+        let dataset = written.then(|| DatasetId::of(data, &train));
+        let resumed = checkpoint_to_resume(trainer, folder.as_ref(), dataset.as_ref(), &together)?;
+        let engine = trainer.engine.as_ref();
+        let first = engine.and_then(|engine| engine.first_device());
+        let backend = match first.or(trainer.backend.as_ref()) {
+            Some(backend) => backend.clone(),
+            None => spikelet_nn::device::cpu()?,
+        };
+        let shape = Shape {
+            batch: settings.batch_size,
+            image: data.train.shape,
+        };
+        let mut store = Store::new(backend);
+        let place = Place {
+            rank: together.rank(),
+            ranks: together.ranks(),
+        };
+        let evaluated: Vec<&Arc<Dataset>> = [&data.test].into_iter().chain(&validation).collect();
+        let tested: Vec<usize> = evaluated.iter().map(|data| data.len()).collect();
+        let task = Task {
+            module: &*trainer.module,
+            settings,
+            shape,
+            place,
+            tested: &tested,
+            examples: if written {
+                picture::EXAMPLES.min(data.test.len())
+            } else {
+                0
+            },
+        };
+        let programs = match engine {
+            Some(engine) => engine.build(&trainer.module, &task, &mut store)?,
+            None => Programs::on_one_device(&task, &together, &mut store)?,
+        };
+        let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
+        let curve_steps = together.hear_the_first(trainer.curve_steps.to_le_bytes().to_vec())?;
+        let batches = LoaderConfig {
+            threads: trainer.loader_threads,
+            ..settings.training_batches()
+        };
+        let mut run = Self {
+            loader: Loader::new(train, batches)?,
+            trainer,
+            data,
+            dataset,
+            together,
+            talks: Talks::new(),
+            console,
+            store,
+            shape,
+            engine: programs.engine,
+            memory: programs.memory,
+            evaluation,
+            validates: validation.is_some(),
+            progress: Progress {
+                ranks: place.ranks,
+                ..Progress::default()
+            },
+            own: Own::default(),
+            logs: None,
+            curve_steps: u64::from_le_bytes(
+                <[u8; 8]>::try_from(&curve_steps[..]).unwrap_or_default(),
+            )
+            .max(1),
+            epochs_before: 0,
+            earlier: 0.0,
+            started: Instant::now(),
+            saved: Instant::now(),
+        };
+        run.open_folder(folder, resumed)?;
+        Ok(run)
+    }
+
+    /// What there is to be said of it before it begins.
+    pub(super) fn about_to_begin(&self) -> Start<'_> {
+        Start {
+            engine: &*self.engine,
+            memory: self.memory,
+            folder: self.logs.as_ref().map(|logs| logs.folder.path()),
+        }
+    }
+
+    pub(super) fn finish_training(mut self) -> Result<Outcome> {
+        let interrupted = self.train_epochs();
+        let done = interrupted.and_then(|interrupted| self.finish(interrupted));
+        if let Err(error) = &done {
+            // Before it lets go of its device, which may be waiting for the other ranks.
+            self.together.report(error);
+        }
+        done
+    }
+
+    /// Trains to the end of the last epoch; true if the run was interrupted before.
+    fn train_epochs(&mut self) -> Result<bool> {
+        while self.progress.epoch < self.trainer.settings.epochs {
+            if !(self.train_epoch()? && self.end_epoch()?) {
+                self.save()?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Trains to the end of the present epoch; false if the run was interrupted before. Steps are
+    /// started while earlier ones are under way; none is when this returns, or when something is
+    /// saved.
+    fn train_epoch(&mut self) -> Result<bool> {
+        let settings = &self.trainer.settings;
+        let (epoch, first) = (self.progress.epoch, self.progress.batch);
+        let share = self.together.share(self.progress.images);
+        let mut batches = self.loader.share(epoch as u64, share);
+        if batches.len() == 0 {
+            // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
+            // progress are those of the whole epoch.
+            return Ok(true);
+        }
+        let total = first + batches.len();
+        let step_images = self.step_images();
+        let all_images = self.progress.images + batches.len() * step_images;
+        let bar = self.console.epoch_bar(epoch + 1, settings.epochs, total);
+        bar.start_at(first);
+        let clock = Clock {
+            begun: Instant::now(),
+            before: self.progress.train_seconds,
+        };
+        let mut in_flight = InFlight::new();
+        while let Some(batch) = batches.next() {
+            if let Some(found) = in_flight.make_room()? {
+                self.count(found, &clock, &bar)?;
+            }
+            let ahead = in_flight.len();
+            let step = self.progress.step + ahead as u64 + 1;
+            let started = self.progress.images + ahead * step_images;
+            let at = epoch as f64 + started as f64 / all_images as f64;
+            in_flight.push(self.engine.start(&batch, step, at)?, step);
+            batches.recycle(batch);
+            if started + step_images == all_images {
+                continue;
+            }
+            let own = Pause {
+                stop: self.trainer.is_end_requested(),
+                save: self.saved.elapsed() >= self.trainer.checkpoint_every,
+            };
+            let pause = self.talks.step(&self.together, own)?;
+            if pause.stop || pause.save {
+                self.count_all(&mut in_flight, &clock, &bar)?;
+                self.put_together()?;
+                if pause.stop {
+                    return Ok(false);
+                }
+                self.save()?;
+            }
+        }
+        self.count_all(&mut in_flight, &clock, &bar)?;
+        self.put_together()?;
+        Ok(true)
+    }
+
+    /// Images of a step, over all ranks.
+    fn step_images(&self) -> usize {
+        self.trainer.settings.batch_size * self.together.ranks()
+    }
+
+    /// Brings what all ranks have found in the epoch into the progress. Losses are f32: their sums
+    /// are as good as always exact, whenever they are taken.
+    fn put_together(&mut self) -> Result<()> {
+        let mut sums = [self.own.loss_sum, self.own.correct];
+        self.together.sum(&mut sums)?;
+        self.progress.loss_sum = sums[0] / self.together.ranks() as f64;
+        self.progress.correct = sums[1];
+        Ok(())
+    }
+
+    /// Waits for every step that is under way.
+    fn count_all(
+        &mut self,
+        in_flight: &mut InFlight<u64>,
+        clock: &Clock,
+        bar: &EpochBar,
+    ) -> Result<()> {
+        while let Some(found) = in_flight.wait_for_oldest()? {
+            self.count(found, clock, bar)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a step found to the epoch.
+    fn count(
+        &mut self,
+        (found, step): (StepOutcome, u64),
+        clock: &Clock,
+        bar: &EpochBar,
+    ) -> Result<()> {
+        let step_images = self.step_images();
+        if !found.loss.is_finite() {
+            return Err(self.diagnosis(found.loss, step));
+        }
+        let p = &mut self.progress;
+        p.step = step;
+        p.batch += 1;
+        p.images += step_images;
+        self.own.loss_sum += found.loss;
+        self.own.correct += found.correct;
+        p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
+        bar.advance();
+        let mean = self.own.loss_sum / p.batch as f64;
+        bar.show(mean, p.images as f64 / p.train_seconds);
+        if step.is_multiple_of(self.curve_steps) {
+            let ranks = self.together.ranks() as f64;
+            let mut sums = [found.loss, found.correct];
+            self.together.sum(&mut sums)?;
+            let (loss, share) = (sums[0] / ranks, sums[1] / step_images as f64);
+            if let Some(logs) = &mut self.logs {
+                logs.curves.add_scalar("step/loss", step, loss as f32)?;
+                logs.curves
+                    .add_scalar("step/accuracy", step, share as f32)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be said of the step that found a loss that is not finite.
+    fn diagnosis(&mut self, loss: f64, step: u64) -> Error {
+        let Progress {
+            epoch,
+            batch,
+            images,
+            ..
+        } = self.progress;
+        let problem = format!(
+            "the loss is {loss} in step {step} (epoch {}, batch {})",
+            epoch + 1,
+            batch + 1
+        );
+        let Some(given) = (self.loader.share(epoch as u64, self.together.share(images))).next()
+        else {
+            return Error::invalid("training", problem, "lower the learning rate");
+        };
+        let suspect = Suspect {
+            module: &*self.trainer.module,
+            settings: &self.trainer.settings,
+            batch: &given,
+            shape: self.shape,
+            draws: self.engine.draws(step),
+        };
+        match self.on_one_device() {
+            Ok(mut store) => suspect.error(&problem, store.as_mut().unwrap_or(&mut self.store)),
+            Err(error) => error,
+        }
+    }
+
+    /// The tensors on one device; nothing where the store has one device only.
+    fn on_one_device(&self) -> Result<Option<Store>> {
+        let device = self.engine.gathering_device();
+        device
+            .map(|device| self.store.gathered(&device))
+            .transpose()
+    }
+
+    fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
+        if let Some(logs) = &self.logs {
+            logs.checkpoints.finish()?;
+        }
+        let seconds = self.earlier + self.started.elapsed().as_secs_f64();
+        let history = self.progress.history.clone();
+        let last = history.last();
+        let images: f64 = history.iter().map(|r| r.images_per_second).sum();
+        let mut outcome = Outcome {
+            test_accuracy: last.map_or(0.0, |r| r.test_accuracy),
+            epochs_trained: history.len() - self.epochs_before,
+            seconds,
+            images_per_second: images / history.len().max(1) as f64,
+            peak_bytes: self.memory.peak,
+            interrupted,
+            folder: self
+                .logs
+                .as_ref()
+                .map(|logs| logs.folder.path().to_path_buf()),
+            checkpoint: self.checkpoint_path(),
+            picture: None,
+            history,
+        };
+        if !interrupted && let Some(logs) = &self.logs {
+            let path = logs.folder.path().join(REPORT);
+            let (evaluation, store) = (&mut self.evaluation, &mut self.store);
+            picture::draw(self.trainer, self.data, evaluation, store, &outcome)?.save(&path)?;
+            outcome.picture = Some(path);
+        }
+        Ok(outcome)
+    }
+}

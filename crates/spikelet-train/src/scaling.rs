@@ -1,0 +1,247 @@
+//! Loss scaling: keeps small gradients from vanishing in f16, on the device alone.
+//!
+//! The loss is multiplied by a scale before the backward pass, and gradients are divided by it in
+//! f32. Where one of them is not finite, the scale was too large: nothing is updated, and the
+//! scale is halved. After many good steps in a row it is doubled. No number has to reach the host.
+//!
+//! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
+
+use super::Settings;
+use super::checkpoint::CheckpointProblem;
+use spikelet_core::Result;
+use spikelet_expr::Expr;
+use spikelet_graph::{Tensor, Tracer, Var};
+use spikelet_nn::model::Store;
+use spikelet_nn::module::Precision;
+use spikelet_nn::tensors::TensorFile;
+
+/// The scale of the first step.
+const START: f32 = 65536.0;
+
+/// So many good steps in a row double the scale.
+const GROW_AFTER: f64 = 2000.0;
+
+/// A larger scale would itself not be finite in a product with a loss.
+const LARGEST: f64 = 16_777_216.0;
+
+/// A smaller scale helps nobody: what is not finite then is so in f32, too.
+const SMALLEST: f64 = 1.0;
+
+/// The states, as checkpoints name them.
+pub const LOSS_SCALE: &str = "loss_scale";
+const STEPS: &str = "loss_scale_steps";
+
+/// Both.
+pub(super) const LOSS_SCALES: [&str; 2] = [LOSS_SCALE, STEPS];
+
+/// Checks the states among a checkpoint's tensors, if they are there.
+pub(super) fn check_loss_scale(tensors: &TensorFile) -> Result<(), CheckpointProblem> {
+    let ranges = [(LOSS_SCALE, SMALLEST, LARGEST), (STEPS, 0.0, GROW_AFTER)];
+    for (name, least, most) in ranges {
+        let Some(tensor) = tensors.tensors.get(name) else {
+            continue;
+        };
+        let found = match &tensor.to_f64()[..] {
+            [value] if tensor.shape.is_empty() && (least..=most).contains(value) => continue,
+            [value] if tensor.shape.is_empty() => value.to_string(),
+            _ => format!("{:?}", tensor.ty()),
+        };
+        return Err(CheckpointProblem::LossScale {
+            tensor: name,
+            found,
+            expected: format!("a number from {least} to {most}"),
+        });
+    }
+    Ok(())
+}
+
+/// Whether the loss is scaled.
+pub fn is_scaled(settings: &Settings) -> bool {
+    settings.precision == Precision::F16
+}
+
+/// How many elements of the gradients are not finite; nothing if there are no gradients.
+pub fn count_not_finite(grads: &[Var]) -> Option<Var> {
+    let counts = grads.iter().map(|g| g.map1(not_finite).sum_all());
+    counts.reduce(|a, b| a + b)
+}
+
+/// The scale, and what a step does with it.
+pub struct LossScale {
+    scale: Var,
+    /// Good steps since the scale has changed.
+    steps: Var,
+}
+
+/// Whether a step updates anything.
+pub enum Verdict {
+    /// Not if the loss is not finite: what it was computed with stays, and can be looked at.
+    OfLoss(Var),
+    /// Not if an element of the gradients is not finite: how many there are.
+    OfGradients(Var),
+}
+
+impl LossScale {
+    /// The state of loss scaling in a traced training step.
+    pub fn new(tracer: &Tracer) -> Self {
+        Self {
+            scale: tracer.state(LOSS_SCALE, []),
+            steps: tracer.state(STEPS, []),
+        }
+    }
+
+    /// Gives the states that the store does not have their first values.
+    pub fn initialise(store: &mut Store) -> Result<()> {
+        for (name, value) in [(LOSS_SCALE, START), (STEPS, 0.0)] {
+            if store.ty(name).is_none() {
+                store.insert(name, &Tensor::f32([], [value]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the backward pass begins with.
+    pub(super) fn scaled(&self, loss: &Var) -> Var {
+        loss * &self.scale
+    }
+
+    /// The gradients of the loss itself, in f32, and whether they are finite; says what the scale
+    /// becomes.
+    pub(super) fn unscaled(&self, grads: &[Var]) -> (Vec<Var>, Verdict) {
+        let grads: Vec<Var> = grads
+            .iter()
+            .map(|g| Var::map(&[g, &self.scale], |x| &x[0] / &x[1]))
+            .collect();
+        let bad =
+            count_not_finite(&grads).unwrap_or_else(|| self.steps.map1(|_| Expr::constant(0.0)));
+        self.advance(&bad);
+        (grads, Verdict::OfGradients(bad))
+    }
+
+    /// Says what the scale becomes; `bad` is above 0 if a gradient was not finite.
+    pub fn advance(&self, bad: &Var) {
+        let next = Var::map_many(&[&self.scale, &self.steps, bad], |x| {
+            let (scale, steps, bad) = (&x[0], &x[1], x[2].gt(0.0));
+            let grown = (steps + 1.0).ge(GROW_AFTER);
+            let good = Expr::select(&grown, (scale * 2.0).min(LARGEST), scale);
+            let counted = Expr::select(grown, 0.0, steps + 1.0);
+            vec![
+                Expr::select(&bad, (scale * 0.5).max(SMALLEST), good),
+                Expr::select(bad, 0.0, counted),
+            ]
+        });
+        let tracer = self.scale.tracer();
+        tracer.update(&self.scale, &next[0]);
+        tracer.update(&self.steps, &next[1]);
+    }
+}
+
+impl Verdict {
+    /// The operand that [`Verdict::choose`] expects, a scalar.
+    pub(super) fn operand(&self) -> &Var {
+        match self {
+            Self::OfLoss(loss) => loss,
+            Self::OfGradients(bad) => bad,
+        }
+    }
+
+    /// The new value after a good step, the old one after a bad one.
+    pub(super) fn choose(&self, operand: &Expr, old: &Expr, new: Expr) -> Expr {
+        let bad = match self {
+            Self::OfLoss(_) => not_finite(operand),
+            Self::OfGradients(_) => operand.clone(),
+        };
+        Expr::select(bad.gt(0.0), old, new)
+    }
+}
+
+/// 1 for infinities and NaN, else 0. A comparison with NaN is false.
+pub(super) fn not_finite(x: &Expr) -> Expr {
+    Expr::select(x.abs().le(f64::from(f32::MAX)), 0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spikelet_graph::DType;
+    use spikelet_nn::model::{Compiled, host};
+
+    /// What (weight, scale, steps) are after steps with these gradients, from these values.
+    fn after(scale: f32, steps: f32, grads: &[[f32; 2]]) -> Result<([f64; 2], f64, f64)> {
+        let tracer = Tracer::new(DType::F32);
+        let grad = tracer.input("grad", DType::F32, [2]);
+        let weight = tracer.parameter("weight", [2]);
+        let loss_scale = LossScale::new(&tracer);
+        let (grads_of, verdict) = loss_scale.unscaled(&[grad]);
+        let new = Var::map(&[&weight, &grads_of[0], verdict.operand()], |x| {
+            verdict.choose(&x[2], &x[0], &x[0] - &x[1])
+        });
+        tracer.update(&weight, &new);
+        let mut store = Store::new(spikelet_nn::device::cpu()?);
+        store.insert("weight", &Tensor::f32([2], [0.0; 2]))?;
+        store.insert(LOSS_SCALE, &Tensor::f32([], [scale]))?;
+        store.insert(STEPS, &Tensor::f32([], [steps]))?;
+        let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+        for grad in grads {
+            program.set("grad", host(&Tensor::f32([2], *grad)))?;
+            program.run()?;
+        }
+        let number = |name: &str| Ok::<f64, spikelet_core::Error>(store.get(name)?.to_f64()[0]);
+        let weight = store.get("weight")?.to_f64();
+        Ok(([weight[0], weight[1]], number(LOSS_SCALE)?, number(STEPS)?))
+    }
+
+    #[test]
+    fn a_good_step_updates_with_the_unscaled_gradient() -> Result<()> {
+        let found = after(4.0, 7.0, &[[8.0, -4.0]])?;
+        assert_eq!(found, ([-2.0, 1.0], 4.0, 8.0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_bad_step_updates_nothing_and_halves_the_scale() -> Result<()> {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let found = after(4.0, 7.0, &[[4.0, 4.0], [1.0, bad]])?;
+            assert_eq!(found, ([-1.0, -1.0], 2.0, 0.0), "{bad}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn many_good_steps_double_the_scale() -> Result<()> {
+        let found = after(4.0, 1998.0, &[[0.0; 2], [0.0; 2], [0.0; 2]])?;
+        assert_eq!(found, ([0.0, 0.0], 8.0, 1.0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_scale_that_no_run_can_have_is_refused() {
+        let check = |name: &str, tensor: Tensor| {
+            let mut file = TensorFile::default();
+            file.tensors.insert(name.to_string(), tensor);
+            check_loss_scale(&file)
+        };
+        let scalar = |value: f32| Tensor::f32([], [value]);
+        for sound in [1.0, 65536.0, 16_777_216.0] {
+            assert_eq!(check(LOSS_SCALE, scalar(sound)), Ok(()));
+        }
+        for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-45, 1e9] {
+            assert!(check(LOSS_SCALE, scalar(wrong)).is_err(), "{wrong}");
+        }
+        assert!(check(LOSS_SCALE, Tensor::f32([1], [2.0])).is_err());
+        assert!(check(STEPS, scalar(-1.0)).is_err());
+        assert!(check(STEPS, scalar(2001.0)).is_err());
+        assert_eq!(check(STEPS, scalar(1999.0)), Ok(()));
+    }
+
+    #[test]
+    fn a_scale_that_is_there_is_kept() -> Result<()> {
+        let mut store = Store::new(spikelet_nn::device::cpu()?);
+        LossScale::initialise(&mut store)?;
+        assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [65536.0]);
+        store.set(LOSS_SCALE, &Tensor::f32([], [8.0]))?;
+        LossScale::initialise(&mut store)?;
+        assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [8.0]);
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! What a trained network does with a few images.
+
+use super::draws::Draws;
+use super::step::{Scored, context, feed, trace};
+use super::{EvalStep, Settings, Shape};
+use crate::EvalEngine;
+use crate::report::{Activity, Example, LayerActivity};
+use spikelet_core::{Error, Result};
+use spikelet_data::{Batch, Dataset, Loader};
+use spikelet_graph::{DType, Tensor};
+use spikelet_nn::model::{Compiled, Store};
+use spikelet_nn::module::{Mode, Module};
+use std::sync::Arc;
+
+/// The images `indices` as the network is given them in a test.
+fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result<Batch> {
+    let mut some = Dataset {
+        images: vec![],
+        labels: vec![],
+        name: dataset.name.clone(),
+        classes: dataset.classes.clone(),
+        ..*dataset
+    };
+    for &i in indices {
+        let image = dataset.image(i).ok_or_else(|| {
+            let problem = format!(
+                "{i} was asked for, `{}` has {}",
+                dataset.name,
+                dataset.len()
+            );
+            Error::invalid("image", problem, "count from 0")
+        })?;
+        some.images.extend(image);
+        some.labels.push(dataset.labels[i]);
+    }
+    let loader = Loader::new(Arc::new(some), settings.test_batches(indices.len()))?;
+    let batch = loader.epoch(0, 0).next();
+    Ok(batch.expect("an epoch has a batch"))
+}
+
+/// The bytes of an image with the channels of a pixel beside each other, as pictures have them.
+fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
+    let plane = height * width;
+    let pixel = |at: usize| (0..channels).filter_map(move |c| image.get(c * plane + at));
+    (0..plane).flat_map(pixel).copied().collect()
+}
+
+/// The images with the spikes `[T, N, classes]` and scores `[N, classes]` that they caused.
+fn examples(
+    dataset: &Dataset,
+    indices: &[usize],
+    output: &Tensor,
+    scores: &[Vec<f64>],
+) -> Vec<Example> {
+    let (time_steps, classes) = (output.shape[0], output.shape[2]);
+    let spikes = output.to_f64();
+    let each = indices
+        .iter()
+        .zip(scores)
+        .enumerate()
+        .map(|(k, (&i, own))| {
+            let predicted =
+                (0..classes).fold(0, |best, c| if own[c] > own[best] { c } else { best });
+            let at = |t: usize| (t * indices.len() + k) * classes;
+            Example {
+                image: pixels_of(dataset.image(i).unwrap_or_default(), dataset.shape),
+                width: dataset.shape[2],
+                height: dataset.shape[1],
+                spikes: (0..time_steps)
+                    .flat_map(|t| spikes[at(t)..at(t) + classes].iter().map(|s| *s != 0.0))
+                    .collect(),
+                time_steps,
+                classes,
+                label: usize::from(dataset.labels[i]),
+                predicted,
+            }
+        });
+    each.collect()
+}
+
+/// The scores of each image.
+fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
+    let classes = scores.shape.last().copied().unwrap_or(1).max(1);
+    scores
+        .to_f64()
+        .chunks(classes)
+        .map(<[f64]>::to_vec)
+        .collect()
+}
+
+fn shape_of(dataset: &Dataset, indices: &[usize]) -> Shape {
+    Shape {
+        batch: indices.len(),
+        image: dataset.shape,
+    }
+}
+
+/// Runs the network on the images `indices` and returns each with the output spikes it caused.
+///
+/// # Errors
+/// When shapes do not fit or the device fails.
+pub fn show_examples(
+    module: &dyn Module,
+    settings: &Settings,
+    dataset: &Dataset,
+    indices: &[usize],
+    store: &mut Store,
+) -> Result<Vec<Example>> {
+    let step = EvalStep::new(module, settings, shape_of(dataset, indices), true, store)?;
+    examples_of(step, settings, dataset, indices)
+}
+
+/// The same by a forward pass that keeps the network's output at every step.
+pub(super) fn examples_of(
+    mut step: EvalStep,
+    settings: &Settings,
+    dataset: &Dataset,
+    indices: &[usize],
+) -> Result<Vec<Example>> {
+    step.run(&batch_of(settings, dataset, indices)?, 0)?;
+    let output = step.program().get("output_seq")?;
+    let scores = rows(&step.program().get("scores")?);
+    Ok(examples(dataset, indices, &output, &scores))
+}
+
+/// The first images, at most `most` and as many as a batch has, through an engine that returns the
+/// outputs of all steps: it takes no memory beside that of the evaluation.
+pub(super) fn first_examples(
+    eval: &mut dyn EvalEngine,
+    settings: &Settings,
+    dataset: &Dataset,
+    most: usize,
+) -> Result<Option<Vec<Example>>> {
+    let indices: Vec<usize> = (0..eval.batch_size()).collect();
+    let Some(all) = eval.output_seq(&batch_of(settings, dataset, &indices)?, 0)? else {
+        return Ok(None);
+    };
+    let (time_steps, classes) = (all.shape[0], all.shape[2]);
+    let shown = &indices[..most.min(indices.len())];
+    let values = all.to_f64();
+    let steps = values.chunks_exact(indices.len() * classes);
+    let first: Vec<f64> = steps
+        .flat_map(|step| step[..shown.len() * classes].to_vec())
+        .collect();
+    let mut scores = vec![vec![0.0; classes]; shown.len()];
+    for step in first.chunks_exact(shown.len() * classes) {
+        for (scores, own) in scores.iter_mut().zip(step.chunks_exact(classes)) {
+            for (score, value) in scores.iter_mut().zip(own) {
+                *score += value / time_steps as f64;
+            }
+        }
+    }
+    let output = Tensor::f64([time_steps, shown.len(), classes], first);
+    Ok(Some(examples(dataset, shown, &output, &scores)))
+}
+
+/// What neurons record of themselves.
+const SPIKES: &str = ".spike_seq";
+
+impl Activity {
+    /// Runs the network on the images `indices` and keeps the spikes of every layer.
+    ///
+    /// ```
+    /// use spikelet::network::Network;
+    /// use spikelet::prelude::*;
+    /// use spikelet::report::Activity;
+    ///
+    /// let network = Network::find("mnist-fc")?;
+    /// let test = spikelet::data::synthetic::digits_of(0, 1, 3).test;
+    /// let mut store = Store::new(spikelet::device::cpu()?);
+    /// let module = network.module()?;
+    /// let shown = Activity::of(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
+    /// assert_eq!(shown.layers[0].name, "fc.2");
+    /// assert_eq!(shown.layers[0].spikes.shape, [8, 2, 196]);
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When an image is not there, shapes do not fit or the device fails.
+    pub fn of(
+        module: &dyn Module,
+        settings: &Settings,
+        dataset: &Dataset,
+        indices: &[usize],
+        store: &mut Store,
+    ) -> Result<Self> {
+        let batch = batch_of(settings, dataset, indices)?;
+        let cx = context(Mode::EVAL, settings);
+        let shape = shape_of(dataset, indices);
+        let Scored { scores, output, .. } = trace(&cx, module, settings, shape)?;
+        let tracer = cx.tracer();
+        tracer.output("output_seq", &output.join());
+        tracer.output("scores", &scores);
+        let traced = cx.traced();
+        let spiking: Vec<(&str, String)> = (traced.recorded.iter().enumerate())
+            .filter_map(|(k, (path, value))| {
+                let name = path.strip_suffix(SPIKES)?;
+                // Two calls of one module record under one path.
+                let output = format!("recorded {k}");
+                tracer.output(&output, value);
+                Some((name, output))
+            })
+            .collect();
+        store.initialise(&traced, DType::F32, settings.seed)?;
+        let mut program = Compiled::new(tracer.finish()?, store)?;
+        // The draws of an evaluation's first batch, so that both pictures agree.
+        feed(&program, &batch, Draws::of_evaluation(settings.seed, 0))?;
+        program.run()?;
+        let layers = (spiking.iter())
+            .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));
+        let layers = layers.collect::<Result<_>>()?;
+        let scores = rows(&program.get("scores")?);
+        let examples = examples(dataset, indices, &program.get("output_seq")?, &scores);
+        Ok(Self {
+            indices: indices.to_vec(),
+            examples,
+            scores,
+            layers,
+            classes: dataset.classes.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coloured_image_has_its_channels_beside_each_other() {
+        let planes = [1, 2, 3, 4, 5, 6];
+        assert_eq!(pixels_of(&planes, [3, 1, 2]), [1, 3, 5, 2, 4, 6]);
+        assert_eq!(pixels_of(&planes, [1, 2, 3]), planes);
+    }
+}

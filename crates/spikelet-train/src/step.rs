@@ -1,0 +1,408 @@
+//! One step of training or evaluation, compiled.
+
+use super::Settings;
+use super::draws::Draws;
+use super::scaling::{LossScale, Verdict, is_scaled};
+use crate::optim::{Optimizer, Update};
+use spikelet_core::Result;
+use spikelet_data::Batch;
+use spikelet_distributed::average_over_ranks;
+use spikelet_expr::Expr;
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{DType, Pending, Plan, Target, Tracer, Var};
+use spikelet_nn::encoder;
+use spikelet_nn::loss;
+use spikelet_nn::model::{Compiled, Planned, Store};
+use spikelet_nn::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
+
+/// Images of a batch: `[N, channels, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Images.
+    pub batch: usize,
+    /// Channels, height, width.
+    pub image: [usize; 3],
+}
+
+/// Which of several ranks makes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// From 0.
+    pub rank: usize,
+    /// How many there are.
+    pub ranks: usize,
+}
+
+impl Default for Place {
+    /// The only rank.
+    fn default() -> Self {
+        Self { rank: 0, ranks: 1 }
+    }
+}
+
+/// What a step found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The mean loss of the batch.
+    pub loss: f64,
+    /// How many images were classified correctly.
+    pub correct: f64,
+}
+
+/// What a step will have found, once the device has done it.
+#[must_use = "the device's errors come out of `wait`"]
+pub struct PendingOutcome(Found);
+
+/// What is there, or on its way.
+enum Found {
+    Here(Outcome),
+    Coming(Box<dyn Pending>),
+}
+
+impl PendingOutcome {
+    /// What the outcome is made of, among a program's outputs.
+    const OUTPUTS: [&str; 2] = ["loss", "correct"];
+
+    pub(super) fn of(program: &Compiled) -> Result<Self> {
+        Ok(Self(Found::Coming(program.fetch(&Self::OUTPUTS)?)))
+    }
+
+    /// What is known already.
+    pub fn known(outcome: Outcome) -> Self {
+        Self(Found::Here(outcome))
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn wait(self) -> Result<Outcome> {
+        let found = match self.0 {
+            Found::Here(outcome) => return Ok(outcome),
+            Found::Coming(pending) => pending.wait()?,
+        };
+        let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
+        Ok(Outcome {
+            loss: number(0),
+            correct: number(1),
+        })
+    }
+}
+
+pub(super) struct Scored {
+    pub(super) scores: Var,
+    pub(super) labels: Var,
+    pub(super) output: OverTime,
+}
+
+pub(super) fn context(mode: Mode, settings: &Settings) -> Context {
+    Context::new(mode, DType::F32)
+        .propagation(settings.propagation)
+        .precision(settings.precision)
+}
+
+pub(super) fn trace(
+    cx: &Context,
+    module: &dyn Module,
+    settings: &Settings,
+    shape: Shape,
+) -> Result<Scored> {
+    settings.check()?;
+    let [channels, height, width] = shape.image;
+    let image = [shape.batch, channels, height, width];
+    let x = cx.tracer().input("images", DType::F32, image);
+    let labels = cx.tracer().input("labels", DType::I64, [shape.batch]);
+    let encoder = encoder::find(&settings.encoder)?;
+    let output = cx.trace_encoded(module, &*encoder, &x, settings.time_steps)?;
+    Ok(Scored {
+        scores: output.mean(),
+        labels,
+        output,
+    })
+}
+
+pub(super) fn feed(program: &Compiled, batch: &Batch, draws: Draws) -> Result<()> {
+    program.set("images", HostTensor::F32(&batch.images))?;
+    program.set("labels", HostTensor::I64(&batch.labels))?;
+    if program.has_input(GENERATOR) {
+        program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
+    }
+    Ok(())
+}
+
+/// Forward, backward and update. A step whose loss is not finite updates nothing.
+pub struct TrainStep {
+    program: Compiled,
+    settings: Settings,
+    images_before: usize,
+    traced: Traced,
+}
+
+/// A training step that is planned; nothing is allocated for it yet.
+pub struct StepPlan {
+    planned: Planned,
+    settings: Settings,
+    images_before: usize,
+    traced: Traced,
+    scales_loss: bool,
+}
+
+impl StepPlan {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.planned.plan
+    }
+
+    /// Makes the step ready to run on the store's device, which it must be planned for. Parameters
+    /// that the store does not have are made.
+    ///
+    /// # Errors
+    /// When memory is short or the device refuses.
+    pub fn load(self, store: &mut Store) -> Result<TrainStep> {
+        store.initialise(&self.traced, DType::F32, self.settings.seed)?;
+        if self.scales_loss {
+            LossScale::initialise(store)?;
+        }
+        Ok(TrainStep {
+            program: Compiled::load(self.planned, store)?,
+            settings: self.settings,
+            images_before: self.images_before,
+            traced: self.traced,
+        })
+    }
+}
+
+/// The name of an optimiser's tensor.
+fn slot_name(slot: &str, parameter: &str) -> String {
+    format!("optimizer.{slot}.{parameter}")
+}
+
+fn number_name(k: usize) -> String {
+    format!("optimizer number {k}")
+}
+
+/// The inputs of a step for the numbers that the optimiser works with.
+pub fn numbers_of(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
+    let count = settings
+        .optimizer
+        .get()
+        .numbers(1, settings.learning_rate)
+        .len();
+    (0..count)
+        .map(|k| tracer.input(&number_name(k), DType::F32, []))
+        .collect()
+}
+
+/// Gives a step those numbers: `step` counts from 1, `epoch` is the progress in epochs.
+pub fn feed_numbers(program: &Compiled, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
+    let factor = settings.schedule.factor(epoch, settings.epochs as f64);
+    let rate = settings.learning_rate * factor;
+    let numbers = settings.optimizer.get().numbers(step, rate);
+    for (k, number) in numbers.into_iter().enumerate() {
+        program.set(&number_name(k), HostTensor::F32(&[number as f32]))?;
+    }
+    Ok(())
+}
+
+impl TrainStep {
+    /// Compiles a step. Parameters that the store does not have are made.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device refuses.
+    pub fn new(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        store: &mut Store,
+    ) -> Result<Self> {
+        Self::of_rank(module, settings, shape, Place::default(), store)
+    }
+
+    /// Compiles the step of one of several ranks, each of which brings a batch: gradients are the
+    /// means over all ranks. The store's device must be in a group of as many.
+    ///
+    /// # Errors
+    /// As [`TrainStep::new`].
+    pub fn of_rank(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        store: &mut Store,
+    ) -> Result<Self> {
+        Self::plan(module, settings, shape, place, &**store.backend())?.load(store)
+    }
+
+    /// Plans the step of a rank, and allocates nothing.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the memory budget is too small.
+    pub fn plan(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        target: &dyn Target,
+    ) -> Result<StepPlan> {
+        Self::plan_beside(module, settings, shape, place, target, 0)
+    }
+
+    /// The same, where `others` bytes of the memory budget are left to other programs.
+    pub(super) fn plan_beside(
+        module: &dyn Module,
+        settings: &Settings,
+        shape: Shape,
+        place: Place,
+        target: &dyn Target,
+        others: usize,
+    ) -> Result<StepPlan> {
+        let cx = context(Mode::TRAIN, settings).in_group(place.ranks, settings.sync_batch_norm);
+        let scored = trace(&cx, module, settings, shape)?;
+        let loss = settings.loss.apply(&scored.scores, &scored.labels);
+        let correct = loss::correct(&scored.scores, &scored.labels);
+        let traced = cx.traced();
+        let tracer = cx.tracer();
+        let weights: Vec<Var> = traced
+            .parameters
+            .iter()
+            .filter_map(|(name, ..)| tracer.find_input(name))
+            .collect();
+        let scale = is_scaled(settings).then(|| LossScale::new(tracer));
+        let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
+        let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        // Whether a step updates anything is decided alike on all ranks: by the mean of the losses.
+        grads.push(loss.clone());
+        grads = average_over_ranks(grads, place.ranks);
+        let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
+        let scales_loss = scale.is_some();
+        let verdict = match scale {
+            Some(scale) => {
+                let (unscaled, verdict) = scale.unscaled(&grads);
+                grads = unscaled;
+                verdict
+            }
+            None => Verdict::OfLoss(mean_loss),
+        };
+        if let Some(clip) = settings.clip {
+            grads = clip.apply(&grads);
+        }
+        let optimizer = settings.optimizer.get();
+        let numbers = numbers_of(tracer, settings);
+        for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
+        {
+            update(optimizer, name, weight, grad, &numbers, &verdict);
+        }
+        tracer.output("loss", &loss);
+        tracer.output("correct", &correct);
+        let graph = tracer.finish()?;
+        Ok(StepPlan {
+            planned: Planned::within(graph, target, settings.memory_budget, others)?,
+            settings: settings.clone(),
+            images_before: place.rank * shape.batch,
+            traced,
+            scales_loss,
+        })
+    }
+
+    /// The compiled program.
+    pub fn program(&self) -> &Compiled {
+        &self.program
+    }
+
+    /// The compiled program, to be run or profiled directly.
+    pub fn program_mut(&mut self) -> &mut Compiled {
+        &mut self.program
+    }
+
+    /// Names of the tensors that make the model: parameters, and what is kept with them.
+    pub fn model(&self) -> impl Iterator<Item = &str> {
+        let all = self.traced.parameters.iter().chain(&self.traced.buffers);
+        all.map(|(name, ..)| name.as_str())
+    }
+
+    /// Names of the parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.traced
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.as_str())
+    }
+
+    /// Names of the model's tensors that are no parameters: running statistics.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &str> {
+        self.traced.buffers.iter().map(|(name, ..)| name.as_str())
+    }
+
+    /// The numbers of the draws of step number `step`.
+    pub(super) fn draws(&self, step: u64) -> Draws {
+        Draws::of_step(self.settings.seed, step).behind(0, self.images_before)
+    }
+
+    /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
+    /// in epochs.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step.
+    pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
+        feed(&self.program, batch, self.draws(step))?;
+        feed_numbers(&self.program, &self.settings, step, epoch)
+    }
+
+    /// Starts to train on a batch. The device may still be at work when this returns; the batch
+    /// is free again, and the next one can be started.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
+        self.prepare(batch, step, epoch)?;
+        self.program.run()?;
+        PendingOutcome::of(&self.program)
+    }
+
+    /// Trains on a batch.
+    ///
+    /// # Errors
+    /// When the batch has another size than the step, or the device fails.
+    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<Outcome> {
+        self.start(batch, step, epoch)?.wait()
+    }
+}
+
+/// Traces the update of a parameter and of the optimiser's tensors for it.
+pub fn update(
+    optimizer: &dyn Optimizer,
+    name: &str,
+    weight: &Var,
+    grad: &Var,
+    numbers: &[Var],
+    verdict: &Verdict,
+) {
+    let tracer = weight.tracer();
+    let names = optimizer.slots();
+    let slots: Vec<Var> = names
+        .iter()
+        .map(|slot| tracer.state(&slot_name(slot, name), weight.shape()))
+        .collect();
+    let operands: Vec<&Var> = [weight, grad]
+        .into_iter()
+        .chain(&slots)
+        .chain(numbers)
+        .chain([verdict.operand()])
+        .collect();
+    let made = Var::map_many(&operands, |x: &[Expr]| {
+        let (slots, rest) = x[2..].split_at(names.len());
+        let new = optimizer.update(&Update {
+            weight: &x[0],
+            grad: &x[1],
+            slots,
+            numbers: &rest[..numbers.len()],
+        });
+        let old = std::iter::once(&x[0]).chain(slots);
+        old.zip(new)
+            .map(|(old, new)| verdict.choose(&rest[numbers.len()], old, new))
+            .collect()
+    });
+    for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {
+        tracer.update(old, new);
+    }
+}

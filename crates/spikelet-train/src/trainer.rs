@@ -1,0 +1,269 @@
+//! What is trained, where, and where it is written.
+
+use super::checkpoint::{EpochRecord, best_of};
+use super::folder::{Former, Place};
+use super::interrupt::{self, EndRequest};
+use super::run::Run;
+use super::{BuildEngine, Engine, RunMemory, Settings};
+use crate::log::Output;
+use spikelet_core::Result;
+use spikelet_data::Split;
+use spikelet_distributed::Group;
+use spikelet_graph::Backend;
+use spikelet_nn::module::Module;
+use spikelet_nn::network::Network;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Steps between two points of the training curves where nothing else is said.
+const CURVE_STEPS: u64 = 50;
+
+/// Trains a network.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
+/// let digits = spikelet::data::synthetic::digits_of(0, 512, 128);
+/// let settings = Settings { time_steps: 4, epochs: 1, ..Settings::default() };
+/// let outcome = Trainer::new(net, settings).fit(&digits)?;
+/// assert_eq!(outcome.history.len(), 1);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub struct Trainer {
+    pub(super) module: Arc<dyn Module>,
+    pub(super) network: Option<Network>,
+    pub(super) settings: Settings,
+    pub(super) backend: Option<Arc<dyn Backend>>,
+    pub(super) place: Option<Place>,
+    pub(super) former: Former,
+    pub(super) output: Output,
+    pub(super) checkpoint_every: Duration,
+    pub(super) curve_steps: u64,
+    /// Asked where the run can be interrupted.
+    pub(super) end_request: Option<EndRequest>,
+    pub(super) loader_threads: usize,
+    pub(super) group: Option<Arc<Group>>,
+    pub(super) engine: Option<Box<dyn BuildEngine>>,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Share of test images classified correctly after the last epoch.
+    pub test_accuracy: f64,
+    /// The epochs that are done.
+    pub history: Vec<EpochRecord>,
+    /// How many of them were trained now; the others before the run was resumed.
+    pub epochs_trained: usize,
+    /// Seconds of the whole run, earlier parts of a resumed one included.
+    pub seconds: f64,
+    /// Training images a second, over the whole run.
+    pub images_per_second: f64,
+    /// Memory that training and evaluation took of the device, in bytes.
+    pub peak_bytes: usize,
+    /// Whether the run was ended by Ctrl-C; it can be resumed.
+    pub interrupted: bool,
+    /// The folder of the run, if it is written.
+    pub folder: Option<PathBuf>,
+    /// The weights of the best epoch, or of the last one where none is the best, if a folder was
+    /// given.
+    pub checkpoint: Option<PathBuf>,
+    /// The picture, if a folder was given.
+    pub picture: Option<PathBuf>,
+}
+
+impl Outcome {
+    /// The epoch with the best validation accuracy; none without validation images. Its test
+    /// accuracy is the one to report.
+    pub fn best(&self) -> Option<&EpochRecord> {
+        best_of(&self.history)
+    }
+
+    /// The highest test accuracy of all epochs. The epoch is selected on the test set, so that this
+    /// overstates what the network does with other images; it is there to compare with reports that
+    /// do the same, SpikingJelly's for example.
+    pub fn highest_test_accuracy(&self) -> f64 {
+        let accuracies = self.history.iter().map(|record| record.test_accuracy);
+        accuracies.fold(0.0, f64::max)
+    }
+}
+
+/// A run that is about to begin.
+pub struct Start<'a> {
+    /// What makes its steps.
+    pub engine: &'a dyn Engine,
+    /// What it takes of its device.
+    pub memory: RunMemory,
+    /// Its folder, if this rank writes one.
+    pub folder: Option<&'a Path>,
+}
+
+impl Trainer {
+    /// A trainer of a module, without output and without files.
+    pub fn new(module: impl Module + 'static, settings: Settings) -> Self {
+        Self::of(Arc::new(module), None, settings)
+    }
+
+    /// A trainer of a network of this crate, whose checkpoints say how to build it.
+    ///
+    /// # Errors
+    /// When a setting of the network cannot be used.
+    pub fn network(network: &Network, settings: Settings) -> Result<Self> {
+        Ok(Self::of(network.module()?, Some(network.clone()), settings))
+    }
+
+    fn of(module: Arc<dyn Module>, network: Option<Network>, settings: Settings) -> Self {
+        Self {
+            module,
+            network,
+            settings,
+            backend: None,
+            place: None,
+            former: Former::Refuse,
+            output: Output::Quiet,
+            checkpoint_every: Duration::from_secs(20),
+            curve_steps: CURVE_STEPS,
+            end_request: None,
+            loader_threads: 0,
+            group: None,
+            engine: None,
+        }
+    }
+
+    /// Trains on this device; otherwise on the CPU with all its cores.
+    pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// Writes checkpoints, logs and the picture into this folder. One that holds a run is refused,
+    /// unless [`Trainer::resume`] or [`Trainer::force`] says what is to become of that run; so is
+    /// one that another run is writing into.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.place = Some(Place::At(folder.into()));
+        self
+    }
+
+    /// Writes them into a new folder in this one, named by the date and a number, such as
+    /// `2026-11-22-001`; the link `latest` beside it leads to the newest ([`latest_run`]).
+    ///
+    /// [`latest_run`]: super::latest_run
+    pub fn new_folder_in(mut self, parent: impl Into<PathBuf>) -> Self {
+        self.place = Some(Place::NewIn(parent.into()));
+        self
+    }
+
+    /// Continues the run in the folder from its `last.safetensors`, which must be there. Settings,
+    /// network and data must be those of that run.
+    pub fn resume(mut self, yes: bool) -> Self {
+        self.former = match yes {
+            true => Former::Resume,
+            false => Former::Refuse,
+        };
+        self
+    }
+
+    /// Continues this run, as [`Trainer::folder`] and [`Trainer::resume`] do: a folder, or a
+    /// checkpoint in it.
+    pub fn resume_from(self, run: impl Into<PathBuf>) -> Self {
+        let run = run.into();
+        let parent = run.parent().map(Path::to_path_buf);
+        match parent {
+            Some(folder) if run.is_file() => Self {
+                former: Former::ResumeFrom(run),
+                ..self.folder(folder)
+            },
+            _ => self.folder(run).resume(true),
+        }
+    }
+
+    /// Replaces a run that the folder holds. Its checkpoints are removed when the new run has been
+    /// compiled and begins.
+    pub fn force(mut self, yes: bool) -> Self {
+        self.former = match yes {
+            true => Former::Replace,
+            false => Former::Refuse,
+        };
+        self
+    }
+
+    /// What to print.
+    pub fn output(mut self, output: Output) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// Writes `last.safetensors` at least this often, at epochs' ends in any case.
+    pub fn checkpoint_every(mut self, interval: Duration) -> Self {
+        self.checkpoint_every = interval;
+        self
+    }
+
+    /// How many threads prepare batches ahead; 0 chooses, see
+    /// [`LoaderConfig::threads`](spikelet_data::LoaderConfig::threads). The batches are the same for
+    /// any number.
+    pub fn loader_threads(mut self, threads: usize) -> Self {
+        self.loader_threads = threads;
+        self
+    }
+
+    /// Steps between two points of the training curves, 50 by default.
+    pub fn curve_steps(mut self, steps: u64) -> Self {
+        self.curve_steps = steps.max(1);
+        self
+    }
+
+    /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; after the first of them
+    /// they do what they did before the run. Signals that the program ignores or handles itself are
+    /// left alone.
+    pub fn interruptible(mut self, yes: bool) -> Self {
+        self.end_request = yes.then(|| Arc::new(interrupt::requested) as EndRequest);
+        self
+    }
+
+    /// Trains as one of several ranks, each of which has such a trainer, within [`Group::run`]. The
+    /// backend must be in the group. The settings' batch size is that of each rank; rank 0 alone
+    /// reads and writes the folder, and prints.
+    pub fn group(mut self, group: Arc<Group>) -> Self {
+        self.group = Some(group);
+        self
+    }
+
+    /// Runs the steps by another engine than one device: a pipeline, for example. It replaces
+    /// [`Trainer::backend`].
+    pub fn engine(mut self, engine: impl BuildEngine + 'static) -> Self {
+        self.engine = Some(Box::new(engine));
+        self
+    }
+
+    /// Whether the run is to end before its next batch.
+    pub(super) fn is_end_requested(&self) -> bool {
+        self.end_request.as_ref().is_some_and(|asked| asked())
+    }
+
+    /// Trains to the end of the last epoch.
+    ///
+    /// # Errors
+    /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
+    pub fn fit(&self, data: &Split) -> Result<Outcome> {
+        self.fit_announced(data, |_| {})
+    }
+
+    /// Trains like [`Trainer::fit`], and shows the run before it begins: to print its plan, for
+    /// example.
+    ///
+    /// # Errors
+    /// As [`Trainer::fit`].
+    pub fn fit_announced(
+        &self,
+        data: &Split,
+        announce: impl FnOnce(&Start<'_>),
+    ) -> Result<Outcome> {
+        self.settings.check()?;
+        let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
+        let run = Run::start(self, data)?;
+        announce(&run.about_to_begin());
+        run.finish_training()
+    }
+}
