@@ -124,7 +124,7 @@ fn forward_backward(
     let grads = tracer.gradients(&y.sum_all(), &[&x]);
     tracer.output("y_seq", &y);
     tracer.output("x_seq.grad", &grads[0]);
-    let mut program = Compiled::new(tracer.finish()?, &mut Store::new(backend.clone()))?;
+    let mut program = Program::new(tracer.finish()?, &mut VarStore::new(backend.clone()))?;
     program.set("x_seq", x_seq.into())?;
     program.run()?;
     Ok([
@@ -163,8 +163,8 @@ fn passes(
     dtype: DType,
     [steps, neurons]: [usize; 2],
     backend: &Arc<dyn Backend>,
-) -> Result<Compiled> {
-    let mut store = Store::new(backend.clone());
+) -> Result<Program> {
+    let mut store = VarStore::new(backend.clone());
     let cx = Context::new(Mode::TRAIN, DType::F32).propagation(propagation);
     let tracer = cx.tracer();
     let names = std::cell::RefCell::new(vec![]);
@@ -195,18 +195,21 @@ fn passes(
     for (k, (name, shape)) in names.into_inner().into_iter().enumerate() {
         let draw = Context::new(Mode::TRAIN, DType::F32);
         let tensor = draw.tracer().state_of(&name, dtype, shape);
-        let drawn = draw.generator().uniform(shape, Over::Nothing).cast(dtype);
+        let drawn = draw
+            .generator()
+            .uniform(shape, RandomAxes::Nothing)
+            .cast(dtype);
         draw.tracer().update(&tensor, &drawn);
-        let mut program = Compiled::new(draw.tracer().finish()?, &mut store)?;
+        let mut program = Program::new(draw.tracer().finish()?, &mut store)?;
         program.set("generator", HostTensor::I64(&[k as i64, 0, 0, 0]))?;
         program.run()?;
         program.synchronize()?;
     }
-    Compiled::new(tracer.finish()?, &mut store)
+    Program::new(tracer.finish()?, &mut store)
 }
 
 /// Milliseconds of a run: the median of groups of runs that are long enough for the clock.
-fn time(mut program: Compiled) -> Result<f64> {
+fn time(mut program: Program) -> Result<f64> {
     let mut group = |runs: u32| -> Result<Duration> {
         let begun = Instant::now();
         for _ in 0..runs {

@@ -3,7 +3,7 @@
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 
-fn compile(time_steps: usize, store: &mut Store) -> Result<(Compiled, spikelet::module::Traced)> {
+fn compile(time_steps: usize, store: &mut VarStore) -> Result<(Program, spikelet::module::Traced)> {
     let net = Sequential::new()
         .add(Linear::new(16, 32))
         .add(Lif::new(3.0))
@@ -14,14 +14,14 @@ fn compile(time_steps: usize, store: &mut Store) -> Result<(Compiled, spikelet::
     let spikes = cx.trace(&net, x)?;
     cx.tracer().output("spike_seq", &spikes);
     let traced = cx.traced();
-    store.initialise(&traced, DType::F32, 7)?;
-    Ok((Compiled::new(cx.tracer().finish()?, store)?, traced))
+    store.initialize(&traced, DType::F32, 7)?;
+    Ok((Program::new(cx.tracer().finish()?, store)?, traced))
 }
 
 fn main() -> Result<()> {
     const STEPS: usize = 20;
     let x: Vec<f32> = (0..STEPS * 2 * 16).map(|k| (k % 23) as f32 / 2.0).collect();
-    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut store = VarStore::new(spikelet::device::cpu()?);
 
     let (mut whole, traced) = compile(STEPS, &mut store)?;
     whole.set("x_seq", HostTensor::F32(&x))?;

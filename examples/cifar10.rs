@@ -2,7 +2,7 @@
 //!
 //! Channels and epochs can be given: `cargo run --release --example cifar10 -- 64 10`.
 
-use spikelet::data::{Augment, Normalise, cifar10};
+use spikelet::data::{Augment, Normalize, cifar10};
 use spikelet::log::Output;
 use spikelet::network::{Cifar10Net, Network};
 use spikelet::prelude::*;
@@ -30,7 +30,7 @@ fn main() -> Result<()> {
             flip: true,
             ..Augment::default()
         },
-        normalise: Some(Normalise {
+        normalize: Some(Normalize {
             mean: vec![0.4914, 0.4822, 0.4465],
             std: vec![0.2470, 0.2435, 0.2616],
         }),

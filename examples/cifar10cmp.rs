@@ -19,13 +19,13 @@ fn main() -> Result<()> {
         println!("give five devices, such as 0,1,2,0,3");
         return Ok(());
     }
-    let (homes, gpus) = cifar10_parts::homes(&list)?;
+    let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
     let (channels, count) = match gpus {
         true => (256, 32),
         false => (8, 8),
     };
     let images = Images::find();
-    let mut net = cifar10_parts::parts(&homes, channels);
+    let mut net = cifar10_parts::parts(&stage_devices, channels);
 
     // The whole batch, a fifth of the time steps at a time.
     let settings = Settings {

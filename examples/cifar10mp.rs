@@ -23,13 +23,13 @@ fn main() -> Result<()> {
         println!("give five devices, such as 0,1,2,0,3");
         return Ok(());
     }
-    let (homes, gpus) = cifar10_parts::homes(&list)?;
+    let (stage_devices, gpus) = cifar10_parts::stage_devices(&list)?;
     let (channels, batch, split) = match gpus {
         true => (256, 64, 4),
         false => (8, 8, 4),
     };
     let images = Images::find();
-    let mut net = cifar10_parts::parts(&homes, channels);
+    let mut net = cifar10_parts::parts(&stage_devices, channels);
     // 50 steps of Poisson spikes, cross entropy on the firing rates, Adam at 1e-3.
     let settings = Settings {
         batch_size: batch,

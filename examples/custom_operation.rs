@@ -3,7 +3,7 @@
 //! Soft thresholding silences small currents: y = sign(x)·max(|x| − λ, 0)
 
 use spikelet::graph::op::{CustomOp, DeviceCall, DeviceCode, DeviceKernel, HostCall};
-use spikelet::graph::{Refusal, TensorType};
+use spikelet::graph::{InvalidOp, TensorType};
 use spikelet::prelude::*;
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ impl CustomOp for Shrink {
     fn name(&self) -> String {
         "shrink".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         for (y, x) in call.outputs[0].f32()?.iter_mut().zip(call.inputs[0].f32()?) {
             *y = (x.abs() - self.0).max(0.0).copysign(*x);
         }
         Ok(())
     }
-    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, InvalidOp> {
         let n = call.inputs[0].len();
         let kernel = DeviceKernel::new("shrink", CUDA).threads(n);
         let kernel = kernel.input(0).output(0).value(n as u32);
@@ -53,17 +53,17 @@ impl CustomOp for ShrinkGrad {
     fn name(&self) -> String {
         "shrink_grad".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs[..1].to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let given = call.inputs[0].f32()?.iter().zip(call.inputs[1].f32()?);
         for (d, (x, g)) in call.outputs[0].f32()?.iter_mut().zip(given) {
             *d = if x.abs() > self.0 { *g } else { 0.0 };
         }
         Ok(())
     }
-    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, InvalidOp> {
         let n = call.inputs[0].len();
         let kernel = DeviceKernel::new("shrink_grad", CUDA).threads(n);
         let kernel = kernel.input(0).input(1).output(0).value(n as u32);

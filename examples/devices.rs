@@ -16,11 +16,11 @@ fn spikes(device: &str) -> Result<(String, Vec<f64>)> {
     let made = cx.trace_encoded(&net, &Poisson, &x, 20)?.join();
     cx.tracer().output("spike_seq", &made);
 
-    let mut store = Store::new(backend);
+    let mut store = VarStore::new(backend);
     let weight: Vec<f32> = (0..32 * 64).map(|k| (k % 17) as f32 / 64.0 - 0.1).collect();
     let weight: Vec<f32> = weight.iter().map(|w| (w * 64.0).round() / 64.0).collect();
     store.insert("fc.weight", &Tensor::f32([32, 64], weight))?;
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..8 * 64).map(|k| (k % 10) as f32 / 10.0).collect();
     program.set("x", HostTensor::F32(&image))?;
     program.set("generator", HostTensor::I64(&[0, 1, 0, 0]))?;

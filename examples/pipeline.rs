@@ -4,7 +4,7 @@
 //! `cpu:0` to `cpu:3` with one thread each; `cuda` as a second argument takes GPUs.
 
 use spikelet::data::Batch;
-use spikelet::pipeline::{ModelPipeline, PipelineStep, Schedule};
+use spikelet::pipeline::{ModelPipeline, PipelineSchedule, PipelineStep};
 use spikelet::prelude::*;
 use std::path::PathBuf;
 
@@ -30,9 +30,9 @@ fn main() -> Result<()> {
         index_in_epoch: 0,
     };
     for (name, schedule, split, chunk) in [
-        ("fill-drain", Schedule::FillDrain, 64, None),
-        ("1f1b", Schedule::OneForwardOneBackward, 64, None),
-        ("time-chunks", Schedule::FillDrain, BATCH, Some(1)),
+        ("fill-drain", PipelineSchedule::FillDrain, 64, None),
+        ("1f1b", PipelineSchedule::OneForwardOneBackward, 64, None),
+        ("time-chunks", PipelineSchedule::FillDrain, BATCH, Some(1)),
     ] {
         let mut net = ModelPipeline::new().schedule(schedule);
         for stage in 0..4 {
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
             net = net.append(layers, &device);
         }
         let layout = net.layout(split, chunk)?;
-        let mut store = Store::new(layout.devices()[0].clone());
+        let mut store = VarStore::new(layout.devices()[0].clone());
         let mut step = PipelineStep::new(&layout, &settings, [1, 1, WIDTH], &mut store)?;
         step.run(&batch, 1, 0.0)?;
         step.watch();

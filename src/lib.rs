@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`model`], [`tensors`] | `spikelet-nn` | what networks are built from, and the programs that they compile to |
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
-//! | [`parallel`] | `spikelet-distributed` | process groups |
+//! | [`distributed`] | `spikelet-distributed` | process groups |
 //! | [`pipeline`] | `spikelet-pipeline` | networks over several devices |
 //! | [`data`] | `spikelet-data` | data sets and loaders |
 //! | [`graph`], [`expr`] | `spikelet-graph`, `spikelet-expr` | the tensor graph, its plans, and scalar expressions |
@@ -23,12 +23,12 @@ pub mod prelude;
 
 pub use spikelet_core::{Error, MemoryBudget, Result, files, human};
 pub use spikelet_nn::{
-    Build, Constant, Domain, Entry, encoder, layer, loss, model, module, network, neuron,
+    Build, Constant, Domain, Entry, encoder, layer, loss, module, network, neuron, runtime,
     surrogate, tensors,
 };
 pub use spikelet_train::{log, optim, report, timing};
 pub use {
-    spikelet_cuda as cuda, spikelet_data as data, spikelet_distributed as parallel,
+    spikelet_cuda as cuda, spikelet_data as data, spikelet_distributed as distributed,
     spikelet_expr as expr, spikelet_graph as graph, spikelet_pipeline as pipeline,
     spikelet_train as train,
 };

@@ -3,22 +3,22 @@
 pub use crate::encoder::members::*;
 pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
-    BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, ConstantInput, Conv1d, Conv2d, Conv3d,
-    ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, EachStep, Flatten,
-    Function, GroupNorm, Join, LayerNorm, Linear, OnTrace, Pool1d, Pool2d, Pool3d, Recurrent,
-    Residual, TimeLast, TimeMean,
+    BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d, ConvTransposed1d,
+    ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm, Join, LayerNorm,
+    Linear, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput, StepLoop, TimeDistributed,
+    TimeLast, TimeMean, TraceLearning,
 };
 pub use crate::loss;
-pub use crate::model::{Compiled, Store};
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
 pub use crate::neuron::members::*;
 pub use crate::neuron::{
-    Bound, Common, Decode, Emits, Learn, Neuron, NeuronExt, Param, ResetGrad, Run, Scope, Share,
-    State,
+    Bound, Common, Granularity, Neuron, NeuronExt, OutputKind, Param, Readout, ResetGrad, Run,
+    Scope, State, Trainability,
 };
-pub use crate::optim::{Adam, AnyOptimizer, Clip, Schedule, Sgd};
+pub use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, Sgd};
+pub use crate::runtime::{Program, VarStore};
 pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
 pub use crate::train::{Settings, Trainer};
 pub use crate::{Error, Result};
 pub use spikelet_expr::Expr;
-pub use spikelet_graph::{Backend, DType, Over, Tensor, Tracer, Var};
+pub use spikelet_graph::{Backend, DType, RandomAxes, Tensor, Tracer, Var};

@@ -10,7 +10,7 @@ use loops::{Images, Steps, Windows, three};
 use probe::{Probe, assert_close, values};
 use spikelet::layer::{Conv, ConvTransposed, Pool};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 
 const ROUNDING: f64 = 1e-12;
 
@@ -258,7 +258,7 @@ fn of_equal_maxima_the_first_takes_the_gradient() -> Result<()> {
     Ok(())
 }
 
-/// A network of everything that passes join: bias, normalisation, neuron, pooling, residual.
+/// A network of everything that passes join: bias, normalization, neuron, pooling, residual.
 fn network(v_threshold: f64) -> Sequential {
     let block = Sequential::new()
         .add(Conv2d::new(4, 4, 3).padding(1))
@@ -324,7 +324,7 @@ fn what_is_joined_computes_what_single_operations_compute() -> Result<()> {
         for mode in [Mode::TRAIN, Mode::EVAL] {
             let [joined, apart] = [false, true].map(|apart| {
                 let cx = Context::new(mode, DType::F64);
-                cx.tracer().keep_apart(apart);
+                cx.tracer().disable_fusion(apart);
                 Probe::traced(&cx, &net, &IMAGES)
             });
             let (mut joined, mut apart) = (joined?, apart?);
@@ -405,7 +405,7 @@ fn gradients_through_smooth_neurons_are_those_of_differences() -> Result<()> {
 
 #[test]
 fn a_network_trains_in_every_order() -> Result<()> {
-    let shape = Shape {
+    let shape = BatchShape {
         batch: 16,
         image: [1, 28, 28],
     };
@@ -425,7 +425,7 @@ fn a_network_trains_in_every_order() -> Result<()> {
             propagation,
             ..Settings::default()
         };
-        let mut store = Store::new(spikelet::device::cpu()?);
+        let mut store = VarStore::new(spikelet::device::cpu()?);
         let mut step = TrainStep::new(&net, &settings, shape, &mut store)?;
         let config = spikelet::data::LoaderConfig {
             batch_size: 16,

@@ -13,11 +13,11 @@ use largest::larger;
 use spikelet::data::{Loader, LoaderConfig, synthetic};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
-use spikelet::model::host;
 use spikelet::network::{MnistFc, Network};
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,11 +51,11 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
     tracer.output("logits", &logits);
     tracer.output("loss", &loss);
 
-    let mut store = Store::new(gpu);
+    let mut store = VarStore::new(gpu);
     for name in names {
         store.insert(name, case.get(name)?)?;
     }
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     let labels = case.get("label")?.to_f64();
     let labels: Vec<i64> = labels.iter().map(|&l| l as i64).collect();
     // The first run goes kernel by kernel, later ones replay a recording.
@@ -87,7 +87,7 @@ fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result
     Ok(())
 }
 
-const SHAPE: Shape = Shape {
+const SHAPE: BatchShape = BatchShape {
     batch: 32,
     image: [1, 28, 28],
 };
@@ -108,7 +108,7 @@ fn train_steps(
     settings: &Settings,
     steps: usize,
 ) -> Result<(Vec<f64>, Vec<Tensor>)> {
-    let mut store = Store::new(backend);
+    let mut store = VarStore::new(backend);
     let mut step = TrainStep::new(&small(), settings, SHAPE, &mut store)?;
     let data = synthetic::digits_of(2, 32 * steps, 10);
     let config = LoaderConfig {
@@ -188,10 +188,10 @@ fn poisson_spikes(backend: Arc<dyn Backend>, time_steps: usize) -> Result<Vec<Te
     let x = cx.tracer().input("x", DType::F32, [BATCH, 196]);
     let spikes = cx.trace_encoded(&net, &Poisson, &x, time_steps)?.join();
     cx.tracer().output("spikes", &spikes);
-    let mut store = Store::new(backend);
+    let mut store = VarStore::new(backend);
     store.insert("fc1.weight", &exact([75, 196], 1))?;
     store.insert("fc2.weight", &exact([40, 75], 2))?;
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     let image: Vec<f32> = (0..BATCH * 196)
         .map(|k| (k * 31 % 97) as f32 / 97.0)
         .collect();
@@ -231,7 +231,7 @@ fn train(gpu: &Arc<dyn Backend>, folder: &Path, epochs: usize, resume: bool) -> 
         epochs,
         time_steps: 3,
         batch_size: 32,
-        schedule: Schedule::Constant,
+        schedule: LrSchedule::Constant,
         ..Settings::default()
     };
     let outcome = Trainer::network(&network(), settings)?
@@ -268,20 +268,20 @@ fn a_state_that_is_carried_from_call_to_call_is_that_of_the_whole_sequence() -> 
     let gpu = gpu();
     const STEPS: usize = 6;
     let (batch, inputs) = (3, 40);
-    let mut store = Store::new(gpu);
+    let mut store = VarStore::new(gpu);
     let net = Sequential::new()
         .add_named("fc", Linear::new(inputs, 24))
         .add_named("lif", Lif::new(2.0));
-    let compile = |time_steps: usize, store: &mut Store| -> Result<Compiled> {
+    let compile = |time_steps: usize, store: &mut VarStore| -> Result<Program> {
         let cx = Context::new(Mode::STREAM, DType::F32);
         let shape = [time_steps, batch, inputs];
         let x = cx.tracer().input("x_seq", DType::F32, shape);
         let spikes = cx.trace(&net, x)?;
         cx.tracer().output("spike_seq", &spikes);
-        store.initialise(&cx.traced(), DType::F32, 3)?;
+        store.initialize(&cx.traced(), DType::F32, 3)?;
         store.insert("fc.weight", &exact([24, inputs], 3))?;
         store.reset(&cx.traced(), DType::F32)?;
-        Compiled::new(cx.tracer().finish()?, store)
+        Program::new(cx.tracer().finish()?, store)
     };
     let x: Vec<f32> = (0..STEPS * batch * inputs)
         .map(|k| (k * 7 % 31) as f32 / 4.0)

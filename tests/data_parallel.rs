@@ -5,7 +5,7 @@ mod largest;
 
 use largest::larger;
 use spikelet::data::{Dataset, Split, synthetic};
-use spikelet::parallel::{
+use spikelet::distributed::{
     Address, ENDED_BY_ANOTHER_RANK, Fingerprint, Group, Limits, RankError, World,
 };
 use spikelet::prelude::*;
@@ -80,8 +80,8 @@ fn settings(batch_size: usize, epochs: usize) -> Settings {
         epochs,
         time_steps: 3,
         encoder: "direct".to_string(),
-        schedule: Schedule::Constant,
-        optimizer: AnyOptimizer::Sgd(Sgd::default()),
+        schedule: LrSchedule::Constant,
+        optimizer: OptimizerConfig::Sgd(Sgd::default()),
         learning_rate: 0.05,
         ..Settings::default()
     }
@@ -174,7 +174,7 @@ fn ranks_evaluate_to_what_one_finds_to_the_last_bit() -> Result<()> {
     Ok(())
 }
 
-fn normalised() -> Sequential {
+fn normalized() -> Sequential {
     Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 12))
@@ -189,14 +189,14 @@ fn batch_norm_over_all_ranks_is_that_of_all_their_images() -> Result<()> {
     let data = synthetic::digits_of(0, 96, 64);
     let folder = tempfile::tempdir().expect("a folder");
     let [alone, own] = ["alone", "own"].map(|name| folder.path().join(name));
-    Trainer::new(normalised(), settings(32, 2))
+    Trainer::new(normalized(), settings(32, 2))
         .folder(&alone)
         .fit(&data)?;
     let over_all = Settings {
         sync_batch_norm: true,
         ..settings(16, 2)
     };
-    let trainer = || Trainer::new(normalised(), over_all.clone()).folder(&own);
+    let trainer = || Trainer::new(normalized(), over_all.clone()).folder(&own);
     all_well(train(2, trainer, &data));
     let (ours, theirs) = (tensors(&alone).tensors, tensors(&own).tensors);
     for (name, ours) in &ours {
@@ -212,7 +212,7 @@ fn running_statistics_of_ranks_are_one_network_s() {
     let data = synthetic::digits_of(0, 128, 600);
     let ends = all_well(train(
         2,
-        || Trainer::new(normalised(), settings(16, 2)),
+        || Trainer::new(normalized(), settings(16, 2)),
         &data,
     ));
     assert_eq!(ends[0].history[1].test_loss, ends[1].history[1].test_loss);
@@ -234,7 +234,7 @@ fn a_loss_that_is_not_finite_on_one_rank_ends_all_with_its_name() {
     let data = with_a_black_image(&synthetic::digits_of(0, 128, 32));
     let net = || {
         // Nothing divided by nothing, where all is black.
-        let share = Function(|_: &Context, x: Var| {
+        let share = TimeDistributed(|_: &Context, x: Var| {
             let (images, pixels) = (x.dim(0), x.dim(1));
             let whole = x.sum(&[1]).reshape([images, 1]).expand([images, pixels]);
             Ok(&x / &whole)
@@ -280,7 +280,7 @@ const DEAF: &str = "SPIKELET_TEST_DEAF_RANK";
 #[test]
 fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
     let limits = Limits {
-        grace: Duration::from_millis(300),
+        shutdown_timeout: Duration::from_millis(300),
         ..Limits::default()
     };
     if let Ok(master) = std::env::var(DEAF) {

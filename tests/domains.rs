@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use spikelet::neuron::{self, Psn};
-use spikelet::optim::{AnyOptimizer, Clip, Sgd};
+use spikelet::optim::{Clip, OptimizerConfig, Sgd};
 use spikelet::prelude::*;
 use spikelet::{Constant, encoder, surrogate};
 
@@ -222,7 +222,7 @@ fn a_constant_of_another_kind_is_refused_with_the_kind_that_is_wanted() {
 #[test]
 fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     use spikelet::network::{MnistFc, Network};
-    use spikelet::train::{Shape, TrainStep};
+    use spikelet::train::{BatchShape, TrainStep};
     let spec = json!({"neuron": "lif", "params": {"tau": 0}});
     let network = Network::MnistFc(MnistFc {
         neuron: spec,
@@ -234,18 +234,18 @@ fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     let expected = "`tau` of neuron `lif` is 0; it must be a number above 1";
     assert_eq!((&*what, &*problem), ("neuron", expected));
     let settings = Settings {
-        optimizer: AnyOptimizer::Sgd(Sgd {
+        optimizer: OptimizerConfig::Sgd(Sgd {
             momentum: 2.0,
             ..Sgd::default()
         }),
         ..Settings::default()
     };
-    let shape = Shape {
+    let shape = BatchShape {
         batch: 2,
         image: [1, 28, 28],
     };
     let module = Network::find("mnist-fc")?.module()?;
-    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut store = VarStore::new(spikelet::device::cpu()?);
     let refused = TrainStep::new(&*module, &settings, shape, &mut store).err();
     assert!(matches!(refused, Some(Error::Invalid { what, .. }) if what == "optimizer"));
     Ok(())
@@ -267,7 +267,7 @@ impl Neuron for Idle {
         &mut self.common
     }
     fn params(&self) -> Vec<Param> {
-        vec![Param::new("p", 1.0, Share::Layer)]
+        vec![Param::new("p", 1.0, Granularity::Layer)]
     }
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
         n.state("v") + x
@@ -310,7 +310,7 @@ fn layers_check_their_own_constants_and_empty_sequences() {
     let layers: [Box<dyn Module>; 3] = [
         Box::new(Lif::new(2.0)),
         Box::new(Linear::new(7, 3)),
-        Box::new(EachStep(Linear::new(7, 3))),
+        Box::new(StepLoop(Linear::new(7, 3))),
     ];
     for layer in layers {
         let no_steps = refused(&*layer, &[0, 2, 7]);
@@ -323,14 +323,14 @@ fn layers_check_their_own_constants_and_empty_sequences() {
 #[test]
 fn settings_of_training_are_checked() {
     let adam = |adam: Adam| Settings {
-        optimizer: AnyOptimizer::Adam(adam),
+        optimizer: OptimizerConfig::Adam(adam),
         ..Settings::default()
     };
     let sgd = |sgd: Sgd| Settings {
-        optimizer: AnyOptimizer::Sgd(sgd),
+        optimizer: OptimizerConfig::Sgd(sgd),
         ..Settings::default()
     };
-    let schedule = |schedule: Schedule| Settings {
+    let schedule = |schedule: LrSchedule| Settings {
         schedule,
         ..Settings::default()
     };
@@ -368,13 +368,13 @@ fn settings_of_training_are_checked() {
             "`weight_decay` of optimizer `sgd` is -1",
         ),
         (
-            schedule(Schedule::Cosine { least: 2.0 }),
+            schedule(LrSchedule::Cosine { min_factor: 2.0 }),
             "`least` of the schedule is 2",
         ),
         (
-            schedule(Schedule::WarmUp {
+            schedule(LrSchedule::WarmUp {
                 epochs: 1.0,
-                then: Box::new(Schedule::Step {
+                then: Box::new(LrSchedule::Step {
                     epochs: 0.0,
                     gamma: 0.1,
                 }),

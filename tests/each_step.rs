@@ -15,10 +15,10 @@ const SHAPE: [usize; 3] = [5, 2, 4];
 fn a_neuron_goes_on_from_step_to_step() -> Result<()> {
     let cx = Context::new(Mode::EVAL, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [6, 1]);
-    let y = cx.trace(&EachStep(If::new()), x)?;
+    let y = cx.trace(&StepLoop(If::new()), x)?;
     cx.tracer().output("y", &y);
-    let mut store = Store::new(spikelet::device::cpu()?);
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut store = VarStore::new(spikelet::device::cpu()?);
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", HostTensor::F32(&[0.6; 6]))?;
     program.run()?;
     assert_eq!(program.get("y")?.to_f64(), [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
@@ -55,12 +55,12 @@ fn nets() -> Vec<(&'static str, Make)> {
 fn steps_one_by_one_are_the_sequence_forward_and_backward() -> Result<()> {
     for (what, net) in nets() {
         let mut whole = Probe::new(&net(), Mode::TRAIN, &SHAPE)?;
-        let mut steps = Probe::new(&EachStep(net()), Mode::TRAIN, &SHAPE)?;
+        let mut steps = Probe::new(&StepLoop(net()), Mode::TRAIN, &SHAPE)?;
         assert_eq!(steps.parameters, whole.parameters, "{what}");
         assert_eq!(steps.run("y")?, whole.run("y")?, "{what}");
-        let learnt = whole.parameters.iter().map(|(name, _)| name.as_str());
+        let learned = whole.parameters.iter().map(|(name, _)| name.as_str());
         let names: Vec<String> = std::iter::once("x")
-            .chain(learnt)
+            .chain(learned)
             .map(|n| format!("grad {n}"))
             .collect();
         for name in names {
@@ -79,7 +79,7 @@ fn steps_one_by_one_are_the_sequence_forward_and_backward() -> Result<()> {
 #[test]
 fn gradients_go_back_through_the_steps() -> Result<()> {
     let smooth = || Lif::new(2.0).spiking(false).v_threshold(0.3);
-    let net = EachStep(
+    let net = StepLoop(
         Sequential::new()
             .add(smooth())
             .add(Linear::new(4, 3))
@@ -96,7 +96,7 @@ fn states_are_carried_between_calls_as_without_the_container() -> Result<()> {
             .add(Lif::new(2.0).v_threshold(0.1))
     };
     let mut whole = Probe::new(&net(), Mode::STREAM, &SHAPE)?;
-    let mut steps = Probe::new(&EachStep(net()), Mode::STREAM, &SHAPE)?;
+    let mut steps = Probe::new(&StepLoop(net()), Mode::STREAM, &SHAPE)?;
     for call in 0..3 {
         assert_eq!(steps.run("y")?, whole.run("y")?, "call {call}");
         assert_eq!(steps.tensor("1.v")?, whole.tensor("1.v")?, "call {call}");
@@ -108,7 +108,7 @@ fn states_are_carried_between_calls_as_without_the_container() -> Result<()> {
 /// follow step by step.
 #[test]
 fn batch_norm_measures_each_step_by_itself() -> Result<()> {
-    let mut probe = Probe::new(&EachStep(BatchNorm0d::new(4)), Mode::TRAIN, &SHAPE)?;
+    let mut probe = Probe::new(&StepLoop(BatchNorm0d::new(4)), Mode::TRAIN, &SHAPE)?;
     let [weight, bias] = [probe.tensor("weight")?, probe.tensor("bias")?];
     let [mut mean, mut var] = [probe.tensor("running_mean")?, probe.tensor("running_var")?];
     let mut expected = vec![];
@@ -138,9 +138,9 @@ fn batch_norm_measures_each_step_by_itself() -> Result<()> {
 #[test]
 fn what_needs_all_steps_at_once_is_refused() {
     let nets: [Box<dyn Module>; 3] = [
-        Box::new(EachStep(TimeMean)),
-        Box::new(EachStep(Psn::default())),
-        Box::new(EachStep(
+        Box::new(StepLoop(TimeMean)),
+        Box::new(StepLoop(Psn::default())),
+        Box::new(StepLoop(
             Sequential::new().add(BatchNorm0d::temporal_effective(4, 5)),
         )),
     ];

@@ -9,8 +9,8 @@ use golden::golden;
 use gpu::gpu;
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
-use spikelet::model::host;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ fn encoded(
     let var = cx.tracer().input("x", DType::F32, x.shape.clone());
     let made = cx.trace_encoded(&Nothing, encoder, &var, time_steps)?;
     cx.tracer().output("y", &made.join());
-    let mut store = Store::new(backend);
-    store.initialise(&cx.traced(), DType::F32, 0)?;
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&cx.traced(), DType::F32, 0)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", host(x))?;
     if program.has_input("generator") {
         program.set("generator", HostTensor::I64(&[3, 1, 0, 0]))?;
@@ -162,7 +162,7 @@ fn a_seed_of_its_own_makes_an_encoder_independent_of_the_models() -> Result<()> 
 }
 
 #[test]
-fn tuning_curves_respond_where_their_centres_are() -> Result<()> {
+fn tuning_curves_respond_where_their_centers_are() -> Result<()> {
     let curves = Population {
         curves: 5,
         then: Arc::new(Direct),
@@ -195,8 +195,8 @@ fn delta_modulation_fires_where_a_sequence_changes() -> Result<()> {
         let var = cx.tracer().input("x", DType::F32, x.shape.clone());
         let made = cx.trace(&delta, var)?;
         cx.tracer().output("y", &made);
-        let mut store = Store::new(device::cpu()?);
-        let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+        let mut store = VarStore::new(device::cpu()?);
+        let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
         program.set("x", host(&x))?;
         program.run()?;
         Ok(program.get("y")?.to_f64())

@@ -1,5 +1,5 @@
 //! What holds for every neuron of the list, whichever it is: the same bits at once, step by step,
-//! taken apart, and from call to call; on the CPU and on a GPU; with its constants learnt.
+//! taken apart, and from call to call; on the CPU and on a GPU; with its constants learned.
 
 #[path = "support/gpu.rs"]
 mod gpu;
@@ -11,16 +11,16 @@ use probe::Probe;
 use serde_json::{Value, json};
 use spikelet::device;
 use spikelet::layer::spiking;
-use spikelet::model::host;
 use spikelet::neuron::{self, Inputs, constants, derive, from_spec, is_parallel, run};
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const STEPS: usize = 7;
 const SHAPE: [usize; 3] = [STEPS, 3, 4];
 
-/// A neuron as it comes, with the other reset, and with all its constants learnt.
+/// A neuron as it comes, with the other reset, and with all its constants learned.
 fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
     let build = |params: Value| {
         from_spec(&json!({"neuron": name, "params": params})).expect("known constants")
@@ -46,7 +46,7 @@ fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
             build(json!({"v_reset": other})),
         ),
         (
-            format!("{name} with all constants learnt"),
+            format!("{name} with all constants learned"),
             build(json!({"learn": learn})),
         ),
     ]
@@ -129,7 +129,7 @@ fn a_gradient_that_is_no_number_or_far_off_is_found() {
     }
 }
 
-/// Output, gradients of the input and of what is learnt, and states where they are carried.
+/// Output, gradients of the input and of what is learned, and states where they are carried.
 fn results(
     module: &dyn Module,
     mode: Mode,
@@ -157,9 +157,9 @@ fn results(
         names.push(name.clone());
     }
     let shape = y.shape().to_vec();
-    let mut store = Store::new(backend);
-    store.initialise(&traced, DType::F32, 2)?;
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&traced, DType::F32, 2)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     let count: usize = shape.iter().product();
     let weights: Vec<f32> = (0..count)
         .map(|k| (k * 31 % 23) as f32 / 11.5 - 1.0)
@@ -215,7 +215,7 @@ fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
 #[test]
 fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
     for (what, neuron) in all() {
-        let by_step = |p: &Param| matches!(p.share, Share::Step | Share::StepChannel);
+        let by_step = |p: &Param| matches!(p.share, Granularity::Step | Granularity::StepChannel);
         if is_parallel(&*neuron) || neuron.params().iter().any(by_step) {
             continue;
         }
@@ -227,9 +227,9 @@ fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
             let one = cx.tracer().input("x", DType::F32, [1, 3, 4]);
             let y = cx.trace(&neuron, one)?;
             cx.tracer().output("y", &y);
-            let mut store = Store::new(device::cpu()?);
-            store.initialise(&cx.traced(), DType::F32, 2)?;
-            let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+            let mut store = VarStore::new(device::cpu()?);
+            store.initialize(&cx.traced(), DType::F32, 2)?;
+            let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
             let mut made = vec![];
             for step in x.to_f64().chunks(12) {
                 program.set("x", host(&Tensor::f64([1, 3, 4], step).cast(DType::F32)))?;
@@ -266,13 +266,15 @@ fn every_neuron_fires_and_is_silent() -> Result<()> {
         let out: Vec<f64> = made.iter().flat_map(|m| m["y"].to_f64()).collect();
         assert!(out.iter().any(|s| *s > 0.0), "{what} never fires");
         let whole = |s: &f64| s.fract() == 0.0;
-        let fits = match neuron.emits() {
-            Emits::Spikes => out.iter().all(|s| *s == 0.0 || *s == 1.0) && out.contains(&0.0),
-            Emits::Counts => out.iter().all(|s| whole(s) && *s >= 0.0) && out.contains(&0.0),
-            Emits::Ternary => out.contains(&-1.0) && out.iter().all(|s| whole(s) && s.abs() <= 1.0),
-            Emits::Real => true,
+        let fits = match neuron.output_kind() {
+            OutputKind::Spikes => out.iter().all(|s| *s == 0.0 || *s == 1.0) && out.contains(&0.0),
+            OutputKind::Counts => out.iter().all(|s| whole(s) && *s >= 0.0) && out.contains(&0.0),
+            OutputKind::Ternary => {
+                out.contains(&-1.0) && out.iter().all(|s| whole(s) && s.abs() <= 1.0)
+            }
+            OutputKind::Real => true,
         };
-        assert!(fits, "{what}: {:?}", neuron.emits());
+        assert!(fits, "{what}: {:?}", neuron.output_kind());
     }
     Ok(())
 }
@@ -287,7 +289,7 @@ fn has_gradient_through_time(neuron: &dyn Neuron) -> bool {
 #[test]
 fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
     for entry in neuron::entries() {
-        let (what, neuron) = variants(entry.name).pop().expect("the last is learnt");
+        let (what, neuron) = variants(entry.name).pop().expect("the last is learned");
         let cut = !has_gradient_through_time(&*neuron);
         let mut learn = neuron.common().learn.clone();
         // Where no gradient passes through time, none comes to the initial states.
@@ -299,8 +301,8 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
         let smooth = from_spec(&spec).expect("known constants");
         let steps = if cut { 1 } else { STEPS };
         let mut probe = Probe::new(&smooth, Mode::TRAIN, &[steps, 3, 4])?;
-        let learnt = |name: &String| probe.parameters.iter().any(|(n, _)| n == name);
-        assert!(learn.keys().all(learnt), "{what}");
+        let learned = |name: &String| probe.parameters.iter().any(|(n, _)| n == name);
+        assert!(learn.keys().all(learned), "{what}");
         probe.check_gradients(&what)?;
     }
     Ok(())
@@ -310,17 +312,17 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
 fn what_cannot_be_learnt_is_refused_with_what_can() {
     let refused = |neuron: &dyn Neuron| derive(neuron).expect_err("refused");
     let lif = || Lif::new(2.0);
-    let error = refused(&lif().learn("tua", Learn::default()));
+    let error = refused(&lif().trainable("tua", Trainability::default()));
     assert!(
         error.contains("has no constant `tua`") && error.contains("tau, v_reset"),
         "{error}"
     );
-    let error = refused(&lif().learn("tau", Learn::default().above(2.0)));
+    let error = refused(&lif().trainable("tau", Trainability::default().above(2.0)));
     assert!(
         error.contains("`tau` of neuron `lif` starts at 2, which is not above 2"),
         "{error}"
     );
-    let error = refused(&lif().learn("tau", Learn::new(Share::Step)));
+    let error = refused(&lif().trainable("tau", Trainability::new(Granularity::Step)));
     assert!(
         error.contains("cannot have a value for each time step"),
         "{error}"
@@ -340,18 +342,21 @@ fn a_learnt_constant_starts_as_the_neuron_that_has_it_as_a_number() -> Result<()
         )
     };
     let lif = Lif::new(4.0).v_reset(-0.25);
-    let learnt = (lif.clone())
-        .learn("tau", Learn::new(Share::Neuron))
-        .learn("v_threshold", Learn::new(Share::Channel).clamp(0.0, 2.0))
-        .learn("v_reset", Learn::default())
-        .learn("v_start", Learn::default());
-    let (plain, learnt) = (run(&lif)?, run(&learnt)?);
-    assert!(same(&plain["y"], &learnt["y"]) && same(&plain["grad x"], &learnt["grad x"]));
-    let shape = |name: &str| learnt[name].shape.clone();
+    let learned = (lif.clone())
+        .trainable("tau", Trainability::new(Granularity::Neuron))
+        .trainable(
+            "v_threshold",
+            Trainability::new(Granularity::Channel).clamp(0.0, 2.0),
+        )
+        .trainable("v_reset", Trainability::default())
+        .trainable("v_start", Trainability::default());
+    let (plain, learned) = (run(&lif)?, run(&learned)?);
+    assert!(same(&plain["y"], &learned["y"]) && same(&plain["grad x"], &learned["grad x"]));
+    let shape = |name: &str| learned[name].shape.clone();
     assert_eq!(shape("grad tau"), [4]);
     assert_eq!(shape("grad v_threshold"), [4]);
     assert_eq!(shape("grad v_start"), [0; 0]);
-    assert!(learnt["grad v_reset"].to_f64()[0] != 0.0);
+    assert!(learned["grad v_reset"].to_f64()[0] != 0.0);
     Ok(())
 }
 

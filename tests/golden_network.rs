@@ -13,9 +13,9 @@ use gpu::gpu;
 use largest::larger;
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
-use spikelet::model::host;
 use spikelet::network::Cifar10Net;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ struct Csnn(Sequential);
 
 impl Module for Csnn {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let x = ConstantInput(Encoder).forward(cx, x)?;
+        let x = StaticInput(Encoder).forward(cx, x)?;
         self.0.forward(cx, x)
     }
 }
@@ -93,7 +93,7 @@ fn csnn() -> Result<Case> {
         input: "x",
         time_steps: 4,
         scores: "output",
-        loss: loss::one_hot_error,
+        loss: loss::mse,
     })
 }
 
@@ -151,12 +151,12 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
     tracer.output(case.scores, &scores);
     tracer.output("loss", &loss);
 
-    let mut store = Store::new(backend);
-    store.initialise(&traced, DType::F32, 0)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&traced, DType::F32, 0)?;
     for (name, ..) in &traced.parameters {
         store.insert(name, case.file.get(name)?)?;
     }
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     program.set(case.input, host(given))?;
     let labels: Vec<i64> = labels.iter().map(|&l| l as i64).collect();
     program.set("label", HostTensor::I64(&labels))?;

@@ -8,9 +8,9 @@ use probe::Probe;
 use spikelet::device;
 use spikelet::graph::op::{Conv, Recurrence};
 use spikelet::layer::spiking;
-use spikelet::model::host;
 use spikelet::neuron;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use spikelet::surrogate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ fn values(count: usize, salt: u64) -> Vec<f64> {
 /// A neuron in f64 with L = Σ spike_seq·grad_spike_seq + Σ v_seq·grad_v_seq and its gradients,
 /// compiled once; L is taken at many places.
 struct Smooth {
-    program: Compiled,
-    store: Store,
-    /// Values by name: the input, initial states, what is learnt.
+    program: Program,
+    store: VarStore,
+    /// Values by name: the input, initial states, what is learned.
     at: BTreeMap<String, Tensor>,
 }
 
@@ -70,9 +70,9 @@ impl Smooth {
         for (name, grad) in at.keys().zip(&grads) {
             t.output(&format!("grad {name}"), grad);
         }
-        let mut store = Store::new(device::cpu()?);
-        store.initialise(&traced, DType::F64, 1)?;
-        let program = Compiled::new(t.finish()?, &mut store)?;
+        let mut store = VarStore::new(device::cpu()?);
+        store.initialize(&traced, DType::F64, 1)?;
+        let program = Program::new(t.finish()?, &mut store)?;
         for (name, salt) in [("grad_spike_seq", SALT + 1), ("grad_v_seq", SALT + 2)] {
             if program.has_input(name) {
                 program.set(name, host(&sequence(salt)))?;
@@ -174,10 +174,10 @@ fn every_neuron_reset_and_surrogate_has_the_gradient_that_differences_show() -> 
     Ok(())
 }
 
-type Function = fn(&Var) -> Var;
+type TimeDistributed = fn(&Var) -> Var;
 
 /// A function of one tensor.
-struct Of(Function);
+struct Of(TimeDistributed);
 
 impl Module for Of {
     fn forward(&self, _: &Context, x: Var) -> Result<Var> {
@@ -197,7 +197,7 @@ fn scanned(x: &Var) -> Var {
 
 #[test]
 fn a_value_that_an_operation_reads_twice_has_both_gradients() -> Result<()> {
-    let reads: [(&str, Vec<usize>, Function); 7] = [
+    let reads: [(&str, Vec<usize>, TimeDistributed); 7] = [
         ("product", vec![3, 4], |x| x * x),
         ("sum", vec![3, 4], |x| x + x),
         ("map", vec![3, 4], |x| {

@@ -1,7 +1,7 @@
 //! Layers as a network uses them: against plain loops, and their gradients against differences.
 
-#[path = "layers/normalisation.rs"]
-mod normalisation;
+#[path = "layers/normalization.rs"]
+mod normalization;
 #[path = "layers/probe.rs"]
 mod probe;
 
@@ -17,9 +17,9 @@ fn run(module: &dyn Module, mode: Mode, shape: &[usize]) -> Result<(Tensor, Vec<
     let y = cx.trace(module, x)?;
     cx.tracer().output("y", &y);
     let traced = cx.traced();
-    let mut store = Store::new(device::cpu()?);
-    store.initialise(&traced, DType::F32, 1)?;
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut store = VarStore::new(device::cpu()?);
+    store.initialize(&traced, DType::F32, 1)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", HostTensor::F32(&vec![1.0; shape.iter().product()]))?;
     if program.has_input("generator") {
         program.set("generator", HostTensor::I64(&[5, 1, 0, 0]))?;
@@ -55,9 +55,9 @@ fn dropout_does_nothing_in_evaluation() -> Result<()> {
 #[test]
 fn a_learnable_time_constant_is_one_number_one_a_channel_or_one_a_neuron() -> Result<()> {
     let shares = [
-        (Share::Layer, vec![]),
-        (Share::Channel, vec![4]),
-        (Share::Neuron, vec![4, 5]),
+        (Granularity::Layer, vec![]),
+        (Granularity::Channel, vec![4]),
+        (Granularity::Neuron, vec![4, 5]),
     ];
     for (share, expected) in shares {
         let plif = Plif {
@@ -73,12 +73,12 @@ fn a_learnable_time_constant_is_one_number_one_a_channel_or_one_a_neuron() -> Re
 
 #[test]
 fn time_containers_fold_split_and_reduce() -> Result<()> {
-    let fold = Function(|_: &Context, x: Var| -> Result<Var> {
+    let fold = TimeDistributed(|_: &Context, x: Var| -> Result<Var> {
         assert_eq!(x.shape(), [6, 4]);
         Ok(x * 2.0)
     });
     assert_eq!(run(&fold, Mode::EVAL, &[3, 2, 4])?.0.to_f64(), [2.0; 24]);
-    let each = EachStep(Linear::new(4, 7).bias(true));
+    let each = StepLoop(Linear::new(4, 7).bias(true));
     let (steps, shapes) = run(&each, Mode::EVAL, &[3, 2, 4])?;
     let (whole, _) = run(&Linear::new(4, 7).bias(true), Mode::EVAL, &[3, 2, 4])?;
     assert_eq!(shapes, [vec![7, 4], vec![7]]);
@@ -184,7 +184,7 @@ fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
     };
     let orders = [Propagation::LayerByLayer, Propagation::StepByStep];
     for propagation in orders {
-        let constant = ConstantInput(net());
+        let constant = StaticInput(net());
         let mut probe = Probe::propagated(&constant, Mode::TRAIN, &shape, propagation)?;
         let mut first = Probe::new(&net(), Mode::TRAIN, &[1, 3, 2, 4, 4])?;
         first.set_x(probe.x[..96].to_vec())?;
@@ -198,14 +198,14 @@ fn constant_input_runs_its_module_on_the_first_step() -> Result<()> {
         assert!(probe.run("grad x")?[96..].iter().all(|g| *g == 0.0));
         probe.check_gradients(what)?;
     }
-    let text = Probe::new(&ConstantInput(Conv2d::new(5, 3, 3)), Mode::EVAL, &shape).err();
+    let text = Probe::new(&StaticInput(Conv2d::new(5, 3, 3)), Mode::EVAL, &shape).err();
     let text = text.expect("refused").to_string();
     assert!(text.contains("expects 5 channels"), "{text}");
     Ok(())
 }
 
 #[test]
-fn a_normalisation_that_does_not_fit_says_which_and_what_to_do() {
+fn a_normalization_that_does_not_fit_says_which_and_what_to_do() {
     let error = |module: Box<dyn Fn(Sequential) -> Sequential>, shape: &[usize]| {
         let net = module(Sequential::new().add(Dropout::new(0.1)));
         let refused = Probe::new(&net, Mode::TRAIN, shape).err();
@@ -287,14 +287,14 @@ fn a_network_prints_as_a_tree() {
         .add(Conv2d::new(8, 8, 3).padding(1))
         .add_named("lif", Lif::new(2.0).v_reset(None));
     let net = Sequential::new()
-        .add(ConstantInput(BatchNorm2d::new(8)))
+        .add(StaticInput(BatchNorm2d::new(8)))
         .add(Residual::new(block).join(Join::And))
         .add(Pool2d::average_to(1))
-        .add(EachStep(Recurrent::new(Klif::default(), 4)))
+        .add(StepLoop(Recurrent::new(Klif::default(), 4)))
         .add(Own(Sequential::new()));
     let expected = "\
 Sequential(
-  (0): ConstantInput(
+  (0): StaticInput(
     BatchNorm(channels=8, epsilon=1e-5, momentum=0.1, affine=true, scale=1.0, time_steps=None)
   )
   (1): Residual(join=And
@@ -304,7 +304,7 @@ Sequential(
     )
   )
   (2): Pool(pooling=Average(count_padding=true), windows=[Adaptive(outputs=1), Adaptive(outputs=1)])
-  (3): EachStep(
+  (3): StepLoop(
     Recurrent(
       (feedback): Linear(inputs=4, outputs=4, bias=false)
       (neuron): Klif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=Some(0.0), surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate, scale_reset=false, share=Layer)

@@ -9,7 +9,7 @@ use spikelet::data::{Loader, synthetic};
 use spikelet::device;
 use spikelet::network::{Csnn, Network};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 use std::sync::Arc;
 
 /// Layers between which much is kept: convolutions, pooling that is not taken into a neuron, and a
@@ -34,8 +34,8 @@ fn settings(budget: Option<MemoryBudget>, precision: Precision) -> Settings {
 
 /// The losses of some steps, all tensors after them, and the peak.
 fn train(backend: Arc<dyn Backend>, settings: &Settings) -> Result<(Vec<f64>, Vec<Tensor>, usize)> {
-    let mut store = Store::new(backend);
-    let shape = Shape {
+    let mut store = VarStore::new(backend);
+    let shape = BatchShape {
         batch: settings.batch_size,
         image: [1, 28, 28],
     };

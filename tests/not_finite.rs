@@ -1,7 +1,7 @@
 //! Training that goes wrong says where.
 
 use spikelet::data::{Split, synthetic};
-use spikelet::neuron::{Decode, Qif};
+use spikelet::neuron::{Qif, Readout};
 use spikelet::prelude::*;
 
 fn digits() -> Split {
@@ -15,7 +15,7 @@ fn settings() -> Settings {
         batch_size: 32,
         epochs: 2,
         learning_rate: 1e25,
-        schedule: Schedule::Constant,
+        schedule: LrSchedule::Constant,
         encoder: "direct".to_string(),
         ..Settings::default()
     }
@@ -24,7 +24,7 @@ fn settings() -> Settings {
 /// Real numbers all the way: the second product of two huge numbers is too large for f32.
 fn runs_away() -> Sequential {
     let membrane = NonSpikingLif {
-        decode: Some(Decode::Last),
+        readout: Some(Readout::Last),
         ..NonSpikingLif::default()
     };
     let positive_part = Liaf {
@@ -52,12 +52,12 @@ fn a_loss_that_is_not_finite_names_step_layer_and_time_step() {
 #[test]
 fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
     use spikelet::data::{Loader, LoaderConfig};
-    use spikelet::train::{Shape, TrainStep};
-    let shape = Shape {
+    use spikelet::train::{BatchShape, TrainStep};
+    let shape = BatchShape {
         batch: 32,
         image: [1, 28, 28],
     };
-    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut store = VarStore::new(spikelet::device::cpu()?);
     let mut step = TrainStep::new(&runs_away(), &settings(), shape, &mut store)?;
     let config = LoaderConfig {
         batch_size: 32,
@@ -67,7 +67,7 @@ fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
         .epoch(0, 0)
         .next();
     let batch = batch.expect("a batch");
-    let weights = |store: &Store| -> Result<Vec<Tensor>> {
+    let weights = |store: &VarStore| -> Result<Vec<Tensor>> {
         store.names().map(|name| store.get(name)).collect()
     };
     assert!(step.run(&batch, 1, 0.0)?.loss.is_finite());

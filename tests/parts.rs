@@ -9,7 +9,7 @@ use spikelet::graph::op::{HostTensor, HostTensorMut};
 use spikelet::graph::{Buffer, Executor, Graph, Node, Plan, Target, TensorType, ValueId};
 use spikelet::network::{Cifar10Net, Network};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 use spikelet::{MemoryBudget, device, graph};
 use std::sync::Arc;
 
@@ -109,11 +109,11 @@ fn train(
         encoder: encoder.to_string(),
         ..Settings::cifar10_net()
     };
-    let mut store = Store::new(Arc::new(Cutting {
+    let mut store = VarStore::new(Arc::new(Cutting {
         backend: backend.clone(),
         elements,
     }));
-    let shape = Shape {
+    let shape = BatchShape {
         batch: BATCH,
         image: [1, 24, 24],
     };

@@ -9,10 +9,10 @@ use spikelet::device;
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Graph, Plan};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 use std::sync::Arc;
 
-const SHAPE: Shape = Shape {
+const SHAPE: BatchShape = BatchShape {
     batch: 32,
     image: [1, 28, 28],
 };
@@ -34,7 +34,7 @@ fn losses(backend: Arc<dyn Backend>, precision: Precision) -> Result<Vec<f64>> {
         precision,
         ..Settings::default()
     };
-    let mut store = Store::new(backend);
+    let mut store = VarStore::new(backend);
     let mut step = TrainStep::new(&network(), &settings, SHAPE, &mut store)?;
     let data = synthetic::digits_of(2, 320, 10);
     let config = spikelet::data::LoaderConfig {

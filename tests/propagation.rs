@@ -9,7 +9,7 @@ use spikelet::graph::Graph;
 use spikelet::graph::op::{HostTensor, Operation};
 use spikelet::module::Propagation;
 use spikelet::prelude::*;
-use spikelet::train::{Shape, TrainStep};
+use spikelet::train::{BatchShape, TrainStep};
 use std::collections::BTreeMap;
 
 const STEPS: usize = 6;
@@ -65,8 +65,8 @@ fn run(
     for ((name, ..), grad) in traced.parameters.iter().zip(&grads) {
         tracer.output(&format!("grad {name}"), grad);
     }
-    let mut store = Store::new(device::cpu()?);
-    store.initialise(&traced, DType::F32, 5)?;
+    let mut store = VarStore::new(device::cpu()?);
+    store.initialize(&traced, DType::F32, 5)?;
     let graph = tracer.finish()?;
     let names: Vec<String> = graph
         .outputs
@@ -74,7 +74,7 @@ fn run(
         .filter(|o| o.updates.is_none())
         .map(|o| o.name.clone())
         .collect();
-    let mut program = Compiled::new(graph, &mut store)?;
+    let mut program = Program::new(graph, &mut store)?;
     program.set("x", HostTensor::F32(&image()))?;
     program.set("generator", HostTensor::I64(&[9, 2, 40, 0]))?;
     program.run()?;
@@ -156,7 +156,7 @@ fn a_reset_gradient_of_every_kind_survives_being_taken_apart() -> Result<()> {
 
 #[test]
 fn training_has_the_same_losses() -> Result<()> {
-    let shape = Shape {
+    let shape = BatchShape {
         batch: 16,
         image: [1, 28, 28],
     };
@@ -175,7 +175,7 @@ fn training_has_the_same_losses() -> Result<()> {
             clip: Some(Clip::Norm(1.0)),
             ..Settings::default()
         };
-        let mut store = Store::new(device::cpu()?);
+        let mut store = VarStore::new(device::cpu()?);
         let mut step = TrainStep::new(&net, &settings, shape, &mut store)?;
         let config = spikelet::data::LoaderConfig {
             batch_size: 16,

@@ -2,7 +2,7 @@
 //! them, and training. Ranks are threads with a CPU each.
 
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{Backend, Buckets, Exchange, Graph, LocalExchange, Var};
+use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, ThreadProcessGroup, Var};
 use spikelet::optim::{Adam, Optimizer, Update};
 use spikelet::prelude::*;
 use spikelet_cpu::Cpu;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 fn ranks<T: Send>(size: usize, run: impl Fn(usize, Arc<dyn Backend>) -> T + Sync) -> Vec<T> {
     let run = &run;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = LocalExchange::group(size)
+        let threads: Vec<_> = ThreadProcessGroup::group(size)
             .into_iter()
             .map(|exchange| {
                 scope.spawn(move || {
@@ -71,7 +71,7 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
 const SHAPE: [usize; 5] = [3, 8, 4, 5, 5];
 
 /// What a module made of a part of the batch: output, gradient of the input, running statistics,
-/// gradients of what is learnt.
+/// gradients of what is learned.
 struct Made {
     sequences: [Vec<f64>; 2],
     statistics: Vec<Vec<f64>>,
@@ -99,8 +99,8 @@ fn run(
     let g = t.input("g", DType::F32, y.shape());
     let traced = cx.traced();
     let names = traced.parameters.iter().map(|(name, ..)| name);
-    let learnt: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
-    let wrt: Vec<&Var> = [&x].into_iter().chain(&learnt).collect();
+    let learned: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
+    let wrt: Vec<&Var> = [&x].into_iter().chain(&learned).collect();
     let grads = t.gradients(&(&y * &g).sum_all(), &wrt);
     let mut of_learnt = grads[1..].to_vec();
     if size > 1 {
@@ -113,12 +113,12 @@ fn run(
     }
     let mut whole = y.shape().to_vec();
     whole[1] = SHAPE[1];
-    let mut store = Store::new(backend);
-    store.initialise(&traced, DType::F32, 1)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&traced, DType::F32, 1)?;
     if store.ty("weight").is_some() {
         store.insert("weight", &Tensor::f32([4], [0.5, 1.0, 1.5, -2.0]))?;
     }
-    let mut program = Compiled::new(t.finish()?, &mut store)?;
+    let mut program = Program::new(t.finish()?, &mut store)?;
     let count = SHAPE.iter().product();
     let all: Vec<f32> = values(count, 1).iter().map(|x| x + offset).collect();
     program.set("x", HostTensor::F32(&part(&all, &SHAPE, rank, n)))?;
@@ -133,7 +133,7 @@ fn run(
     Ok(Made {
         sequences: [out("y")?, out("dx")?],
         statistics: kept.collect::<Result<_>>()?,
-        gradients: (0..learnt.len())
+        gradients: (0..learned.len())
             .map(|k| out(&format!("d{k}")))
             .collect::<Result<_>>()?,
     })
@@ -176,7 +176,7 @@ fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> 
     Ok(())
 }
 
-/// Normalisation that becomes part of a neuron, whose spikes leave it as maxima.
+/// Normalization that becomes part of a neuron, whose spikes leave it as maxima.
 fn images() -> Sequential {
     Sequential::new()
         .add(Conv2d::new(SHAPE[2], 6, 2))
@@ -207,7 +207,7 @@ fn on_gpus<T: Send>(run: impl Fn(usize, Arc<dyn Backend>) -> Result<T> + Sync) -
     let gpus = [0, 1].map(|k| Cuda::new(k).expect("two NVIDIA GPUs"));
     let run = &run;
     std::thread::scope(|scope| {
-        let pairs = LocalExchange::group(2).into_iter().zip(gpus);
+        let pairs = ThreadProcessGroup::group(2).into_iter().zip(gpus);
         let threads: Vec<_> = pairs
             .map(|(exchange, gpu)| {
                 scope.spawn(move || {
@@ -223,7 +223,7 @@ fn on_gpus<T: Send>(run: impl Fn(usize, Arc<dyn Backend>) -> Result<T> + Sync) -
 
 #[test]
 #[ignore = "needs two NVIDIA GPUs and NCCL"]
-fn two_gpus_normalise_as_one_cpu() -> Result<()> {
+fn two_gpus_normalize_as_one_cpu() -> Result<()> {
     let layers = Propagation::LayerByLayer;
     let (norm, net) = (BatchNorm2d::new(SHAPE[2]), images());
     for module in [&norm as &dyn Module, &net] {
@@ -323,9 +323,9 @@ fn train(
 ) -> Result<Vec<Vec<f64>>> {
     let n = BATCH / size;
     let (graph, traced) = training_step(size, buckets)?;
-    let mut store = Store::new(backend);
-    store.initialise(&traced, DType::F32, 7)?;
-    let mut program = Compiled::new(graph, &mut store)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&traced, DType::F32, 7)?;
+    let mut program = Program::new(graph, &mut store)?;
     for step in 1..=5 {
         let shape = [TIME, BATCH, PIXELS];
         let x = values(shape.iter().product(), step);

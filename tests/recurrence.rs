@@ -8,8 +8,8 @@ mod probe;
 use gpu::gpu;
 use probe::{Probe, assert_close, values};
 use spikelet::device;
-use spikelet::model::host;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn results(
     for ((name, _), grad) in wrt.iter().zip(&grads) {
         tracer.output(name, grad);
     }
-    let mut store = Store::new(backend);
+    let mut store = VarStore::new(backend);
     for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
         // Multiples of 1/64: sums of products with spikes are exact in any order.
         let count = shape.iter().product();
@@ -69,8 +69,8 @@ fn results(
         let weights: Vec<f64> = weights.collect();
         store.insert(name, &Tensor::f64(shape.clone(), weights).cast(DType::F32))?;
     }
-    store.initialise(&traced, DType::F32, 0)?;
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    store.initialize(&traced, DType::F32, 0)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     let x: Vec<f64> = values(SHAPE.iter().product(), 9)
         .iter()
         .map(|x| x + 0.4)
@@ -186,7 +186,7 @@ fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result
         Mode::TRAIN,
         &SHAPE,
     )?;
-    let mut traced = Probe::new(&OnTrace::new(neuron(), then()), Mode::TRAIN, &SHAPE)?;
+    let mut traced = Probe::new(&TraceLearning::new(neuron(), then()), Mode::TRAIN, &SHAPE)?;
     assert_close("y", &traced.run("y")?, &plain.run("y")?, 1e-12);
     assert_close(
         "grad x",
@@ -222,7 +222,7 @@ fn a_layer_on_a_trace_has_the_spikes_results_and_the_traces_gradient() -> Result
 fn a_neuron_without_a_trace_is_refused() {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, SHAPE);
-    let net = OnTrace::new(Lif::new(2.0), Linear::new(FEATURES, 2));
+    let net = TraceLearning::new(Lif::new(2.0), Linear::new(FEATURES, 2));
     let error = cx.trace(&net, x).expect_err("refused").to_string();
     assert!(error.contains("`lif` has no state `trace`"), "{error}");
 }

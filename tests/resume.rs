@@ -2,7 +2,7 @@
 
 use spikelet::data::synthetic;
 use spikelet::network::{MnistFc, Network};
-use spikelet::optim::Schedule;
+use spikelet::optim::LrSchedule;
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
@@ -24,7 +24,7 @@ fn settings(epochs: usize) -> Settings {
         epochs,
         time_steps: 3,
         batch_size: 32,
-        schedule: Schedule::Constant,
+        schedule: LrSchedule::Constant,
         ..Settings::default()
     }
 }
@@ -80,7 +80,7 @@ fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     let settings = Settings {
         learning_rate: 1e30,
-        optimizer: AnyOptimizer::Sgd(Sgd::default()),
+        optimizer: OptimizerConfig::Sgd(Sgd::default()),
         ..settings(1)
     };
     let data = synthetic::digits_of(0, 512, 128);
@@ -293,13 +293,13 @@ fn a_checkpoint_is_restored_into_its_own_network_alone() -> Result<()> {
     assert!(path.ends_with("best.safetensors"));
     for path in [path.clone(), folder.path().join("last.safetensors")] {
         let checkpoint = Checkpoint::read(&path)?;
-        let mut store = Store::new(spikelet::device::cpu()?);
+        let mut store = VarStore::new(spikelet::device::cpu()?);
         checkpoint.restore(&own(), image, &mut store)?;
         let (accuracy, _) = evaluate(&own(), &checkpoint.settings, &data.test, &mut store)?;
         assert_eq!(accuracy, best);
     }
     let checkpoint = Checkpoint::read(&path)?;
-    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut store = VarStore::new(spikelet::device::cpu()?);
     // The same layers under other names.
     let problem = problem(checkpoint.restore(&own().0, image, &mut store));
     assert!(matches!(
@@ -321,7 +321,7 @@ fn shapes_are_compared_before_weights_are_drawn() -> Result<()> {
     file.write(&path)?;
     let checkpoint = Checkpoint::read(&path)?;
     let network = checkpoint.network.clone().expect("a network");
-    let mut store = Store::new(spikelet::device::cpu()?);
+    let mut store = VarStore::new(spikelet::device::cpu()?);
     // Its first layer's weights would take 157 GB.
     let refused = checkpoint.restore(&*network.module()?, network.image(), &mut store);
     assert!(
@@ -398,7 +398,7 @@ fn a_folder_belongs_to_one_run_at_a_time() -> Result<()> {
     let data = synthetic::digits_of(0, 512, 128);
     let trainer =
         || Ok::<_, Error>(Trainer::network(&network(), settings(1))?.folder(folder.path()));
-    trainer()?.fit_announced(&data, |run| {
+    trainer()?.fit_with(&data, |run| {
         assert_eq!(run.folder, Some(folder.path()));
         let second = trainer().and_then(|trainer| trainer.force(true).fit(&data));
         assert!(matches!(
@@ -453,7 +453,7 @@ fn a_run_that_replaces_another_leaves_nothing_of_it_or_all() -> Result<()> {
     // It begins, and ends before its first checkpoint.
     let runs_away = Settings {
         learning_rate: 1e30,
-        optimizer: AnyOptimizer::Sgd(Sgd::default()),
+        optimizer: OptimizerConfig::Sgd(Sgd::default()),
         ..settings(1)
     };
     let net = Sequential::new().add(Flatten).add(Linear::new(784, 10));

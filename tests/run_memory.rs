@@ -1,14 +1,15 @@
 //! The memory of a run is known before anything of it is allocated.
 
 use spikelet::data::synthetic;
+use spikelet::distributed::{Address, Fingerprint, Group, Limits, World};
 use spikelet::graph::op::{HostTensor, HostTensorMut};
 use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
-use spikelet::parallel::{Address, Fingerprint, Group, Limits, World};
 use spikelet::pipeline::{
-    ModelPipeline, Parts, PipelineEngine, PipelineOptions, PipelineStep, Schedule, Stages, Team,
+    ModelPipeline, PipelineConfig, PipelineEngine, PipelineOptions, PipelineSchedule, PipelineStep,
+    StageReplicas, Stages,
 };
 use spikelet::prelude::*;
 use spikelet::train::{RunMemory, RunPlans, evaluate};
@@ -116,7 +117,7 @@ fn train(settings: Settings) -> Result<(RunMemory, usize)> {
     let digits = synthetic::digits_of(0, 64, 700);
     let mut said = RunMemory::default();
     let trainer = Trainer::network(&csnn(), settings)?.backend(device.clone());
-    let outcome = trainer.fit_announced(&digits, |run| said = run.memory)?;
+    let outcome = trainer.fit_with(&digits, |run| said = run.memory)?;
     assert_eq!(outcome.peak_bytes, said.peak);
     Ok((said, device.allocated()))
 }
@@ -247,7 +248,7 @@ fn two_ranks(available: usize) -> Result<Vec<(Result<RunMemory>, usize)>> {
             let mut said = RunMemory::default();
             trainer
                 .group(group.clone())
-                .fit_announced(&digits, |run| said = run.memory)?;
+                .fit_with(&digits, |run| said = run.memory)?;
             Ok(said)
         });
         Ok((found, device.allocated()))
@@ -279,7 +280,7 @@ fn ranks_on_the_processors_of_one_host_need_their_memory_together() -> Result<()
 /// the second is on two devices.
 fn pipeline(
     available: usize,
-    schedule: Schedule,
+    schedule: PipelineSchedule,
     chunk: Option<usize>,
 ) -> Result<(Vec<Arc<Counting>>, PipelineOptions)> {
     let devices: Vec<Arc<Counting>> = (0..4)
@@ -287,14 +288,15 @@ fn pipeline(
         .collect::<Result<_>>()?;
     let backend = |k: usize| devices[k].clone() as Arc<dyn Backend>;
     let teams = [vec![0], vec![1, 2], vec![3]];
-    let team = |own: &Vec<usize>| Team::from(own.iter().map(|k| backend(*k)).collect::<Vec<_>>());
+    let team =
+        |own: &Vec<usize>| StageReplicas::from(own.iter().map(|k| backend(*k)).collect::<Vec<_>>());
     let options = PipelineOptions {
         devices: teams.iter().map(team).collect(),
         stages: Stages::Auto,
-        parts: Parts {
+        parts: PipelineConfig {
             schedule,
             time_chunk: chunk,
-            ..Parts::of(7)
+            ..PipelineConfig::of(7)
         },
         trace: None,
     };
@@ -309,15 +311,15 @@ fn allocated(devices: &[Arc<Counting>]) -> usize {
 fn the_peak_of_a_pipeline_is_what_it_allocates_and_sends() -> Result<()> {
     let digits = synthetic::digits_of(0, 64, 70);
     for (schedule, chunk) in [
-        (Schedule::FillDrain, None),
-        (Schedule::OneForwardOneBackward, Some(2)),
+        (PipelineSchedule::FillDrain, None),
+        (PipelineSchedule::OneForwardOneBackward, Some(2)),
     ] {
         let (devices, options) = pipeline(1 << 40, schedule, chunk)?;
         let (mut said, mut each) = (RunMemory::default(), vec![]);
         let folder = std::env::temp_dir().join(format!("spikelet-stages-{}", std::process::id()));
         let trainer = Trainer::network(&csnn(), settings())?.engine(options);
         let trainer = trainer.folder(&folder).force(true);
-        let outcome = trainer.fit_announced(&digits, |run| {
+        let outcome = trainer.fit_with(&digits, |run| {
             said = run.memory;
             let engine = (run.engine as &dyn Any).downcast_ref::<PipelineEngine>();
             let step = engine.expect("a pipeline").step();
@@ -343,10 +345,10 @@ fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allo
 {
     let digits = synthetic::digits_of(0, 64, 70);
     let natural = {
-        let (_, options) = pipeline(1 << 40, Schedule::FillDrain, None)?;
+        let (_, options) = pipeline(1 << 40, PipelineSchedule::FillDrain, None)?;
         let mut said = RunMemory::default();
         let trainer = Trainer::network(&csnn(), settings())?.engine(options);
-        trainer.fit_announced(&digits, |run| said = run.memory)?;
+        trainer.fit_with(&digits, |run| said = run.memory)?;
         said
     };
     // Each device by itself has room; they share one memory.
@@ -354,7 +356,7 @@ fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allo
         (natural.step - 1, "training step", "--split-size"),
         (natural.step, "evaluation", "--eval-batch-size"),
     ] {
-        let (devices, options) = pipeline(available, Schedule::FillDrain, None)?;
+        let (devices, options) = pipeline(available, PipelineSchedule::FillDrain, None)?;
         let trainer = Trainer::network(&csnn(), settings())?.engine(options);
         let error = trainer.fit(&digits).expect_err("too little memory");
         let text = error.to_string();
@@ -404,7 +406,7 @@ fn a_pipelined_network_larger_than_any_memory_is_refused_without_its_weights() -
 fn the_batch_of_an_evaluation_does_not_change_what_it_finds() -> Result<()> {
     let device = device::find("cpu", 2)?;
     let digits = synthetic::digits_of(3, 1, 130);
-    let mut store = Store::new(device);
+    let mut store = VarStore::new(device);
     let module = csnn().module()?;
     let mut found = |evaluation_batch| {
         let settings = Settings {
@@ -434,7 +436,7 @@ fn presets() -> Vec<(Network, Settings)> {
         Network::Cifar10Net(Cifar10Net::default()),
     ];
     let both = |network: &Network| {
-        let tutorial = (network.tutorial(), Settings::tutorial_of(&network));
+        let tutorial = (network.tutorial(), Settings::preset_of(&network));
         [(network.clone(), Settings::of_network(&network)), tutorial]
     };
     all.iter().flat_map(both).collect()

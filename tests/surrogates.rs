@@ -20,7 +20,7 @@ fn evaluate<R: Evaluate>(expr: &Expr, xs: &[f64]) -> Vec<f64> {
     ys.into_iter().map(R::to_f64).collect()
 }
 
-/// A grid of numbers that f32 holds, the kinks, and their neighbours in f32.
+/// A grid of numbers that f32 holds, the kinks, and their neighbors in f32.
 fn samples(case: &Case) -> Vec<f64> {
     let mut xs: Vec<f64> = (-96..=96).map(|i| f64::from(i) / 16.0).collect();
     xs.extend([-0.0, 1e-3, -1e-3, 20.0, -20.0]);

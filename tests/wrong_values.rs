@@ -3,7 +3,7 @@
 use spikelet::data::{Split, synthetic};
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use spikelet::train::{EvalStep, Shape, TrainStep, evaluate};
+use spikelet::train::{BatchShape, EvalStep, TrainStep, evaluate};
 use spikelet::{device, loss};
 
 /// What an [`Error::Invalid`] is about, and what is wrong with it.
@@ -43,7 +43,7 @@ fn a_network_has_one_score_for_each_class() -> Result<()> {
         let expected = expected.replace("digits", &name);
         let refused = Trainer::new(classifier(outputs), settings()).fit(&data);
         assert_eq!(invalid(refused), ("network".to_string(), expected.clone()));
-        let mut store = Store::new(device::cpu()?);
+        let mut store = VarStore::new(device::cpu()?);
         let refused = evaluate(&classifier(outputs), &settings(), &data.test, &mut store);
         assert_eq!(invalid(refused), ("network".to_string(), expected));
     }
@@ -53,11 +53,11 @@ fn a_network_has_one_score_for_each_class() -> Result<()> {
 #[test]
 fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Result<()> {
     use spikelet::data::{Loader, LoaderConfig};
-    let shape = Shape {
+    let shape = BatchShape {
         batch: 32,
         image: [1, 28, 28],
     };
-    let mut store = Store::new(device::cpu()?);
+    let mut store = VarStore::new(device::cpu()?);
     let mut step = TrainStep::new(&classifier(3), &settings(), shape, &mut store)?;
     let mut eval = EvalStep::new(&classifier(3), &settings(), shape, false, &mut store)?;
     let batches = LoaderConfig {
@@ -80,7 +80,7 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
 
 #[test]
 fn scores_are_a_row_for_each_label() {
-    for apply in [loss::cross_entropy, loss::one_hot_error] {
+    for apply in [loss::cross_entropy, loss::mse] {
         let tracer = Tracer::new(DType::F32);
         let scores = tracer.input("scores", DType::F32, [4, 3, 1, 1]);
         let labels = tracer.input("labels", DType::I64, [4]);
@@ -98,20 +98,20 @@ fn scores_are_a_row_for_each_label() {
 }
 
 /// A linear layer for sequences `[2, 1, 3]`.
-fn linear(store: &mut Store, initialise: bool) -> Result<Compiled> {
+fn linear(store: &mut VarStore, initialize: bool) -> Result<Program> {
     let cx = Context::new(Mode::EVAL, DType::F32);
     let x = cx.tracer().input("x", DType::F32, [2, 1, 3]);
     let y = cx.trace(&Linear::new(3, 2), x)?;
     cx.tracer().output("y", &y);
-    if initialise {
-        store.initialise(&cx.traced(), DType::F32, 0)?;
+    if initialize {
+        store.initialize(&cx.traced(), DType::F32, 0)?;
     }
-    Compiled::new(cx.tracer().finish()?, store)
+    Program::new(cx.tracer().finish()?, store)
 }
 
 #[test]
 fn a_program_wants_its_parameters() -> Result<()> {
-    let mut store = Store::new(device::cpu()?);
+    let mut store = VarStore::new(device::cpu()?);
     let refused = invalid(linear(&mut store, false));
     let expected = ("parameter `weight`", "the store has no values for it");
     assert_eq!((&*refused.0, &*refused.1), expected);
@@ -120,7 +120,7 @@ fn a_program_wants_its_parameters() -> Result<()> {
 
 #[test]
 fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
-    let mut store = Store::new(device::cpu()?);
+    let mut store = VarStore::new(device::cpu()?);
     let mut program = linear(&mut store, true)?;
     let not_set = (
         "input `x`".to_string(),
@@ -144,7 +144,7 @@ fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
 
 #[test]
 fn an_input_of_another_size_or_type_is_named() -> Result<()> {
-    let mut store = Store::new(device::cpu()?);
+    let mut store = VarStore::new(device::cpu()?);
     let program = linear(&mut store, true)?;
     let (what, problem) = invalid(program.set("x", HostTensor::F32(&[1.0; 5])));
     assert_eq!(what, "input `x`");
@@ -163,7 +163,7 @@ fn an_input_of_another_size_or_type_is_named() -> Result<()> {
 
 #[test]
 fn a_store_sets_what_it_has_and_adds_what_it_is_told_to() -> Result<()> {
-    let mut store = Store::new(device::cpu()?);
+    let mut store = VarStore::new(device::cpu()?);
     linear(&mut store, true)?;
     let weight = Tensor::f32([2, 3], [1.0; 6]);
     assert_eq!(invalid(store.set("wieght", &weight)).0, "tensor `wieght`");
@@ -171,7 +171,7 @@ fn a_store_sets_what_it_has_and_adds_what_it_is_told_to() -> Result<()> {
     store.set("weight", &weight)?;
     store.insert("other", &weight)?;
     assert_eq!(store.get("other")?, store.get("weight")?);
-    for set in [Store::set, Store::insert] {
+    for set in [VarStore::set, VarStore::insert] {
         let refused = set(&mut store, "weight", &Tensor::f32([3, 2], [1.0; 6]));
         let Err(Error::Graph(spikelet::graph::Error::Type { name, .. })) = refused else {
             panic!("it was accepted, or for another reason");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// GPUs by number, such as those of `0,1,2,0,3`; CPU devices where one of them is missing. Says
 /// which.
-pub fn homes(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
+pub fn stage_devices(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
     let open = |kind: &str| -> Result<Vec<Arc<dyn Backend>>> {
         let mut known = BTreeMap::new();
         for number in list.split(',') {
@@ -29,7 +29,7 @@ pub fn homes(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
 
 /// Six convolutions with biases and a linear layer, cut where the tutorial cuts them. The neurons are
 /// the tutorial's: τ = 100, the sigmoid with α = 1, the soft reset gradient.
-pub fn parts(homes: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
+pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
     let c = channels;
     let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(true);
     let lif = SoftPulseLif::default;
@@ -46,11 +46,11 @@ pub fn parts(homes: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
         .add(lif());
     let second = Sequential::new().add(conv(c)).add(Pool2d::max(2)).add(bn());
     ModelPipeline::new()
-        .append(Sequential::new().add(conv(3)).add(bn()), &homes[0])
-        .append(lif(), &homes[1])
-        .append(second, &homes[2])
-        .append(lif(), &homes[3])
-        .append(rest, &homes[4])
+        .append(Sequential::new().add(conv(3)).add(bn()), &stage_devices[0])
+        .append(lif(), &stage_devices[1])
+        .append(second, &stage_devices[2])
+        .append(lif(), &stage_devices[3])
+        .append(rest, &stage_devices[4])
 }
 
 /// Height and width of an image.

@@ -1,6 +1,6 @@
 //! Each rank's device.
 
-use crate::parallel::{Group, World};
+use crate::distributed::{Group, World};
 use crate::{Error, Result};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::library;

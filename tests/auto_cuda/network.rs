@@ -3,8 +3,8 @@
 use crate::largest::larger;
 use crate::nodes::{Kind, Node, gpu};
 use spikelet::device;
-use spikelet::model::host;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use std::sync::Arc;
 
 const STEPS: usize = 6;
@@ -53,9 +53,9 @@ fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<T
         tracer.update(weight, &(weight - grad * 0.1));
     }
     tracer.output("loss", &loss);
-    let mut store = Store::new(backend.clone());
-    store.initialise(&traced, DType::F32, 3)?;
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut store = VarStore::new(backend.clone());
+    store.initialize(&traced, DType::F32, 3)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     let pixel = |k: usize| (k * 37 % 101) as f32 / 40.0;
     let values: Vec<f32> = (0..STEPS * batch * PIXELS).map(pixel).collect();
     let x_seq = Tensor::f32([STEPS, batch, PIXELS], values);
@@ -147,9 +147,9 @@ fn check_calls(backend: Arc<dyn Backend>) -> Result<()> {
         let x = cx.tracer().input("x_seq", DType::F32, [steps, 2, 3]);
         let spikes = cx.trace(&node, x)?;
         cx.tracer().output("spike_seq", &spikes);
-        let mut store = Store::new(backend);
-        store.initialise(&cx.traced(), DType::F32, 0)?;
-        let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+        let mut store = VarStore::new(backend);
+        store.initialize(&cx.traced(), DType::F32, 0)?;
+        let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
         let x: Vec<f32> = (0..8 * 6).map(|k| (k % 7) as f32 / 2.0).collect();
         let mut all = vec![];
         for part in x.chunks(6 * steps) {

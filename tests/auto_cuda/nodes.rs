@@ -7,9 +7,9 @@ use spikelet::auto_cuda::neuron_kernel::{
 };
 use spikelet::auto_cuda::{Callable, Dtype, Kernel};
 use spikelet::device;
-use spikelet::model::host;
 use spikelet::neuron::Inputs;
 use spikelet::prelude::*;
+use spikelet::runtime::host;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Node {
             Kind::Plif { decay_input } => Arc::new(Plif {
                 init_tau: TAU,
                 decay_input,
-                share: Share::Layer,
+                share: Granularity::Layer,
                 common,
             }),
         }
@@ -166,9 +166,9 @@ pub fn run(
     for ((name, _), grad) in wrt.iter().zip(&grads) {
         tracer.output(name, grad);
     }
-    let mut store = Store::new(backend);
-    store.initialise(&cx.traced(), DType::F32, 0)?;
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&cx.traced(), DType::F32, 0)?;
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     let mut made = BTreeMap::new();
     // On a GPU the second run is recorded and replayed.
     for _ in 0..3 {

@@ -212,8 +212,8 @@ fn on_the_cpu<F: NeuronForward + Send + Sync + 'static>(
         let grads = tracer.gradients(&spikes.mean_all(), &[&x]);
         tracer.output("grad", &grads[0]);
     }
-    let mut store = Store::new(device::cpu()?);
-    let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+    let mut store = VarStore::new(device::cpu()?);
+    let mut program = Program::new(tracer.finish()?, &mut store)?;
     program.set("x", HostTensor::F32(&[0.5; 6]))?;
     program.run()
 }

@@ -31,15 +31,15 @@ pub fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64)
 
 /// A layer that was traced for a shape, with L = Σ y·g for random g and its gradients.
 pub struct Probe {
-    program: Compiled,
-    store: Store,
+    program: Program,
+    store: VarStore,
     /// The input.
     pub x: Vec<f64>,
     /// The shape of the output.
     pub shape: Vec<usize>,
-    /// Names and shapes of what is learnt.
+    /// Names and shapes of what is learned.
     pub parameters: Vec<(String, Vec<usize>)>,
-    /// Names of what is kept but not learnt.
+    /// Names of what is kept but not learned.
     pub buffers: Vec<String>,
 }
 
@@ -77,8 +77,8 @@ impl Probe {
         for ((name, ..), grad) in traced.parameters.iter().zip(&grads[1..]) {
             t.output(&format!("grad {name}"), grad);
         }
-        let mut store = Store::new(device::cpu()?);
-        store.initialise(&traced, DType::F64, 1)?;
+        let mut store = VarStore::new(device::cpu()?);
+        store.initialize(&traced, DType::F64, 1)?;
         for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
             let random = values(shape.iter().product(), 20 + salt as u64);
             store.insert(name, &Tensor::f64(shape.clone(), random))?;
@@ -88,7 +88,7 @@ impl Probe {
             let random: Vec<f64> = random.iter().map(|v| v.abs() + 0.3).collect();
             store.insert(name, &Tensor::f64(shape.clone(), random))?;
         }
-        let program = Compiled::new(t.finish()?, &mut store)?;
+        let program = Program::new(t.finish()?, &mut store)?;
         let weights = values(y.ty().len(), 7);
         program.set("g", HostTensor::F64(&weights))?;
         if program.has_input("generator") {

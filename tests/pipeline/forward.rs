@@ -2,19 +2,19 @@
 
 use crate::support::*;
 use spikelet::graph::op::HostTensor;
-use spikelet::model::{Compiled, Store};
-use spikelet::pipeline::{ModelPipeline, PipelineEval, PipelineStep, Reduce, Schedule};
+use spikelet::pipeline::{ModelPipeline, PipelineEval, PipelineSchedule, PipelineStep, Reduce};
 use spikelet::prelude::*;
-use spikelet::train::{EvalStep, Shape};
+use spikelet::runtime::{Program, VarStore};
+use spikelet::train::{BatchShape, EvalStep};
 
 #[test]
 fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
     for case in [linear(), drawing(), convolutional()?] {
-        let shape = Shape {
+        let shape = BatchShape {
             batch: 7,
             image: case.image,
         };
-        let mut store = Store::new(devices(1)?.remove(0));
+        let mut store = VarStore::new(devices(1)?.remove(0));
         let mut one = EvalStep::new(&*case.module, &case.settings, shape, false, &mut store)?;
         let given = batch(7, case.image, 5);
         let expected = one.run(&given, 0)?;
@@ -23,10 +23,10 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
             (&[1, 4], 2, None),
             (&[2, 5], 3, Some(2)),
         ] {
-            let mut spread = Spread::of(firsts, split, Schedule::Auto);
+            let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
             spread.chunk = chunk;
             let layout = spread.layout(&case)?;
-            let mut store = Store::new(layout.devices()[0].clone());
+            let mut store = VarStore::new(layout.devices()[0].clone());
             let mut eval = PipelineEval::new(&layout, &case.settings, 7, case.image, &mut store)?;
             let found = eval.run(&given, 0)?;
             assert_eq!(found.correct, expected.correct, "{spread:?}");
@@ -49,9 +49,9 @@ fn expected(x: &Tensor) -> Result<Tensor> {
     let cx = Context::new(Mode::EVAL, DType::F32);
     let input = cx.tracer().input("x", DType::F32, x.shape.clone());
     cx.tracer().output("y", &cx.trace(&net, input)?);
-    let mut store = Store::new(devices(1)?.remove(0));
-    store.initialise(&cx.traced(), DType::F32, 0)?;
-    let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+    let mut store = VarStore::new(devices(1)?.remove(0));
+    store.initialize(&cx.traced(), DType::F32, 0)?;
+    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
     program.set("x", HostTensor::F32(x.as_f32().expect("f32")))?;
     program.run()?;
     program.get("y")

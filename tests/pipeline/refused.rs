@@ -1,7 +1,7 @@
 //! What is refused.
 
 use crate::support::*;
-use spikelet::pipeline::{ModelPipeline, Reduce, Schedule};
+use spikelet::pipeline::{ModelPipeline, PipelineSchedule, Reduce};
 use spikelet::prelude::*;
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ fn what_cannot_be_run_is_refused_with_a_reason() -> Result<()> {
     );
     refused(ModelPipeline::new().forward(&sequence(3, 4), 2), "append");
     let case = linear();
-    let mut spread = Spread::of(&[3], 4, Schedule::Auto);
+    let mut spread = Spread::of(&[3], 4, PipelineSchedule::Auto);
     spread.chunk = Some(4);
     let message = through(&case, &spread).expect_err("6 steps").to_string();
     assert!(message.contains("divisor"), "{message}");
-    let spread = Spread::of(&[5, 5], 4, Schedule::Auto);
+    let spread = Spread::of(&[5, 5], 4, PipelineSchedule::Auto);
     let message = through(&case, &spread)
         .expect_err("empty stage")
         .to_string();
@@ -45,7 +45,7 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
             .add(Linear::new(16, CLASSES))
             .add(Psn::default()),
     );
-    let mut spread = Spread::of(&[2], 4, Schedule::Auto);
+    let mut spread = Spread::of(&[2], 4, PipelineSchedule::Auto);
     assert!(through(&case, &spread).is_ok());
     spread.chunk = Some(3);
     let message = through(&case, &spread).expect_err("psn").to_string();
@@ -60,15 +60,15 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
 fn what_counts_all_steps_is_not_cut_in_time() -> Result<()> {
     let mut early = linear();
     early.settings.encoder = "latency".to_string();
-    let mut each_step = linear();
-    each_step.module = Arc::new(
+    let mut step_loop = linear();
+    step_loop.module = Arc::new(
         Sequential::new()
             .add(Flatten)
             .add(Linear::new(16, CLASSES))
             .add(GatedLif::default()),
     );
-    for case in [early, each_step] {
-        let mut spread = Spread::of(&[2], 4, Schedule::Auto);
+    for case in [early, step_loop] {
+        let mut spread = Spread::of(&[2], 4, PipelineSchedule::Auto);
         assert!(through(&case, &spread).is_ok());
         spread.chunk = Some(3);
         let message = through(&case, &spread).expect_err("chunk").to_string();

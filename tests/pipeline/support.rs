@@ -2,11 +2,13 @@
 
 use spikelet::data::Batch;
 use spikelet::graph::Backend;
-use spikelet::model::Store;
 use spikelet::network::Cifar10Net;
-use spikelet::pipeline::{Layout, ModelPipeline, Parts, PipelineStep, Schedule, Team};
+use spikelet::pipeline::{
+    ModelPipeline, Partition, PipelineConfig, PipelineSchedule, PipelineStep, StageReplicas,
+};
 use spikelet::prelude::*;
-use spikelet::train::{Shape, StepOutcome, TrainStep};
+use spikelet::runtime::VarStore;
+use spikelet::train::{BatchShape, StepMetrics, TrainStep};
 use std::sync::Arc;
 
 pub const STEPS: u64 = 20;
@@ -123,36 +125,42 @@ pub fn convolutional() -> Result<Case> {
 pub struct Spread {
     pub firsts: Vec<usize>,
     /// The devices of each stage.
-    pub homes: Vec<Vec<usize>>,
+    pub stage_devices: Vec<Vec<usize>>,
     pub split: usize,
     pub chunk: Option<usize>,
-    pub schedule: Schedule,
+    pub schedule: PipelineSchedule,
 }
 
 impl Spread {
-    pub fn of(firsts: &[usize], split: usize, schedule: Schedule) -> Self {
+    pub fn of(firsts: &[usize], split: usize, schedule: PipelineSchedule) -> Self {
         Self {
             firsts: firsts.to_vec(),
-            homes: (0..=firsts.len()).map(|k| vec![k]).collect(),
+            stage_devices: (0..=firsts.len()).map(|k| vec![k]).collect(),
             split,
             chunk: None,
             schedule,
         }
     }
 
-    pub fn layout(&self, case: &Case) -> Result<Layout> {
-        let most = self.homes.iter().flatten().max().copied().unwrap_or(0);
+    pub fn layout(&self, case: &Case) -> Result<Partition> {
+        let most = self
+            .stage_devices
+            .iter()
+            .flatten()
+            .max()
+            .copied()
+            .unwrap_or(0);
         let devices = devices(1 + most)?;
         let team = |home: &Vec<usize>| {
             let team: Vec<_> = home.iter().map(|d| devices[*d].clone()).collect();
-            Team::from(team)
+            StageReplicas::from(team)
         };
-        let backends: Vec<Team> = self.homes.iter().map(team).collect();
-        Layout::at(
+        let backends: Vec<StageReplicas> = self.stage_devices.iter().map(team).collect();
+        Partition::at(
             &case.module,
             &self.firsts,
             &backends,
-            Parts {
+            PipelineConfig {
                 split_size: self.split,
                 time_chunk: self.chunk,
                 schedule: self.schedule,
@@ -169,7 +177,7 @@ pub struct Trained {
     pub tensors: Vec<(String, Vec<f64>)>,
 }
 
-pub fn tensors(store: &Store) -> Result<Vec<(String, Vec<f64>)>> {
+pub fn tensors(store: &VarStore) -> Result<Vec<(String, Vec<f64>)>> {
     let names: Vec<String> = store.names().map(String::from).collect();
     names
         .into_iter()
@@ -179,7 +187,7 @@ pub fn tensors(store: &Store) -> Result<Vec<(String, Vec<f64>)>> {
 
 pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
     let layout = spread.layout(case)?;
-    let mut store = Store::new(layout.devices()[0].clone());
+    let mut store = VarStore::new(layout.devices()[0].clone());
     let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
     trained(case, &store, |batch, k| step.run(batch, k, 0.0))
 }
@@ -187,8 +195,8 @@ pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
 /// What [`STEPS`] steps come to.
 fn trained(
     case: &Case,
-    store: &Store,
-    mut step: impl FnMut(&Batch, u64) -> Result<StepOutcome>,
+    store: &VarStore,
+    mut step: impl FnMut(&Batch, u64) -> Result<StepMetrics>,
 ) -> Result<Trained> {
     let (mut losses, mut correct) = (vec![], vec![]);
     for k in 1..=STEPS {
@@ -204,11 +212,11 @@ fn trained(
 }
 
 pub fn alone(case: &Case) -> Result<Trained> {
-    let shape = Shape {
+    let shape = BatchShape {
         batch: case.settings.batch_size,
         image: case.image,
     };
-    let mut store = Store::new(devices(1)?.remove(0));
+    let mut store = VarStore::new(devices(1)?.remove(0));
     let mut step = TrainStep::new(&*case.module, &case.settings, shape, &mut store)?;
     trained(case, &store, |batch, k| step.run(batch, k, 0.0))
 }

@@ -10,7 +10,7 @@ mod probe;
 pub use pretty::pretty;
 
 use probe::Probe;
-use spikelet::expr::{Expr, Node, pull_back};
+use spikelet::expr::{Expr, Node, vjp};
 use spikelet::graph::op::Recurrence;
 use spikelet::neuron::{Neuron, derive};
 
@@ -80,7 +80,7 @@ impl Step {
             .filter(|n| *n != probe::NOISE && !probe::is_symbol(n))
             .collect();
         let through = |value: &Expr, adjoint: &Expr, wrt: &[&str]| {
-            let parts = pull_back(&[(value.clone(), adjoint.clone())], wrt);
+            let parts = vjp(&[(value.clone(), adjoint.clone())], wrt);
             let resolved = parts.into_iter().map(|part| seen.resolve(&part));
             resolved.collect::<Vec<_>>()
         };

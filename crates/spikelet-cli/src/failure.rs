@@ -1,6 +1,6 @@
 //! What a command ends with when it does not succeed.
 
-use spikelet::parallel::{ENDED_BY_ANOTHER_RANK, RankError};
+use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
 
@@ -75,7 +75,7 @@ impl Failure {
 
     /// Prints the message on standard error.
     pub fn say(&self) {
-        let error = if stderr_has_colour() {
+        let error = if stderr_has_color() {
             "\x1b[1;31merror:\x1b[0m"
         } else {
             "error:"
@@ -98,7 +98,7 @@ impl Failure {
     }
 }
 
-fn stderr_has_colour() -> bool {
+fn stderr_has_color() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
     stderr().is_terminal() && !forbidden && !dumb

@@ -25,7 +25,7 @@ fn common_start(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// Edits (insert, remove, replace, exchange neighbours) that turn one word into the other.
+/// Edits (insert, remove, replace, exchange neighbors) that turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -49,12 +49,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_recognised() {
+    fn a_slip_of_the_finger_is_recognized() {
         let names = ["tau", "v_reset", "v_threshold", "decay_input"];
         assert_eq!(closest("tua", names), Some("tau"));
         assert_eq!(closest("v_treshold", names), Some("v_threshold"));
         assert_eq!(closest("decay", names), None);
-        assert_eq!(closest("colour", names), None);
+        assert_eq!(closest("color", names), None);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::op;
 use rayon::ThreadPool;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, DeviceId, DeviceKind, Error, Exchange, Executor, Graph, Node,
-    Plan, Result, Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, DeviceId, DeviceKind, Error, Executor, Graph, Node, Plan,
+    ProcessGroup, Result, Target, TensorType, ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Clone)]
 pub struct Cpu {
     shared: Arc<Shared>,
-    group: Option<Arc<dyn Exchange>>,
+    group: Option<Arc<dyn ProcessGroup>>,
 }
 
 pub(crate) struct Shared {
@@ -143,18 +143,18 @@ impl Cpu {
     }
 
     /// This CPU as a rank of a group: plans that it loads from now on add up over its ranks
-    /// ([`spikelet_graph::op::AllReduce`]). Ranks that are threads of one process need a CPU of
+    /// ([`spikelet_graph::op::AllReduceStart`]). Ranks that are threads of one process need a CPU of
     /// their own each, since one runs a plan at a time.
     ///
     /// ```
     /// use spikelet_cpu::Cpu;
-    /// use spikelet_graph::LocalExchange;
+    /// use spikelet_graph::ThreadProcessGroup;
     /// use std::sync::Arc;
-    /// let only = LocalExchange::group(1).remove(0);
+    /// let only = ThreadProcessGroup::group(1).remove(0);
     /// let cpu = Cpu::new(1)?.in_group(Arc::new(only));
     /// # Ok::<(), spikelet_graph::Error>(())
     /// ```
-    pub fn in_group(self, group: Arc<dyn Exchange>) -> Self {
+    pub fn in_group(self, group: Arc<dyn ProcessGroup>) -> Self {
         Self {
             group: Some(group),
             ..self

@@ -4,7 +4,7 @@ use crate::backend::{Shared, failure};
 use crate::memory::{Slot, View, ViewMut};
 use crate::op::Kernel;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Bound, Buffer, Executor, Graph, Node, Place, Plan, Result, TensorType};
+use spikelet_graph::{Bound, Buffer, Executor, Graph, Location, Node, Plan, Result, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -62,15 +62,15 @@ impl CpuExecutor {
             arena: buffer,
         } = *bound;
         let arena = shared.memory_of(buffer)?;
-        let slot = |place: Place, ty: &TensorType| -> Result<Option<Slot>> {
+        let slot = |place: Location, ty: &TensorType| -> Result<Option<Slot>> {
             let pointer = match place {
-                Place::Arena(offset) => arena.at(offset),
-                Place::Input(k) => shared.memory_of(&inputs[k])?.at(0),
-                Place::Output(k) => match &outputs[k] {
+                Location::Arena(offset) => arena.at(offset),
+                Location::Input(k) => shared.memory_of(&inputs[k])?.at(0),
+                Location::Output(k) => match &outputs[k] {
                     Some(buffer) => shared.memory_of(buffer)?.at(0),
                     None => return Ok(None),
                 },
-                Place::Unused => return Ok(None),
+                Location::Unused => return Ok(None),
             };
             Ok(Some(Slot {
                 pointer,
@@ -92,7 +92,7 @@ impl CpuExecutor {
                 let same = kernel
                     .writes
                     .iter()
-                    .position(|w| w == place && *w != Place::Unused);
+                    .position(|w| w == place && *w != Location::Unused);
                 reads.push(match (same, slot(*place, plan.graph.ty(*value))?) {
                     (Some(j), _) => Source::InPlace(j),
                     (None, Some(slot)) => Source::Slot(slot),

@@ -4,7 +4,8 @@ use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Conv, HostTensor, Pooling, Recurrence, Scan, Window};
 use spikelet_graph::{
-    Backend, Buckets, Buffer, DType, Executor, Graph, LocalExchange, Over, Plan, Tracer, Var,
+    Backend, Buckets, Buffer, DType, Executor, Graph, Plan, RandomAxes, ThreadProcessGroup, Tracer,
+    Var,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ fn neuron() -> Arc<Recurrence> {
     let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 1.0;
-    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let s = Expr::custom_gradient(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
     Arc::new(
         Recurrence::new("plif", ["x"], ["v"])
@@ -53,7 +54,7 @@ fn neuron() -> Arc<Recurrence> {
 }
 
 /// Encoder, linear layers, neurons, loss, gradients, their sums over a group of one, and an
-/// optimiser with moments.
+/// optimizer with moments.
 ///
 /// The matrix library packs its operands into memory of its own. With `dense` the second layer
 /// goes through it, otherwise every product is one of spikes with weights.
@@ -71,7 +72,7 @@ fn training_step(dense: bool) -> Graph {
     );
     let spikes = image
         .repeat_over_time(TIME)
-        .bernoulli(&generator, Over::Time);
+        .bernoulli(&generator, RandomAxes::Time);
     let first = Var::scan(&neuron(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
     let current = if dense {
         first[0].linear(&w2)
@@ -127,7 +128,7 @@ fn half_step() -> Graph {
     tracer.finish().unwrap()
 }
 
-/// A first convolution, whose windows are multiplied without the matrix library, normalisation,
+/// A first convolution, whose windows are multiplied without the matrix library, normalization,
 /// pooled neurons, pooling, and all gradients.
 fn images_step() -> Graph {
     let tracer = Tracer::new(F);
@@ -136,7 +137,7 @@ fn images_step() -> Graph {
     let tau = tracer.parameter("tau", [20]);
     let v = tracer.state("v", [BATCH, 8, 10, 20]);
     let y = images.conv(&w, Conv::new(2));
-    let [mean, variance] = y.moments();
+    let [mean, variance] = y.mean_var();
     let normal = (&y - mean) / (variance + 1e-5).sqrt();
     let scan = Scan {
         pool: Some([2, 2]),
@@ -163,7 +164,7 @@ fn images_step() -> Graph {
 /// What a step allocates it allocates in every run. The thread pool has lists that grow once in a
 /// while, and threads that make themselves known when they first get work: hence the fewest.
 fn allocations(graph: Graph, threads: usize) -> usize {
-    let only = LocalExchange::group(1).remove(0);
+    let only = ThreadProcessGroup::group(1).remove(0);
     let cpu = Cpu::new(threads).unwrap().in_group(Arc::new(only));
     let plan = Plan::new(graph, &cpu);
     let buffer = |v| cpu.allocate(plan.graph.ty(v)).unwrap();

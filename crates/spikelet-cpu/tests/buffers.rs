@@ -8,8 +8,8 @@ use spikelet_graph::op::{
     Conv, Custom, CustomOp, HostCall, HostTensor, HostTensorMut, Op, Recurrence,
 };
 use spikelet_graph::{
-    Backend, Buffer, DType, DeviceId, DeviceKind, Error, Graph, Node, Over, Place, Plan, Refusal,
-    Result, Storage, Target, TensorType, Tracer, ValueId, Var,
+    Backend, Buffer, DType, DeviceId, DeviceKind, Error, Graph, InvalidOp, Location, Node, Plan,
+    RandomAxes, Result, Storage, Target, TensorType, Tracer, ValueId, Var,
 };
 use std::sync::{Arc, Mutex};
 
@@ -94,7 +94,7 @@ fn a_buffer_of_another_cpu_is_refused_wherever_one_is_taken() {
 #[test]
 fn clones_of_a_cpu_and_ranks_of_its_are_one_device() {
     let cpu = Cpu::new(1).unwrap();
-    let group = spikelet_graph::LocalExchange::group(1).remove(0);
+    let group = spikelet_graph::ThreadProcessGroup::group(1).remove(0);
     let rank = cpu.clone().in_group(Arc::new(group));
     let buffer = cpu.allocate(&ty(&[2])).unwrap();
     rank.upload(&buffer, HostTensor::F32(&[1.0, 2.0])).unwrap();
@@ -245,10 +245,10 @@ impl CustomOp for ThroughABuffer {
     fn name(&self) -> String {
         "through_a_buffer".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> std::result::Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> std::result::Result<(), InvalidOp> {
         let x = call.inputs[0].f32()?;
         let copied = self
             .cpu
@@ -259,7 +259,7 @@ impl CustomOp for ThroughABuffer {
             });
         copied.map_err(|error| {
             *self.told.lock().unwrap() = Some(error);
-            Refusal::new("the copy failed", "see why")
+            InvalidOp::new("the copy failed", "see why")
         })
     }
 }
@@ -352,7 +352,7 @@ fn network() -> Graph {
     let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 1.0;
-    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let s = Expr::custom_gradient(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
     let neuron = Recurrence::new("plif", ["x"], ["v"])
         .params(["w"])
@@ -416,7 +416,7 @@ fn a_plan_for_a_device_that_can_do_more_is_refused() {
     assert!(
         kernels.any(|k| {
             let scan = matches!(plan.graph.nodes[k.node].op, Op::ScanGrad(_));
-            let over = |place| k.reads.contains(place) && *place != Place::Unused;
+            let over = |place| k.reads.contains(place) && *place != Location::Unused;
             scan && k.writes.iter().any(over)
         }),
         "{plan}"
@@ -440,7 +440,9 @@ fn draws_as_bits_go_into_products() {
     let x = tracer.input("x", F, [4, 8]);
     let generator = tracer.input("generator", DType::I64, [4]);
     let a = tracer.parameter("a", [5, 8]);
-    let spikes = x.repeat_over_time(3).bernoulli(&generator, Over::Time);
+    let spikes = x
+        .repeat_over_time(3)
+        .bernoulli(&generator, RandomAxes::Time);
     tracer.output("y", &spikes.linear(&a));
     let plan = Plan::new(tracer.finish().unwrap(), &cpu);
     assert!(plan.graph.to_string().contains("bits["), "{plan}");

@@ -14,8 +14,8 @@ use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, DeviceKind, Exchange, Executor, Graph, Memory, Moment, Node,
-    Parcel, Pending, Plan, Result, Storage, Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, DeviceKind, DeviceTransfer, Event, Executor, Graph, HostFuture,
+    Memory, Node, Plan, ProcessGroup, Result, Storage, Target, TensorType, ValueId,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -156,18 +156,18 @@ impl Cuda {
     }
 
     /// Makes the GPU a rank of a group of GPUs, by NCCL: plans that are loaded from now on add up
-    /// over its ranks ([`spikelet_graph::op::AllReduce`]). All ranks must call this together, each
+    /// over its ranks ([`spikelet_graph::op::AllReduceStart`]). All ranks must call this together, each
     /// with a GPU of its own; `exchange` is only used to find each other. Ranks that are not there
     /// are waited for a minute.
     ///
     /// The first two runs of a plan connect the ranks, and wait as long for each other: let the
-    /// ranks meet ([`Exchange::barrier`]) when all have loaded it.
+    /// ranks meet ([`ProcessGroup::barrier`]) when all have loaded it.
     ///
     /// ```no_run
     /// use spikelet_cuda::Cuda;
-    /// use spikelet_graph::LocalExchange;
+    /// use spikelet_graph::ThreadProcessGroup;
     /// use std::sync::Arc;
-    /// let only = LocalExchange::group(1).remove(0);
+    /// let only = ThreadProcessGroup::group(1).remove(0);
     /// let gpu = Cuda::new(0)?;
     /// gpu.join_group(Arc::new(only))?;
     /// # Ok::<(), spikelet_graph::Error>(())
@@ -176,8 +176,8 @@ impl Cuda {
     /// # Errors
     /// When NCCL is missing here (the error says what brings it) or on another rank, a rank does
     /// not answer in time, two ranks have one GPU, or this GPU is in a group already.
-    pub fn join_group(&self, exchange: Arc<dyn Exchange>) -> Result<()> {
-        self.join_group_within(exchange, group::PATIENCE)
+    pub fn join_group(&self, exchange: Arc<dyn ProcessGroup>) -> Result<()> {
+        self.join_group_within(exchange, group::TIMEOUT)
     }
 
     /// As [`Cuda::join_group`], with another time to wait for ranks, here and whenever something
@@ -185,7 +185,11 @@ impl Cuda {
     ///
     /// # Errors
     /// As [`Cuda::join_group`].
-    pub fn join_group_within(&self, exchange: Arc<dyn Exchange>, patience: Duration) -> Result<()> {
+    pub fn join_group_within(
+        &self,
+        exchange: Arc<dyn ProcessGroup>,
+        patience: Duration,
+    ) -> Result<()> {
         let gpu = &self.shared.gpu;
         let already = || {
             failure(
@@ -327,7 +331,7 @@ impl Backend for Cuda {
         unsafe { self.shared.download(memory.pointer, values) }
     }
 
-    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn HostFuture>> {
         let _alone = self.shared.stream_alone()?;
         fetch::start(&self.shared.gpu, &self.shared.pool, from)
     }
@@ -337,17 +341,17 @@ impl Backend for Cuda {
         self.shared.gpu.synchronize()
     }
 
-    fn moment(&self) -> Result<Arc<dyn Moment>> {
+    fn moment(&self) -> Result<Arc<dyn Event>> {
         let _alone = self.shared.stream_alone()?;
         Ok(Arc::new(transfer::Reached::now(&self.shared.gpu)?))
     }
 
-    fn wait_for(&self, moment: &dyn Moment) -> Result<()> {
+    fn wait_for(&self, moment: &dyn Event) -> Result<()> {
         let _alone = self.shared.stream_alone()?;
         transfer::wait_for(&self.shared.gpu, &self.shared.gpu.stream, moment)
     }
 
-    fn send(&self, from: &Buffer) -> Result<Arc<dyn Parcel>> {
+    fn send(&self, from: &Buffer) -> Result<Arc<dyn DeviceTransfer>> {
         self.memory_of(from)?;
         let _alone = self.shared.stream_alone()?;
         Ok(Arc::new(transfer::OnGpu::new(self, from)?))
@@ -356,9 +360,9 @@ impl Backend for Cuda {
     fn receive(
         &self,
         to: &Buffer,
-        parcel: &dyn Parcel,
-        free: Option<&dyn Moment>,
-    ) -> Result<Arc<dyn Moment>> {
+        parcel: &dyn DeviceTransfer,
+        free: Option<&dyn Event>,
+    ) -> Result<Arc<dyn Event>> {
         self.memory_of(to)?;
         match parcel.as_any().downcast_ref::<transfer::OnGpu>() {
             Some(parcel) => {

@@ -89,13 +89,13 @@ fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
 }
 
 /// A kernel's place in memory, locked while it is made.
-type Place = Mutex<Option<Arc<[u8]>>>;
+type Location = Mutex<Option<Arc<[u8]>>>;
 
 /// Kernels that stay in memory, at most; those that are made right now come on top.
 const KEPT: usize = 1024;
 
 struct Cache {
-    memory: Mutex<Recent<Key, Place>>,
+    memory: Mutex<Recent<Key, Location>>,
     disk: Disk,
 }
 
@@ -132,7 +132,7 @@ impl Cache {
         Ok(code)
     }
 
-    fn place(&self, key: Key) -> Arc<Place> {
+    fn place(&self, key: Key) -> Arc<Location> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.is_full() {
             drop(memory.take_unused());

@@ -174,7 +174,7 @@ impl Compiler {
             .get_or_init(|| Headers::beside(self.nvrtc.path()));
         match beside {
             Headers::Folder(..) => beside,
-            Headers::Own | Headers::None => self.headers(source),
+            Headers::CustomKernel | Headers::None => self.headers(source),
         }
     }
 
@@ -229,7 +229,7 @@ impl Compiler {
             && headers.are_broken(log)
         {
             return self
-                .compile_with(text, target, &Headers::Own, more)
+                .compile_with(text, target, &Headers::CustomKernel, more)
                 .or(result);
         }
         result

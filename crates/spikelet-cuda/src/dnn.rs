@@ -19,7 +19,7 @@ use crate::gpu::Gpu;
 use crate::library::{self, Library};
 use crate::library_plans::LibraryPlans;
 use crate::recent::Recent;
-use api::Answer;
+use api::ApiResult;
 use problem::{Plan, Problem};
 use session::Session;
 use spikelet_graph::{DType, Result};
@@ -151,7 +151,7 @@ impl Dnn {
     }
 
     /// As [`Dnn::plan`]; a convolution that had no plan has none.
-    fn plan_once(&self, session: &Session, c: &Convolution) -> Answer<Plan> {
+    fn plan_once(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let problems = || self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(problem) = problems().get(c) {
             return Err(String::clone(&problem));
@@ -166,7 +166,7 @@ impl Dnn {
     }
 
     /// From the choice on disk, or measured.
-    fn plan(&self, session: &Session, c: &Convolution) -> Answer<Plan> {
+    fn plan(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let running = session.lock();
         let problem = Problem::new(&running, c)?;
         let store = self.store.get_or_init(Store::usual);

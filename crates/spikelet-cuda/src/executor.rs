@@ -1,7 +1,7 @@
 //! A loaded plan: its arena, its launches, and the graph that replays them all at once.
 
 mod action;
-mod own;
+mod custom_kernel;
 mod planning;
 
 use crate::backend::Shared;

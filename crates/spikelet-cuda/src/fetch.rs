@@ -6,7 +6,7 @@ use crate::error::Doing;
 use crate::gpu::Gpu;
 use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark};
 use cudarc::driver::CudaEvent;
-use spikelet_graph::{Buffer, Pending, Result, Tensor};
+use spikelet_graph::{Buffer, HostFuture, Result, Tensor};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pinned pieces that were used before.
@@ -24,7 +24,7 @@ struct Fetch {
 }
 
 /// Starts copies of buffers to the host.
-pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box<dyn HostFuture>> {
     let mut tensors = vec![];
     let mut bytes = 0;
     let memories = from
@@ -82,7 +82,7 @@ fn copy(
     Ok(())
 }
 
-impl Pending for Fetch {
+impl HostFuture for Fetch {
     fn wait(mut self: Box<Self>) -> Result<Vec<Tensor>> {
         self.done
             .synchronize()

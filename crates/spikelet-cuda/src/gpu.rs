@@ -58,7 +58,7 @@ impl Properties {
     }
 
     /// Threads that keep the memory busy: fewer leave part of the GPU idle.
-    pub(crate) fn busy(&self) -> usize {
+    pub(crate) fn saturating_threads(&self) -> usize {
         512 * self.multiprocessors
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Doing, failure};
 use crate::gpu::Gpu;
 use api::{Api, Config, ID_BYTES, IN_PROGRESS, Id, Raw, SUCCESS};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
-use spikelet_graph::{Exchange, Result};
+use spikelet_graph::{ProcessGroup, Result};
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a rank waits for others that are to answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Between two questions whether something is done.
 const PAUSE: Duration = Duration::from_micros(20);
@@ -82,7 +82,7 @@ impl Sums {
 
 impl Group {
     /// Meets the other ranks.
-    pub(crate) fn join(gpu: &Gpu, exchange: &dyn Exchange, patience: Duration) -> Result<Self> {
+    pub(crate) fn join(gpu: &Gpu, exchange: &dyn ProcessGroup, patience: Duration) -> Result<Self> {
         let (rank, size) = (exchange.rank(), exchange.size());
         let api = Api::get();
         // Nobody waits for a rank that cannot come.
@@ -132,7 +132,7 @@ impl Group {
     }
 
     /// Rank 0 makes what the ranks find each other by, and tells the others.
-    fn id(gpu: &Gpu, api: &Api, exchange: &dyn Exchange) -> Result<Id> {
+    fn id(gpu: &Gpu, api: &Api, exchange: &dyn ProcessGroup) -> Result<Id> {
         let mut bytes = vec![];
         let mut problem = "rank 0 cannot start a group, and says there why".to_string();
         if exchange.rank() == 0 {

@@ -146,7 +146,7 @@ impl PinnedMemory {
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
-        // SAFETY: allocated with this length, initialised, alive as long as self.
+        // SAFETY: allocated with this length, initialized, alive as long as self.
         unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
     }
 

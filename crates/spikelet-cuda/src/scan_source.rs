@@ -23,12 +23,12 @@ pub use parameter::ScanParameter;
 
 use crate::auto_cuda::Sections;
 use crate::gpu::Properties;
-use crate::op::{self, Site};
-use crate::piece::{self, Piece};
+use crate::kernel_source::{self, KernelSource};
+use crate::op::{self, LoweringContext};
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Op, Recurrence};
 use spikelet_graph::{
-    DType, Error, Graph, Node, Place, Plan, Result, Target, Tracer, ValueId, Var,
+    DType, Error, Graph, Location, Node, Plan, Result, Target, Tracer, ValueId, Var,
 };
 use std::sync::Arc;
 
@@ -121,11 +121,11 @@ impl NeuronScan {
             .map(|kernel| (kernel, &plan.graph.nodes[kernel.node]))
             .find(|(_, node)| wanted(node))
             .ok_or_else(|| self.refuse("no gradient depends on its input", "print it forward"))?;
-        let written = kernel.writes.iter().map(|place| *place != Place::Unused);
-        let mut site = Site::new(gpu, &plan.graph, node, written.collect());
+        let written = kernel.writes.iter().map(|place| *place != Location::Unused);
+        let mut site = LoweringContext::new(gpu, &plan.graph, node, written.collect());
         site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
         let pieces = op::pieces(&site)?;
-        let [piece] = <[Piece; 1]>::try_from(pieces).expect("such a scan is one kernel");
+        let [piece] = <[KernelSource; 1]>::try_from(pieces).expect("such a scan is one kernel");
         let (grid, block, _) = piece.launch().map_err(|too_large| {
             self.refuse(
                 too_large.to_string(),
@@ -134,7 +134,7 @@ impl NeuronScan {
         })?;
         Ok(ScanSource {
             parameters: parameter::all(&piece, &site),
-            sections: piece::sections(&piece),
+            sections: kernel_source::sections(&piece),
             name: piece.name,
             grid,
             block,

@@ -9,7 +9,7 @@ use crate::error::{Doing, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::{CUevent_flags, CUresult, cuCtxEnablePeerAccess};
 use cudarc::driver::{CudaEvent, CudaStream, result};
-use spikelet_graph::{Backend, Buffer, Moment, Parcel, Result, Tensor};
+use spikelet_graph::{Backend, Buffer, DeviceTransfer, Event, Result, Tensor};
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Reached {
     }
 }
 
-impl Moment for Reached {
+impl Event for Reached {
     fn wait(&self) -> Result<()> {
         self.gpu.bind()?;
         self.event
@@ -44,13 +44,13 @@ impl Moment for Reached {
             .doing(&self.gpu.name, "waiting for the GPU")
     }
 
-    fn seconds_since(&self, earlier: &dyn Moment) -> Result<f64> {
+    fn seconds_since(&self, earlier: &dyn Event) -> Result<f64> {
         let same = |other: &&Self| Arc::ptr_eq(&other.gpu, &self.gpu);
         let found = earlier.as_any().downcast_ref::<Self>().filter(same);
         let earlier = found.ok_or_else(|| {
             failure(
                 &self.gpu.name,
-                "moments of two devices cannot be compared; ask for both on one",
+                "mean_var of two devices cannot be compared; ask for both on one",
             )
         })?;
         self.wait()?;
@@ -64,7 +64,7 @@ impl Moment for Reached {
 }
 
 /// Makes a stream of this GPU wait for a moment of any device.
-pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, moment: &dyn Moment) -> Result<()> {
+pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, moment: &dyn Event) -> Result<()> {
     match moment.as_any().downcast_ref::<Reached>() {
         Some(reached) => stream
             .wait(&reached.event)
@@ -90,7 +90,7 @@ impl OnGpu {
     }
 }
 
-impl Parcel for OnGpu {
+impl DeviceTransfer for OnGpu {
     fn on_host(&self) -> Result<Cow<'_, Tensor>> {
         self.made.wait()?;
         let mut tensor = Tensor::zeros(&self.buffer.ty)?;
@@ -108,8 +108,8 @@ pub(crate) fn receive(
     gpu: &Arc<Gpu>,
     to: &Buffer,
     parcel: &OnGpu,
-    free: Option<&dyn Moment>,
-) -> Result<Arc<dyn Moment>> {
+    free: Option<&dyn Event>,
+) -> Result<Arc<dyn Event>> {
     let sender = &parcel.sender.shared.gpu;
     let from = memory_of(sender, &parcel.buffer)?;
     if to.ty != parcel.buffer.ty {

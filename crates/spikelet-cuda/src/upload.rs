@@ -27,7 +27,7 @@ struct Slab {
     free: Option<CudaEvent>,
 }
 
-struct Piece {
+struct KernelSource {
     to: u64,
     /// Keeps the memory that the piece goes to.
     _owner: Arc<dyn Storage>,
@@ -43,7 +43,7 @@ pub(crate) struct Uploads {
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<KernelSource>,
 }
 
 impl Uploads {
@@ -68,10 +68,10 @@ impl Uploads {
         }
         let offset = self.used.next_multiple_of(ALIGN);
         let end = offset + values.len();
-        let room = self.slabs[self.current]
+        let workspace_bytes = self.slabs[self.current]
             .as_ref()
             .map_or(0, |s| s.host.bytes());
-        if end > room && !self.pieces.is_empty() {
+        if end > workspace_bytes && !self.pieces.is_empty() {
             self.flush()?;
             return self.push(to, owner, values);
         }
@@ -79,7 +79,7 @@ impl Uploads {
         let slab = self.slabs[self.current].as_mut().expect("prepared above");
         slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
         self.used = end;
-        self.pieces.push(Piece {
+        self.pieces.push(KernelSource {
             to,
             _owner: owner.clone(),
             offset,

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// The pixels, `[batch, channels, height, width]`, 0 (black) to 1: a byte divided by 255,
-    /// unless they are normalised or have noise in them.
+    /// unless they are normalized or have noise in them.
     pub images: Vec<f32>,
     /// The class of each image.
     pub labels: Vec<i64>,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::batch::Batch;
-use crate::loader::{Loader, Share};
+use crate::loader::{Loader, Shard};
 
 /// How many finished batches of a thread may wait to be used if it is the only one.
 const PREFETCH_ALONE: usize = 3;
@@ -59,7 +59,7 @@ impl Spare {
 struct Epoch {
     loader: Loader,
     epoch: u64,
-    share: Share,
+    share: Shard,
     /// Worked out by whichever thread comes first.
     order: OnceLock<Vec<u32>>,
     spare: Arc<Spare>,
@@ -87,7 +87,7 @@ impl Batches {
     pub(crate) fn start(
         loader: &Loader,
         epoch: u64,
-        share: Share,
+        share: Shard,
         len: usize,
         threads: usize,
     ) -> Self {

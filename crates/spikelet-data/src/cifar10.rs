@@ -1,4 +1,4 @@
-//! CIFAR-10: 60,000 photographs of animals and vehicles, 32 × 32 pixels in colour, 10 classes.
+//! CIFAR-10: 60,000 photographs of animals and vehicles, 32 × 32 pixels in color, 10 classes.
 //!
 //! Source: A. Krizhevsky, *Learning multiple layers of features from tiny images*, University of
 //! Toronto (2009).

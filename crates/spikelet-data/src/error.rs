@@ -248,26 +248,26 @@ pub enum Error {
         /// The values that it may have.
         expected: &'static str,
     },
-    /// There are values to normalise with for another number of channels.
+    /// There are values to normalize with for another number of channels.
     #[error(
-        "normalisation: `{field}` has {found} values, the images have {channels} channels\n  \
+        "normalization: `{field}` has {found} values, the images have {channels} channels\n  \
          help: give one value for each channel, or one for all"
     )]
-    NormaliseLength {
-        /// The field of [`Normalise`](crate::Normalise).
+    NormalizeLength {
+        /// The field of [`Normalize`](crate::Normalize).
         field: &'static str,
         /// Number of values given.
         found: usize,
         /// Channels of an image.
         channels: usize,
     },
-    /// A value to normalise with cannot be used.
+    /// A value to normalize with cannot be used.
     #[error(
-        "normalisation: `{field}` has the value {value}\n  \
+        "normalization: `{field}` has the value {value}\n  \
          help: means must be finite, deviations finite and more than 0"
     )]
-    NormaliseValue {
-        /// The field of [`Normalise`](crate::Normalise).
+    NormalizeValue {
+        /// The field of [`Normalize`](crate::Normalize).
         field: &'static str,
         /// The value.
         value: f32,

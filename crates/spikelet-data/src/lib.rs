@@ -8,7 +8,7 @@
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`Dataset::new`] |
 //! | shuffled batches of `f32`, prepared ahead | [`Loader`] |
 //! | images cropped, mirrored, turned, … by chance | [`Augment`] in [`LoaderConfig`] |
-//! | pixels with the mean 0 and the deviation 1 | [`Normalise`] in [`LoaderConfig`] |
+//! | pixels with the mean 0 and the deviation 1 | [`Normalize`] in [`LoaderConfig`] |
 //!
 //! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
 //! testing. Whatever is random here depends on a seed and a position alone: the same seed gives the
@@ -42,11 +42,11 @@ pub mod mnist;
 mod source;
 pub mod synthetic;
 
-pub use augment::{Augment, Normalise};
+pub use augment::{Augment, Normalize};
 pub use batch::Batch;
 pub use batches::Batches;
 pub use dataset::{Dataset, Split};
 pub use download::Progress;
 pub use error::{Error, Result};
-pub use loader::{Loader, LoaderConfig, Share};
+pub use loader::{Loader, LoaderConfig, Shard};
 pub use source::{Files, RecordFiles, Source};

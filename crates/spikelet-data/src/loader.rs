@@ -5,7 +5,7 @@ use std::thread;
 
 use spikelet_random::{Generator, Stream};
 
-use crate::augment::{Augment, Normalise, Pipeline};
+use crate::augment::{Augment, Normalize, Pipeline};
 use crate::batch::Batch;
 use crate::batches::Batches;
 use crate::dataset::Dataset;
@@ -26,7 +26,7 @@ const MAX_THREADS: usize = 8;
 /// | `drop_last` | false | leave out a last batch that is not full |
 /// | `seed` | 0 | of the order and of what is changed |
 /// | `augment` | nothing | what to change by chance: for images to learn from |
-/// | `normalise` | none | mean and deviation to bring the pixels to 0 and 1 |
+/// | `normalize` | none | mean and deviation to bring the pixels to 0 and 1 |
 /// | `threads` | 0 | that prepare batches; 0 chooses |
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderConfig {
@@ -41,7 +41,7 @@ pub struct LoaderConfig {
     /// By how much images are changed by chance.
     pub augment: Augment,
     /// What to subtract from the pixels and to divide them by, after the changes.
-    pub normalise: Option<Normalise>,
+    pub normalize: Option<Normalize>,
     /// Threads that prepare batches ahead. 0 takes one where images are not changed, else one for
     /// each core, up to 8. The batches are the same for any number.
     pub threads: usize,
@@ -55,7 +55,7 @@ impl Default for LoaderConfig {
             drop_last: false,
             seed: 0,
             augment: Augment::default(),
-            normalise: None,
+            normalize: None,
             threads: 0,
         }
     }
@@ -70,10 +70,10 @@ impl Default for LoaderConfig {
 /// | `ranks` | 1 | that share the epoch |
 /// | `first_image` | 0 | images of the epoch that are done: batches are cut from what is behind them |
 ///
-/// So the batches that ranks make at a time are neighbours: one large batch of the epoch, each rank
+/// So the batches that ranks make at a time are neighbors: one large batch of the epoch, each rank
 /// with its piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct Shard {
     /// Which of the ranks, from 0.
     pub rank: usize,
     /// How many share the epoch.
@@ -82,7 +82,7 @@ pub struct Share {
     pub first_image: usize,
 }
 
-impl Default for Share {
+impl Default for Shard {
     fn default() -> Self {
         Self {
             rank: 0,
@@ -123,13 +123,13 @@ impl Loader {
     /// A loader over `dataset`.
     ///
     /// # Errors
-    /// As [`Dataset::check`], [`Augment::check`] and [`Normalise::check`]; [`Error::BatchSize`] if
+    /// As [`Dataset::check`], [`Augment::check`] and [`Normalize::check`]; [`Error::BatchSize`] if
     /// an epoch would have no batch.
     pub fn new(dataset: Arc<Dataset>, config: LoaderConfig) -> Result<Self> {
         dataset.check()?;
         config.augment.check()?;
-        if let Some(normalise) = &config.normalise {
-            normalise.check(dataset.shape[0])?;
+        if let Some(normalize) = &config.normalize {
+            normalize.check(dataset.shape[0])?;
         }
         let loader = Self { dataset, config };
         if loader.config.batch_size == 0 || loader.is_empty() {
@@ -179,9 +179,9 @@ impl Loader {
     /// If the system cannot start a thread.
     #[must_use]
     pub fn epoch(&self, epoch: u64, first_batch: usize) -> Batches {
-        let share = Share {
+        let share = Shard {
             first_image: first_batch.saturating_mul(self.config.batch_size),
-            ..Share::default()
+            ..Shard::default()
         };
         self.share(epoch, share)
     }
@@ -190,12 +190,12 @@ impl Loader {
     /// left out, all ranks make equally many.
     ///
     /// ```
-    /// use spikelet_data::{Loader, LoaderConfig, Share, synthetic};
+    /// use spikelet_data::{Loader, LoaderConfig, Shard, synthetic};
     ///
     /// let digits = synthetic::digits_of(1, 100, 10).train;
     /// let config = LoaderConfig { batch_size: 8, drop_last: true, ..LoaderConfig::default() };
     /// let loader = Loader::new(digits, config)?;
-    /// let share = Share { rank: 1, ranks: 3, ..Share::default() };
+    /// let share = Shard { rank: 1, ranks: 3, ..Shard::default() };
     /// let mine: Vec<usize> = loader.share(0, share).map(|b| b.index_in_epoch).collect();
     /// assert_eq!(mine, [1, 4, 7, 10]);
     /// # Ok::<(), spikelet_data::Error>(())
@@ -204,12 +204,12 @@ impl Loader {
     /// # Panics
     /// If the system cannot start a thread; if there are no ranks.
     #[must_use]
-    pub fn share(&self, epoch: u64, share: Share) -> Batches {
+    pub fn share(&self, epoch: u64, share: Shard) -> Batches {
         Batches::start(self, epoch, share, self.share_len(share), self.threads())
     }
 
     /// How many batches a rank's share has.
-    fn share_len(&self, share: Share) -> usize {
+    fn share_len(&self, share: Shard) -> usize {
         let size = self.config.batch_size;
         let left = self.dataset.len().saturating_sub(share.first_image);
         if self.config.drop_last {
@@ -249,7 +249,7 @@ impl Loader {
         let config = &self.config;
         Pipeline::new(
             config.augment.clone(),
-            config.normalise.clone(),
+            config.normalize.clone(),
             self.dataset.shape,
             config.seed,
         )
@@ -263,7 +263,7 @@ impl Loader {
         pipeline: &mut Pipeline,
         epoch: u64,
         order: &[u32],
-        share: Share,
+        share: Shard,
         index: usize,
     ) {
         let size = self.config.batch_size;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Normalise, synthetic};
+use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Normalize, synthetic};
 
-/// `len` coloured images of 9 × 12 pixels, no two alike.
+/// `len` colored images of 9 × 12 pixels, no two alike.
 fn pictures(len: usize) -> Arc<Dataset> {
     let pixel = |index: usize| (index * 7 + index / 324 * 31) as u8;
     let images = (0..len * 324).map(pixel).collect();
@@ -28,12 +28,12 @@ fn everything() -> Augment {
     }
 }
 
-fn loader(augment: Augment, normalise: Option<Normalise>) -> Loader {
+fn loader(augment: Augment, normalize: Option<Normalize>) -> Loader {
     let config = LoaderConfig {
         batch_size: 7,
         seed: 5,
         augment,
-        normalise,
+        normalize,
         threads: 1,
         ..LoaderConfig::default()
     };
@@ -62,8 +62,8 @@ fn by_number(loader: &Loader, number: u64) -> Vec<Vec<f32>> {
     images
 }
 
-fn colours() -> Normalise {
-    Normalise {
+fn colors() -> Normalize {
+    Normalize {
         mean: vec![0.4, 0.5, 0.6],
         std: vec![0.2, 0.25, 0.3],
     }
@@ -72,7 +72,7 @@ fn colours() -> Normalise {
 #[test]
 fn batches_are_bitwise_the_same_for_any_number_of_threads() {
     for augment in [Augment::default(), everything()] {
-        let loader = loader(augment, Some(colours()));
+        let loader = loader(augment, Some(colors()));
         let expected = epoch(&loader, 3);
         for threads in [0, 2, 3, 100] {
             let threaded = changed(&loader, |config| config.threads = threads);
@@ -162,7 +162,7 @@ fn a_change_does_not_depend_on_which_others_there_are() {
 }
 
 #[test]
-fn normalised_pixels_are_the_pixels_less_the_mean_by_the_deviation() {
+fn normalized_pixels_are_the_pixels_less_the_mean_by_the_deviation() {
     let plain = loader(everything(), None);
     for augment in [
         Augment::default(),
@@ -177,28 +177,28 @@ fn normalised_pixels_are_the_pixels_less_the_mean_by_the_deviation() {
         },
     ] {
         let plain = changed(&plain, |config| config.augment = augment);
-        let normalised = changed(&plain, |config| config.normalise = Some(colours()));
-        let Normalise { mean, std } = colours();
-        for (plain, normalised) in by_number(&plain, 0).iter().zip(by_number(&normalised, 0)) {
+        let normalized = changed(&plain, |config| config.normalize = Some(colors()));
+        let Normalize { mean, std } = colors();
+        for (plain, normalized) in by_number(&plain, 0).iter().zip(by_number(&normalized, 0)) {
             let expected = plain
                 .iter()
                 .enumerate()
                 .map(|(index, pixel)| (pixel - mean[index / 108]) / std[index / 108]);
-            assert!(normalised.into_iter().eq(expected));
+            assert!(normalized.into_iter().eq(expected));
         }
     }
 }
 
 #[test]
-fn one_value_normalises_every_channel() {
-    let one = |mean, std| Some(Normalise { mean, std });
+fn one_value_normalizes_every_channel() {
+    let one = |mean, std| Some(Normalize { mean, std });
     let single = loader(everything(), one(vec![0.5], vec![0.25]));
     let three = loader(everything(), one(vec![0.5; 3], vec![0.25; 3]));
     assert_eq!(epoch(&single, 0), epoch(&three, 0));
 }
 
 #[test]
-fn noise_stays_between_black_and_white_unless_it_is_normalised() {
+fn noise_stays_between_black_and_white_unless_it_is_normalized() {
     let noise = Augment {
         noise: 0.5,
         ..Augment::default()
@@ -207,7 +207,7 @@ fn noise_stays_between_black_and_white_unless_it_is_normalised() {
     let mut pixels = clamped.iter().flatten();
     assert!(pixels.clone().all(|pixel| (0.0..=1.0).contains(pixel)));
     assert!(pixels.any(|&pixel| pixel == 1.0));
-    let same = Normalise {
+    let same = Normalize {
         mean: vec![0.0],
         std: vec![1.0],
     };
@@ -323,14 +323,14 @@ fn values_out_of_bounds_are_refused_by_name() {
 }
 
 #[test]
-fn normalisations_that_do_not_fit_are_refused() {
+fn normalizations_that_do_not_fit_are_refused() {
     let refused = |mean: &[f32], std: &[f32]| {
-        let normalise = Normalise {
+        let normalize = Normalize {
             mean: mean.into(),
             std: std.into(),
         };
         let config = LoaderConfig {
-            normalise: Some(normalise),
+            normalize: Some(normalize),
             ..LoaderConfig::default()
         };
         Loader::new(pictures(3), config).unwrap_err()
@@ -342,7 +342,7 @@ fn normalisations_that_do_not_fit_are_refused() {
     ] {
         let error = refused(mean, std);
         assert!(
-            matches!(error, Error::NormaliseLength { field, channels: 3, .. } if field == name),
+            matches!(error, Error::NormalizeLength { field, channels: 3, .. } if field == name),
             "{error}"
         );
     }
@@ -354,7 +354,7 @@ fn normalisations_that_do_not_fit_are_refused() {
     ] {
         let error = refused(&[mean], &[std]);
         assert!(
-            matches!(error, Error::NormaliseValue { field, .. } if field == name),
+            matches!(error, Error::NormalizeValue { field, .. } if field == name),
             "{error}"
         );
     }
@@ -375,8 +375,8 @@ fn settings_are_written_and_read_and_strange_ones_refused() {
     };
     assert_eq!(some, expected);
     serde_json::from_str::<Augment>(r#"{"flop": true}"#).unwrap_err();
-    let text = serde_json::to_string(&colours()).unwrap();
-    assert_eq!(serde_json::from_str::<Normalise>(&text).unwrap(), colours());
+    let text = serde_json::to_string(&colors()).unwrap();
+    assert_eq!(serde_json::from_str::<Normalize>(&text).unwrap(), colors());
 }
 
 proptest! {

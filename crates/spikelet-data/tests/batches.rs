@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Share};
+use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Shard};
 
 /// `len` images of two pixels, by which each is known.
 fn numbered(len: usize) -> Arc<Dataset> {
@@ -194,7 +194,7 @@ fn data_that_does_not_fit_its_shape_is_refused() {
 
 /// The batches of all ranks, in the order of the epoch.
 fn shared(loader: &Loader, ranks: usize, first_image: usize) -> Vec<Batch> {
-    let share = |rank| Share {
+    let share = |rank| Shard {
         rank,
         ranks,
         first_image,
@@ -220,7 +220,7 @@ fn ranks_that_leave_incomplete_batches_out_make_equally_many() {
     let loader = loader(103, 7, true, true);
     for ranks in 1..=5 {
         for rank in 0..ranks {
-            let share = Share {
+            let share = Shard {
                 rank,
                 ranks,
                 first_image: 10,

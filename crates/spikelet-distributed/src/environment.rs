@@ -327,7 +327,7 @@ mod tests {
     fn a_batch_script_of_slurm_is_no_rank() -> Result<()> {
         let variables = but(&BY_SRUN, "SLURM_STEP_ID", "");
         let variables = but(&variables, "SLURM_TASK_PID", "77");
-        assert_eq!(role(None, &variables)?, Role::Alone);
+        assert_eq!(role(None, &variables)?, Role::Single);
         assert_eq!(role(Some(4), &variables)?, Role::Launch(4));
         Ok(())
     }
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn a_launcher_of_one_process_has_started_no_group() -> Result<()> {
         let variables = [("RANK", "0"), ("WORLD_SIZE", "1")];
-        assert_eq!(role(None, &variables)?, Role::Alone);
+        assert_eq!(role(None, &variables)?, Role::Single);
         assert_eq!(role(Some(2), &variables)?, Role::Launch(2));
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! What each rank has to say, for all of them.
 
-use spikelet_graph::{Exchange, Result};
+use spikelet_graph::{ProcessGroup, Result};
 
 /// As many bytes of each rank, in the order of the ranks. All bring equally many.
 ///
 /// # Errors
-/// As [`Exchange::all_reduce`].
-pub fn gather(exchange: &dyn Exchange, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+/// As [`ProcessGroup::all_reduce`].
+pub fn gather(exchange: &dyn ProcessGroup, own: &[u8]) -> Result<Vec<Vec<u8>>> {
     let (rank, size) = (exchange.rank(), exchange.size());
     // A byte is a whole number, and all but one rank bring 0 for its place: the sum is exact.
     let mut all = vec![0.0; size * own.len()];
@@ -25,7 +25,7 @@ pub fn gather(exchange: &dyn Exchange, own: &[u8]) -> Result<Vec<Vec<u8>>> {
 ///
 /// # Errors
 /// As [`gather`].
-pub(super) fn gather_numbers(exchange: &dyn Exchange, own: &[f64]) -> Result<Vec<Vec<f64>>> {
+pub(super) fn gather_numbers(exchange: &dyn ProcessGroup, own: &[f64]) -> Result<Vec<Vec<f64>>> {
     let bytes: Vec<u8> = own.iter().flat_map(|number| number.to_le_bytes()).collect();
     let numbers = |bytes: Vec<u8>| {
         let each = bytes.chunks_exact(8);
@@ -39,7 +39,7 @@ pub(super) fn gather_numbers(exchange: &dyn Exchange, own: &[f64]) -> Result<Vec
 ///
 /// # Errors
 /// As [`gather`].
-pub fn sum_numbers(exchange: &dyn Exchange, own: &mut [f64]) -> Result<()> {
+pub fn sum_numbers(exchange: &dyn ProcessGroup, own: &mut [f64]) -> Result<()> {
     let all = gather_numbers(exchange, own)?;
     for (k, number) in own.iter_mut().enumerate() {
         *number = all.iter().map(|rank| rank[k]).sum();

@@ -7,7 +7,7 @@ use super::ring::Ring;
 use super::watch::{Abort, Overdue, Watch};
 use super::world::World;
 use spikelet_core::{Error, Result};
-use spikelet_graph::Exchange;
+use spikelet_graph::ProcessGroup;
 use std::fmt::Display;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -18,40 +18,40 @@ use std::time::Duration;
 /// | field | default | |
 /// |---|---|---|
 /// | `rendezvous` | 60 s | until all have come to rank 0 |
-/// | `silence` | 20 s | a rank may give no sign of life before it ends the run |
-/// | `exchange` | 10 min | a rank may wait for its neighbour's values while that one lives |
-/// | `grace` | 5 s | the work may go on after another rank has ended the run, before [`Group::on_overdue`] |
+/// | `heartbeat_timeout` | 20 s | a rank may give no sign of life before it ends the run |
+/// | `exchange` | 10 min | a rank may wait for its neighbor's values while that one lives |
+/// | `shutdown_timeout` | 5 s | the work may go on after another rank has ended the run, before [`Group::on_overdue`] |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Until all ranks have come to rank 0.
     pub rendezvous: Duration,
     /// Without a sign of life of a rank.
-    pub silence: Duration,
-    /// Until a neighbour's values have come, while it lives.
+    pub heartbeat_timeout: Duration,
+    /// Until a neighbor's values have come, while it lives.
     pub exchange: Duration,
     /// Until the work that should have ended is overdue.
-    pub grace: Duration,
+    pub shutdown_timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             rendezvous: Duration::from_secs(60),
-            silence: Duration::from_secs(20),
+            heartbeat_timeout: Duration::from_secs(20),
             exchange: Duration::from_secs(600),
-            grace: Duration::from_secs(5),
+            shutdown_timeout: Duration::from_secs(5),
         }
     }
 }
 
-/// Other errors than lost neighbours follow from a lost rank as well, on devices of which only the
+/// Other errors than lost neighbors follow from a lost rank as well, on devices of which only the
 /// abort is known here: the verdict comes within this time.
 const VERDICT: Duration = Duration::from_millis(500);
 
 /// Ranks that have met, as one of them sees it.
 ///
 /// ```no_run
-/// use spikelet::parallel::{Fingerprint, Group, Limits, World};
+/// use spikelet::distributed::{Fingerprint, Group, Limits, World};
 /// let world = World::new(0, 2, 0, "127.0.0.1:29500".parse()?)?;
 /// let run = Fingerprint::new().with("seed", 0);
 /// let group = Group::connect(world, &run, Limits::default())?;
@@ -107,8 +107,8 @@ impl Group {
             world.rank,
             met.control,
             ring.clone(),
-            limits.silence,
-            limits.grace,
+            limits.heartbeat_timeout,
+            limits.shutdown_timeout,
         );
         let watch = watch.map_err(|e| {
             Error::invalid(
@@ -136,7 +136,7 @@ impl Group {
     }
 
     /// By what ranks exchange values.
-    pub fn exchange(&self) -> Arc<dyn Exchange> {
+    pub fn exchange(&self) -> Arc<dyn ProcessGroup> {
         self.ring.clone()
     }
 
@@ -172,7 +172,7 @@ impl Group {
     }
 
     /// Called once, on a thread of its own, when the run has ended for another rank's reason and the
-    /// work of [`Group::run`] has not returned within [`Limits::grace`]: a program may end its process
+    /// work of [`Group::run`] has not returned within [`Limits::shutdown_timeout`]: a program may end its process
     /// then, if what the work waits for never comes. Without it the work is waited for.
     pub fn on_overdue(&self, overdue: Overdue) {
         self.watch.on_overdue(overdue);
@@ -192,7 +192,7 @@ impl Group {
     {
         let done = work().and_then(|done| {
             let waited = self.exchange().barrier().map_err(Error::from);
-            waited.and_then(|()| self.say_farewell())?;
+            waited.and_then(|()| self.say_goodbye())?;
             Ok(done)
         });
         done.map_err(|source| {
@@ -204,8 +204,8 @@ impl Group {
         })
     }
 
-    fn say_farewell(&self) -> Result<()> {
-        match self.watch.farewell() {
+    fn say_goodbye(&self) -> Result<()> {
+        match self.watch.goodbye() {
             true => Ok(()),
             false => Err(Error::invalid(
                 "the end of the run",
@@ -228,9 +228,9 @@ impl Group {
 
     /// How long somebody else's reason may take to be known, before this rank's own counts.
     fn patience(&self) -> Duration {
-        // A lost neighbour is lost for a reason, which rank 0 finds out.
+        // A lost neighbor is lost for a reason, which rank 0 finds out.
         match self.ring.is_deserted() {
-            true => self.limits.silence + Duration::from_secs(3),
+            true => self.limits.heartbeat_timeout + Duration::from_secs(3),
             false => VERDICT,
         }
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How long the others may take to end with a message of their own, after the first has failed: longer
-/// than [`super::Limits::grace`] and all that is said and heard meanwhile.
+/// than [`super::Limits::shutdown_timeout`] and all that is said and heard meanwhile.
 const GRACE: Duration = Duration::from_secs(8);
 
 /// How long one may that is stopped: whatever it would say, it cannot.
@@ -214,14 +214,14 @@ fn wait_for_all(ranks: &mut [Rank]) -> Ends {
                 }
             }
         }
-        let grace = match ranks
+        let shutdown_timeout = match ranks
             .iter()
             .all(|rank| rank.ended.is_some() || is_stopped(rank))
         {
             true => GRACE_STOPPED,
             false => GRACE,
         };
-        if since.is_some_and(|since| since.elapsed() > grace) {
+        if since.is_some_and(|since| since.elapsed() > shutdown_timeout) {
             ends.forced = true;
             end_all(ranks);
         }

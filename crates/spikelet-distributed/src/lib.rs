@@ -8,7 +8,7 @@
 //! World             rank, size, where rank 0 listens                          (world, environment)
 //!    │ rendezvous   who has the secret, do all mean the same run              (handshake, rendezvous)
 //!    ▼
-//! Group ─┬─ Ring    sums and broadcasts between neighbours, `Exchange`        (ring)
+//! Group ─┬─ Ring    sums and broadcasts between neighbors, `ProcessGroup`        (ring)
 //!        └─ Watch   heartbeats to rank 0; one rank's end is everybody's end   (watch)
 //! ```
 //!

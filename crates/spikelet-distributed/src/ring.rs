@@ -1,4 +1,4 @@
-//! Sums and broadcasts between neighbours in a ring.
+//! Sums and broadcasts between neighbors in a ring.
 //!
 //! Values are cut into as many segments as there are ranks. A segment goes once around and gathers
 //! everybody's share, then once more and brings the sum:
@@ -18,7 +18,7 @@ use super::handshake::{Bounds, Client, Greeter, Purpose, greet};
 use super::rendezvous::{Met, Peer};
 use super::wire::{self, is_timeout, until};
 use spikelet_core::{Error, Result};
-use spikelet_graph::Exchange;
+use spikelet_graph::ProcessGroup;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::ops::Range;
@@ -39,13 +39,13 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Values of a piece.
 const PIECE: usize = 1 << 16;
 
-/// What two neighbours compare before they exchange values.
+/// What two neighbors compare before they exchange values.
 const HEADER: usize = 17;
 
 const SUM: u8 = 1;
 const BROADCAST: u8 = 2;
 
-/// The connections to both neighbours.
+/// The connections to both neighbors.
 struct Link {
     previous: TcpStream,
     /// Pieces on their way to the next rank.
@@ -55,11 +55,11 @@ struct Link {
     /// Memory of pieces that went no further.
     idle: Vec<Vec<u8>>,
     sender: Option<JoinHandle<io::Result<()>>>,
-    /// Exchanges so far: neighbours that disagree have lost each other.
+    /// Exchanges so far: neighbors that disagree have lost each other.
     count: u64,
     /// Why nothing can be exchanged any more.
     lost: Option<String>,
-    /// Whether a neighbour has gone: for a reason that is not known here.
+    /// Whether a neighbor has gone: for a reason that is not known here.
     deserted: bool,
 }
 
@@ -73,10 +73,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Connects with both neighbours.
+    /// Connects with both neighbors.
     ///
     /// # Errors
-    /// When a neighbour cannot be reached or does not come within the limit `meeting`.
+    /// When a neighbor cannot be reached or does not come within the limit `meeting`.
     pub(super) fn connect(
         rank: usize,
         met: &Met,
@@ -99,7 +99,7 @@ impl Ring {
             Error::invalid(
                 "rendezvous",
                 format!(
-                    "rank {rank} and its neighbour, rank {other} on {}, have not met: {e}",
+                    "rank {rank} and its neighbor, rank {other} on {}, have not met: {e}",
                     met.peers[other].host
                 ),
                 "the hosts of all ranks must reach each other, at any port above 1023",
@@ -151,7 +151,7 @@ impl Ring {
         }
     }
 
-    /// Whether an exchange has failed because a neighbour has gone.
+    /// Whether an exchange has failed because a neighbor has gone.
     pub(super) fn is_deserted(&self) -> bool {
         let link = self.link.as_ref();
         link.is_some_and(|link| {
@@ -185,12 +185,12 @@ impl Ring {
                 )
             } else if is_timeout(&e) {
                 format!(
-                    "rank {} waits for its neighbours, rank {before} on {} and rank {after} on {}, in vain",
+                    "rank {} waits for its neighbors, rank {before} on {} and rank {after} on {}, in vain",
                     self.rank, self.hosts[before], self.hosts[after]
                 )
             } else {
                 format!(
-                    "rank {} lost its neighbour, rank {before} on {} or rank {after} on {}: {e}",
+                    "rank {} lost its neighbor, rank {before} on {} or rank {after} on {}: {e}",
                     self.rank, self.hosts[before], self.hosts[after]
                 )
             };
@@ -309,7 +309,7 @@ impl Link {
         Ok(piece)
     }
 
-    /// Both neighbours are at the same exchange, with as many values.
+    /// Both neighbors are at the same exchange, with as many values.
     fn agree(&mut self, kind: u8, length: usize) -> io::Result<()> {
         self.count += 1;
         let mut own = self.piece();
@@ -422,7 +422,7 @@ fn pieces(segment: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> 
     starts.map(move |start| start..end.min(start + PIECE))
 }
 
-impl Exchange for Ring {
+impl ProcessGroup for Ring {
     fn rank(&self) -> usize {
         self.rank
     }

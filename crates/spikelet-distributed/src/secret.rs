@@ -23,7 +23,7 @@ pub(super) const BYTES: usize = 32;
 /// and rank 0 proves it to each rank, without sending it. White space around it does not count.
 ///
 /// ```
-/// use spikelet::parallel::Secret;
+/// use spikelet::distributed::Secret;
 /// let secret = Secret::generate()?;
 /// assert_eq!(format!("{secret:?}"), "Secret(64 bytes)");
 /// assert!("too short".parse::<Secret>().is_err());

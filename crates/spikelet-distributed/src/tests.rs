@@ -4,7 +4,7 @@ use super::rendezvous::meet;
 use super::ring::Ring;
 use super::*;
 use spikelet_core::Result;
-use spikelet_graph::Exchange;
+use spikelet_graph::ProcessGroup;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
@@ -28,12 +28,12 @@ fn world(rank: usize, size: usize, master: &Address) -> World {
     World::new(rank, size, rank, master.clone()).expect("a rank below the size")
 }
 
-fn limits(silence: Duration) -> Limits {
+fn limits(heartbeat_timeout: Duration) -> Limits {
     Limits {
         rendezvous: LONG,
-        silence,
+        heartbeat_timeout,
         exchange: LONG,
-        grace: LONG * 10,
+        shutdown_timeout: LONG * 10,
     }
 }
 
@@ -217,7 +217,7 @@ fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
     });
     let message = found[0].as_ref().expect_err("in vain").to_string();
     assert!(
-        message.contains("waits for its neighbours, rank 1 on "),
+        message.contains("waits for its neighbors, rank 1 on "),
         "{message}"
     );
 }
@@ -225,13 +225,13 @@ fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
 /// What each rank says after rank `culprit` has done something else than exchange values.
 fn ended(
     size: usize,
-    silence: Duration,
+    heartbeat_timeout: Duration,
     culprit: usize,
     act: impl Fn(&Group) -> Result<()> + Sync,
 ) -> Vec<RankError> {
     let found = each(size, |world, listener| {
         let rank = world.rank;
-        let group = connect(world, listener, limits(silence))?;
+        let group = connect(world, listener, limits(heartbeat_timeout))?;
         if rank == 0 {
             group.set_checkpoint("run/last.safetensors");
         }
@@ -303,7 +303,7 @@ fn a_process_whose_work_does_not_end_goes_on_unless_the_program_ends_it() {
     let sender = std::sync::Mutex::new(sender);
     let ends = each(2, |world, listener| {
         let limits = Limits {
-            grace: SHORT / 3,
+            shutdown_timeout: SHORT / 3,
             ..limits(LONG)
         };
         let rank = world.rank;

@@ -1,7 +1,7 @@
 //! One rank's end is everybody's end.
 //!
 //! Each rank has a connection to rank 0, over which both say now and then that they live. Rank 0
-//! gives the verdict: a rank whose connection closes without a farewell, that is silent for too
+//! gives the verdict: a rank whose connection closes without a goodbye, that is silent for too
 //! long, or that reports an error has ended the run. It tells the others, each of which cuts its
 //! ring, calls what aborts its device, and gives its main thread some seconds to end with the
 //! message; after that the program is told, which may end the process. Where rank 0 is the one that is gone, everybody sees
@@ -26,7 +26,7 @@ const LONGEST: usize = 1 << 20;
 
 /// Which rank ended the run, and why.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Verdict {
+pub(super) struct AbortReason {
     pub(super) rank: usize,
     pub(super) reason: String,
 }
@@ -38,7 +38,7 @@ enum Message {
     /// Something went wrong here.
     Failed { reason: String },
     /// The run is over.
-    Ended(Verdict),
+    Ended(AbortReason),
     /// From here the run can be resumed, in words.
     Checkpoint(String),
     /// All is done; my silence from now on means nothing.
@@ -62,12 +62,12 @@ struct Other {
 /// What is known of the other end.
 struct Life {
     heard: Instant,
-    farewell: bool,
+    goodbye: bool,
     closed: bool,
 }
 
 struct State {
-    verdict: Option<Verdict>,
+    abort_reason: Option<AbortReason>,
     /// When it was given, until the main thread has taken note of it.
     unnoticed: Option<Instant>,
     checkpoint: Option<String>,
@@ -84,9 +84,9 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     /// How long a rank may be silent.
-    silence: Duration,
+    heartbeat_timeout: Duration,
     /// How long the main thread may go on after a verdict.
-    grace: Duration,
+    shutdown_timeout: Duration,
 }
 
 /// Watches over the other ranks' lives.
@@ -100,8 +100,8 @@ impl Watch {
         rank: usize,
         control: Control,
         ring: Arc<Ring>,
-        silence: Duration,
-        grace: Duration,
+        heartbeat_timeout: Duration,
+        shutdown_timeout: Duration,
     ) -> io::Result<Self> {
         let streams = match control {
             Control::Root(streams) => (1..).zip(streams).collect(),
@@ -120,14 +120,14 @@ impl Watch {
         }
         let life = |_: &Other| Life {
             heard: Instant::now(),
-            farewell: false,
+            goodbye: false,
             closed: false,
         };
         let shared = Arc::new(Shared {
             rank,
             ring,
             state: Mutex::new(State {
-                verdict: None,
+                abort_reason: None,
                 unnoticed: None,
                 checkpoint: None,
                 lives: others.iter().map(life).collect(),
@@ -137,8 +137,8 @@ impl Watch {
             aborts: Mutex::default(),
             overdue: Mutex::default(),
             changed: Condvar::new(),
-            silence,
-            grace,
+            heartbeat_timeout,
+            shutdown_timeout,
         });
         let mut watch = Self {
             shared: shared.clone(),
@@ -160,7 +160,7 @@ impl Watch {
     pub(super) fn on_abort(&self, abort: Abort) {
         let mut aborts = self.shared.aborts();
         // Whoever comes after the verdict is aborted at once.
-        if self.shared.state().verdict.is_some() {
+        if self.shared.state().abort_reason.is_some() {
             abort();
         }
         aborts.push(abort);
@@ -180,7 +180,7 @@ impl Watch {
     /// `patience`. From now on the main thread has the time that others leave it.
     pub(super) fn report(&self, reason: &str, patience: Duration) {
         let shared = &self.shared;
-        let judged = |state: &State| state.verdict.is_some();
+        let judged = |state: &State| state.abort_reason.is_some();
         if shared.wait(patience, judged) {
             return;
         }
@@ -190,7 +190,7 @@ impl Watch {
             // Rank 0 answers with the verdict: then all know.
             shared.wait(LAST_WORDS, judged);
         }
-        shared.condemn(Verdict {
+        shared.abort(AbortReason {
             rank: shared.rank,
             reason: reason.to_string(),
         });
@@ -209,16 +209,16 @@ impl Watch {
         shared.error(&shared.state())
     }
 
-    /// Says farewell and waits for the others': after this nobody's end is an error. False if they
+    /// Says goodbye and waits for the others': after this nobody's end is an error. False if they
     /// did not come in time.
-    pub(super) fn farewell(&self) -> bool {
+    pub(super) fn goodbye(&self) -> bool {
         self.shared.tell_all(&Message::Farewell);
-        let silence = self.shared.silence;
-        self.shared.wait(silence, |state| {
-            state.verdict.is_some() || state.lives.iter().all(|life| life.farewell)
+        let heartbeat_timeout = self.shared.heartbeat_timeout;
+        self.shared.wait(heartbeat_timeout, |state| {
+            state.abort_reason.is_some() || state.lives.iter().all(|life| life.goodbye)
         });
         let state = self.shared.state();
-        state.verdict.is_none() && state.lives.iter().all(|life| life.farewell)
+        state.abort_reason.is_none() && state.lives.iter().all(|life| life.goodbye)
     }
 }
 
@@ -283,27 +283,27 @@ impl Shared {
                 Ok(Message::Checkpoint(words)) => {
                     state.checkpoint = Some(printable_lines(&words));
                 }
-                Ok(Message::Farewell) => state.lives[k].farewell = true,
-                Ok(Message::Ended(Verdict { rank, reason })) => {
+                Ok(Message::Farewell) => state.lives[k].goodbye = true,
+                Ok(Message::Ended(AbortReason { rank, reason })) => {
                     drop(state);
                     let reason = printable_lines(&reason);
-                    self.condemn(Verdict { rank, reason });
+                    self.abort(AbortReason { rank, reason });
                 }
                 Ok(Message::Failed { reason }) => {
                     drop(state);
-                    self.condemn(Verdict {
+                    self.abort(AbortReason {
                         rank: other.rank,
                         reason: printable_lines(&reason),
                     });
                 }
                 Err(_) => {
                     state.lives[k].closed = true;
-                    let expected = state.lives[k].farewell || state.closing;
+                    let expected = state.lives[k].goodbye || state.closing;
                     drop(state);
                     self.changed.notify_all();
                     if !expected {
                         let reason = "its connection closed: the process was killed or has crashed";
-                        self.condemn(Verdict {
+                        self.abort(AbortReason {
                             rank: other.rank,
                             reason: reason.to_string(),
                         });
@@ -317,7 +317,8 @@ impl Shared {
 
     /// The thread that says that this rank lives, and looks whether the others and the main thread do.
     fn beat(self: &Arc<Self>) {
-        let interval = (self.silence / 4).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        let interval =
+            (self.heartbeat_timeout / 4).clamp(Duration::from_millis(10), Duration::from_secs(1));
         let mut last = Instant::now();
         while !self.wait(interval, |state| state.closing) {
             if last.elapsed() > interval * 3 {
@@ -330,41 +331,41 @@ impl Shared {
             }
             last = Instant::now();
             self.tell_all(&Message::Beat);
-            if let Some(verdict) = self.silent() {
-                self.condemn(verdict);
+            if let Some(abort_reason) = self.silent() {
+                self.abort(abort_reason);
             }
             self.tell_if_overdue();
         }
     }
 
-    fn silent(&self) -> Option<Verdict> {
+    fn silent(&self) -> Option<AbortReason> {
         let state = self.state();
         let lives = state.lives.iter().zip(&self.others);
         let mut silent = lives.filter(|(life, _)| {
-            !life.farewell && !life.closed && life.heard.elapsed() > self.silence
+            !life.goodbye && !life.closed && life.heard.elapsed() > self.heartbeat_timeout
         });
-        silent.next().map(|(_, other)| Verdict {
+        silent.next().map(|(_, other)| AbortReason {
             rank: other.rank,
             reason: format!(
                 "no sign of life for {} s: the process is stopped, or its host cannot be reached",
-                self.silence.as_secs_f64()
+                self.heartbeat_timeout.as_secs_f64()
             ),
         })
     }
 
     /// The first verdict counts.
-    fn condemn(self: &Arc<Self>, verdict: Verdict) {
+    fn abort(self: &Arc<Self>, abort_reason: AbortReason) {
         {
             let mut state = self.state();
-            if state.verdict.is_some() {
+            if state.abort_reason.is_some() {
                 return;
             }
-            state.verdict = Some(verdict.clone());
+            state.abort_reason = Some(abort_reason.clone());
             state.unnoticed = Some(Instant::now());
         }
         self.changed.notify_all();
         if self.rank == 0 {
-            self.tell_all(&Message::Ended(verdict));
+            self.tell_all(&Message::Ended(abort_reason));
         }
         self.ring.cut();
         let shared = self.clone();
@@ -377,7 +378,7 @@ impl Shared {
     /// Tells the program, once, that its main thread has not noticed the verdict in time.
     fn tell_if_overdue(&self) {
         let state = self.state();
-        let overdue = |given: Instant| given.elapsed() > self.grace;
+        let overdue = |given: Instant| given.elapsed() > self.shutdown_timeout;
         if !state.unnoticed.is_some_and(overdue) || state.closing {
             return;
         }
@@ -390,8 +391,8 @@ impl Shared {
 
     fn error(&self, state: &State) -> RankError {
         let hosts = self.ring.hosts();
-        let (rank, reason) = match &state.verdict {
-            Some(Verdict { rank, reason }) => (*rank, reason.clone()),
+        let (rank, reason) = match &state.abort_reason {
+            Some(AbortReason { rank, reason }) => (*rank, reason.clone()),
             None => (self.rank, "ended without a reason".to_string()),
         };
         RankError {

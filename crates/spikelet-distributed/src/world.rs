@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Where rank 0 listens.
 ///
 /// ```
-/// use spikelet::parallel::Address;
+/// use spikelet::distributed::Address;
 /// let address: Address = "node01:29500".parse()?;
 /// assert_eq!((address.host.as_str(), address.port), ("node01", 29500));
 /// assert_eq!("[fe80::1]:7000".parse::<Address>()?.host, "fe80::1");
@@ -63,7 +63,7 @@ impl Display for Address {
 /// A process among those that train together.
 ///
 /// ```
-/// use spikelet::parallel::World;
+/// use spikelet::distributed::World;
 /// let second = World::new(1, 4, 1, "node01:29500".parse()?)?;
 /// assert_eq!((second.rank, second.size), (1, 4));
 /// assert!(World::new(4, 4, 0, "node01:29500".parse()?).is_err());
@@ -124,7 +124,7 @@ impl World {
     /// When there is none, other hosts reach the address of rank 0, and `insecure` is not set.
     ///
     /// ```
-    /// use spikelet::parallel::{Secret, World};
+    /// use spikelet::distributed::{Secret, World};
     /// let mut second = World::new(1, 4, 1, "node01:29500".parse()?)?;
     /// assert!(second.check_secret().is_err());
     /// second.secret = Some(Secret::generate()?);
@@ -142,7 +142,7 @@ impl World {
                 self.master
             ),
             format!(
-                "give all ranks the same with --rendezvous-secret-file FILE or {}; in a network that strangers cannot reach, --insecure-rendezvous does without",
+                "give all ranks the same with --rendezvous-secret-file FILE or {}; in a network that unknown_clients cannot reach, --insecure-rendezvous does without",
                 secret::VARIABLE
             ),
         ))
@@ -163,7 +163,7 @@ impl World {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Train by itself.
-    Alone,
+    Single,
     /// Train as one of several.
     Rank(World),
     /// Start as many processes, and wait for them.
@@ -182,9 +182,9 @@ impl Role {
     /// cannot be read; the error has the variable and its value.
     ///
     /// ```
-    /// use spikelet::parallel::Role;
+    /// use spikelet::distributed::Role;
     /// let none = |_: &str| None;
-    /// assert_eq!(Role::of(None, None, &none)?, Role::Alone);
+    /// assert_eq!(Role::of(None, None, &none)?, Role::Single);
     /// assert_eq!(Role::of(Some(4), None, &none)?, Role::Launch(4));
     /// # Ok::<(), spikelet::Error>(())
     /// ```
@@ -202,7 +202,7 @@ impl Role {
             )),
             (Some((world, _)), _) => Ok(Self::Rank(world)),
             (None, Some(ranks)) if ranks > 1 => Ok(Self::Launch(ranks)),
-            (None, _) => Ok(Self::Alone),
+            (None, _) => Ok(Self::Single),
         }
     }
 }

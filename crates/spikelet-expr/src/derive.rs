@@ -10,13 +10,13 @@ use std::sync::Arc;
 /// A name that no output depends on gets the constant 0. Of a graft only the tangent is seen.
 ///
 /// ```
-/// use spikelet_expr::{Expr, pull_back};
+/// use spikelet_expr::{Expr, vjp};
 /// let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
-/// let grads = pull_back(&[(&x * &y, Expr::symbol("g"))], &["x", "y"]);
+/// let grads = vjp(&[(&x * &y, Expr::symbol("g"))], &["x", "y"]);
 /// assert_eq!(grads[0].to_string(), "g · y");
 /// assert_eq!(grads[1].to_string(), "g · x");
 /// ```
-pub fn pull_back(outputs: &[(Expr, Expr)], wrt: &[&str]) -> Vec<Expr> {
+pub fn vjp(outputs: &[(Expr, Expr)], wrt: &[&str]) -> Vec<Expr> {
     let mut order = Order {
         wrt,
         seen: HashMap::new(),
@@ -54,7 +54,7 @@ pub fn pull_back(outputs: &[(Expr, Expr)], wrt: &[&str]) -> Vec<Expr> {
 impl Expr {
     /// The derivative with respect to one symbol.
     pub fn derivative(&self, symbol: &str) -> Expr {
-        pull_back(&[(self.clone(), Expr::constant(1.0))], &[symbol]).remove(0)
+        vjp(&[(self.clone(), Expr::constant(1.0))], &[symbol]).remove(0)
     }
 
     /// The names of all symbols that the value depends on, sorted.
@@ -67,7 +67,7 @@ impl Expr {
     /// ```
     /// use spikelet_expr::Expr;
     /// let (x, slope) = (Expr::symbol("x"), Expr::symbol("slope"));
-    /// let spike = Expr::with_slope(x.ge(0.0), &x, slope);
+    /// let spike = Expr::with_gradient_of(x.ge(0.0), &x, slope);
     /// assert_eq!(spike.symbols(), ["x"]);
     /// assert_eq!(spike.symbols_of_all(), ["slope", "x"]);
     /// ```
@@ -86,7 +86,7 @@ fn named(expr: &Expr, tangents: bool) -> Vec<String> {
         }
         match expr.node() {
             Node::Symbol(name) => names.push(name.to_string()),
-            Node::Graft { value, .. } if !tangents => left.push(value.clone()),
+            Node::CustomGradient { value, .. } if !tangents => left.push(value.clone()),
             _ => left.extend(expr.children()),
         }
     }
@@ -98,7 +98,7 @@ fn named(expr: &Expr, tangents: bool) -> Vec<String> {
 /// The nodes directly below that a derivative passes.
 fn tangent_children(expr: &Expr) -> Vec<Expr> {
     match expr.node() {
-        Node::Graft { tangent, .. } => vec![tangent.clone()],
+        Node::CustomGradient { tangent, .. } => vec![tangent.clone()],
         _ => expr.children(),
     }
 }
@@ -202,7 +202,7 @@ fn guarded(g: &Expr) -> Option<(Expr, bool, Expr)> {
 fn slopes(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     match expr.node() {
         Node::Const(_) | Node::Symbol(_) => vec![],
-        Node::Graft { tangent, .. } => vec![(tangent.clone(), g.clone())],
+        Node::CustomGradient { tangent, .. } => vec![(tangent.clone(), g.clone())],
         Node::Unary(op, a) => vec![(a.clone(), unary(*op, a, expr, g))],
         Node::Binary(op, a, b) => {
             let mut parts = vec![];
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_graft_is_differentiated_by_its_tangent_and_evaluated_by_its_value() {
         let x = Expr::symbol("x");
-        let spike = Expr::graft(x.ge(0.0), x.sigmoid());
+        let spike = Expr::custom_gradient(x.ge(0.0), x.sigmoid());
         let y = &spike * 3.0 + &spike * &x;
         let d = y.derivative("x").to_string();
         assert!(d.contains("σ(x)"), "{d}");

@@ -43,7 +43,7 @@ pub enum Node {
         otherwise: Expr,
     },
     /// Has the value of one expression and the derivative of another.
-    Graft {
+    CustomGradient {
         /// What is computed.
         value: Expr,
         /// What is differentiated.
@@ -232,8 +232,8 @@ impl Expr {
     ///
     /// This is how a spike gets its surrogate gradient: the value is a step, the tangent a
     /// smooth function. Higher derivatives are those of the tangent.
-    pub fn graft(value: impl Into<Expr>, tangent: impl Into<Expr>) -> Expr {
-        Expr(Arc::new(Node::Graft {
+    pub fn custom_gradient(value: impl Into<Expr>, tangent: impl Into<Expr>) -> Expr {
+        Expr(Arc::new(Node::CustomGradient {
             value: value.into(),
             tangent: tangent.into(),
         }))
@@ -243,7 +243,7 @@ impl Expr {
     pub fn detach(&self) -> Expr {
         match self.node() {
             Node::Const(_) => self.clone(),
-            _ => Expr::graft(self, 0.0),
+            _ => Expr::custom_gradient(self, 0.0),
         }
     }
 
@@ -252,16 +252,16 @@ impl Expr {
     /// ```
     /// use spikelet_expr::Expr;
     /// let x = Expr::symbol("x");
-    /// let spike = Expr::with_slope(x.ge(0.0), &x, (-(&x * &x)).exp());
+    /// let spike = Expr::with_gradient_of(x.ge(0.0), &x, (-(&x * &x)).exp());
     /// assert_eq!(spike.to_string(), "x ≥ 0");
     /// assert_eq!(spike.derivative("x").to_string(), "exp(-(x · x))");
     /// ```
-    pub fn with_slope(
+    pub fn with_gradient_of(
         value: impl Into<Expr>,
         argument: impl Into<Expr>,
         slope: impl Into<Expr>,
     ) -> Expr {
-        Expr::graft(value, slope.into().detach() * argument.into())
+        Expr::custom_gradient(value, slope.into().detach() * argument.into())
     }
 
     unary_methods! {
@@ -340,7 +340,7 @@ impl Expr {
                 then,
                 otherwise,
             } => vec![condition.clone(), then.clone(), otherwise.clone()],
-            Node::Graft { value, tangent } => vec![value.clone(), tangent.clone()],
+            Node::CustomGradient { value, tangent } => vec![value.clone(), tangent.clone()],
         }
     }
 

@@ -57,7 +57,7 @@ impl Interner {
                 self.number(then),
                 self.number(otherwise),
             ),
-            Node::Graft { value, .. } => self.keys[self.number(value)].clone(),
+            Node::CustomGradient { value, .. } => self.keys[self.number(value)].clone(),
         };
         let next = self.keys.len();
         let id = *self.by_key.entry(key.clone()).or_insert(next);

@@ -1,8 +1,8 @@
 //! Scalar expressions for spiking neurons.
 //!
-//! An equation is written once, as an [`Expr`]. From it come its derivative ([`pull_back`]), its
+//! An equation is written once, as an [`Expr`]. From it come its derivative ([`vjp`]), its
 //! printed form (`Display`), its text for NVIDIA GPUs ([`cuda`]), and a block evaluator for f32 and
-//! f64 ([`Program`]) whose inner loops vectorise. Selection is a true selection, and the elementary functions ([`math`]) give the
+//! f64 ([`Program`]) whose inner loops vectorize. Selection is a true selection, and the elementary functions ([`math`]) give the
 //! same bits on every machine.
 
 mod block;
@@ -20,7 +20,7 @@ mod simplify;
 mod walk;
 
 pub use block::Block;
-pub use derive::pull_back;
+pub use derive::vjp;
 pub use expr::{Binary, Expr, Node, Unary};
 pub use program::{CompileError, Evaluate, Program, Workspace};
-pub use simd::vectorised;
+pub use simd::vectorized;

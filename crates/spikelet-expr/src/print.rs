@@ -115,7 +115,7 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
         match expr.node() {
             Node::Const(value) => number(f, *value)?,
             Node::Symbol(name) => f.write_str(name)?,
-            Node::Graft { .. } => {}
+            Node::CustomGradient { .. } => {}
             Node::Unary(Unary::Neg, a) => {
                 f.write_str("-")?;
                 open.push(Part(a, 4));

@@ -49,7 +49,9 @@ impl Expr {
                 then,
                 otherwise,
             } => Expr::select(new(condition), new(then), new(otherwise)),
-            Node::Graft { value, tangent } => Expr::graft(new(value), new(tangent)),
+            Node::CustomGradient { value, tangent } => {
+                Expr::custom_gradient(new(value), new(tangent))
+            }
         })
     }
 }

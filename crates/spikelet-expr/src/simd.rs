@@ -21,7 +21,7 @@ impl<A, R, F: Fn(A) -> R> NullaryFnOnce for Call<A, F> {
 ///
 /// ```
 /// let mut sum = [1.0_f32, 2.0];
-/// spikelet_expr::vectorised((&mut sum, [3.0, 4.0]), #[inline(always)] |(a, b)| {
+/// spikelet_expr::vectorized((&mut sum, [3.0, 4.0]), #[inline(always)] |(a, b)| {
 ///     for (a, b) in a.iter_mut().zip(b) {
 ///         *a += b;
 ///     }
@@ -29,6 +29,6 @@ impl<A, R, F: Fn(A) -> R> NullaryFnOnce for Call<A, F> {
 /// assert_eq!(sum, [4.0, 6.0]);
 /// ```
 #[inline(always)]
-pub fn vectorised<A, R>(arguments: A, body: impl Fn(A) -> R) -> R {
+pub fn vectorized<A, R>(arguments: A, body: impl Fn(A) -> R) -> R {
     Arch::new().dispatch(Call(arguments, body))
 }

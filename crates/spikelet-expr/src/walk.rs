@@ -36,7 +36,7 @@ impl Expr {
     /// What has the value: grafts are seen through.
     pub(crate) fn valued(&self) -> &Expr {
         let mut expr = self;
-        while let Node::Graft { value, .. } = expr.node() {
+        while let Node::CustomGradient { value, .. } = expr.node() {
             expr = value;
         }
         expr
@@ -45,7 +45,7 @@ impl Expr {
     /// The nodes directly below that the value is made of.
     pub(crate) fn value_children(&self) -> Vec<Expr> {
         match self.node() {
-            Node::Graft { value, .. } => vec![value.clone()],
+            Node::CustomGradient { value, .. } => vec![value.clone()],
             _ => self.children(),
         }
     }
@@ -64,7 +64,7 @@ impl Node {
                 then,
                 otherwise,
             } => [Some(condition), Some(then), Some(otherwise)],
-            Self::Graft { value, tangent } => [Some(value), Some(tangent), None],
+            Self::CustomGradient { value, tangent } => [Some(value), Some(tangent), None],
         };
         for child in children.into_iter().flatten() {
             if !matches!(child.node(), Self::Const(_) | Self::Symbol(_)) {

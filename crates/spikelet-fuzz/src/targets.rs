@@ -6,13 +6,13 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use spikelet::data::download::unpack_archive;
 use spikelet::data::{Dataset, Files, cifar10, idx};
+use spikelet::distributed::{Address, Role, Secret, fuzzing};
 use spikelet::graph::{Backend, Tensor};
 use spikelet::log::jsonl::{self, JsonLines};
 use spikelet::log::tensorboard::SummaryWriter;
-use spikelet::model::Store;
 use spikelet::network::{MnistFc, Network};
 use spikelet::neuron;
-use spikelet::parallel::{Address, Role, Secret, fuzzing};
+use spikelet::runtime::VarStore;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{Checkpoint, DatasetId, Progress, Settings, evaluate};
 use spikelet::{MemoryBudget, encoder, surrogate};
@@ -198,7 +198,7 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
         ("fc.1.weight", Tensor::f32([4, 28], weights(112))),
         ("fc.3.weight", Tensor::f32([10, 4], weights(40))),
     ];
-    let mut store = Store::new(cpu());
+    let mut store = VarStore::new(cpu());
     for (name, tensor) in &tensors {
         store.insert(name, tensor).expect("a small tensor");
     }
@@ -256,7 +256,7 @@ fn checkpoint(bytes: &[u8], folder: &Path) {
     let Ok(module) = network.module() else {
         return;
     };
-    let mut store = Store::new(cpu());
+    let mut store = VarStore::new(cpu());
     let restored = checkpoint.restore(&*module, images().shape, &mut store);
     if restored.is_ok() {
         let _ = evaluate(&*module, &checkpoint.settings, images(), &mut store);

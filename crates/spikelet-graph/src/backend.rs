@@ -6,7 +6,7 @@ use crate::graph::{Graph, Node, ValueId};
 use crate::op::{HostTensor, HostTensorMut};
 use crate::plan::Plan;
 use crate::tensor::Tensor;
-use crate::transfer::{AtOnce, Moment, OnHost, Parcel};
+use crate::transfer::{DeviceTransfer, Event, OnHost, ReadyEvent};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
@@ -127,14 +127,14 @@ pub trait Backend: Target + Send + Sync {
     ///
     /// # Errors
     /// As [`Backend::download`].
-    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn Pending>> {
+    fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn HostFuture>> {
         let mut tensors = vec![];
         for buffer in from {
             let mut tensor = Tensor::zeros(&buffer.ty)?;
             self.download(buffer, (&mut tensor).into())?;
             tensors.push(tensor);
         }
-        Ok(Box::new(Arrived(tensors)))
+        Ok(Box::new(ReadyHost(tensors)))
     }
 
     /// Waits until everything that was started is done.
@@ -149,15 +149,15 @@ pub trait Backend: Target + Send + Sync {
     ///
     /// # Errors
     /// When the device fails.
-    fn moment(&self) -> Result<Arc<dyn Moment>> {
-        Ok(Arc::new(AtOnce::now()))
+    fn moment(&self) -> Result<Arc<dyn Event>> {
+        Ok(Arc::new(ReadyEvent::now()))
     }
 
     /// What is started from now on waits until another device, or this one, has reached a moment.
     ///
     /// # Errors
     /// When a device fails.
-    fn wait_for(&self, moment: &dyn Moment) -> Result<()> {
+    fn wait_for(&self, moment: &dyn Event) -> Result<()> {
         moment.wait()
     }
 
@@ -166,7 +166,7 @@ pub trait Backend: Target + Send + Sync {
     ///
     /// # Errors
     /// When the device fails.
-    fn send(&self, from: &Buffer) -> Result<Arc<dyn Parcel>> {
+    fn send(&self, from: &Buffer) -> Result<Arc<dyn DeviceTransfer>> {
         let mut tensor = Tensor::zeros(&from.ty)?;
         self.download(from, (&mut tensor).into())?;
         Ok(Arc::new(OnHost(tensor)))
@@ -181,15 +181,15 @@ pub trait Backend: Target + Send + Sync {
     fn receive(
         &self,
         to: &Buffer,
-        parcel: &dyn Parcel,
-        free: Option<&dyn Moment>,
-    ) -> Result<Arc<dyn Moment>> {
+        parcel: &dyn DeviceTransfer,
+        free: Option<&dyn Event>,
+    ) -> Result<Arc<dyn Event>> {
         if let Some(free) = free {
             free.wait()?;
         }
         let tensor = parcel.on_host()?;
         self.upload(to, (&*tensor).into())?;
-        Ok(Arc::new(AtOnce::now()))
+        Ok(Arc::new(ReadyEvent::now()))
     }
 
     /// Makes a plan ready to run: arena allocated, kernels prepared. `inputs` are the buffers of
@@ -237,7 +237,7 @@ pub trait Backend: Target + Send + Sync {
 }
 
 /// Copies that are on their way from a device.
-pub trait Pending: Send {
+pub trait HostFuture: Send {
     /// Waits for them: one tensor a buffer, in the order in which they were asked for.
     ///
     /// # Errors
@@ -246,9 +246,9 @@ pub trait Pending: Send {
 }
 
 /// Copies that were made when they were asked for.
-struct Arrived(Vec<Tensor>);
+struct ReadyHost(Vec<Tensor>);
 
-impl Pending for Arrived {
+impl HostFuture for ReadyHost {
     fn wait(self: Box<Self>) -> Result<Vec<Tensor>> {
         Ok(self.0)
     }

@@ -16,15 +16,15 @@ pub struct Backward<'a> {
     /// Which inputs of the node need a gradient.
     pub wanted: Vec<bool>,
     /// The gradient of each input that later operations gave it.
-    so_far: Vec<Option<ValueId>>,
+    partial_grad: Vec<Option<ValueId>>,
     layer: Arc<str>,
 }
 
 impl Backward<'_> {
     /// The sum of the gradients that later operations gave input `k`, if there are any. Who takes
     /// it adds it: what the operation returns for this input is then the whole sum.
-    pub fn take_so_far(&mut self, k: usize) -> Option<ValueId> {
-        self.so_far[k].take()
+    pub fn take_partial_grad(&mut self, k: usize) -> Option<ValueId> {
+        self.partial_grad[k].take()
     }
 
     /// Adds an operation of the backward pass.
@@ -184,7 +184,7 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
     let seed = graph.make_node(seed.into(), &[], &Arc::from("loss"), true)?;
     let one = seed.outputs[0];
     graph.nodes.push(seed);
-    pull_back(graph, &[(loss, one)], wrt)
+    vjp(graph, &[(loss, one)], wrt)
 }
 
 /// Appends the backward pass from the gradients of some values, pairs of a value and its
@@ -192,7 +192,7 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
 ///
 /// # Errors
 /// When a gradient has another type than its value, or an operation on the way has no derivative.
-pub fn pull_back(
+pub fn vjp(
     graph: &mut Graph,
     given: &[(ValueId, ValueId)],
     wrt: &[ValueId],
@@ -224,13 +224,13 @@ pub fn pull_back(
         let mut b = Backward {
             wanted: node.inputs.iter().map(|v| needed[v.index()]).collect(),
             grads: of_outputs,
-            so_far: node.inputs.iter().map(|v| grads[v.index()]).collect(),
+            partial_grad: node.inputs.iter().map(|v| grads[v.index()]).collect(),
             layer: node.layer.clone(),
             graph: &mut *graph,
         };
         let parts = node.op.differentiate(&mut b, &node)?;
         // Who took a sum has added it.
-        for (&input, left) in node.inputs.iter().zip(std::mem::take(&mut b.so_far)) {
+        for (&input, left) in node.inputs.iter().zip(std::mem::take(&mut b.partial_grad)) {
             if left.is_none() {
                 grads[input.index()] = None;
             }

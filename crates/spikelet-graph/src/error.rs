@@ -133,12 +133,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why an operation refuses its operands; the layer and the shapes are added by the graph.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{problem}; {help}")]
-pub struct Refusal {
+pub struct InvalidOp {
     pub(crate) problem: String,
     pub(crate) help: String,
 }
 
-impl Refusal {
+impl InvalidOp {
     /// A refusal with what does not fit and what to do about it.
     pub fn new(problem: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
@@ -160,8 +160,8 @@ impl Refusal {
 }
 
 /// A refusal because of two shapes that should be related.
-pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> Refusal {
-    Refusal::new(
+pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> InvalidOp {
+    InvalidOp::new(
         format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),
         help,
     )

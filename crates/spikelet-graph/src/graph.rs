@@ -1,6 +1,6 @@
 //! The tensor graph: values, nodes in an order in which they can run, inputs and outputs.
 
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, InvalidOp, Result};
 use crate::op::{Map, Op, Operation};
 use crate::types::{DType, TensorType};
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum InputKind {
     Data,
     /// Learnable, lives as long as the model.
     Parameter,
-    /// Carried from call to call: membrane potentials, running statistics, optimiser moments.
+    /// Carried from call to call: membrane potentials, running statistics, optimizer moments.
     State,
 }
 
@@ -76,7 +76,7 @@ pub struct Graph {
     pub outputs: Vec<Output>,
     /// Whether elementwise operations stay the kernels they were traced as, so that the cost of
     /// not joining them can be seen.
-    pub keep_apart: bool,
+    pub disable_fusion: bool,
     types: Vec<TensorType>,
     /// How often each value is read, in a graph that is not changed any more.
     counted: Option<Arc<Vec<usize>>>,
@@ -196,18 +196,18 @@ impl Graph {
     }
 
     /// The index of the node that makes each value; `None` for inputs.
-    pub fn makers(&self) -> Vec<Option<usize>> {
-        let mut makers = vec![None; self.values()];
+    pub fn producers(&self) -> Vec<Option<usize>> {
+        let mut producers = vec![None; self.values()];
         for (k, node) in self.nodes.iter().enumerate() {
             for value in &node.outputs {
-                makers[value.index()] = Some(k);
+                producers[value.index()] = Some(k);
             }
         }
-        makers
+        producers
     }
 
     /// How often each value is read, outputs of the graph included.
-    pub fn uses(&self) -> Vec<usize> {
+    pub fn use_counts(&self) -> Vec<usize> {
         let mut uses = vec![0; self.values()];
         let reads = self.nodes.iter().flat_map(|n| n.inputs.iter());
         for value in reads.chain(self.outputs.iter().map(|o| &o.value)) {
@@ -219,11 +219,11 @@ impl Graph {
 
 /// The types of an operation's results: as many as it says that it has, each of a size that memory
 /// can have.
-fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
     let made = op.infer(inputs)?;
     let expected = op.outputs(inputs.len());
     if made.len() != expected {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             format!(
                 "has {expected} results, but names the types of {}",
                 made.len()
@@ -232,7 +232,7 @@ fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType
         ));
     }
     if made.is_empty() {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             "has no result",
             "give the operation at least one result",
         ));
@@ -246,13 +246,13 @@ impl Graph {
     pub fn is_read(&self, value: ValueId) -> bool {
         match &self.counted {
             Some(uses) => uses.get(value.index()).is_some_and(|n| *n > 0),
-            None => self.uses()[value.index()] > 0,
+            None => self.use_counts()[value.index()] > 0,
         }
     }
 
     /// Counts once how often each value is read: devices ask it of every node.
     pub(crate) fn count_uses(&mut self) {
-        self.counted = Some(Arc::new(self.uses()));
+        self.counted = Some(Arc::new(self.use_counts()));
     }
 
     /// Forgets what was counted: the graph is about to change.

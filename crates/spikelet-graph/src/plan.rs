@@ -5,15 +5,15 @@ mod check;
 mod check_buffers;
 mod check_target;
 mod collective;
-mod halves;
-mod old_values;
+mod copy_before_update;
+mod forward_backward;
 mod print;
 mod space;
 
 pub use arena::Allocation;
 pub(crate) use arena::{requests_before_cut, roots};
 pub use check_buffers::Bound;
-pub use halves::Halves;
+pub use forward_backward::ForwardBackwardPlans;
 
 use crate::backend::Target;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ use crate::types::TensorType;
 
 /// Where a value lives while the plan runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Location {
     /// At this byte of the arena.
     Arena(usize),
     /// In the buffer of input `k`.
@@ -41,9 +41,9 @@ pub struct Kernel {
     /// The node that it runs.
     pub node: usize,
     /// Where its operands live.
-    pub reads: Vec<Place>,
+    pub reads: Vec<Location>,
     /// Where its results live.
-    pub writes: Vec<Place>,
+    pub writes: Vec<Location>,
     /// Its scratch memory: offset in the arena and bytes.
     pub workspace: Option<(usize, usize)>,
     /// Floating-point operations.
@@ -60,14 +60,14 @@ pub struct Plan {
     /// What runs, in order.
     pub kernels: Vec<Kernel>,
     /// Results that are copied to a buffer at the end, since they cannot be made there.
-    pub copies: Vec<(Place, Place, TensorType)>,
+    pub copies: Vec<(Location, Location, TensorType)>,
     /// Everything that lives in the arena.
     pub allocations: Vec<Allocation>,
     /// The size of the arena in bytes: the peak of what the run needs beside the buffers.
     pub arena_bytes: usize,
     /// What the passes did.
     pub reports: Vec<Report>,
-    places: Vec<Place>,
+    places: Vec<Location>,
 }
 
 impl Plan {
@@ -86,7 +86,7 @@ impl Plan {
         let mut reports = pass::run_all(&mut graph, target);
         let buffers = buffer_bytes(&graph);
         let limit = bytes.saturating_sub(buffers);
-        let found = pass::budget::run(&mut graph, target, limit);
+        let found = pass::rematerialize::run(&mut graph, target, limit);
         reports.push(found.report());
         let plan = Self::of(graph, target, reports);
         if plan.peak_bytes() <= bytes {
@@ -100,9 +100,9 @@ impl Plan {
     }
 
     fn of(mut graph: Graph, target: &dyn Target, mut reports: Vec<Report>) -> Plan {
-        let parts = pass::parts::run(&mut graph, target);
+        let parts = pass::time_chunking::run(&mut graph, target);
         reports.extend(Some(parts).filter(|report| report.changes > 0));
-        old_values::copy(&mut graph);
+        copy_before_update::copy(&mut graph);
         graph.count_uses();
         let layout = arena::lay_out(&graph, target);
         let places = layout.places;
@@ -116,7 +116,7 @@ impl Plan {
                 continue;
             }
             let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
-            let written = node.outputs.iter().filter(|v| place(v) != Place::Unused);
+            let written = node.outputs.iter().filter(|v| place(v) != Location::Unused);
             let touched = written.chain(&node.inputs);
             let moved: usize = match node.op.is_view() {
                 true => 0,
@@ -138,7 +138,7 @@ impl Plan {
             .filter_map(|(k, output)| {
                 let to = match output.updates {
                     Some(input) => place(&input),
-                    None => Place::Output(k),
+                    None => Location::Output(k),
                 };
                 let from = place(&output.value);
                 (from != to).then(|| (from, to, graph.ty(output.value).clone()))
@@ -156,7 +156,7 @@ impl Plan {
     }
 
     /// Where a value lives.
-    pub fn place(&self, value: ValueId) -> Place {
+    pub fn place(&self, value: ValueId) -> Location {
         self.places[value.index()]
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What the large products and sequences of a network are stored in and multiplied with.
-/// Parameters, optimiser tensors and carried states are f32 in any case.
+/// Parameters, optimizer tensors and carried states are f32 in any case.
 ///
 /// ```
 /// use spikelet_graph::Precision;

@@ -1,6 +1,6 @@
 //! Tensors in host memory.
 
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::types::{DType, ShapeText, TensorType, elements};
 use half::{bf16, f16};
 use std::collections::TryReserveError;
@@ -62,7 +62,7 @@ impl Tensor {
         ty.check("zeros")?;
         let short = |_| {
             let problem = format!("the host has no memory for {} bytes", ty.bytes());
-            let refusal = Refusal::new(problem, "use a smaller batch or network");
+            let refusal = InvalidOp::new(problem, "use a smaller batch or network");
             refusal.at("", "zeros", std::slice::from_ref(ty))
         };
         let n = ty.len();
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_number_is_rounded_once() {
-        // Just above the middle between 1 and its neighbour: f32 would round it to the middle.
+        // Just above the middle between 1 and its neighbor: f32 would round it to the middle.
         let tie = 1.0 + 2.0_f64.powi(-8);
         let above = tie + 2.0_f64.powi(-40);
         let cast = |x: f64, dtype| Tensor::f64([1], [x]).cast(dtype).to_f64()[0];

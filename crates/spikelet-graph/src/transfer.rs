@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 /// A point in the order of a device's work.
-pub trait Moment: Send + Sync {
+pub trait Event: Send + Sync {
     /// Waits until it is reached.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ pub trait Moment: Send + Sync {
     ///
     /// # Errors
     /// When the device fails, or the other moment is of another device.
-    fn seconds_since(&self, earlier: &dyn Moment) -> Result<f64>;
+    fn seconds_since(&self, earlier: &dyn Event) -> Result<f64>;
 
     /// What the device knows it by.
     fn as_any(&self) -> &dyn Any;
@@ -26,25 +26,25 @@ pub trait Moment: Send + Sync {
 
 /// A moment of a device whose work is done when it is started.
 #[derive(Clone, Copy, Debug)]
-pub struct AtOnce(Instant);
+pub struct ReadyEvent(Instant);
 
-impl AtOnce {
+impl ReadyEvent {
     /// The present moment.
     pub fn now() -> Self {
         Self(Instant::now())
     }
 }
 
-impl Moment for AtOnce {
+impl Event for ReadyEvent {
     fn wait(&self) -> Result<()> {
         Ok(())
     }
 
-    fn seconds_since(&self, earlier: &dyn Moment) -> Result<f64> {
+    fn seconds_since(&self, earlier: &dyn Event) -> Result<f64> {
         let earlier = earlier.as_any().downcast_ref::<Self>();
         let earlier = earlier.ok_or_else(|| crate::Error::Backend {
             backend: "cpu".to_string(),
-            problem: "moments of two devices cannot be compared; ask for both on one".to_string(),
+            problem: "mean_var of two devices cannot be compared; ask for both on one".to_string(),
         })?;
         Ok((self.0 - earlier.0).as_secs_f64())
     }
@@ -55,7 +55,7 @@ impl Moment for AtOnce {
 }
 
 /// A tensor on its way from one device to another.
-pub trait Parcel: Send + Sync {
+pub trait DeviceTransfer: Send + Sync {
     /// The tensor on the host.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ pub trait Parcel: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct OnHost(pub Tensor);
 
-impl Parcel for OnHost {
+impl DeviceTransfer for OnHost {
     fn on_host(&self) -> Result<Cow<'_, Tensor>> {
         Ok(Cow::Borrowed(&self.0))
     }

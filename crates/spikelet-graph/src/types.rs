@@ -1,6 +1,6 @@
 //! Element types and shapes.
 
-use crate::error::Refusal;
+use crate::error::InvalidOp;
 use std::fmt;
 
 /// The most elements of a tensor: those of every element type have then at most `isize::MAX`
@@ -87,18 +87,18 @@ impl TensorType {
     /// assert!(TensorType::new(DType::F32, [1 << 40, 1 << 40]).check("allocate").is_err());
     /// ```
     pub fn check(&self, operation: &str) -> crate::Result<()> {
-        let named = |refusal: Refusal| refusal.at("", operation, std::slice::from_ref(self));
+        let named = |refusal: InvalidOp| refusal.at("", operation, std::slice::from_ref(self));
         self.check_size().map_err(named)
     }
 
     /// As [`TensorType::check`], for the shape rules of operations.
-    pub(crate) fn check_size(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_size(&self) -> Result<(), InvalidOp> {
         let product = |a: usize, n: &usize| a.checked_mul((*n).max(1));
         let elements = self.shape.iter().try_fold(1, product);
         if elements.is_some_and(|n| n <= MOST_ELEMENTS) {
             return Ok(());
         }
-        Err(Refusal::new(
+        Err(InvalidOp::new(
             format!("{self} has more elements than memory can have, {MOST_ELEMENTS}"),
             "make the axes shorter",
         ))

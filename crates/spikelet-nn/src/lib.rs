@@ -9,11 +9,11 @@ pub mod domain;
 pub mod encoder;
 pub mod layer;
 pub mod loss;
-pub mod model;
 pub mod module;
 pub mod network;
 pub mod neuron;
 mod registry;
+pub mod runtime;
 pub mod surrogate;
 pub mod tensors;
 

@@ -23,7 +23,7 @@ pub fn mean_squared_error(given: &Var, target: &Var) -> Var {
 }
 
 /// Mean squared error of scores `[N, classes]` and one-hot labels i64 `[N]`.
-pub fn one_hot_error(scores: &Var, labels: &Var) -> Var {
+pub fn mse(scores: &Var, labels: &Var) -> Var {
     mean_squared_error(scores, &one_hot(scores, labels))
 }
 

@@ -1,4 +1,4 @@
-//! Named, serialisable families: what makes a new neuron or surrogate one file and one line.
+//! Named, serializable families: what makes a new neuron or surrogate one file and one line.
 
 use crate::domain::{Constant, Domain};
 use serde_json::{Map, Value};
@@ -70,7 +70,7 @@ pub(crate) fn fields<S: serde::Serialize>(value: &S) -> Map<String, Value> {
     }
 }
 
-/// Deserialises a member, naming what is allowed when a constant is unknown or of another kind.
+/// Deserializes a member, naming what is allowed when a constant is unknown or of another kind.
 pub(crate) fn from_fields<S>(
     name: &str,
     given: &Map<String, Value>,
@@ -148,7 +148,7 @@ macro_rules! base {
     };
 }
 
-/// Inside the `impl Neuron` of one with a field `decode`: it never fires nor resets, its membrane
+/// Inside the `impl Neuron` of one with a field `readout`: it never fires nor resets, its membrane
 /// comes out.
 macro_rules! membrane {
     () => {
@@ -160,16 +160,16 @@ macro_rules! membrane {
             h.clone()
         }
 
-        fn emit(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+        fn output(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
             h.clone()
         }
 
-        fn emits(&self) -> $crate::neuron::Emits {
-            $crate::neuron::Emits::Real
+        fn output_kind(&self) -> $crate::neuron::OutputKind {
+            $crate::neuron::OutputKind::Real
         }
 
-        fn decode(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
-            Some(self.decode?.over_time(seq))
+        fn readout(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
+            Some(self.readout?.over_time(seq))
         }
     };
 }

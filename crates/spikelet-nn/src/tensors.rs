@@ -25,7 +25,7 @@ fn damaged(path: &Path, problem: String) -> Error {
     }
 }
 
-macro_rules! decode {
+macro_rules! readout {
     ($type:ty, $bytes:expr) => {
         $bytes
             .chunks_exact(size_of::<$type>())
@@ -64,11 +64,11 @@ impl TensorFile {
         for (name, view) in parsed.tensors() {
             let shape = view.shape().to_vec();
             let data = match view.dtype() {
-                Dtype::F32 => Data::F32(decode!(f32, view.data())),
-                Dtype::F64 => Data::F64(decode!(f64, view.data())),
-                Dtype::F16 => Data::F16(decode!(f16, view.data())),
-                Dtype::BF16 => Data::BF16(decode!(bf16, view.data())),
-                Dtype::I64 => Data::I64(decode!(i64, view.data())),
+                Dtype::F32 => Data::F32(readout!(f32, view.data())),
+                Dtype::F64 => Data::F64(readout!(f64, view.data())),
+                Dtype::F16 => Data::F16(readout!(f16, view.data())),
+                Dtype::BF16 => Data::BF16(readout!(bf16, view.data())),
+                Dtype::I64 => Data::I64(readout!(i64, view.data())),
                 other => {
                     return Err(damaged(
                         path,

@@ -1,11 +1,11 @@
 //! Stages on several devices: copies of their parameters, and sums of what they found.
 
-use super::layout::Layout;
+use super::partition::Partition;
 use super::stage::sum_name;
 use spikelet_core::Result;
-use spikelet_graph::{Backend, Buffer, DType, Moment, TensorType, Tracer};
-use spikelet_nn::model::{Compiled, Store};
+use spikelet_graph::{Backend, Buffer, DType, Event, TensorType, Tracer};
 use spikelet_nn::module::Traced;
+use spikelet_nn::runtime::{Program, VarStore};
 use std::sync::Arc;
 
 /// What a tensor is called on a device that has a copy of it.
@@ -27,15 +27,19 @@ pub(super) struct Copies {
     /// Sums of gradients, and what is kept with the parameters.
     found: Vec<Held>,
     parameters: Vec<Held>,
-    gather: Compiled,
-    gathered: Option<Arc<dyn Moment>>,
+    gather: Program,
+    gathered: Option<Arc<dyn Event>>,
 }
 
 impl Copies {
     /// The copies of each stage that has some.
-    pub(super) fn of(layout: &Layout, stages: &[Traced], store: &mut Store) -> Result<Vec<Self>> {
+    pub(super) fn of(
+        layout: &Partition,
+        stages: &[Traced],
+        store: &mut VarStore,
+    ) -> Result<Vec<Self>> {
         let mut all = vec![];
-        for (home, stage) in layout.homes.iter().zip(stages) {
+        for (home, stage) in layout.stage_devices.iter().zip(stages) {
             if home.len() > 1 {
                 let devices: Vec<_> = home.iter().map(|d| layout.devices[*d].clone()).collect();
                 all.push(Self::new(&devices, stage, store)?);
@@ -44,7 +48,7 @@ impl Copies {
         Ok(all)
     }
 
-    fn new(devices: &[Arc<dyn Backend>], stage: &Traced, store: &mut Store) -> Result<Self> {
+    fn new(devices: &[Arc<dyn Backend>], stage: &Traced, store: &mut VarStore) -> Result<Self> {
         let (first, others) = (devices[0].clone(), devices[1..].to_vec());
         let mut held = |name: &str, shape: &[usize], lasts: bool| -> Result<Held> {
             let ty = TensorType::new(DType::F32, shape);
@@ -84,7 +88,7 @@ impl Copies {
         }
         store.place(&first);
         Ok(Self {
-            gather: Compiled::new(tracer.finish()?, store)?,
+            gather: Program::new(tracer.finish()?, store)?,
             first,
             others,
             found,

@@ -1,15 +1,15 @@
 //! What a pipeline is put together from: the stages' plans, and who runs them when.
 
+use super::config::Cutting;
 use super::cost;
-use super::cutting::Cutting;
 use super::flow::StagePlans;
-use super::layout::Layout;
+use super::partition::Partition;
 use super::plans::{self, Aim};
 use super::timetable::{Job, Timetable};
 use spikelet_core::Result;
 use spikelet_graph::{DType, TensorType};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Traced;
+use spikelet_nn::runtime::VarStore;
 
 /// The parts from which a [`Flow`](super::flow::Flow) is put together.
 pub(super) struct Design {
@@ -26,7 +26,7 @@ pub(super) struct Design {
 
 impl Design {
     /// Plans the stages for each size of micro-batches, and allocates nothing.
-    pub(super) fn of(layout: &Layout, aim: &Aim, cutting: Cutting) -> Result<Self> {
+    pub(super) fn of(layout: &Partition, aim: &Aim, cutting: Cutting) -> Result<Self> {
         let backends = layout.backends();
         let (mut plans, mut outputs, mut traced) = (vec![], vec![], vec![]);
         for size in cutting.sizes() {
@@ -36,7 +36,7 @@ impl Design {
             plans.push(planned.stages);
         }
         let job = Job {
-            stages: (plans[0].iter().zip(&backends).zip(&layout.homes))
+            stages: (plans[0].iter().zip(&backends).zip(&layout.stage_devices))
                 .map(|((plans, backend), home)| cost::of_stage(plans, &**backend, home))
                 .collect(),
             micros: cutting.micros,
@@ -55,10 +55,15 @@ impl Design {
     }
 
     /// Makes the parameters that the store does not have, each on its stage's first device.
-    pub(super) fn initialise(&self, layout: &Layout, seed: u64, store: &mut Store) -> Result<()> {
+    pub(super) fn initialize(
+        &self,
+        layout: &Partition,
+        seed: u64,
+        store: &mut VarStore,
+    ) -> Result<()> {
         for (stage, backend) in self.traced.iter().zip(&layout.backends()) {
             store.place(backend);
-            store.initialise(stage, DType::F32, seed)?;
+            store.initialize(stage, DType::F32, seed)?;
         }
         store.place(&layout.devices[0]);
         Ok(())

@@ -3,15 +3,15 @@
 //! A pipeline that is put together on them shows what it needs on each device before anything is
 //! allocated, by the same code that allocates it.
 
-use super::layout::Layout;
 use super::memory::DeviceBytes;
+use super::partition::Partition;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
     Backend, Buffer, DType, DeviceId, DeviceKind, Executor, Graph, Memory, Node, Plan, Result,
     Storage, Target, TensorType, ValueId,
 };
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Traced;
+use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -185,13 +185,13 @@ pub(super) struct DryRun {
     /// The host's processor, where it serves other devices.
     host: Arc<DryDevice>,
     /// The stages on them.
-    pub(super) layout: Layout,
+    pub(super) layout: Partition,
     /// Tensors of the names and types that the store has; what it has is not counted.
-    pub(super) store: Store,
+    pub(super) store: VarStore,
 }
 
 impl DryRun {
-    pub(super) fn new(layout: &Layout, store: &Store) -> spikelet_core::Result<Self> {
+    pub(super) fn new(layout: &Partition, store: &VarStore) -> spikelet_core::Result<Self> {
         let stand_in = |device: &Arc<dyn Backend>| Arc::new(DryDevice::new(device));
         let devices: Vec<Arc<DryDevice>> = layout.devices.iter().map(stand_in).collect();
         let backends = devices.iter().map(|d| d.clone() as Arc<dyn Backend>);
@@ -203,7 +203,7 @@ impl DryRun {
         Ok(Self {
             devices,
             host: stand_in(&spikelet_nn::device::cpu()?),
-            layout: Layout {
+            layout: Partition {
                 devices: backends,
                 ..layout.clone()
             },

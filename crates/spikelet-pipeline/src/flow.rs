@@ -1,14 +1,14 @@
 //! A compiled pipeline: the stages' programs, their buffers, and the threads that run them.
 
-use super::cutting::Cutting;
+use super::config::Cutting;
 use super::design::Design;
 use super::head::Head;
-use super::layout::Layout;
+use super::partition::Partition;
 use super::program::{Buffers, Program};
 use super::stage::{self, GRAD_X, Neighbour, Y};
 use super::timetable::{IN_TURN, Timetable};
 use spikelet_core::Result;
-use spikelet_graph::{Backend, Buffer, DType, DeviceKind, InputKind, Moment, Plan, TensorType};
+use spikelet_graph::{Backend, Buffer, DType, DeviceKind, Event, InputKind, Plan, TensorType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,7 +29,7 @@ pub(super) struct Slot {
     pub(super) buffers: Buffers,
     pub(super) forward: BTreeMap<(bool, bool), Program>,
     pub(super) backward: BTreeMap<(bool, bool), Program>,
-    pub(super) used: Option<Arc<dyn Moment>>,
+    pub(super) used: Option<Arc<dyn Event>>,
 }
 
 /// A stage on its device, for micro-batches of one size.
@@ -53,7 +53,7 @@ pub(super) struct Flow {
     /// Each stage on each of its devices.
     pub(super) stages: Vec<Vec<Mutex<StageRun>>>,
     /// The devices of each stage.
-    pub(super) homes: Vec<Vec<usize>>,
+    pub(super) stage_devices: Vec<Vec<usize>>,
     pub(super) devices: Vec<Arc<dyn Backend>>,
     arenas: Vec<Buffer>,
 }
@@ -69,12 +69,16 @@ pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result
 impl Flow {
     /// Allocates and loads everything.
     pub(super) fn new(
-        layout: &Layout,
+        layout: &Partition,
         design: &Design,
         find: &mut Find<'_>,
         heads: &mut MakeHead<'_>,
     ) -> Result<Self> {
-        let Layout { devices, homes, .. } = layout;
+        let Partition {
+            devices,
+            stage_devices,
+            ..
+        } = layout;
         let Design {
             cutting,
             training,
@@ -83,9 +87,9 @@ impl Flow {
             ..
         } = design;
         let training = *training;
-        let arenas = arenas(devices, homes, plans)?;
+        let arenas = arenas(devices, stage_devices, plans)?;
         let mut stages = vec![];
-        for (stage, home) in homes.iter().enumerate() {
+        for (stage, home) in stage_devices.iter().enumerate() {
             let mut copies = vec![];
             for &device in home {
                 let mut classes = vec![];
@@ -95,7 +99,7 @@ impl Flow {
                         true => timetable.in_flight[stage],
                         false => IN_TURN,
                     };
-                    let place = Place {
+                    let place = RankInfo {
                         backend: &devices[device],
                         device,
                         copy: device != home[0],
@@ -106,7 +110,7 @@ impl Flow {
                     let plans = &plans[class][stage];
                     let mut buffers = place.buffers(kept);
                     let mut head = vec![];
-                    if training && stage + 1 == homes.len() {
+                    if training && stage + 1 == stage_devices.len() {
                         for chunks in buffers.chunks_mut(cutting.chunks) {
                             head.push(heads(device, size, chunks)?);
                         }
@@ -123,7 +127,7 @@ impl Flow {
             training,
             timetable: timetable.clone(),
             stages,
-            homes: homes.clone(),
+            stage_devices: stage_devices.clone(),
             devices: devices.clone(),
             arenas,
         })
@@ -134,7 +138,7 @@ impl Flow {
     /// that there is at most one copy of each.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = vec![0; self.devices.len()];
-        for (stage, (copies, home)) in self.stages.iter().zip(&self.homes).enumerate() {
+        for (stage, (copies, home)) in self.stages.iter().zip(&self.stage_devices).enumerate() {
             for (copy, device) in copies.iter().zip(home) {
                 if self.devices[*device].kind() == DeviceKind::Cuda {
                     continue;
@@ -157,7 +161,7 @@ impl Flow {
     /// Bytes of the arena, and of what units keep while they are under way, by device.
     pub(super) fn bytes(&self) -> Vec<usize> {
         let mut bytes: Vec<usize> = self.arenas.iter().map(|a| a.ty.bytes()).collect();
-        let devices = self.homes.iter().flatten();
+        let devices = self.stage_devices.iter().flatten();
         for (stage, device) in self.stages.iter().flatten().zip(devices) {
             let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
             let slots = stage.classes.iter().flat_map(|c| &c.slots);
@@ -168,7 +172,7 @@ impl Flow {
 }
 
 /// Where the programs of a stage are loaded.
-struct Place<'a> {
+struct RankInfo<'a> {
     backend: &'a Arc<dyn Backend>,
     device: usize,
     /// Whether the stage has its parameters elsewhere, and copies here.
@@ -178,7 +182,7 @@ struct Place<'a> {
     arena: &'a Buffer,
 }
 
-impl Place<'_> {
+impl RankInfo<'_> {
     /// Empty sets of buffers: one for each chunk of each micro-batch that is kept, or some that
     /// units use in turn.
     fn buffers(&self, kept: usize) -> Vec<Buffers> {
@@ -208,7 +212,7 @@ impl Place<'_> {
                 if name == GRAD_X {
                     return grad_x.or_make(name, ty, &**self.backend);
                 }
-                let (at, name) = match stage::neighbour(name) {
+                let (at, name) = match stage::neighbor(name) {
                     Some(Neighbour::Before(other)) => ((slot + count - 1) % count, other),
                     Some(Neighbour::Behind(other)) => ((slot + 1) % count, other),
                     None => (slot, name.to_string()),
@@ -249,12 +253,12 @@ impl Place<'_> {
 /// One arena a device, as large as its largest plan needs: its plans run one after the other.
 fn arenas(
     devices: &[Arc<dyn Backend>],
-    homes: &[Vec<usize>],
+    stage_devices: &[Vec<usize>],
     plans: &[Vec<StagePlans>],
 ) -> Result<Vec<Buffer>> {
     let mut bytes = vec![0; devices.len()];
     for stages in plans {
-        let devices = stages.iter().zip(homes);
+        let devices = stages.iter().zip(stage_devices);
         for (plans, device) in devices.flat_map(|(p, home)| home.iter().map(move |d| (p, *d))) {
             for passes in plans.passes.values() {
                 for plan in std::iter::once(&passes.forward).chain(&passes.backward) {

@@ -1,18 +1,18 @@
 //! Forward passes through a pipeline.
 
-use super::cutting::Cutting;
+use super::config::Cutting;
 use super::design::Design;
 use super::flow::Flow;
-use super::layout::Layout;
+use super::partition::Partition;
 use super::plans::Aim;
-use super::timetable::Unit;
+use super::timetable::MicroBatch;
 use super::worker::Given;
 use spikelet_core::{Error, Result};
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, DType, ShapeText, Tensor, TensorType, Tracer};
 use spikelet_nn::loss;
-use spikelet_nn::model::{Compiled, Store, host};
-use spikelet_train::{Draws, Settings, StepOutcome};
+use spikelet_nn::runtime::{Program, VarStore, host};
+use spikelet_train::{Draws, Settings, StepMetrics};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub(super) struct ForwardPlan {
 }
 
 impl ForwardPlan {
-    pub(super) fn new(layout: &Layout, aim: &Aim, sized: &Sized) -> Result<Self> {
+    pub(super) fn new(layout: &Partition, aim: &Aim, sized: &Sized) -> Result<Self> {
         let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
         let design = Design::of(&layout.without_copies(), aim, cutting)?;
         let mut output = design.outputs[0].shape.clone();
@@ -78,13 +78,13 @@ impl ForwardPlan {
     /// Makes the pass ready to run on the devices of `layout`, for which it was planned.
     pub(super) fn load(
         &self,
-        layout: &Layout,
+        layout: &Partition,
         seed: u64,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<ForwardFlow> {
         // Copies of parameters are those of training.
         let layout = &layout.without_copies();
-        self.design.initialise(layout, seed, store)?;
+        self.design.initialize(layout, seed, store)?;
         let flow = Flow::new(
             layout,
             &self.design,
@@ -106,7 +106,7 @@ impl ForwardFlow {
         let values = x.as_f32().expect("it was cast");
         let each: usize = self.sized.shape.iter().product();
         let batch = self.sized.batch;
-        let part = |unit: Unit| -> Cow<'_, [f32]> {
+        let part = |unit: MicroBatch| -> Cow<'_, [f32]> {
             let images = self.flow.cutting.images(unit.micro);
             let row =
                 |first: usize| &values[(first + images.start) * each..(first + images.end) * each];
@@ -129,7 +129,7 @@ impl ForwardFlow {
         Ok(self.join(&ran.outputs))
     }
 
-    fn join(&self, outputs: &BTreeMap<Unit, Tensor>) -> Tensor {
+    fn join(&self, outputs: &BTreeMap<MicroBatch, Tensor>) -> Tensor {
         let each: usize = self.output[2..].iter().product();
         let (batch, steps) = (self.sized.batch, self.output[0] / self.flow.cutting.chunks);
         let mut all = vec![0.0_f32; self.output.iter().product()];
@@ -154,7 +154,7 @@ impl ForwardFlow {
     /// or, twice, at the end.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = self.flow.sent_bytes();
-        let last = self.flow.homes.last().and_then(|home| home.first());
+        let last = self.flow.stage_devices.last().and_then(|home| home.first());
         if let Some(last) = last {
             bytes[*last] += 2 * TensorType::new(DType::F32, self.output.clone()).bytes();
         }
@@ -184,7 +184,7 @@ pub(super) struct EvalPlan {
 
 impl EvalPlan {
     pub(super) fn new(
-        layout: &Layout,
+        layout: &Partition,
         settings: &Settings,
         batch: usize,
         image: [usize; 3],
@@ -215,9 +215,9 @@ impl EvalPlan {
     /// loss is computed on `host`.
     pub(super) fn load(
         &self,
-        layout: &Layout,
+        layout: &Partition,
         host: &Arc<dyn Backend>,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<PipelineEval> {
         let Self {
             flow,
@@ -231,9 +231,9 @@ impl EvalPlan {
         let scores = sequence.mean(&[0]);
         tracer.output("loss", &settings.loss.apply(&scores, &labels));
         tracer.output("correct", &loss::correct(&scores, &labels));
-        let mut own = Store::new(host.clone());
+        let mut own = VarStore::new(host.clone());
         Ok(PipelineEval {
-            scores: Compiled::new(tracer.finish()?, &mut own)?,
+            scores: Program::new(tracer.finish()?, &mut own)?,
             flow,
             seed: settings.seed,
             shape: shape.clone(),
@@ -244,7 +244,7 @@ impl EvalPlan {
 /// Evaluation through a pipeline: the stages on their devices, the loss on the CPU.
 pub struct PipelineEval {
     flow: ForwardFlow,
-    scores: Compiled,
+    scores: Program,
     seed: u64,
     shape: Vec<usize>,
 }
@@ -255,11 +255,11 @@ impl PipelineEval {
     /// # Errors
     /// When shapes do not fit or a device refuses.
     pub fn new(
-        layout: &Layout,
+        layout: &Partition,
         settings: &Settings,
         batch: usize,
         image: [usize; 3],
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Self> {
         EvalPlan::new(layout, settings, batch, image)?.load(
             layout,
@@ -288,13 +288,13 @@ impl PipelineEval {
     ///
     /// # Errors
     /// When the batch has another size, or a device fails.
-    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepOutcome> {
+    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
         let made = self.outputs(batch, first)?;
         self.scores.set("output_seq", host(&made))?;
         self.scores
             .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;
         self.scores.run()?;
-        Ok(StepOutcome {
+        Ok(StepMetrics {
             loss: self.scores.number("loss")?,
             correct: self.scores.number("correct")?,
         })

@@ -6,7 +6,7 @@ use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, InputKind, Plan, TensorType, Tracer, Var};
 use spikelet_nn::loss;
-use spikelet_nn::module::OverTime;
+use spikelet_nn::module::StepOutputs;
 use spikelet_train::{LOSS_SCALE, Loss};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) fn plan(
         .map(|c| tracer.input(&format!("{Y} {c}"), output.dtype, output.shape.clone()))
         .collect();
     let labels = tracer.input("labels", DType::I64, [size]);
-    let scores = OverTime::new(parts.clone()).mean();
+    let scores = StepOutputs::new(parts.clone()).mean();
     let share = loss.apply(&scores, &labels) * (size as f64 / batch as f64);
     let start = match scaled {
         true => &share * &tracer.input(LOSS_SCALE, DType::F32, []),

@@ -8,50 +8,50 @@
 //!
 //! Each stage is two plans, forward and backward, and what the one keeps for the other lies in
 //! buffers that exist once for each micro-batch under way. Gradients are summed over micro-batches in
-//! their order, then the optimiser makes one step. So a pipeline computes what one device computes
+//! their order, then the optimizer makes one step. So a pipeline computes what one device computes
 //! that takes the same micro-batches one after the other, however many stages there are.
 //!
 //! Sources: the tutorial "clock driven: classify CIFAR-10" of SpikingFlow (the class); Huang et al.,
 //! GPipe, NeurIPS 2019; Narayanan et al., PipeDream, SOSP 2019 (the schedules).
 
-mod board;
-mod chart;
+mod config;
 mod copies;
 mod cost;
 mod cut;
-mod cutting;
 mod design;
 mod dry_run;
 mod flow;
 mod forward;
 mod head;
-mod layout;
+mod mailbox;
 mod memory;
 mod options;
+mod partition;
 mod picture;
 mod plans;
 mod program;
 mod stage;
-mod team;
+mod stage_replicas;
+mod timeline;
 mod timetable;
 mod training;
 mod updates;
 mod worker;
 
-pub use chart::Trace;
-pub use cutting::Parts;
+pub use config::PipelineConfig;
 pub use forward::{PipelineEval, Reduce};
-pub use layout::{Layout, StageReport};
 pub use options::{PipelineEngine, PipelineOptions, Stages};
-pub use team::Team;
-pub use timetable::{Schedule, Task, Unit, Work};
+pub use partition::{Partition, StageReport};
+pub use stage_replicas::StageReplicas;
+pub use timeline::Timeline;
+pub use timetable::{MicroBatch, Phase, PipelineSchedule, Task};
 pub use training::PipelineStep;
 
 use forward::{ForwardFlow, ForwardPlan, Sized};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
-use spikelet_nn::model::Store;
 use spikelet_nn::module::{Module, Precision, Propagation};
+use spikelet_nn::runtime::VarStore;
 use spikelet_train::Draws;
 use stage::Feed;
 use std::collections::BTreeMap;
@@ -72,12 +72,12 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 pub struct ModelPipeline {
-    stages: Vec<(Arc<dyn Module>, Team)>,
+    stages: Vec<(Arc<dyn Module>, StageReplicas)>,
     seed: u64,
     precision: Precision,
     propagation: Propagation,
-    schedule: Schedule,
-    store: Option<Store>,
+    schedule: PipelineSchedule,
+    store: Option<VarStore>,
     flows: BTreeMap<Sized, ForwardFlow>,
 }
 
@@ -95,19 +95,23 @@ impl ModelPipeline {
             seed: 0,
             precision: Precision::F32,
             propagation: Propagation::default(),
-            schedule: Schedule::Auto,
+            schedule: PipelineSchedule::Auto,
             store: None,
             flows: BTreeMap::new(),
         }
     }
 
     /// Adds a stage behind the others, on a device or on several that take micro-batches by turns
-    /// ([`Team`]); parameters of stage k are named `k.…`. A device may come again.
-    pub fn append(mut self, module: impl Module + 'static, devices: impl Into<Team>) -> Self {
+    /// ([`StageReplicas`]); parameters of stage k are named `k.…`. A device may come again.
+    pub fn append(
+        mut self,
+        module: impl Module + 'static,
+        devices: impl Into<StageReplicas>,
+    ) -> Self {
         let name = self.stages.len().to_string();
         let links = spikelet_nn::module::links(&name, &(Arc::new(module) as Arc<dyn Module>));
         self.stages
-            .push((Arc::new(layout::Linked(links)), devices.into()));
+            .push((Arc::new(partition::Linked(links)), devices.into()));
         self
     }
 
@@ -124,7 +128,7 @@ impl ModelPipeline {
     }
 
     /// Sets in which order forward and backward passes take turns in training.
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
+    pub fn schedule(mut self, schedule: PipelineSchedule) -> Self {
         self.schedule = schedule;
         self
     }
@@ -133,18 +137,18 @@ impl ModelPipeline {
     ///
     /// # Errors
     /// When there is no stage.
-    pub fn layout(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Layout> {
+    pub fn layout(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Partition> {
         let (modules, teams): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
-        let parts = Parts {
+        let parts = PipelineConfig {
             split_size,
             time_chunk,
             schedule: self.schedule,
         };
-        Layout::new(modules, &teams, parts)
+        Partition::new(modules, &teams, parts)
     }
 
     /// The parameters, each on its stage's device; there once something has run.
-    pub fn store(&self) -> Option<&Store> {
+    pub fn store(&self) -> Option<&VarStore> {
         self.store.as_ref()
     }
 
@@ -166,9 +170,9 @@ impl ModelPipeline {
     ///
     /// # Errors
     /// When there is no stage.
-    pub fn store_mut(&mut self) -> Result<&mut Store> {
+    pub fn store_mut(&mut self) -> Result<&mut VarStore> {
         let layout = self.layout(1, None)?;
-        let made = || Store::new(layout.devices[0].clone());
+        let made = || VarStore::new(layout.devices[0].clone());
         Ok(self.store.get_or_insert_with(made))
     }
 
@@ -234,7 +238,7 @@ impl ModelPipeline {
         let chunk = Some(sized.chunk).filter(|c| *c != sized.time_steps);
         if !self.flows.contains_key(&sized) {
             let layout = self.layout(sized.split, chunk)?;
-            let made = || Store::new(layout.devices[0].clone());
+            let made = || VarStore::new(layout.devices[0].clone());
             let store = self.store.get_or_insert_with(made);
             let aim = plans::Aim {
                 training: false,

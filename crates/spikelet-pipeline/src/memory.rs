@@ -2,11 +2,11 @@
 
 use super::dry_run::DryRun;
 use super::forward::{EvalPlan, ForwardPlan, PipelineEval};
-use super::layout::Layout;
+use super::partition::Partition;
 use super::training::{PipelineStep, StepPlan};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, DeviceKind};
-use spikelet_nn::model::Store;
+use spikelet_nn::runtime::VarStore;
 use spikelet_train::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ once (--eval-batch-size), or use fewer time steps (--time-steps) or numbers of 1
 /// Bytes on each device, and those on the host beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeviceBytes {
-    /// By device: parameters, optimiser tensors, arenas, what is kept of micro-batches under way.
+    /// By device: parameters, optimizer tensors, arenas, what is kept of micro-batches under way.
     pub(crate) devices: Vec<usize>,
     /// On the host beside its processors' own: what is on its way between other devices, and the
     /// loss of an evaluation.
@@ -39,7 +39,7 @@ impl DeviceBytes {
     }
 
     /// Adds what devices have on its way to others: it lies in the host's memory.
-    fn with_sent(mut self, layout: &Layout, sent: &[usize]) -> Self {
+    fn with_sent(mut self, layout: &Partition, sent: &[usize]) -> Self {
         for (k, (device, sent)) in layout.devices.iter().zip(sent).enumerate() {
             let at = match device.kind() {
                 DeviceKind::Cpu => &mut self.devices[k],
@@ -62,7 +62,7 @@ pub(crate) struct PipelineMemory {
 
 /// The plans of a run through a pipeline; nothing is allocated for them yet.
 pub(crate) struct PipelinePlans {
-    layout: Layout,
+    layout: Partition,
     step: StepPlan,
     /// By images of a batch.
     evaluation: BTreeMap<usize, EvalPlan>,
@@ -71,7 +71,7 @@ pub(crate) struct PipelinePlans {
 impl PipelinePlans {
     /// Plans the training, and the evaluation of batches of these sizes.
     pub(crate) fn new(
-        layout: &Layout,
+        layout: &Partition,
         settings: &Settings,
         image: [usize; 3],
         evaluated: &BTreeSet<usize>,
@@ -85,7 +85,7 @@ impl PipelinePlans {
     }
 
     /// What the devices need beside the tensors that the store has already.
-    pub(crate) fn memory(&self, store: &Store) -> Result<PipelineMemory> {
+    pub(crate) fn memory(&self, store: &VarStore) -> Result<PipelineMemory> {
         let mut dry = DryRun::new(&self.layout, store)?;
         dry.allocate(&self.step.design.traced)?;
         let step = self.step.load(&dry.layout, &mut dry.store)?;
@@ -109,7 +109,7 @@ impl PipelinePlans {
     /// Makes everything ready to run, if the devices have room for it.
     pub(crate) fn load(
         &self,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<(PipelineStep, BTreeMap<usize, PipelineEval>, PipelineMemory)> {
         let memory = self.memory(store)?;
         let step = "the pipeline's training step";
@@ -132,9 +132,9 @@ impl PipelinePlans {
 /// Refuses a forward pass that the devices have not enough memory for, beside the store.
 pub(super) fn check_forward(
     plan: &ForwardPlan,
-    layout: &Layout,
+    layout: &Partition,
     seed: u64,
-    store: &Store,
+    store: &VarStore,
 ) -> Result<()> {
     let mut dry = DryRun::new(layout, store)?;
     dry.allocate(&plan.design.traced)?;
@@ -160,7 +160,7 @@ pub(super) fn memories(devices: &[Arc<dyn Backend>]) -> Vec<Vec<usize>> {
 
 /// Refuses what the devices have not enough memory for; those that share a memory need theirs
 /// together, and what is on the host beside them comes to its processors'.
-fn check(program: &str, layout: &Layout, bytes: &DeviceBytes, help: &str) -> Result<()> {
+fn check(program: &str, layout: &Partition, bytes: &DeviceBytes, help: &str) -> Result<()> {
     let mut devices = layout.devices.clone();
     let mut needed = bytes.devices.clone();
     if bytes.host > 0 {

@@ -1,14 +1,14 @@
 //! A pipeline as the engine of a [`Trainer`](spikelet_train::Trainer).
 
 use crate::memory::PipelinePlans;
-use crate::{Layout, Parts, PipelineEval, PipelineStep, Team};
+use crate::{Partition, PipelineConfig, PipelineEval, PipelineStep, StageReplicas};
 use spikelet_core::{Error, Result};
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, Tensor};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
 use spikelet_train::{
-    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, PendingOutcome, Programs, RunMemory,
+    BuildEngine, Draws, Engine, EvalEngine, EvalEngines, PendingMetrics, Programs, RunMemory,
     Settings, Task, batches,
 };
 use std::path::PathBuf;
@@ -30,11 +30,11 @@ pub enum Stages {
 #[derive(Clone)]
 pub struct PipelineOptions {
     /// The devices of each stage; one may come again.
-    pub devices: Vec<Team>,
+    pub devices: Vec<StageReplicas>,
     /// Where the network is cut.
     pub stages: Stages,
     /// How batches are cut, and in which order the parts flow.
-    pub parts: Parts,
+    pub parts: PipelineConfig,
     /// Where the trace of a step goes, in Chrome's format.
     pub trace: Option<PathBuf>,
 }
@@ -49,10 +49,10 @@ impl PipelineOptions {
         module: &Arc<dyn Module>,
         settings: &Settings,
         image: [usize; 3],
-    ) -> Result<Layout> {
+    ) -> Result<Partition> {
         match &self.stages {
-            Stages::Auto => Layout::auto(module, settings, image, &self.devices, self.parts),
-            Stages::At(firsts) => Layout::at(module, firsts, &self.devices, self.parts),
+            Stages::Auto => Partition::auto(module, settings, image, &self.devices, self.parts),
+            Stages::At(firsts) => Partition::at(module, firsts, &self.devices, self.parts),
         }
     }
 }
@@ -62,14 +62,14 @@ const WARM: u64 = 4;
 
 impl BuildEngine for PipelineOptions {
     fn first_device(&self) -> Option<&Arc<dyn Backend>> {
-        self.devices.iter().flat_map(Team::devices).next()
+        self.devices.iter().flat_map(StageReplicas::devices).next()
     }
 
     fn build(
         &self,
         module: &Arc<dyn Module>,
         task: &Task<'_>,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Programs> {
         let Task {
             settings,
@@ -117,7 +117,7 @@ impl BuildEngine for PipelineOptions {
 /// The steps of a run through a pipeline.
 pub struct PipelineEngine {
     step: PipelineStep,
-    layout: Layout,
+    layout: Partition,
 }
 
 impl PipelineEngine {
@@ -127,14 +127,14 @@ impl PipelineEngine {
     }
 
     /// The stages.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Partition {
         &self.layout
     }
 }
 
 impl Engine for PipelineEngine {
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
-        Ok(PendingOutcome::known(self.step.run(batch, step, epoch)?))
+    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
+        Ok(PendingMetrics::known(self.step.run(batch, step, epoch)?))
     }
 
     fn parameters(&self) -> Vec<String> {
@@ -155,8 +155,8 @@ impl Engine for PipelineEngine {
 }
 
 impl EvalEngine for PipelineEval {
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
-        Ok(PendingOutcome::known(self.run(batch, first)?))
+    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
+        Ok(PendingMetrics::known(self.run(batch, first)?))
     }
 
     fn batch_size(&self) -> usize {

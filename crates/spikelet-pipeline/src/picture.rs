@@ -1,10 +1,10 @@
 //! A run as a picture: a row a device, time to the right, a box a task.
 //!
 //! Forward passes are light boxes in the upper part of a row, backward passes dark ones in the lower
-//! part, so that they keep apart without their colours.
+//! part, so that they keep apart without their colors.
 
-use super::Trace;
-use super::timetable::{Task, Work};
+use super::Timeline;
+use super::timetable::{Phase, Task};
 use super::worker::Span;
 use spikelet_core::Result;
 use spikelet_core::files::write_atomically;
@@ -29,7 +29,7 @@ const NARROWEST: f64 = 1.5;
 const GAP: f64 = 16.0;
 
 const SMALL: TextStyle = TextStyle::caption(11.0);
-const NUMBER: TextStyle = SMALL.coloured(INK).anchored(Anchor::Middle);
+const NUMBER: TextStyle = SMALL.colored(INK).anchored(Anchor::Middle);
 
 /// How tasks of a kind look.
 struct Look {
@@ -40,27 +40,27 @@ struct Look {
     lower: f64,
 }
 
-fn look(work: Work) -> Look {
+fn look(work: Phase) -> Look {
     match work {
-        Work::Forward => Look {
+        Phase::Forward => Look {
             name: "forward",
             fill: "#d3e6f3",
             rim: BLUE,
             number: NUMBER,
             lower: 0.0,
         },
-        Work::Backward => Look {
+        Phase::Backward => Look {
             name: "backward",
             fill: VERMILION,
             rim: "#8f3f00",
-            number: NUMBER.coloured("#ffffff").bold(),
+            number: NUMBER.colored("#ffffff").bold(),
             lower: LOWER,
         },
-        Work::Loss => Look {
+        Phase::Loss => Look {
             name: "loss",
             fill: INK,
             rim: INK,
-            number: NUMBER.coloured("#ffffff"),
+            number: NUMBER.colored("#ffffff"),
             lower: 0.5 * LOWER,
         },
     }
@@ -75,7 +75,7 @@ fn counted(count: usize, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-impl Trace {
+impl Timeline {
     /// The run as an SVG document, 960 units wide, on a white ground: a row a device, a box a task
     /// with the number of its micro-batch and, where there are several, of its chunk of time. Stage
     /// and times of a box show where the pointer is on it.
@@ -83,7 +83,7 @@ impl Trace {
         let height = TOP + PITCH * self.devices.len() as f64 + 46.0;
         let mut svg = Svg::new(WIDTH, height, &self.title());
         let inner = WIDTH - 2.0 * MARGIN;
-        let title = TextStyle::caption(19.0).coloured(INK).bold();
+        let title = TextStyle::caption(19.0).colored(INK).bold();
         svg.text([MARGIN, 40.0], title, &title.fit(&self.title(), inner));
         let subtitle = TextStyle::caption(13.0);
         let text = subtitle.fit(&self.subtitle(), inner);
@@ -107,14 +107,14 @@ impl Trace {
             let lower = [rows.x, y + PITCH - 0.5 * (PITCH - ROW)];
             svg.line(lower, [rows.right(), lower[1]], Stroke::new(GRID, 1.0));
             let at = [rows.x - GAP, y + 0.5 * PITCH + 4.0];
-            let style = SMALL.coloured(INK).anchored(Anchor::End);
+            let style = SMALL.colored(INK).anchored(Anchor::End);
             svg.text(at, style, &style.fit(label, names));
         }
         self.draw_tasks(&mut svg, rows, &axis);
         svg.finish()
     }
 
-    /// Writes [`Trace::to_svg`] to a file.
+    /// Writes [`Timeline::to_svg`] to a file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -228,7 +228,7 @@ fn draw_axis(svg: &mut Svg, rows: Area, axis: &Axis) {
 /// The kinds of tasks, from the left.
 fn draw_legend(svg: &mut Svg, several: bool) {
     let mut x = MARGIN;
-    for work in [Work::Forward, Work::Backward, Work::Loss] {
+    for work in [Phase::Forward, Phase::Backward, Phase::Loss] {
         let look = look(work);
         let square = Area {
             x,
@@ -238,11 +238,11 @@ fn draw_legend(svg: &mut Svg, several: bool) {
         };
         svg.rectangle(square, look.fill);
         svg.frame(square, Stroke::new(look.rim, 0.75));
-        let style = TextStyle::caption(12.0).coloured(FAINT_INK);
+        let style = TextStyle::caption(12.0).colored(FAINT_INK);
         svg.text([x + 22.0, 90.0], style, look.name);
         x += 22.0 + style.width_of(look.name) + GAP;
     }
-    let style = TextStyle::caption(12.0).coloured(FAINT_INK);
+    let style = TextStyle::caption(12.0).colored(FAINT_INK);
     let numbers = match several {
         true => "numbers: micro-batch and chunk of time",
         false => "numbers: micro-batch",
@@ -252,29 +252,29 @@ fn draw_legend(svg: &mut Svg, several: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timetable::{Unit, Work};
+    use super::super::timetable::{MicroBatch, Phase};
     use super::*;
 
     /// Stages 0 and 2 on the first device, 1 on the second.
-    fn trace(micros: usize, chunks: usize) -> Trace {
+    fn trace(micros: usize, chunks: usize) -> Timeline {
         let mut spans = vec![];
         let mut now = 0.25;
         for (micro, chunk) in (0..micros).flat_map(|m| (0..chunks).map(move |c| (m, c))) {
             for (work, stage) in [
-                (Work::Forward, 0),
-                (Work::Forward, 1),
-                (Work::Forward, 2),
-                (Work::Loss, 2),
-                (Work::Backward, 2),
-                (Work::Backward, 1),
-                (Work::Backward, 0),
+                (Phase::Forward, 0),
+                (Phase::Forward, 1),
+                (Phase::Forward, 2),
+                (Phase::Loss, 2),
+                (Phase::Backward, 2),
+                (Phase::Backward, 1),
+                (Phase::Backward, 0),
             ] {
-                let seconds = if work == Work::Loss { 1e-9 } else { 2e-3 };
+                let seconds = if work == Phase::Loss { 1e-9 } else { 2e-3 };
                 spans.push(Span {
                     task: Task {
                         work,
                         stage,
-                        unit: Unit { micro, chunk },
+                        unit: MicroBatch { micro, chunk },
                     },
                     device: stage % 2,
                     start: now,
@@ -283,7 +283,7 @@ mod tests {
                 now += seconds;
             }
         }
-        Trace::new(vec!["cpu:0".into(), "<&>".into()], spans)
+        Timeline::new(vec!["cpu:0".into(), "<&>".into()], spans)
     }
 
     /// Whether every element is closed where it must be, and nothing but text is outside of tags.

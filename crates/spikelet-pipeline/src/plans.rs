@@ -1,6 +1,6 @@
 //! From modules to the plans of all stages.
 
-use super::cutting::Cutting;
+use super::config::Cutting;
 use super::flow::{Passes, StagePlans};
 use super::stage::{self, Feed, Purpose};
 use spikelet_core::Result;

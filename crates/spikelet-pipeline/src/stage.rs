@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | forward | `x`, states that the chunk before left | `y`, states, what is kept for the backward pass |
 //! | backward | what was kept, `grad_y`, gradients of the states left | `grad_x`, gradients of the states found; adds to `sum …` |
-//! | update | `sum …`, optimiser tensors | parameters; clears `sum …` |
+//! | update | `sum …`, optimizer tensors | parameters; clears `sum …` |
 
 use spikelet_core::{Error, Result};
-use spikelet_graph::{DType, Graph, Halves, Output, Plan, Target, TensorType, Var};
+use spikelet_graph::{DType, ForwardBackwardPlans, Graph, Output, Plan, Target, TensorType, Var};
 use spikelet_nn::encoder::Encoder;
 use spikelet_nn::module::{BEFORE, Chunk, Context, Mode, Module, Precision, Propagation, Traced};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn is_sum(name: &str) -> bool {
     name.starts_with(SUM)
 }
 
-/// What a neighbouring chunk holds of a state.
+/// What a neighboring chunk holds of a state.
 pub(super) enum Neighbour {
     /// The chunk before, under this name.
     Before(String),
@@ -46,7 +46,7 @@ pub(super) enum Neighbour {
 
 /// In which other chunk's buffer a chunk finds what it reads under this name, if it is one: a
 /// state where it begins, or the gradient of one where it ends.
-pub(super) fn neighbour(name: &str) -> Option<Neighbour> {
+pub(super) fn neighbor(name: &str) -> Option<Neighbour> {
     let state = name.strip_prefix(BEFORE);
     let grad = name.strip_prefix(GRAD_AFTER);
     state
@@ -182,7 +182,7 @@ pub(super) fn trace(
 }
 
 /// The two passes of a training stage.
-pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<Halves> {
+pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<ForwardBackwardPlans> {
     let late = |name: &str| name == GRAD_X || is_sum(name) || name.starts_with(GRAD_BEFORE);
     let first = |output: &Output| !late(&output.name);
     Ok(Plan::halves(graph, target, &first)?)

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// In which order forward and backward passes take turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Schedule {
+pub enum PipelineSchedule {
     /// The second, which needs less memory, unless the first is predicted to be a tenth faster.
     #[default]
     Auto,
@@ -24,7 +24,7 @@ pub enum Schedule {
     OneForwardOneBackward,
 }
 
-impl Schedule {
+impl PipelineSchedule {
     /// Names as the program takes them, with the schedules.
     pub const NAMES: [(&'static str, Self); 3] = [
         ("auto", Self::Auto),
@@ -36,7 +36,7 @@ impl Schedule {
 /// What a stage does with a part of the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Work {
+pub enum Phase {
     /// The stage's forward pass.
     Forward,
     /// The loss and its gradient, behind the last stage.
@@ -47,7 +47,7 @@ pub enum Work {
 
 /// A micro-batch and a chunk of its time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct Unit {
+pub struct MicroBatch {
     /// The micro-batch.
     pub micro: usize,
     /// The chunk of time.
@@ -58,12 +58,12 @@ pub struct Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Task {
     /// What is done.
-    pub work: Work,
+    pub work: Phase,
     /// By which stage.
     pub stage: usize,
     /// With which part of the batch. The loss is that of a whole micro-batch, whose last chunk this
     /// names.
-    pub unit: Unit,
+    pub unit: MicroBatch,
 }
 
 /// A stage as the timetable sees it.
@@ -120,35 +120,35 @@ impl Job {
     fn seconds(&self, task: Task) -> f64 {
         let stage = &self.stages[task.stage];
         match task.work {
-            Work::Forward => stage.forward,
-            Work::Backward => stage.backward,
-            Work::Loss => 0.0,
+            Phase::Forward => stage.forward,
+            Phase::Backward => stage.backward,
+            Phase::Loss => 0.0,
         }
     }
 
     /// How many micro-batches each device of a stage keeps.
-    fn in_flight(&self, schedule: Schedule, stage: usize) -> usize {
+    fn in_flight(&self, schedule: PipelineSchedule, stage: usize) -> usize {
         let share = self.micros.div_ceil(self.stages[stage].devices.len());
         match schedule {
             _ if !self.training => IN_TURN,
-            Schedule::OneForwardOneBackward => share.min(self.stages.len() - stage),
+            PipelineSchedule::OneForwardOneBackward => share.min(self.stages.len() - stage),
             _ => share,
         }
     }
 
     fn tasks(&self) -> Vec<Task> {
         let units = (0..self.micros)
-            .flat_map(|micro| (0..self.chunks).map(move |chunk| Unit { micro, chunk }));
+            .flat_map(|micro| (0..self.chunks).map(move |chunk| MicroBatch { micro, chunk }));
         let mut tasks = vec![];
         for unit in units {
             for stage in 0..self.stages.len() {
                 let task = |work| Task { work, stage, unit };
-                tasks.push(task(Work::Forward));
+                tasks.push(task(Phase::Forward));
                 if self.training && stage == self.last() && unit.chunk + 1 == self.chunks {
-                    tasks.push(task(Work::Loss));
+                    tasks.push(task(Phase::Loss));
                 }
                 if self.training {
-                    tasks.push(task(Work::Backward));
+                    tasks.push(task(Phase::Backward));
                 }
             }
         }
@@ -156,48 +156,48 @@ impl Job {
     }
 
     /// What must be done before a task.
-    fn before(&self, task: Task, schedule: Schedule) -> Vec<Task> {
+    fn before(&self, task: Task, schedule: PipelineSchedule) -> Vec<Task> {
         let Task { stage, unit, .. } = task;
-        let Unit { micro, chunk } = unit;
+        let MicroBatch { micro, chunk } = unit;
         let (first, final_chunk) = (chunk == 0, chunk + 1 == self.chunks);
         let other = |work, stage, micro, chunk| Task {
             work,
             stage,
-            unit: Unit { micro, chunk },
+            unit: MicroBatch { micro, chunk },
         };
         let turns = self.stages[stage].devices.len();
         let mut before = vec![];
         match task.work {
-            Work::Forward => {
+            Phase::Forward => {
                 if stage > 0 {
-                    before.push(other(Work::Forward, stage - 1, micro, chunk));
+                    before.push(other(Phase::Forward, stage - 1, micro, chunk));
                 }
                 if !first {
-                    before.push(other(Work::Forward, stage, micro, chunk - 1));
+                    before.push(other(Phase::Forward, stage, micro, chunk - 1));
                 } else if micro >= turns {
-                    before.push(other(Work::Forward, stage, micro - turns, self.chunks - 1));
+                    before.push(other(Phase::Forward, stage, micro - turns, self.chunks - 1));
                 }
                 let kept = turns * self.in_flight(schedule, stage);
                 if self.training && first && micro >= kept {
-                    before.push(other(Work::Backward, stage, micro - kept, 0));
+                    before.push(other(Phase::Backward, stage, micro - kept, 0));
                 }
                 let number = micro * self.chunks + chunk;
                 if !self.training && stage < self.last() && number >= IN_TURN {
                     let old = number - IN_TURN;
                     let (micro, chunk) = (old / self.chunks, old % self.chunks);
-                    before.push(other(Work::Forward, stage + 1, micro, chunk));
+                    before.push(other(Phase::Forward, stage + 1, micro, chunk));
                 }
             }
-            Work::Loss => before.push(other(Work::Forward, stage, micro, chunk)),
-            Work::Backward => {
+            Phase::Loss => before.push(other(Phase::Forward, stage, micro, chunk)),
+            Phase::Backward => {
                 match stage == self.last() {
-                    true => before.push(other(Work::Loss, stage, micro, self.chunks - 1)),
-                    false => before.push(other(Work::Backward, stage + 1, micro, chunk)),
+                    true => before.push(other(Phase::Loss, stage, micro, self.chunks - 1)),
+                    false => before.push(other(Phase::Backward, stage + 1, micro, chunk)),
                 }
                 if !final_chunk {
-                    before.push(other(Work::Backward, stage, micro, chunk + 1));
+                    before.push(other(Phase::Backward, stage, micro, chunk + 1));
                 } else if micro >= turns {
-                    before.push(other(Work::Backward, stage, micro - turns, 0));
+                    before.push(other(Phase::Backward, stage, micro - turns, 0));
                 }
             }
         }
@@ -206,35 +206,35 @@ impl Job {
 }
 
 impl Timetable {
-    /// The order of a schedule; of [`Schedule::Auto`], the better one.
-    pub(super) fn of(job: &Job, schedule: Schedule) -> Result<Self> {
-        if schedule != Schedule::Auto {
+    /// The order of a schedule; of [`PipelineSchedule::Auto`], the better one.
+    pub(super) fn of(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
+        if schedule != PipelineSchedule::Auto {
             return Self::played(job, schedule);
         }
-        let fill_drain = Self::played(job, Schedule::FillDrain)?;
-        let one_one = Self::played(job, Schedule::OneForwardOneBackward)?;
+        let fill_drain = Self::played(job, PipelineSchedule::FillDrain)?;
+        let one_one = Self::played(job, PipelineSchedule::OneForwardOneBackward)?;
         Ok(match fill_drain.seconds < WORTH_IT * one_one.seconds {
             true => fill_drain,
             false => one_one,
         })
     }
 
-    fn played(job: &Job, schedule: Schedule) -> Result<Self> {
+    fn played(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
         let all = job.stages.iter().flat_map(|s| &s.devices);
         let devices = 1 + all.max().copied().unwrap_or(0);
         let mut open: Vec<(Task, Vec<Task>)> = (job.tasks().into_iter())
             .map(|task| (task, job.before(task, schedule)))
             .collect();
         let preference = |task: &Task| {
-            let backward_first = schedule == Schedule::OneForwardOneBackward;
+            let backward_first = schedule == PipelineSchedule::OneForwardOneBackward;
             let rank = match task.work {
-                Work::Loss => 0,
-                Work::Backward if backward_first => 1,
-                Work::Forward => 2,
-                Work::Backward => 3,
+                Phase::Loss => 0,
+                Phase::Backward if backward_first => 1,
+                Phase::Forward => 2,
+                Phase::Backward => 3,
             };
             let chunk = match task.work {
-                Work::Backward => job.chunks - task.unit.chunk,
+                Phase::Backward => job.chunks - task.unit.chunk,
                 _ => task.unit.chunk,
             };
             (rank, task.unit.micro, chunk, task.stage)
@@ -311,7 +311,10 @@ mod tests {
 
     #[test]
     fn every_task_runs_once_and_after_what_it_needs() -> Result<()> {
-        for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+        for schedule in [
+            PipelineSchedule::FillDrain,
+            PipelineSchedule::OneForwardOneBackward,
+        ] {
             for (stages, micros, chunks) in [(1, 1, 1), (3, 5, 1), (4, 4, 3), (5, 2, 2)] {
                 for training in [false, true] {
                     let mut job = job(stages, micros, chunks, training);
@@ -334,7 +337,10 @@ mod tests {
     /// (S − 1) / (M + S − 1) of the time, for S equal stages and M micro-batches: GPipe, section 2.
     #[test]
     fn equal_stages_are_idle_for_as_long_as_the_papers_say() -> Result<()> {
-        for schedule in [Schedule::FillDrain, Schedule::OneForwardOneBackward] {
+        for schedule in [
+            PipelineSchedule::FillDrain,
+            PipelineSchedule::OneForwardOneBackward,
+        ] {
             for (stages, micros) in [(2, 4), (4, 4), (4, 16)] {
                 let table = Timetable::of(&job(stages, micros, 1, true), schedule)?;
                 let expected = (stages - 1) as f64 / (micros + stages - 1) as f64;
@@ -346,9 +352,12 @@ mod tests {
 
     #[test]
     fn one_forward_one_backward_keeps_no_more_than_the_stages_behind() -> Result<()> {
-        let table = Timetable::of(&job(4, 16, 1, true), Schedule::OneForwardOneBackward)?;
+        let table = Timetable::of(
+            &job(4, 16, 1, true),
+            PipelineSchedule::OneForwardOneBackward,
+        )?;
         assert_eq!(table.in_flight, [4, 3, 2, 1]);
-        let table = Timetable::of(&job(4, 16, 1, true), Schedule::FillDrain)?;
+        let table = Timetable::of(&job(4, 16, 1, true), PipelineSchedule::FillDrain)?;
         assert_eq!(table.in_flight, [16; 4]);
         Ok(())
     }
@@ -358,9 +367,9 @@ mod tests {
         let mut job = job(2, 8, 1, true);
         job.stages[0].forward = 2.0;
         job.stages[0].backward = 4.0;
-        let one = Timetable::of(&job, Schedule::Auto)?.seconds;
+        let one = Timetable::of(&job, PipelineSchedule::Auto)?.seconds;
         job.stages[0].devices = vec![0, 2];
-        let two = Timetable::of(&job, Schedule::Auto)?;
+        let two = Timetable::of(&job, PipelineSchedule::Auto)?;
         assert!(two.seconds < 0.7 * one, "{} of {one}", two.seconds);
         assert_eq!(two.devices[0].len(), two.devices[2].len());
         Ok(())
@@ -369,7 +378,7 @@ mod tests {
     /// Layer l works on chunk k while layer l + 1 works on chunk k − 1.
     #[test]
     fn chunks_of_time_overlap_in_one_micro_batch() -> Result<()> {
-        let table = Timetable::of(&job(3, 1, 6, false), Schedule::Auto)?;
+        let table = Timetable::of(&job(3, 1, 6, false), PipelineSchedule::Auto)?;
         assert_eq!(table.seconds, 8.0);
         Ok(())
     }

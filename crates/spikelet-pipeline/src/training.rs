@@ -1,7 +1,6 @@
 //! One step of training through a pipeline.
 
-use super::Layout;
-use super::chart::Trace;
+use super::Partition;
 use super::copies::{Copies, copy_name};
 use super::design::Design;
 use super::flow::Flow;
@@ -9,15 +8,16 @@ use super::head::{self, CORRECT, Head, LOSS};
 use super::memory::PipelinePlans;
 use super::plans::Aim;
 use super::stage::is_sum;
+use super::timeline::Timeline;
 use super::updates::Updates;
 use super::worker::Given;
 use spikelet_core::{Error, Result};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, Plan, TensorType};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Traced;
-use spikelet_train::{Draws, Settings, StepOutcome, is_scaled};
+use spikelet_nn::runtime::VarStore;
+use spikelet_train::{Draws, Settings, StepMetrics, is_scaled};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct PipelineStep {
     copies: Vec<Copies>,
     /// Whether the copies may be older than the parameters.
     stale: bool,
-    trace: Option<Trace>,
+    trace: Option<Timeline>,
     /// Where traces go, and of how many steps yet.
     traced: Option<(PathBuf, u64)>,
     /// See [`PipelineStep::peak_bytes`].
@@ -51,7 +51,7 @@ pub(super) struct StepPlan {
 }
 
 impl StepPlan {
-    pub(super) fn new(layout: &Layout, settings: &Settings, image: [usize; 3]) -> Result<Self> {
+    pub(super) fn new(layout: &Partition, settings: &Settings, image: [usize; 3]) -> Result<Self> {
         let aim = Aim {
             training: true,
             precision: settings.precision,
@@ -81,13 +81,13 @@ impl StepPlan {
     }
 
     /// Makes the step ready to run on the devices of `layout`, for which it was planned.
-    pub(super) fn load(&self, layout: &Layout, store: &mut Store) -> Result<PipelineStep> {
+    pub(super) fn load(&self, layout: &Partition, store: &mut VarStore) -> Result<PipelineStep> {
         let Self {
             settings,
             design,
             heads,
         } = self;
-        design.initialise(layout, settings.seed, store)?;
+        design.initialize(layout, settings.seed, store)?;
         let shared = std::cell::RefCell::new(&mut *store);
         let flow = Flow::new(
             layout,
@@ -112,7 +112,7 @@ impl StepPlan {
             },
         )?;
         let mut sums = vec![];
-        for device in layout.homes.last().into_iter().flatten() {
+        for device in layout.stage_devices.last().into_iter().flatten() {
             let backend = layout.devices[*device].clone();
             let mut sum = |name: &str| {
                 let ty = TensorType::new(DType::F32, []);
@@ -147,10 +147,10 @@ impl PipelineStep {
     /// ([`Error::Memory`], before anything is allocated), or a setting cannot be used with a
     /// pipeline.
     pub fn new(
-        layout: &Layout,
+        layout: &Partition,
         settings: &Settings,
         image: [usize; 3],
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Self> {
         let plans = PipelinePlans::new(layout, settings, image, &BTreeSet::new())?;
         Ok(plans.load(store)?.0)
@@ -162,7 +162,7 @@ impl PipelineStep {
         self
     }
 
-    /// Bytes that the run takes of each device: parameters, optimiser tensors, arenas, what is kept
+    /// Bytes that the run takes of each device: parameters, optimizer tensors, arenas, what is kept
     /// of the micro-batches under way and what is on its way to another device; the evaluation's
     /// too, where it was compiled with the step.
     pub fn peak_bytes(&self) -> &[usize] {
@@ -171,7 +171,7 @@ impl PipelineStep {
 
     /// Writes the traces of the next `steps` steps to a file, each over the one before.
     pub(crate) fn traced(mut self, path: PathBuf, steps: u64) -> Self {
-        self.trace = Some(Trace::default());
+        self.trace = Some(Timeline::default());
         self.traced = Some((path, steps));
         self
     }
@@ -183,11 +183,11 @@ impl PipelineStep {
 
     /// Notes from now on when each task runs.
     pub fn watch(&mut self) {
-        self.trace = Some(Trace::default());
+        self.trace = Some(Timeline::default());
     }
 
     /// When the tasks of the last step ran, if it was watched.
-    pub fn trace(&self) -> Option<&Trace> {
+    pub fn trace(&self) -> Option<&Timeline> {
         self.trace.as_ref()
     }
 
@@ -208,7 +208,7 @@ impl PipelineStep {
         all.map(|(name, ..)| name.as_str())
     }
 
-    /// Bytes on each device of what the step needs beside parameters and the optimiser's tensors:
+    /// Bytes on each device of what the step needs beside parameters and the optimizer's tensors:
     /// an arena, and what is kept of the micro-batches that are under way.
     pub fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
@@ -229,7 +229,7 @@ impl PipelineStep {
     /// # Errors
     /// When the batch has another size than the step, or a device fails; then sums of gradients may
     /// be left half made, and the step is to be made anew.
-    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepOutcome> {
+    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
             return Err(Error::invalid(
@@ -250,7 +250,7 @@ impl PipelineStep {
             }
         }
         let each = batch.images.len() / expected;
-        let x = |unit: super::timetable::Unit| {
+        let x = |unit: super::timetable::MicroBatch| {
             let images = self.flow.cutting.images(unit.micro);
             Cow::Borrowed(&batch.images[images.start * each..images.end * each])
         };
@@ -265,7 +265,7 @@ impl PipelineStep {
         let ran = self.flow.run(&given)?;
         if self.trace.is_some() {
             let names = self.flow.devices.iter().map(|d| d.name()).collect();
-            let trace = Trace::new(names, ran.spans);
+            let trace = Timeline::new(names, ran.spans);
             if let Some((path, left)) = &mut self.traced {
                 trace.save(path)?;
                 *left = left.saturating_sub(1);
@@ -276,7 +276,7 @@ impl PipelineStep {
         for copies in &mut self.copies {
             copies.gather()?;
         }
-        let mut outcome = StepOutcome {
+        let mut outcome = StepMetrics {
             loss: 0.0,
             correct: 0.0,
         };

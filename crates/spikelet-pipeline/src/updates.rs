@@ -1,13 +1,13 @@
-//! The optimiser's step of a pipeline: each stage updates its own parameters, and all agree on
+//! The optimizer's step of a pipeline: each stage updates its own parameters, and all agree on
 //! whether to, on the norm of all gradients, and in f16 on the scale of the loss.
 
-use super::layout::Layout;
+use super::partition::Partition;
 use super::stage::sum_name;
 use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
-use spikelet_nn::model::{Compiled, Store, download};
 use spikelet_nn::module::Traced;
+use spikelet_nn::runtime::{Program, VarStore, download};
 use spikelet_train::optim::{Clip, squares};
 use spikelet_train::{
     LOSS_SCALE, LossScale, Settings, Verdict, count_not_finite, feed_numbers, is_scaled,
@@ -27,8 +27,8 @@ const NOT_FINITE: &str = "how many are not finite";
 pub(super) struct Updates {
     settings: Settings,
     /// What each stage says of its gradients, where all of them decide something together.
-    looks: Vec<Compiled>,
-    updates: Vec<Compiled>,
+    looks: Vec<Program>,
+    updates: Vec<Program>,
     scaling: Option<Scaling>,
 }
 
@@ -37,19 +37,19 @@ struct Scaling {
     backend: Arc<dyn Backend>,
     scale: Buffer,
     /// Makes the next step's scale of whether this one was bad.
-    next: Compiled,
+    next: Program,
 }
 
 impl Scaling {
     /// On the device on which new tensors of the store lie.
-    fn new(store: &mut Store) -> Result<Self> {
+    fn new(store: &mut VarStore) -> Result<Self> {
         let backend = store.backend().clone();
-        LossScale::initialise(store)?;
+        LossScale::initialize(store)?;
         let tracer = Tracer::new(DType::F32);
         LossScale::new(&tracer).advance(&tracer.input(BAD, DType::F32, []));
         let scalar = TensorType::new(DType::F32, []);
         Ok(Self {
-            next: Compiled::new(tracer.finish()?, store)?,
+            next: Program::new(tracer.finish()?, store)?,
             scale: store.buffer(&backend, LOSS_SCALE, &scalar, true)?,
             backend,
         })
@@ -59,10 +59,10 @@ impl Scaling {
 impl Updates {
     /// Compiles the updates of the stages, whose modules' tensors are `stages`.
     pub(super) fn new(
-        layout: &Layout,
+        layout: &Partition,
         settings: &Settings,
         stages: &[Traced],
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Self> {
         let (scaled, by_norm) = (is_scaled(settings), is_clipped_by_norm(settings));
         let (mut looks, mut updates) = (vec![], vec![]);
@@ -148,7 +148,7 @@ fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
 }
 
 /// Looks at a stage's gradients, of which there are some.
-fn look(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compiled> {
+fn look(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
     let factor = tracer.input(FACTOR, DType::F32, []);
     let grads = sums(&tracer, stage).into_iter().map(|sum| sum * &factor);
@@ -164,10 +164,10 @@ fn look(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compil
     if is_scaled(settings) {
         output(NOT_FINITE, count_not_finite(&grads));
     }
-    Compiled::new(tracer.finish()?, store)
+    Program::new(tracer.finish()?, store)
 }
 
-fn update_of(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<Compiled> {
+fn update_of(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
     let verdict = Verdict::OfGradients(tracer.input(BAD, DType::F32, []));
     let optimizer = settings.optimizer.get();
@@ -187,5 +187,5 @@ fn update_of(stage: &Traced, settings: &Settings, store: &mut Store) -> Result<C
         update(optimizer, name, &weight, grad, &numbers, &verdict);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
     }
-    Compiled::new(tracer.finish()?, store)
+    Program::new(tracer.finish()?, store)
 }

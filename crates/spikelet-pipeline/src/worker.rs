@@ -4,13 +4,13 @@
 //! devices have sent for which there is room, and waits until what the task needs is there. On a
 //! GPU all of this only starts work; order among GPUs is kept by events.
 
-use super::board::{Board, Letter, stopped};
 use super::flow::{Flow, Slot, StageRun};
+use super::mailbox::{Mailbox, Message, stopped};
 use super::stage::{GRAD_X, GRAD_Y, X, Y};
-use super::timetable::{IN_TURN, Task, Unit, Work};
+use super::timetable::{IN_TURN, MicroBatch, Phase, Task};
 use spikelet_core::{Error, Result};
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{Backend, Moment, Pending, Tensor};
+use spikelet_graph::{Backend, Event, HostFuture, Tensor};
 use spikelet_nn::module::GENERATOR;
 use spikelet_train::Draws;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 /// What a run is given.
 pub(super) struct Given<'a> {
     /// A unit's part of the input.
-    pub(super) x: &'a (dyn Fn(Unit) -> Cow<'a, [f32]> + Sync),
+    pub(super) x: &'a (dyn Fn(MicroBatch) -> Cow<'a, [f32]> + Sync),
     pub(super) labels: &'a [i64],
     /// What the loss is multiplied by, where it is scaled.
     pub(super) loss_scale: f32,
@@ -43,15 +43,15 @@ pub(super) struct Span {
 #[derive(Default)]
 pub(super) struct Ran {
     /// What came out of the last stage, where that is not the loss's.
-    pub(super) outputs: BTreeMap<Unit, Tensor>,
+    pub(super) outputs: BTreeMap<MicroBatch, Tensor>,
     pub(super) spans: Vec<Span>,
 }
 
 /// Two moments between which a task ran.
-type Between = (Task, Arc<dyn Moment>, Arc<dyn Moment>);
+type Between = (Task, Arc<dyn Event>, Arc<dyn Event>);
 
 /// Tells the other threads when this one ends before its work is done, also by a panic.
-struct Alarm<'a>(&'a Board);
+struct Alarm<'a>(&'a Mailbox);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
@@ -61,7 +61,7 @@ impl Drop for Alarm<'_> {
 
 struct Worker<'a, 'g> {
     flow: &'a Flow,
-    board: &'a Board,
+    mailbox: &'a Mailbox,
     given: &'a Given<'g>,
     backend: &'a Arc<dyn Backend>,
     device: usize,
@@ -69,7 +69,7 @@ struct Worker<'a, 'g> {
     started: BTreeSet<Task>,
     /// Tasks of any device whose results have been copied in.
     received: BTreeSet<Task>,
-    outputs: Vec<(Unit, Box<dyn Pending>)>,
+    outputs: Vec<(MicroBatch, Box<dyn HostFuture>)>,
     between: Vec<Between>,
 }
 
@@ -79,15 +79,15 @@ impl Flow {
     /// # Errors
     /// When a device fails.
     pub(super) fn run(&self, given: &Given<'_>) -> Result<Ran> {
-        let board = Board::default();
+        let mailbox = Mailbox::default();
         let made: Vec<Result<Ran>> = std::thread::scope(|scope| {
-            let board = &board;
+            let mailbox = &mailbox;
             let threads: Vec<_> = (self.timetable.devices.iter().enumerate())
                 .filter(|(_, tasks)| !tasks.is_empty())
                 .map(|(device, tasks)| {
                     scope.spawn(move || {
-                        let alarm = Alarm(board);
-                        let ran = self.work(device, tasks, board, given)?;
+                        let alarm = Alarm(mailbox);
+                        let ran = self.work(device, tasks, mailbox, given)?;
                         std::mem::forget(alarm);
                         Ok(ran)
                     })
@@ -116,11 +116,17 @@ impl Flow {
         failed.map_or(Ok(all), Err)
     }
 
-    fn work(&self, device: usize, tasks: &[Task], board: &Board, given: &Given<'_>) -> Result<Ran> {
+    fn work(
+        &self,
+        device: usize,
+        tasks: &[Task],
+        mailbox: &Mailbox,
+        given: &Given<'_>,
+    ) -> Result<Ran> {
         let backend = &self.devices[device];
         let mut worker = Worker {
             flow: self,
-            board,
+            mailbox,
             given,
             backend,
             device,
@@ -159,37 +165,37 @@ impl Flow {
 
     /// The stage where it takes a micro-batch.
     fn stage(&self, stage: usize, micro: usize) -> MutexGuard<'_, StageRun> {
-        self.stages[stage][micro % self.homes[stage].len()]
+        self.stages[stage][micro % self.stage_devices[stage].len()]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The device that takes a micro-batch of a stage.
     fn home(&self, stage: usize, micro: usize) -> usize {
-        let home = &self.homes[stage];
+        let home = &self.stage_devices[stage];
         home[micro % home.len()]
     }
 
     /// A unit's number among all.
-    fn number(&self, unit: Unit) -> usize {
+    fn number(&self, unit: MicroBatch) -> usize {
         unit.micro * self.cutting.chunks + unit.chunk
     }
 
-    fn unit(&self, number: usize) -> Unit {
-        Unit {
+    fn unit(&self, number: usize) -> MicroBatch {
+        MicroBatch {
             micro: number / self.cutting.chunks,
             chunk: number % self.cutting.chunks,
         }
     }
 
     /// Where a unit's buffers are: the class, and the slot in it.
-    fn slot_of(&self, stage: usize, unit: Unit) -> (usize, usize) {
+    fn slot_of(&self, stage: usize, unit: MicroBatch) -> (usize, usize) {
         let class = usize::from(self.cutting.is_rest(unit.micro) && self.cutting.micros > 1);
         let slot = match (self.training, class) {
             (false, _) => self.number(unit) % IN_TURN,
             (true, 0) => {
                 let kept = self.timetable.in_flight[stage];
-                let turn = unit.micro / self.homes[stage].len();
+                let turn = unit.micro / self.stage_devices[stage].len();
                 (turn % kept) * self.cutting.chunks + unit.chunk
             }
             (true, _) => unit.chunk,
@@ -198,12 +204,12 @@ impl Flow {
     }
 
     /// The task of this device after which a unit's slot is free for it, if there is one.
-    fn frees(&self, stage: usize, unit: Unit) -> Option<Task> {
+    fn frees(&self, stage: usize, unit: MicroBatch) -> Option<Task> {
         if !self.training {
             let old = self.number(unit).checked_sub(IN_TURN)?;
             let unit = self.unit(old);
             return Some(Task {
-                work: Work::Forward,
+                work: Phase::Forward,
                 stage,
                 unit,
             });
@@ -211,11 +217,11 @@ impl Flow {
         if self.cutting.is_rest(unit.micro) {
             return None;
         }
-        let turns = self.homes[stage].len();
+        let turns = self.stage_devices[stage].len();
         let micro = (unit.micro).checked_sub(turns * self.timetable.in_flight[stage])?;
-        let unit = Unit { micro, ..unit };
+        let unit = MicroBatch { micro, ..unit };
         Some(Task {
-            work: Work::Backward,
+            work: Phase::Backward,
             stage,
             unit,
         })
@@ -227,17 +233,17 @@ impl Flow {
         let Task { work, stage, unit } = task;
         let unit = match work {
             // Its unit came back through the later stages before its slot was free.
-            Work::Forward if self.training => return None,
-            Work::Forward => self.unit(self.number(unit).checked_sub(IN_TURN)?),
-            Work::Backward if unit.chunk + 1 < self.cutting.chunks => Unit {
+            Phase::Forward if self.training => return None,
+            Phase::Forward => self.unit(self.number(unit).checked_sub(IN_TURN)?),
+            Phase::Backward if unit.chunk + 1 < self.cutting.chunks => MicroBatch {
                 chunk: unit.chunk + 1,
                 ..unit
             },
-            Work::Backward => Unit {
-                micro: unit.micro.checked_sub(self.homes[stage].len())?,
+            Phase::Backward => MicroBatch {
+                micro: unit.micro.checked_sub(self.stage_devices[stage].len())?,
                 chunk: 0,
             },
-            Work::Loss => return None,
+            Phase::Loss => return None,
         };
         Some(Task { work, stage, unit })
     }
@@ -245,9 +251,9 @@ impl Flow {
     /// The task of another stage whose result a task reads.
     fn source(&self, task: Task) -> Option<Task> {
         let stage = match task.work {
-            Work::Forward => task.stage.checked_sub(1)?,
-            Work::Backward if task.stage + 1 < self.stages.len() => task.stage + 1,
-            Work::Backward | Work::Loss => return None,
+            Phase::Forward => task.stage.checked_sub(1)?,
+            Phase::Backward if task.stage + 1 < self.stages.len() => task.stage + 1,
+            Phase::Backward | Phase::Loss => return None,
         };
         Some(Task { stage, ..task })
     }
@@ -255,9 +261,9 @@ impl Flow {
     /// The stage to which a task's result goes.
     fn goes_to(&self, task: Task) -> Option<usize> {
         match task.work {
-            Work::Forward => Some(task.stage + 1).filter(|s| *s < self.stages.len()),
-            Work::Backward => task.stage.checked_sub(1),
-            Work::Loss => None,
+            Phase::Forward => Some(task.stage + 1).filter(|s| *s < self.stages.len()),
+            Phase::Backward => task.stage.checked_sub(1),
+            Phase::Loss => None,
         }
     }
 }
@@ -273,10 +279,10 @@ impl Worker<'_, '_> {
         if flow.goes_to(task).is_some()
             && let Some(earlier) = flow.sent_before(task)
         {
-            while self.board.arrival(earlier).is_none() {
+            while self.mailbox.arrival(earlier).is_none() {
                 self.receive(Some(earlier))?;
             }
-            if let Some(moment) = self.board.arrival(earlier) {
+            if let Some(moment) = self.mailbox.arrival(earlier) {
                 self.backend.wait_for(&*moment)?;
             }
         }
@@ -297,22 +303,22 @@ impl Worker<'_, '_> {
     /// `unless` sent has arrived at its stage meanwhile.
     fn receive(&mut self, unless: Option<Task>) -> Result<()> {
         let flow = self.flow;
-        let mine = |task: &Task, letter: &Letter| {
+        let mine = |task: &Task, letter: &Message| {
             let free = match task.work {
-                Work::Forward => flow.frees(letter.to, task.unit),
+                Phase::Forward => flow.frees(letter.to, task.unit),
                 _ => None,
             };
             flow.home(letter.to, task.unit.micro) == self.device
                 && free.is_none_or(|t| self.started.contains(&t))
         };
-        let letters = self.board.take(&mine, &|arrived| {
+        let letters = self.mailbox.take(&mine, &|arrived| {
             unless.is_some_and(|task| arrived.contains_key(&task))
         })?;
         for (task, letter) in letters {
             let (class, slot) = flow.slot_of(letter.to, task.unit);
             let stage = flow.stage(letter.to, task.unit.micro);
             let slot: &Slot = &stage.classes[class].slots[slot];
-            let name = if task.work == Work::Forward {
+            let name = if task.work == Phase::Forward {
                 X
             } else {
                 GRAD_Y
@@ -325,7 +331,7 @@ impl Worker<'_, '_> {
                 // A stage without parameters at the front needs no gradient.
                 None => self.backend.moment()?,
             };
-            self.board.has_arrived(task, moment);
+            self.mailbox.has_arrived(task, moment);
             self.received.insert(task);
         }
         Ok(())
@@ -337,20 +343,20 @@ impl Worker<'_, '_> {
         let (class, at) = flow.slot_of(stage, unit);
         let mut run = flow.stage(stage, unit.micro);
         let position = flow.cutting.position(unit.chunk);
-        if work == Work::Loss {
+        if work == Phase::Loss {
             let images = flow.cutting.images(unit.micro);
             let head = &mut run.classes[class].head[at / flow.cutting.chunks];
             return head.run(&self.given.labels[images], self.given.loss_scale);
         }
         let slot = &mut run.classes[class].slots[at];
         let programs = match work {
-            Work::Forward => &mut slot.forward,
+            Phase::Forward => &mut slot.forward,
             _ => &mut slot.backward,
         };
         let program = programs
             .get_mut(&position)
             .expect("loaded for every position");
-        if work == Work::Forward {
+        if work == Phase::Forward {
             let state = self.draws(unit).state();
             program.set(GENERATOR, HostTensor::I64(&state))?;
             if stage == 0 {
@@ -358,14 +364,14 @@ impl Worker<'_, '_> {
             }
         }
         program.run()?;
-        if work == Work::Backward || !flow.training {
+        if work == Phase::Backward || !flow.training {
             slot.used = Some(self.backend.moment()?);
         }
-        let made = if work == Work::Forward { Y } else { GRAD_X };
+        let made = if work == Phase::Forward { Y } else { GRAD_X };
         match (flow.goes_to(task), slot.buffers.get(made)) {
             (Some(to), Some(buffer)) => {
                 let parcel = self.backend.send(buffer)?;
-                self.board.send(task, Letter { parcel, to });
+                self.mailbox.send(task, Message { parcel, to });
             }
             (None, Some(buffer)) if !flow.training => {
                 self.outputs.push((unit, self.backend.fetch(&[buffer])?));
@@ -376,7 +382,7 @@ impl Worker<'_, '_> {
     }
 
     /// A part of a batch draws what the whole batch would.
-    fn draws(&self, unit: Unit) -> Draws {
+    fn draws(&self, unit: MicroBatch) -> Draws {
         let cutting = &self.flow.cutting;
         let steps = unit.chunk * cutting.steps;
         let images = cutting.images(unit.micro).start;

@@ -8,7 +8,7 @@ use crate::batch::{Batch, ELEMENTS, GROUPS};
 use crate::distribution::threshold;
 use crate::stream::check_bits;
 use crate::{RandomError, Stream};
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// A row of firing probabilities, without the groups of four that never fire.
 ///
@@ -123,7 +123,7 @@ impl ActiveGroups {
     ) -> Result<(), RandomError> {
         let first_group = check_bits(self.len, first_element, out)?;
         out.fill(0);
-        vectorised(
+        vectorized(
             (Batch::new(stream, time), first_group, &self.blocks[..], out),
             #[inline(always)]
             |(batch, first_group, blocks, out)| {

@@ -39,7 +39,7 @@ pub(crate) fn keys(key: [u32; 2]) -> Keys {
 ///
 /// In 64-bit lanes the product of two words needs no shuffling, and an instruction that
 /// multiplies low halves makes the masks free. The rounds are written out so that a loop around
-/// this function vectorises.
+/// this function vectorizes.
 #[inline(always)]
 pub(crate) fn philox(counter: [u64; 4], keys: &Keys) -> [u64; 4] {
     let c = round(counter, keys[0]);

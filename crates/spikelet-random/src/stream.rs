@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, ELEMENTS, GROUPS};
 use crate::{RandomError, normal_pair, philox4x32_10, unit};
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// The draws of one place (an encoder, a dropout layer, …) in one training step.
 ///
@@ -70,7 +70,7 @@ impl Stream {
 
     /// Writes the uniform numbers in (0, 1] of the elements from `first_element` on.
     pub fn fill_uniform(&self, time: u32, first_element: u64, out: &mut [f32]) {
-        vectorised(
+        vectorized(
             (Batch::new(self, time), first_element, out),
             #[inline(always)]
             |(batch, first_element, out)| {
@@ -85,7 +85,7 @@ impl Stream {
 
     /// Writes the standard normal numbers of the elements from `first_element` on.
     pub fn fill_normal(&self, time: u32, first_element: u64, out: &mut [f32]) {
-        vectorised(
+        vectorized(
             (Batch::new(self, time), first_element, out),
             #[inline(always)]
             |(batch, first_element, out)| {
@@ -115,7 +115,7 @@ impl Stream {
         out: &mut [f32],
     ) -> Result<(), RandomError> {
         check_length(p.len(), p.len(), out.len())?;
-        vectorised(
+        vectorized(
             (Batch::new(self, time), first_element, p, out),
             #[inline(always)]
             |(batch, first_element, p, out)| {
@@ -155,7 +155,7 @@ impl Stream {
         out: &mut [u64],
     ) -> Result<(), RandomError> {
         let group = check_bits(p.len(), first_element, out)?;
-        vectorised(
+        vectorized(
             (Batch::new(self, time), group, p, out),
             #[inline(always)]
             |(batch, mut group, p, out)| {

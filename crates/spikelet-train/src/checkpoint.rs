@@ -12,16 +12,16 @@ pub use progress::{EpochRecord, Progress};
 use super::folder::{LAST, nothing_to_resume};
 use super::scaling::check_loss_scale;
 use super::step::{context, trace};
-use super::{Settings, Shape};
+use super::{BatchShape, Settings};
 use fields::parse;
 use serde::{Deserialize, Serialize};
 use spikelet_core::files;
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Split};
 use spikelet_graph::{DType, Data, Tensor, TensorType};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::{Mode, Module};
 use spikelet_nn::network::Network;
+use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl DatasetId {
 /// A network's tensors with how they were made.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Parameters, and optimiser tensors if it can be resumed.
+    /// Parameters, and optimizer tensors if it can be resumed.
     pub tensors: TensorFile,
     /// The network, unless it is a program's own.
     pub network: Option<Network>,
@@ -100,7 +100,7 @@ fn model_types(
     image: [usize; 3],
 ) -> Result<BTreeMap<String, TensorType>> {
     let cx = context(Mode::EVAL, settings);
-    trace(&cx, module, settings, Shape { batch: 1, image })?;
+    trace(&cx, module, settings, BatchShape { batch: 1, image })?;
     let traced = cx.traced();
     let tensors = traced.parameters.into_iter().chain(traced.buffers);
     let types = tensors.map(|(name, shape, _)| (name, TensorType::new(DType::F32, shape)));
@@ -113,7 +113,7 @@ impl Checkpoint {
     /// # Errors
     /// When the device fails.
     pub fn take(
-        store: &Store,
+        store: &VarStore,
         names: impl Iterator<Item = String>,
         network: Option<&Network>,
         settings: &Settings,
@@ -226,14 +226,14 @@ impl Checkpoint {
     }
 
     /// Puts a model's tensors into a store: those of `module`, a network for images of this shape.
-    /// Optimiser tensors are left out.
+    /// Optimizer tensors are left out.
     ///
     /// ```no_run
     /// # use spikelet::prelude::*;
     /// # use spikelet::train::Checkpoint;
     /// # let module = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     /// let checkpoint = Checkpoint::read("runs/mine/best.safetensors".as_ref())?;
-    /// let mut store = Store::new(spikelet::device::cpu()?);
+    /// let mut store = VarStore::new(spikelet::device::cpu()?);
     /// checkpoint.restore(&module, [1, 28, 28], &mut store)?;
     /// # Ok::<(), spikelet::Error>(())
     /// ```
@@ -241,7 +241,12 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::UnfitCheckpoint`] if a tensor of the module is missing or has another type here, or
     /// a tensor here is not one of the module; as tracing the module.
-    pub fn restore(&self, module: &dyn Module, image: [usize; 3], store: &mut Store) -> Result<()> {
+    pub fn restore(
+        &self,
+        module: &dyn Module,
+        image: [usize; 3],
+        store: &mut VarStore,
+    ) -> Result<()> {
         let types = model_types(module, &self.settings, image)?;
         let model = self.tensors.tensors.iter();
         let model = model.filter(|(name, _)| {
@@ -256,7 +261,7 @@ impl Checkpoint {
     }
 
     /// Puts all tensors into the store of a run, which must have exactly these.
-    pub(super) fn restore_run(&self, store: &mut Store) -> Result<()> {
+    pub(super) fn restore_run(&self, store: &mut VarStore) -> Result<()> {
         let types = store.names().filter_map(|name| {
             let ty = store.ty(name)?.clone();
             Some((name.to_string(), ty))

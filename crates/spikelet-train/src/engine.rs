@@ -2,14 +2,14 @@
 
 use crate::draws::Draws;
 use crate::memory::{RunMemory, Task};
-use crate::step::PendingOutcome;
-use crate::together::Together;
+use crate::ranks::Ranks;
+use crate::step::PendingMetrics;
 use crate::{EvalStep, TrainStep};
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, Tensor};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub trait BuildEngine: Send + Sync {
         &self,
         module: &Arc<dyn Module>,
         task: &Task<'_>,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Programs>;
 }
 
@@ -40,7 +40,7 @@ pub trait Engine: Any {
     ///
     /// # Errors
     /// When the batch has another shape, or the device fails.
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome>;
+    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics>;
 
     /// Names of the trainable tensors.
     fn parameters(&self) -> Vec<String>;
@@ -63,7 +63,7 @@ pub trait Engine: Any {
 }
 
 impl Engine for TrainStep {
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
+    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
         TrainStep::start(self, batch, step, epoch)
     }
 
@@ -86,7 +86,7 @@ pub trait EvalEngine {
     ///
     /// # Errors
     /// When the batch has another shape, or the device fails.
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome>;
+    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics>;
 
     /// Images of a batch.
     fn batch_size(&self) -> usize;
@@ -106,7 +106,7 @@ pub trait EvalEngine {
 }
 
 impl EvalEngine for EvalStep {
-    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
+    fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
         EvalStep::start(self, batch, first)
     }
 
@@ -157,8 +157,8 @@ impl Programs {
     /// for those of the other ranks that share it. All ranks take the evaluation batch of rank 0.
     pub(crate) fn on_one_device(
         task: &Task<'_>,
-        together: &Together,
-        store: &mut Store,
+        together: &Ranks,
+        store: &mut VarStore,
     ) -> Result<Self> {
         let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();

@@ -2,19 +2,19 @@
 
 use super::draws::Draws;
 use super::memory::{LESS_FOR_EVALUATION, check_room};
-use super::step::{Outcome, PendingOutcome, context, feed, trace};
-use super::{Settings, Shape};
+use super::step::{Outcome, PendingMetrics, context, feed, trace};
+use super::{BatchShape, Settings};
 use spikelet_core::MemoryBudget;
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, DType, Plan, Target};
 use spikelet_nn::loss;
-use spikelet_nn::model::{Compiled, Planned, Store};
 use spikelet_nn::module::{Mode, Module, Traced};
+use spikelet_nn::runtime::{Planned, Program, VarStore};
 
 /// Forward only.
 pub struct EvalStep {
-    program: Compiled,
+    program: Program,
     batch_size: usize,
     scores: usize,
     seed: u64,
@@ -49,10 +49,10 @@ impl EvalPlan {
     ///
     /// # Errors
     /// When memory is short or the device refuses.
-    pub fn load(self, store: &mut Store) -> Result<EvalStep> {
-        store.initialise(&self.traced, DType::F32, self.seed)?;
+    pub fn load(self, store: &mut VarStore) -> Result<EvalStep> {
+        store.initialize(&self.traced, DType::F32, self.seed)?;
         Ok(EvalStep {
-            program: Compiled::load(self.planned, store)?,
+            program: Program::load(self.planned, store)?,
             scores: self.scores,
             batch_size: self.batch_size,
             seed: self.seed,
@@ -70,9 +70,9 @@ impl EvalStep {
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
+        shape: BatchShape,
         sequence: bool,
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Self> {
         Self::plan(module, settings, shape, sequence, &**store.backend())?.load(store)
     }
@@ -84,7 +84,7 @@ impl EvalStep {
     pub fn plan(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
+        shape: BatchShape,
         sequence: bool,
         target: &dyn Target,
     ) -> Result<EvalPlan> {
@@ -96,7 +96,7 @@ impl EvalStep {
     pub(super) fn plan_within(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
+        shape: BatchShape,
         sequence: bool,
         target: &dyn Target,
         budget: Option<MemoryBudget>,
@@ -130,7 +130,7 @@ impl EvalStep {
     }
 
     /// The compiled program.
-    pub fn program(&self) -> &Compiled {
+    pub fn program(&self) -> &Program {
         &self.program
     }
 
@@ -139,10 +139,10 @@ impl EvalStep {
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
-    pub fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingOutcome> {
+    pub fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
         feed(&self.program, batch, Draws::of_evaluation(self.seed, first))?;
         self.program.run()?;
-        PendingOutcome::of(&self.program)
+        PendingMetrics::of(&self.program)
     }
 
     /// Evaluates a batch whose first image is number `first` of the data set.

@@ -3,14 +3,14 @@
 use super::engine::{EvalEngine, EvalEngines};
 use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
+use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::Outcome;
-use super::together::{Pause, Talks, Together};
 use super::{EvalPlan, Settings};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Loader};
 use spikelet_graph::Plan;
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
 /// Accuracy and mean loss on a data set. Images go through the network in batches of
@@ -24,7 +24,7 @@ pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
     data: &Arc<Dataset>,
-    store: &mut Store,
+    store: &mut VarStore,
 ) -> Result<(f64, f64)> {
     let tested = [data.len()];
     let device = store.backend().clone();
@@ -57,7 +57,7 @@ pub fn evaluate(
         engines.add(plan.load(store)?);
     }
     let mut evaluation = Evaluation::new(engines, settings, &[data])?;
-    let found = evaluation.run(0, &Together::new(None), || false)?;
+    let found = evaluation.run(0, &Ranks::new(None), || false)?;
     Ok(found.expect("nothing asks it to stop"))
 }
 
@@ -119,7 +119,7 @@ impl Evaluation {
     pub(super) fn run(
         &mut self,
         which: usize,
-        together: &Together,
+        together: &Ranks,
         stop: impl Fn() -> bool,
     ) -> Result<Option<(f64, f64)>> {
         let loader = &self.loaders[which];
@@ -134,10 +134,10 @@ impl Evaluation {
         let mut batches = loader.share(0, together.share(0));
         // In the last round some ranks may have no batch, and talk all the same.
         let rounds = loader.len().div_ceil(together.ranks());
-        let mut talks = Talks::new();
+        let mut talks = SyncSchedule::new();
         let mut stopped = false;
         for _ in 0..rounds {
-            let own = Pause {
+            let own = Signal {
                 stop: stop(),
                 save: false,
             };
@@ -151,7 +151,7 @@ impl Evaluation {
             let Some(step) = self.engines.by_size.get_mut(&batch.len()) else {
                 continue;
             };
-            in_flight.make_room()?.map(&mut note);
+            in_flight.wait_if_full()?.map(&mut note);
             let index = batch.index_in_epoch;
             in_flight.push(step.start(&batch, index * size)?, index);
             batches.recycle(batch);

@@ -82,7 +82,7 @@ impl From<RunFolderError> for spikelet_core::Error {
 
 /// Where a run is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RankInfo {
     /// In this folder.
     At(PathBuf),
     /// In a new folder in this one.
@@ -118,11 +118,11 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`RunFolderError`]; when the folder cannot be made or written.
-    pub(super) fn open(place: &Place, former: &Former) -> Result<Self> {
+    pub(super) fn open(place: &RankInfo, former: &Former) -> Result<Self> {
         let mut made = NewFolders::default();
         let (path, numbered) = match place {
-            Place::At(path) => (path.clone(), false),
-            Place::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
+            RankInfo::At(path) => (path.clone(), false),
+            RankInfo::NewIn(parent) => (create_numbered(parent, &mut made)?, true),
         };
         if let Some(from) = checkpoint_of(&path, former)
             && !from.exists()
@@ -352,7 +352,7 @@ mod tests {
     fn each_run_gets_a_folder_and_the_last_that_began_is_the_latest() -> Result<()> {
         let runs = tempfile::tempdir().expect("a folder");
         let parent = runs.path().join("mnist-fc");
-        let place = Place::NewIn(parent.clone());
+        let place = RankInfo::NewIn(parent.clone());
         assert!(matches!(
             latest_run(&parent),
             Err(error) if matches!(error.downcast_ref(), Some(RunFolderError::NoRuns { .. }))
@@ -381,8 +381,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = folder.path().join("runs");
         let places = [
-            Place::NewIn(runs.join("mnist-fc")),
-            Place::At(runs.join("a/b")),
+            RankInfo::NewIn(runs.join("mnist-fc")),
+            RankInfo::At(runs.join("a/b")),
         ];
         for place in &places {
             let run = RunFolder::open(place, &Former::Refuse)?;
@@ -403,12 +403,12 @@ mod tests {
         assert!(runs.join("a/b/notes.txt").exists());
         let empty = folder.path().join("empty");
         std::fs::create_dir(&empty).expect("a folder");
-        for place in [Place::NewIn(empty.clone()), Place::At(empty.clone())] {
+        for place in [RankInfo::NewIn(empty.clone()), RankInfo::At(empty.clone())] {
             drop(RunFolder::open(&place, &Former::Refuse)?);
             assert!(empty.is_dir(), "{place:?}");
         }
         // One that begins keeps them.
-        let place = Place::NewIn(folder.path().join("others/csnn"));
+        let place = RankInfo::NewIn(folder.path().join("others/csnn"));
         let mut run = RunFolder::open(&place, &Former::Refuse)?;
         run.begin(false)?;
         let path = run.path().to_path_buf();
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn a_folder_in_use_is_refused_with_the_process() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place::At(folder.path().to_path_buf());
+        let place = RankInfo::At(folder.path().to_path_buf());
         let held = RunFolder::open(&place, &Former::Refuse)?;
         for former in [Former::Refuse, Former::Replace] {
             match refused(RunFolder::open(&place, &former)) {
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn a_run_is_replaced_only_if_that_is_asked_for_and_with_its_checkpoints_first() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place::At(folder.path().to_path_buf());
+        let place = RankInfo::At(folder.path().to_path_buf());
         for name in [BEST, EPOCHS] {
             std::fs::write(folder.path().join(name), "old").expect("written");
         }
@@ -467,7 +467,7 @@ mod tests {
         for path in &left {
             std::fs::write(path, "half").expect("written");
         }
-        RunFolder::open(&Place::At(folder.path().to_path_buf()), &Former::Refuse)?;
+        RunFolder::open(&RankInfo::At(folder.path().to_path_buf()), &Former::Refuse)?;
         assert!(left.iter().all(|path| !path.exists()));
         Ok(())
     }

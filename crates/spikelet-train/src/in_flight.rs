@@ -1,6 +1,6 @@
 //! Steps that the device is at while the host goes on.
 
-use super::PendingOutcome;
+use super::PendingMetrics;
 use super::step::Outcome;
 use spikelet_core::Result;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const MOST: usize = 2;
 ///
 /// At most two: one that runs, and one that is ready to follow it.
 pub struct InFlight<T> {
-    steps: VecDeque<(PendingOutcome, T)>,
+    steps: VecDeque<(PendingMetrics, T)>,
 }
 
 impl<T> Default for InFlight<T> {
@@ -35,7 +35,7 @@ impl<T> InFlight<T> {
     }
 
     /// Adds a step that was started, after room was made for it.
-    pub fn push(&mut self, outcome: PendingOutcome, note: T) {
+    pub fn push(&mut self, outcome: PendingMetrics, note: T) {
         self.steps.push_back((outcome, note));
     }
 
@@ -43,7 +43,7 @@ impl<T> InFlight<T> {
     ///
     /// # Errors
     /// When the device has failed.
-    pub fn make_room(&mut self) -> Result<Option<(Outcome, T)>> {
+    pub fn wait_if_full(&mut self) -> Result<Option<(Outcome, T)>> {
         if self.len() < MOST {
             return Ok(None);
         }

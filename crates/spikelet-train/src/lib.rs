@@ -1,11 +1,11 @@
 //! Training: settings, the compiled step, optimizers, the training loop, checkpoints, logs, reports.
 
 mod checkpoint;
-mod diagnosis;
 mod draws;
 mod engine;
 mod eval_step;
 mod evaluation;
+mod failed_step;
 mod folder;
 mod in_flight;
 mod interrupt;
@@ -14,6 +14,7 @@ mod memory;
 pub mod optim;
 mod picture;
 mod preset;
+mod ranks;
 pub mod report;
 mod run;
 mod scaling;
@@ -21,7 +22,6 @@ mod settings;
 mod show;
 mod step;
 pub mod timing;
-mod together;
 mod trainer;
 mod writer;
 
@@ -38,6 +38,6 @@ pub use memory::{RunMemory, RunPlans, Task, batches};
 pub use scaling::{LOSS_SCALE, LossScale, Verdict, count_not_finite, is_scaled};
 pub use settings::{Loss, Settings};
 pub use show::show_examples;
-pub use step::{Outcome as StepOutcome, PendingOutcome, Place, Shape, StepPlan, TrainStep};
+pub use step::{BatchShape, Outcome as StepMetrics, PendingMetrics, RankInfo, StepPlan, TrainStep};
 pub use step::{feed_numbers, numbers_of, update};
 pub use trainer::{Outcome, Start, Trainer};

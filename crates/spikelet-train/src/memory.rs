@@ -4,13 +4,13 @@
 //! The training step and the evaluation run one after the other and share an arena. Unless it is
 //! told otherwise, evaluation takes as many images as fit into the training step's.
 
-use super::{EvalPlan, EvalStep, Place, Settings, Shape, StepPlan, TrainStep};
+use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, StepPlan, TrainStep};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{
     Backend, DeviceKind, Graph, InputKind, Node, Plan, Target, TensorType, ValueId,
 };
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Module;
+use spikelet_nn::runtime::VarStore;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Images of an evaluation's batch with more of which no device is faster.
@@ -19,7 +19,7 @@ const USEFUL: usize = 500;
 /// The memory that a run takes of its device, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunMemory {
-    /// The training step alone: its arena, parameters, the optimiser's tensors, a batch.
+    /// The training step alone: its arena, parameters, the optimizer's tensors, a batch.
     pub step: usize,
     /// The evaluation alone: its arena, parameters, a batch of each size that it has, and the examples
     /// of the picture.
@@ -111,11 +111,11 @@ impl RunPlans {
         let task = Task {
             module,
             settings,
-            shape: Shape {
+            shape: BatchShape {
                 batch: settings.batch_size,
                 image,
             },
-            place: Place::default(),
+            place: RankInfo::default(),
             tested,
             examples: 0,
         };
@@ -148,7 +148,7 @@ impl RunPlans {
     pub(super) fn check(
         &self,
         device: &dyn Backend,
-        store: &Store,
+        store: &VarStore,
         ranks_here: usize,
     ) -> Result<()> {
         let ranks = match device.kind() {
@@ -172,7 +172,7 @@ impl RunPlans {
     }
 
     /// Makes everything ready to run, in one arena.
-    pub(super) fn load(self, store: &mut Store) -> Result<(TrainStep, Vec<EvalStep>)> {
+    pub(super) fn load(self, store: &mut VarStore) -> Result<(TrainStep, Vec<EvalStep>)> {
         let all = self.forward_passes().chain([self.step()]);
         if let Some(largest) = all.max_by_key(|plan| plan.arena_bytes) {
             store.arena(largest)?;
@@ -199,9 +199,9 @@ pub struct Task<'a> {
     /// The settings.
     pub settings: &'a Settings,
     /// A training batch.
-    pub shape: Shape,
+    pub shape: BatchShape,
     /// This rank.
-    pub place: Place,
+    pub place: RankInfo,
     /// Images of each evaluated data set.
     pub tested: &'a [usize],
     /// Images of the run's picture; 0 where there is none.
@@ -325,12 +325,12 @@ impl Forward<'_> {
             image,
             device,
         } = *self;
-        let shape = Shape {
+        let shape = BatchShape {
             batch: settings.batch_size,
             image,
         };
         let target = WithoutWorkspaces(device);
-        let step = TrainStep::plan(module, settings, shape, Place::default(), &target);
+        let step = TrainStep::plan(module, settings, shape, RankInfo::default(), &target);
         // What a step cannot be planned of can still be evaluated.
         let limit = step.map_or(free, |step| step.plan().arena_bytes);
         self.batch(tested, limit.min(free - free / 8), USEFUL)
@@ -343,7 +343,7 @@ impl Forward<'_> {
             image,
             ..
         } = *self;
-        let shape = Shape { batch, image };
+        let shape = BatchShape { batch, image };
         EvalStep::plan_within(module, settings, shape, sequence, target, None)
     }
 
@@ -367,7 +367,7 @@ impl Forward<'_> {
         {
             let bytes = limit + plan.plan().buffer_bytes();
             let budget = Some(spikelet_core::MemoryBudget::Bytes(bytes as u64));
-            let shape = Shape { batch, image };
+            let shape = BatchShape { batch, image };
             plan = EvalStep::plan_within(module, settings, shape, sequence, device, budget)
                 .map_err(|error| of_evaluation(batch, &error))?;
         }
@@ -423,14 +423,14 @@ pub(super) fn check_room(
     program: &str,
     plans: &[&Plan],
     device: &dyn Backend,
-    store: Option<&Store>,
+    store: Option<&VarStore>,
     help: &str,
 ) -> Result<()> {
     check_free(program, missing(plans, store), device, help)
 }
 
 /// What programs need beside the tensors that the store has.
-fn missing(plans: &[&Plan], store: Option<&Store>) -> usize {
+fn missing(plans: &[&Plan], store: Option<&VarStore>) -> usize {
     let inputs = plans.iter().flat_map(|plan| &plan.graph.inputs);
     let names: BTreeSet<&str> = inputs.map(|input| input.name.as_str()).collect();
     let there = names.iter().filter_map(|name| store?.ty(name));

@@ -9,8 +9,8 @@ use crate::report::{EpochPoint, Report};
 use spikelet_core::Result;
 use spikelet_core::human::percent;
 use spikelet_data::Split;
-use spikelet_nn::model::Store;
 use spikelet_nn::network::Network;
+use spikelet_nn::runtime::VarStore;
 
 /// Images that the picture shows.
 pub(super) const EXAMPLES: usize = 6;
@@ -20,7 +20,7 @@ pub(super) fn draw(
     trainer: &Trainer,
     data: &Split,
     evaluation: &mut Evaluation,
-    store: &mut Store,
+    store: &mut VarStore,
     outcome: &Outcome,
 ) -> Result<Report> {
     let (test, settings) = (&data.test, &trainer.settings);

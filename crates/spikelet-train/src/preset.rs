@@ -1,6 +1,6 @@
 //! The settings that named networks are trained with: defaults, and those of their source.
 
-use crate::optim::{AnyOptimizer, Schedule, Sgd};
+use crate::optim::{LrSchedule, OptimizerConfig, Sgd};
 use crate::{Loss, Settings};
 use spikelet_nn::network::Network;
 
@@ -24,7 +24,7 @@ impl Settings {
 
     /// The settings that the network's source trains it with ([`Network::tutorial`]). All training
     /// images are used, so that no epoch is the best.
-    pub fn tutorial_of(network: &Network) -> Self {
+    pub fn preset_of(network: &Network) -> Self {
         let settings = match network {
             Network::MnistFc(_) => Self::tutorial(),
             Network::Csnn(_) => Self::csnn(),
@@ -44,7 +44,7 @@ impl Settings {
             batch_size: 256,
             epochs: 1000,
             learning_rate: 1e-2,
-            schedule: Schedule::Constant,
+            schedule: LrSchedule::Constant,
             loss: Loss::CrossEntropy,
             validation: 0.0,
             ..Self::default()
@@ -60,13 +60,13 @@ impl Settings {
             batch_size: 128,
             epochs: 64,
             learning_rate: 0.1,
-            schedule: Schedule::Cosine { least: 0.0 },
-            optimizer: AnyOptimizer::Sgd(Sgd {
+            schedule: LrSchedule::Cosine { min_factor: 0.0 },
+            optimizer: OptimizerConfig::Sgd(Sgd {
                 momentum: 0.9,
                 ..Sgd::default()
             }),
             encoder: "direct".to_string(),
-            loss: Loss::OneHotError,
+            loss: Loss::Mse,
             ..Self::default()
         }
     }

@@ -6,21 +6,21 @@ mod folder;
 mod tests;
 
 use super::checkpoint::Progress;
-use super::diagnosis::Suspect;
 use super::engine::Programs;
 use super::evaluation::Evaluation;
+use super::failed_step::FailedStep;
 use super::folder::{REPORT, RunFolder};
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task};
-use super::step::Outcome as StepOutcome;
-use super::together::{Pause, Talks, Together};
+use super::ranks::{Ranks, Signal, SyncSchedule};
+use super::step::Outcome as StepMetrics;
 use super::trainer::{Outcome, Start, Trainer};
-use super::{DatasetId, Engine, Place, Shape, picture};
+use super::{BatchShape, DatasetId, Engine, RankInfo, picture};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
-use spikelet_nn::model::Store;
+use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,11 +44,11 @@ pub(super) struct Run<'a> {
     data: &'a Split,
     /// Which data it is, where checkpoints are written.
     dataset: Option<DatasetId>,
-    together: Together,
-    talks: Talks,
+    together: Ranks,
+    talks: SyncSchedule,
     console: Console,
-    store: Store,
-    shape: Shape,
+    store: VarStore,
+    shape: BatchShape,
     engine: Box<dyn Engine>,
     memory: RunMemory,
     evaluation: Evaluation,
@@ -73,7 +73,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(super) fn start(trainer: &'a Trainer, data: &'a Split) -> Result<Self> {
         let settings = &trainer.settings;
-        let together = Together::new(trainer.group.clone());
+        let together = Ranks::new(trainer.group.clone());
         let console = Console::new(match together.leads() {
             true => trainer.output,
             false => Output::Quiet,
@@ -93,12 +93,12 @@ impl<'a> Run<'a> {
             Some(backend) => backend.clone(),
             None => spikelet_nn::device::cpu()?,
         };
-        let shape = Shape {
+        let shape = BatchShape {
             batch: settings.batch_size,
             image: data.train.shape,
         };
-        let mut store = Store::new(backend);
-        let place = Place {
+        let mut store = VarStore::new(backend);
+        let place = RankInfo {
             rank: together.rank(),
             ranks: together.ranks(),
         };
@@ -121,7 +121,8 @@ impl<'a> Run<'a> {
             None => Programs::on_one_device(&task, &together, &mut store)?,
         };
         let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
-        let curve_steps = together.hear_the_first(trainer.curve_steps.to_le_bytes().to_vec())?;
+        let curve_steps =
+            together.broadcast_from_rank0(trainer.curve_steps.to_le_bytes().to_vec())?;
         let batches = LoaderConfig {
             threads: trainer.loader_threads,
             ..settings.training_batches()
@@ -132,7 +133,7 @@ impl<'a> Run<'a> {
             data,
             dataset,
             together,
-            talks: Talks::new(),
+            talks: SyncSchedule::new(),
             console,
             store,
             shape,
@@ -213,7 +214,7 @@ impl<'a> Run<'a> {
         };
         let mut in_flight = InFlight::new();
         while let Some(batch) = batches.next() {
-            if let Some(found) = in_flight.make_room()? {
+            if let Some(found) = in_flight.wait_if_full()? {
                 self.count(found, &clock, &bar)?;
             }
             let ahead = in_flight.len();
@@ -225,7 +226,7 @@ impl<'a> Run<'a> {
             if started + step_images == all_images {
                 continue;
             }
-            let own = Pause {
+            let own = Signal {
                 stop: self.trainer.is_end_requested(),
                 save: self.saved.elapsed() >= self.trainer.checkpoint_every,
             };
@@ -275,7 +276,7 @@ impl<'a> Run<'a> {
     /// Adds what a step found to the epoch.
     fn count(
         &mut self,
-        (found, step): (StepOutcome, u64),
+        (found, step): (StepMetrics, u64),
         clock: &Clock,
         bar: &EpochBar,
     ) -> Result<()> {
@@ -324,7 +325,7 @@ impl<'a> Run<'a> {
         else {
             return Error::invalid("training", problem, "lower the learning rate");
         };
-        let suspect = Suspect {
+        let suspect = FailedStep {
             module: &*self.trainer.module,
             settings: &self.trainer.settings,
             batch: &given,
@@ -338,7 +339,7 @@ impl<'a> Run<'a> {
     }
 
     /// The tensors on one device; nothing where the store has one device only.
-    fn on_one_device(&self) -> Result<Option<Store>> {
+    fn on_one_device(&self) -> Result<Option<VarStore>> {
         let device = self.engine.gathering_device();
         device
             .map(|device| self.store.gathered(&device))

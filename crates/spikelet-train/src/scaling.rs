@@ -11,8 +11,8 @@ use super::checkpoint::CheckpointProblem;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{Tensor, Tracer, Var};
-use spikelet_nn::model::Store;
 use spikelet_nn::module::Precision;
+use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 
 /// The scale of the first step.
@@ -91,7 +91,7 @@ impl LossScale {
     }
 
     /// Gives the states that the store does not have their first values.
-    pub fn initialise(store: &mut Store) -> Result<()> {
+    pub fn initialize(store: &mut VarStore) -> Result<()> {
         for (name, value) in [(LOSS_SCALE, START), (STEPS, 0.0)] {
             if store.ty(name).is_none() {
                 store.insert(name, &Tensor::f32([], [value]))?;
@@ -164,7 +164,7 @@ pub(super) fn not_finite(x: &Expr) -> Expr {
 mod tests {
     use super::*;
     use spikelet_graph::DType;
-    use spikelet_nn::model::{Compiled, host};
+    use spikelet_nn::runtime::{Program, host};
 
     /// What (weight, scale, steps) are after steps with these gradients, from these values.
     fn after(scale: f32, steps: f32, grads: &[[f32; 2]]) -> Result<([f64; 2], f64, f64)> {
@@ -177,11 +177,11 @@ mod tests {
             verdict.choose(&x[2], &x[0], &x[0] - &x[1])
         });
         tracer.update(&weight, &new);
-        let mut store = Store::new(spikelet_nn::device::cpu()?);
+        let mut store = VarStore::new(spikelet_nn::device::cpu()?);
         store.insert("weight", &Tensor::f32([2], [0.0; 2]))?;
         store.insert(LOSS_SCALE, &Tensor::f32([], [scale]))?;
         store.insert(STEPS, &Tensor::f32([], [steps]))?;
-        let mut program = Compiled::new(tracer.finish()?, &mut store)?;
+        let mut program = Program::new(tracer.finish()?, &mut store)?;
         for grad in grads {
             program.set("grad", host(&Tensor::f32([2], *grad)))?;
             program.run()?;
@@ -236,11 +236,11 @@ mod tests {
 
     #[test]
     fn a_scale_that_is_there_is_kept() -> Result<()> {
-        let mut store = Store::new(spikelet_nn::device::cpu()?);
-        LossScale::initialise(&mut store)?;
+        let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+        LossScale::initialize(&mut store)?;
         assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [65536.0]);
         store.set(LOSS_SCALE, &Tensor::f32([], [8.0]))?;
-        LossScale::initialise(&mut store)?;
+        LossScale::initialize(&mut store)?;
         assert_eq!(store.get(LOSS_SCALE)?.to_f64(), [8.0]);
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! How a network is trained.
 
-use crate::optim::{Adam, AnyOptimizer, Clip, Schedule};
+use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig};
 use serde::{Deserialize, Serialize};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
-use spikelet_data::{Augment, Dataset, LoaderConfig, Normalise};
+use spikelet_data::{Augment, Dataset, LoaderConfig, Normalize};
 use spikelet_graph::Var;
 use spikelet_nn::encoder;
 use spikelet_nn::loss;
@@ -20,7 +20,7 @@ pub enum Loss {
     /// Mean squared error against one-hot labels. Firing rates reach their target, where a
     /// softmax over rates between 0 and 1 never gets near certainty.
     #[default]
-    OneHotError,
+    Mse,
 }
 
 impl Loss {
@@ -28,7 +28,7 @@ impl Loss {
     pub fn apply(self, scores: &Var, labels: &Var) -> Var {
         match self {
             Self::CrossEntropy => loss::cross_entropy(scores, labels),
-            Self::OneHotError => loss::one_hot_error(scores, labels),
+            Self::Mse => loss::mse(scores, labels),
         }
     }
 }
@@ -46,9 +46,9 @@ pub struct Settings {
     /// The learning rate before the schedule.
     pub learning_rate: f64,
     /// How the learning rate goes with training.
-    pub schedule: Schedule,
-    /// The optimiser.
-    pub optimizer: AnyOptimizer,
+    pub schedule: LrSchedule,
+    /// The optimizer.
+    pub optimizer: OptimizerConfig,
     /// Keeps gradients small, if given.
     pub clip: Option<Clip>,
     /// The encoder by its name, with constants if they are not the defaults, as in
@@ -72,7 +72,7 @@ pub struct Settings {
     /// By how much training images are changed by chance.
     pub augment: Augment,
     /// What is subtracted from pixels and what they are divided by, if anything.
-    pub normalise: Option<Normalise>,
+    pub normalize: Option<Normalize>,
     /// The share of the training images that is set aside to choose the best epoch by, from 0 to
     /// below 1. Which images these are does not depend on `seed`. With 0 all images are trained on,
     /// and no epoch is the best.
@@ -88,18 +88,18 @@ impl Default for Settings {
             batch_size: 128,
             epochs: 20,
             learning_rate: 2e-3,
-            schedule: Schedule::Cosine { least: 0.0 },
-            optimizer: AnyOptimizer::Adam(Adam::default()),
+            schedule: LrSchedule::Cosine { min_factor: 0.0 },
+            optimizer: OptimizerConfig::Adam(Adam::default()),
             clip: None,
             encoder: "poisson".to_string(),
-            loss: Loss::OneHotError,
+            loss: Loss::Mse,
             propagation: Propagation::default(),
             precision: Precision::default(),
             memory_budget: None,
             evaluation_batch: None,
             sync_batch_norm: false,
             augment: Augment::default(),
-            normalise: None,
+            normalize: None,
             validation: 0.1,
             seed: 0,
         }
@@ -130,7 +130,7 @@ impl Settings {
             drop_last: true,
             seed: self.seed,
             augment: self.augment.clone(),
-            normalise: self.normalise.clone(),
+            normalize: self.normalize.clone(),
             ..LoaderConfig::default()
         }
     }
@@ -140,7 +140,7 @@ impl Settings {
         LoaderConfig {
             batch_size,
             shuffle: false,
-            normalise: self.normalise.clone(),
+            normalize: self.normalize.clone(),
             ..LoaderConfig::default()
         }
     }

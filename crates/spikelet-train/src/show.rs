@@ -2,14 +2,14 @@
 
 use super::draws::Draws;
 use super::step::{Scored, context, feed, trace};
-use super::{EvalStep, Settings, Shape};
+use super::{BatchShape, EvalStep, Settings};
 use crate::EvalEngine;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Batch, Dataset, Loader};
 use spikelet_graph::{DType, Tensor};
-use spikelet_nn::model::{Compiled, Store};
 use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::runtime::{Program, VarStore};
 use std::sync::Arc;
 
 /// The images `indices` as the network is given them in a test.
@@ -88,8 +88,8 @@ fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn shape_of(dataset: &Dataset, indices: &[usize]) -> Shape {
-    Shape {
+fn shape_of(dataset: &Dataset, indices: &[usize]) -> BatchShape {
+    BatchShape {
         batch: indices.len(),
         image: dataset.shape,
     }
@@ -104,7 +104,7 @@ pub fn show_examples(
     settings: &Settings,
     dataset: &Dataset,
     indices: &[usize],
-    store: &mut Store,
+    store: &mut VarStore,
 ) -> Result<Vec<Example>> {
     let step = EvalStep::new(module, settings, shape_of(dataset, indices), true, store)?;
     examples_of(step, settings, dataset, indices)
@@ -167,7 +167,7 @@ impl Activity {
     ///
     /// let network = Network::find("mnist-fc")?;
     /// let test = spikelet::data::synthetic::digits_of(0, 1, 3).test;
-    /// let mut store = Store::new(spikelet::device::cpu()?);
+    /// let mut store = VarStore::new(spikelet::device::cpu()?);
     /// let module = network.module()?;
     /// let shown = Activity::of(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
     /// assert_eq!(shown.layers[0].name, "fc.2");
@@ -182,7 +182,7 @@ impl Activity {
         settings: &Settings,
         dataset: &Dataset,
         indices: &[usize],
-        store: &mut Store,
+        store: &mut VarStore,
     ) -> Result<Self> {
         let batch = batch_of(settings, dataset, indices)?;
         let cx = context(Mode::EVAL, settings);
@@ -201,8 +201,8 @@ impl Activity {
                 Some((name, output))
             })
             .collect();
-        store.initialise(&traced, DType::F32, settings.seed)?;
-        let mut program = Compiled::new(tracer.finish()?, store)?;
+        store.initialize(&traced, DType::F32, settings.seed)?;
+        let mut program = Program::new(tracer.finish()?, store)?;
         // The draws of an evaluation's first batch, so that both pictures agree.
         feed(&program, &batch, Draws::of_evaluation(settings.seed, 0))?;
         program.run()?;
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coloured_image_has_its_channels_beside_each_other() {
+    fn a_colored_image_has_its_channels_beside_each_other() {
         let planes = [1, 2, 3, 4, 5, 6];
         assert_eq!(pixels_of(&planes, [3, 1, 2]), [1, 3, 5, 2, 4, 6]);
         assert_eq!(pixels_of(&planes, [1, 2, 3]), planes);

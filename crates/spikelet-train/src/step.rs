@@ -9,15 +9,15 @@ use spikelet_data::Batch;
 use spikelet_distributed::average_over_ranks;
 use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, Pending, Plan, Target, Tracer, Var};
+use spikelet_graph::{DType, HostFuture, Plan, Target, Tracer, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::loss;
-use spikelet_nn::model::{Compiled, Planned, Store};
-use spikelet_nn::module::{Context, GENERATOR, Mode, Module, OverTime, Traced};
+use spikelet_nn::module::{Context, GENERATOR, Mode, Module, StepOutputs, Traced};
+use spikelet_nn::runtime::{Planned, Program, VarStore};
 
 /// Images of a batch: `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct BatchShape {
     /// Images.
     pub batch: usize,
     /// Channels, height, width.
@@ -26,14 +26,14 @@ pub struct Shape {
 
 /// Which of several ranks makes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct RankInfo {
     /// From 0.
     pub rank: usize,
     /// How many there are.
     pub ranks: usize,
 }
 
-impl Default for Place {
+impl Default for RankInfo {
     /// The only rank.
     fn default() -> Self {
         Self { rank: 0, ranks: 1 }
@@ -51,19 +51,19 @@ pub struct Outcome {
 
 /// What a step will have found, once the device has done it.
 #[must_use = "the device's errors come out of `wait`"]
-pub struct PendingOutcome(Found);
+pub struct PendingMetrics(Found);
 
 /// What is there, or on its way.
 enum Found {
     Here(Outcome),
-    Coming(Box<dyn Pending>),
+    Coming(Box<dyn HostFuture>),
 }
 
-impl PendingOutcome {
+impl PendingMetrics {
     /// What the outcome is made of, among a program's outputs.
     const OUTPUTS: [&str; 2] = ["loss", "correct"];
 
-    pub(super) fn of(program: &Compiled) -> Result<Self> {
+    pub(super) fn of(program: &Program) -> Result<Self> {
         Ok(Self(Found::Coming(program.fetch(&Self::OUTPUTS)?)))
     }
 
@@ -92,7 +92,7 @@ impl PendingOutcome {
 pub(super) struct Scored {
     pub(super) scores: Var,
     pub(super) labels: Var,
-    pub(super) output: OverTime,
+    pub(super) output: StepOutputs,
 }
 
 pub(super) fn context(mode: Mode, settings: &Settings) -> Context {
@@ -105,7 +105,7 @@ pub(super) fn trace(
     cx: &Context,
     module: &dyn Module,
     settings: &Settings,
-    shape: Shape,
+    shape: BatchShape,
 ) -> Result<Scored> {
     settings.check()?;
     let [channels, height, width] = shape.image;
@@ -121,7 +121,7 @@ pub(super) fn trace(
     })
 }
 
-pub(super) fn feed(program: &Compiled, batch: &Batch, draws: Draws) -> Result<()> {
+pub(super) fn feed(program: &Program, batch: &Batch, draws: Draws) -> Result<()> {
     program.set("images", HostTensor::F32(&batch.images))?;
     program.set("labels", HostTensor::I64(&batch.labels))?;
     if program.has_input(GENERATOR) {
@@ -132,7 +132,7 @@ pub(super) fn feed(program: &Compiled, batch: &Batch, draws: Draws) -> Result<()
 
 /// Forward, backward and update. A step whose loss is not finite updates nothing.
 pub struct TrainStep {
-    program: Compiled,
+    program: Program,
     settings: Settings,
     images_before: usize,
     traced: Traced,
@@ -158,13 +158,13 @@ impl StepPlan {
     ///
     /// # Errors
     /// When memory is short or the device refuses.
-    pub fn load(self, store: &mut Store) -> Result<TrainStep> {
-        store.initialise(&self.traced, DType::F32, self.settings.seed)?;
+    pub fn load(self, store: &mut VarStore) -> Result<TrainStep> {
+        store.initialize(&self.traced, DType::F32, self.settings.seed)?;
         if self.scales_loss {
-            LossScale::initialise(store)?;
+            LossScale::initialize(store)?;
         }
         Ok(TrainStep {
-            program: Compiled::load(self.planned, store)?,
+            program: Program::load(self.planned, store)?,
             settings: self.settings,
             images_before: self.images_before,
             traced: self.traced,
@@ -172,7 +172,7 @@ impl StepPlan {
     }
 }
 
-/// The name of an optimiser's tensor.
+/// The name of an optimizer's tensor.
 fn slot_name(slot: &str, parameter: &str) -> String {
     format!("optimizer.{slot}.{parameter}")
 }
@@ -181,7 +181,7 @@ fn number_name(k: usize) -> String {
     format!("optimizer number {k}")
 }
 
-/// The inputs of a step for the numbers that the optimiser works with.
+/// The inputs of a step for the numbers that the optimizer works with.
 pub fn numbers_of(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
     let count = settings
         .optimizer
@@ -194,7 +194,7 @@ pub fn numbers_of(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
 }
 
 /// Gives a step those numbers: `step` counts from 1, `epoch` is the progress in epochs.
-pub fn feed_numbers(program: &Compiled, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
+pub fn feed_numbers(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
     let factor = settings.schedule.factor(epoch, settings.epochs as f64);
     let rate = settings.learning_rate * factor;
     let numbers = settings.optimizer.get().numbers(step, rate);
@@ -212,10 +212,10 @@ impl TrainStep {
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
-        store: &mut Store,
+        shape: BatchShape,
+        store: &mut VarStore,
     ) -> Result<Self> {
-        Self::of_rank(module, settings, shape, Place::default(), store)
+        Self::of_rank(module, settings, shape, RankInfo::default(), store)
     }
 
     /// Compiles the step of one of several ranks, each of which brings a batch: gradients are the
@@ -226,9 +226,9 @@ impl TrainStep {
     pub fn of_rank(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
-        place: Place,
-        store: &mut Store,
+        shape: BatchShape,
+        place: RankInfo,
+        store: &mut VarStore,
     ) -> Result<Self> {
         Self::plan(module, settings, shape, place, &**store.backend())?.load(store)
     }
@@ -240,8 +240,8 @@ impl TrainStep {
     pub fn plan(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
-        place: Place,
+        shape: BatchShape,
+        place: RankInfo,
         target: &dyn Target,
     ) -> Result<StepPlan> {
         Self::plan_beside(module, settings, shape, place, target, 0)
@@ -251,8 +251,8 @@ impl TrainStep {
     pub(super) fn plan_beside(
         module: &dyn Module,
         settings: &Settings,
-        shape: Shape,
-        place: Place,
+        shape: BatchShape,
+        place: RankInfo,
         target: &dyn Target,
         others: usize,
     ) -> Result<StepPlan> {
@@ -305,12 +305,12 @@ impl TrainStep {
     }
 
     /// The compiled program.
-    pub fn program(&self) -> &Compiled {
+    pub fn program(&self) -> &Program {
         &self.program
     }
 
     /// The compiled program, to be run or profiled directly.
-    pub fn program_mut(&mut self) -> &mut Compiled {
+    pub fn program_mut(&mut self) -> &mut Program {
         &mut self.program
     }
 
@@ -353,10 +353,10 @@ impl TrainStep {
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
-    pub fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingOutcome> {
+    pub fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
         self.prepare(batch, step, epoch)?;
         self.program.run()?;
-        PendingOutcome::of(&self.program)
+        PendingMetrics::of(&self.program)
     }
 
     /// Trains on a batch.
@@ -368,7 +368,7 @@ impl TrainStep {
     }
 }
 
-/// Traces the update of a parameter and of the optimiser's tensors for it.
+/// Traces the update of a parameter and of the optimizer's tensors for it.
 pub fn update(
     optimizer: &dyn Optimizer,
     name: &str,

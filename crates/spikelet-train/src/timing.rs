@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 64]);
 /// let spikes = cx.trace(&Lif::new(2.0), x)?;
 /// cx.tracer().output("spike_seq", &spikes);
-/// let mut store = Store::new(backend.clone());
-/// store.initialise(&cx.traced(), DType::F32, 0)?;
-/// let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+/// let mut store = VarStore::new(backend.clone());
+/// store.initialize(&cx.traced(), DType::F32, 0)?;
+/// let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
 /// program.set("x_seq", spikelet::graph::op::HostTensor::F32(&[0.5; 8 * 64]))?;
 ///
 /// let timing = Timing { repeats: 5, ..Timing::default() };

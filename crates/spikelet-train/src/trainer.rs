@@ -1,7 +1,7 @@
 //! What is trained, where, and where it is written.
 
 use super::checkpoint::{EpochRecord, best_of};
-use super::folder::{Former, Place};
+use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
 use super::run::Run;
 use super::{BuildEngine, Engine, RunMemory, Settings};
@@ -35,7 +35,7 @@ pub struct Trainer {
     pub(super) network: Option<Network>,
     pub(super) settings: Settings,
     pub(super) backend: Option<Arc<dyn Backend>>,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<RankInfo>,
     pub(super) former: Former,
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
@@ -141,7 +141,7 @@ impl Trainer {
     /// unless [`Trainer::resume`] or [`Trainer::force`] says what is to become of that run; so is
     /// one that another run is writing into.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.place = Some(Place::At(folder.into()));
+        self.place = Some(RankInfo::At(folder.into()));
         self
     }
 
@@ -150,7 +150,7 @@ impl Trainer {
     ///
     /// [`latest_run`]: super::latest_run
     pub fn new_folder_in(mut self, parent: impl Into<PathBuf>) -> Self {
-        self.place = Some(Place::NewIn(parent.into()));
+        self.place = Some(RankInfo::NewIn(parent.into()));
         self
     }
 
@@ -247,7 +247,7 @@ impl Trainer {
     /// # Errors
     /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
     pub fn fit(&self, data: &Split) -> Result<Outcome> {
-        self.fit_announced(data, |_| {})
+        self.fit_with(data, |_| {})
     }
 
     /// Trains like [`Trainer::fit`], and shows the run before it begins: to print its plan, for
@@ -255,11 +255,7 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Trainer::fit`].
-    pub fn fit_announced(
-        &self,
-        data: &Split,
-        announce: impl FnOnce(&Start<'_>),
-    ) -> Result<Outcome> {
+    pub fn fit_with(&self, data: &Split, announce: impl FnOnce(&Start<'_>)) -> Result<Outcome> {
         self.settings.check()?;
         let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
         let run = Run::start(self, data)?;

@@ -130,7 +130,7 @@ impl Drop for Writer {
 mod tests {
     use super::*;
     use crate::{DatasetId, Settings};
-    use spikelet_nn::model::Store;
+    use spikelet_nn::runtime::VarStore;
 
     fn checkpoint(step: u64) -> Checkpoint {
         let dataset = DatasetId {
@@ -151,7 +151,7 @@ mod tests {
             ranks: 1,
             ..Progress::default()
         };
-        let store = Store::new(spikelet_nn::device::cpu().expect("a CPU"));
+        let store = VarStore::new(spikelet_nn::device::cpu().expect("a CPU"));
         let none = std::iter::empty();
         Checkpoint::take(&store, none, None, &settings, &progress, &dataset)
             .expect("nothing to take")

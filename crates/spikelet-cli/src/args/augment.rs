@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::suggest::closest;
-use spikelet::data::{Augment, Dataset, Normalise};
+use spikelet::data::{Augment, Dataset, Normalize};
 use spikelet::train::Settings;
 
 /// Changes of images.
@@ -16,16 +16,16 @@ pub struct AugmentArgs {
 
     /// Subtract the mean and divide by the deviation: none, auto (of the training images, each
     /// channel), or MEAN/STD with a value for all channels or one each, such as 0.5,0.5,0.4/0.2
-    #[arg(long, value_name = "HOW", value_parser = normalisation, allow_hyphen_values = true)]
-    normalise: Option<Normalisation>,
+    #[arg(long, value_name = "HOW", value_parser = normalization, allow_hyphen_values = true)]
+    normalize: Option<Normalization>,
 }
 
 /// What is done to pixels.
 #[derive(Clone, Debug, PartialEq)]
-enum Normalisation {
+enum Normalization {
     None,
     Auto,
-    Given(Normalise),
+    Given(Normalize),
 }
 
 const NAMES: [&str; 8] = [
@@ -84,10 +84,10 @@ fn number<T: std::str::FromStr>(name: &str, unit: &str, value: Option<&str>) -> 
     })
 }
 
-fn normalisation(text: &str) -> Result<Normalisation, String> {
+fn normalization(text: &str) -> Result<Normalization, String> {
     match text {
-        "none" => return Ok(Normalisation::None),
-        "auto" => return Ok(Normalisation::Auto),
+        "none" => return Ok(Normalization::None),
+        "auto" => return Ok(Normalization::Auto),
         _ => {}
     }
     let wrong = || "write none, auto, or MEAN/STD such as 0.13/0.31".to_string();
@@ -96,11 +96,11 @@ fn normalisation(text: &str) -> Result<Normalisation, String> {
         let each = text.split(',').map(|value| value.trim().parse());
         each.collect::<Result<_, _>>().map_err(|_| wrong())
     };
-    let normalise = Normalise {
+    let normalize = Normalize {
         mean: values(mean)?,
         std: values(std)?,
     };
-    Ok(Normalisation::Given(normalise))
+    Ok(Normalization::Given(normalize))
 }
 
 impl AugmentArgs {
@@ -112,31 +112,31 @@ impl AugmentArgs {
         if let Some(augment) = &self.augment {
             settings.augment = augment.clone();
         }
-        match &self.normalise {
-            Some(Normalisation::None) => settings.normalise = None,
-            Some(Normalisation::Auto) => settings.normalise = Some(of_images(train)),
-            Some(Normalisation::Given(given)) => settings.normalise = Some(given.clone()),
+        match &self.normalize {
+            Some(Normalization::None) => settings.normalize = None,
+            Some(Normalization::Auto) => settings.normalize = Some(of_images(train)),
+            Some(Normalization::Given(given)) => settings.normalize = Some(given.clone()),
             None => {}
         }
-        let Some(normalise) = &settings.normalise else {
+        let Some(normalize) = &settings.normalize else {
             return Ok(());
         };
         if settings.encoder != "direct" {
             return Err(Failure::argument(
                 format!(
-                    "the encoder {} needs pixels of 0 to 1, normalised ones are not",
+                    "the encoder {} needs pixels of 0 to 1, normalized ones are not",
                     settings.encoder
                 ),
-                "write --encoder direct, or leave --normalise out",
+                "write --encoder direct, or leave --normalize out",
             ));
         }
-        let checked = normalise.check(train.shape[0]);
+        let checked = normalize.check(train.shape[0]);
         checked.map_err(|problem| spikelet::Error::from(problem).into())
     }
 }
 
 /// Mean and deviation of each channel, where white is 1. Sums are of whole numbers: exact.
-fn of_images(dataset: &Dataset) -> Normalise {
+fn of_images(dataset: &Dataset) -> Normalize {
     let [channels, height, width] = dataset.shape;
     let mut sums = vec![[0_u64; 2]; channels];
     let planes = dataset.images.chunks_exact((height * width).max(1));
@@ -152,7 +152,7 @@ fn of_images(dataset: &Dataset) -> Normalise {
         let squares = u128::from(count) * u128::from(squares);
         squares.saturating_sub(u128::from(sum).pow(2)) as f64
     };
-    Normalise {
+    Normalize {
         mean: sums.iter().map(|s| (s[0] as f64 / white) as f32).collect(),
         std: sums
             .iter()
@@ -202,15 +202,15 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_given_or_asked_for() {
-        let given = Normalise {
+        let given = Normalize {
             mean: vec![0.5, 0.25, -0.5],
             std: vec![0.2],
         };
-        let read = normalisation("0.5,0.25,-0.5/0.2");
-        assert_eq!(read, Ok(Normalisation::Given(given)));
-        assert_eq!(normalisation("auto"), Ok(Normalisation::Auto));
+        let read = normalization("0.5,0.25,-0.5/0.2");
+        assert_eq!(read, Ok(Normalization::Given(given)));
+        assert_eq!(normalization("auto"), Ok(Normalization::Auto));
         for wrong in ["0.5", "a/b", "0.5/", "/"] {
-            assert!(normalisation(wrong).is_err(), "{wrong}");
+            assert!(normalization(wrong).is_err(), "{wrong}");
         }
     }
 

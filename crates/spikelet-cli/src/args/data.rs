@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use spikelet::data::{
     self, Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic,
 };
+use spikelet::distributed::Group;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
-use spikelet::parallel::Group;
 use spikelet::train::DatasetId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -121,10 +121,10 @@ impl NeuronArgs {
             Failure::argument(problem, format!("see `spikelet neuron show {name}`"))
         };
         let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
-        // What cannot be learnt is told here, and not by the layer.
+        // What cannot be learned is told here, and not by the layer.
         match made.common().learn.is_empty() {
             true => Ok(made),
-            false => neuron::learnables(&*made).map(|_| made).map_err(wrong),
+            false => neuron::trainables(&*made).map(|_| made).map_err(wrong),
         }
     }
 
@@ -141,7 +141,7 @@ impl NeuronArgs {
         let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
         let (of_surrogate, own): (Vec<_>, Vec<_>) =
             settings.partition(|(key, _)| key.starts_with("surrogate."));
-        let (learnt, own): (Vec<_>, Vec<_>) = own
+        let (learned, own): (Vec<_>, Vec<_>) = own
             .into_iter()
             .partition(|(key, _)| key.starts_with("learn."));
         if own.iter().any(|(key, _)| key == "surrogate") {
@@ -151,12 +151,12 @@ impl NeuronArgs {
             ));
         }
         let mut given = overlay(&format!("`{name}`"), &defaults, own)?;
-        if !learnt.is_empty() {
-            let learnt = learnt.into_iter().map(|(key, how)| {
+        if !learned.is_empty() {
+            let learned = learned.into_iter().map(|(key, how)| {
                 let constant = key.strip_prefix("learn.").unwrap_or(&key).to_string();
                 (constant, how)
             });
-            given.insert("learn".to_string(), Value::Object(learnt.collect()));
+            given.insert("learn".to_string(), Value::Object(learned.collect()));
         }
         if self.surrogate.is_some() || !of_surrogate.is_empty() {
             let settings = of_surrogate.into_iter().map(|(key, value)| {

@@ -3,8 +3,8 @@
 use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
 use spikelet::device::{check_devices, device_of};
+use spikelet::distributed::{Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World};
 use spikelet::network::Network;
-use spikelet::parallel::{Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World};
 use spikelet::train::Settings;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -118,7 +118,7 @@ impl ParallelArgs {
             .with("version of spikelet", env!("CARGO_PKG_VERSION"));
         let limits = Limits {
             rendezvous: seconds(self.rendezvous_timeout),
-            silence: seconds(self.rank_timeout),
+            heartbeat_timeout: seconds(self.rank_timeout),
             ..Limits::default()
         };
         let group = Group::connect(world, &run, limits)?;

@@ -3,7 +3,7 @@
 use super::{DeviceArgs, count, open_device};
 use crate::failure::Failure;
 use spikelet::graph::Backend;
-use spikelet::pipeline::{Parts, Schedule, Team};
+use spikelet::pipeline::{PipelineConfig, PipelineSchedule, StageReplicas};
 use spikelet::pipeline::{PipelineOptions, Stages};
 use spikelet::train::Settings;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct PipelineArgs {
 }
 
 fn schedules() -> clap::builder::PossibleValuesParser {
-    Schedule::NAMES.map(|(name, _)| name).into()
+    PipelineSchedule::NAMES.map(|(name, _)| name).into()
 }
 
 fn stages(text: &str) -> Result<Stages, String> {
@@ -99,20 +99,20 @@ impl PipelineArgs {
         }
         let team = |names: &Vec<String>| {
             let devices = names.iter().map(|name| open[name].clone());
-            Team::from(devices.collect::<Vec<_>>())
+            StageReplicas::from(devices.collect::<Vec<_>>())
         };
-        let devices: Vec<Team> = teams.iter().map(team).collect();
-        let schedule = Schedule::NAMES
+        let devices: Vec<StageReplicas> = teams.iter().map(team).collect();
+        let schedule = PipelineSchedule::NAMES
             .into_iter()
             .find(|(n, _)| *n == self.pipeline_schedule);
         let whole = settings.batch_size.div_ceil(names.len());
         Ok(Some(PipelineOptions {
             devices,
             stages: self.stages.clone(),
-            parts: Parts {
+            parts: PipelineConfig {
                 split_size: self.split_size.unwrap_or(whole),
                 time_chunk: self.time_chunk,
-                schedule: schedule.map_or(Schedule::Auto, |(_, schedule)| schedule),
+                schedule: schedule.map_or(PipelineSchedule::Auto, |(_, schedule)| schedule),
             },
             trace,
         }))

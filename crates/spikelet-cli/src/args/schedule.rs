@@ -2,7 +2,7 @@
 
 use super::{described, not_negative, positive};
 use crate::failure::Failure;
-use spikelet::optim::Schedule;
+use spikelet::optim::LrSchedule;
 use spikelet::train::Settings;
 
 /// A schedule and its numbers.
@@ -37,9 +37,9 @@ impl ScheduleArgs {
     ///
     /// # Errors
     /// When the numbers of a schedule are given to another one.
-    pub fn build(&self, own: Schedule) -> Result<Schedule, Failure> {
+    pub fn build(&self, own: LrSchedule) -> Result<LrSchedule, Failure> {
         let name = self.schedule.as_deref();
-        let cosine = name.map_or(matches!(own, Schedule::Cosine { .. }), |n| n == "cosine");
+        let cosine = name.map_or(matches!(own, LrSchedule::Cosine { .. }), |n| n == "cosine");
         let numbers = [
             (
                 "--cosine-epochs",
@@ -69,20 +69,22 @@ impl ScheduleArgs {
             ));
         }
         let schedule = match name {
-            Some("constant") => Schedule::Constant,
-            Some("cosine") => Schedule::Cosine { least: 0.0 },
-            Some(_) => Schedule::Step {
+            Some("constant") => LrSchedule::Constant,
+            Some("cosine") => LrSchedule::Cosine { min_factor: 0.0 },
+            Some(_) => LrSchedule::Step {
                 epochs: self.step_epochs.unwrap_or(STEP_EPOCHS),
                 gamma: self.gamma.unwrap_or(0.1),
             },
             None => own,
         };
         let schedule = match (schedule, self.cosine_epochs) {
-            (Schedule::Cosine { least }, Some(epochs)) => Schedule::CosineOver { epochs, least },
+            (LrSchedule::Cosine { min_factor }, Some(epochs)) => {
+                LrSchedule::CosineOver { epochs, min_factor }
+            }
             (schedule, _) => schedule,
         };
         Ok(match self.warm_up {
-            Some(epochs) if epochs > 0.0 => Schedule::WarmUp {
+            Some(epochs) if epochs > 0.0 => LrSchedule::WarmUp {
                 epochs,
                 then: Box::new(schedule),
             },
@@ -93,10 +95,10 @@ impl ScheduleArgs {
 
 fn name(settings: &Settings) -> String {
     let name = match settings.schedule {
-        Schedule::Constant => "constant",
-        Schedule::Step { .. } => "step",
-        Schedule::Cosine { .. } | Schedule::CosineOver { .. } => "cosine",
-        Schedule::WarmUp { .. } => "warm-up",
+        LrSchedule::Constant => "constant",
+        LrSchedule::Step { .. } => "step",
+        LrSchedule::Cosine { .. } | LrSchedule::CosineOver { .. } => "cosine",
+        LrSchedule::WarmUp { .. } => "warm-up",
     };
     name.to_string()
 }
@@ -112,21 +114,23 @@ mod tests {
         schedule: ScheduleArgs,
     }
 
-    fn built(words: &str) -> Result<Schedule, Failure> {
+    fn built(words: &str) -> Result<LrSchedule, Failure> {
         let words = Words::parse_from(["spikelet"].into_iter().chain(words.split_whitespace()));
-        words.schedule.build(Schedule::Cosine { least: 0.25 })
+        words
+            .schedule
+            .build(LrSchedule::Cosine { min_factor: 0.25 })
     }
 
     #[test]
     fn growth_goes_before_the_schedule_that_is_named_or_there() {
-        let own = Schedule::Cosine { least: 0.25 };
+        let own = LrSchedule::Cosine { min_factor: 0.25 };
         assert_eq!(built("").ok(), Some(own.clone()));
-        let grown = Schedule::WarmUp {
+        let grown = LrSchedule::WarmUp {
             epochs: 2.0,
             then: Box::new(own),
         };
         assert_eq!(built("--warm-up 2").ok(), Some(grown));
-        let stepped = Schedule::Step {
+        let stepped = LrSchedule::Step {
             epochs: 10.0,
             gamma: 0.5,
         };
@@ -148,12 +152,15 @@ mod tests {
 
     #[test]
     fn a_step_has_a_usual_length_and_a_cosine_may_have_its_own() {
-        let stepped = Schedule::Step {
+        let stepped = LrSchedule::Step {
             epochs: 32.0,
             gamma: 0.1,
         };
         assert_eq!(built("--schedule step").ok(), Some(stepped));
-        let over = |least| Schedule::CosineOver { epochs: 8.0, least };
+        let over = |min_factor| LrSchedule::CosineOver {
+            epochs: 8.0,
+            min_factor,
+        };
         assert_eq!(built("--cosine-epochs 8").ok(), Some(over(0.25)));
         let named = "--schedule cosine --cosine-epochs 8";
         assert_eq!(built(named).ok(), Some(over(0.0)));

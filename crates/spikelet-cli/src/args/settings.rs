@@ -6,7 +6,7 @@ use spikelet::MemoryBudget;
 use spikelet::encoder;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
-use spikelet::optim::{Adam, AnyOptimizer, Clip, Sgd};
+use spikelet::optim::{Adam, Clip, OptimizerConfig, Sgd};
 use spikelet::train::{Loss, Settings};
 
 /// Settings of a training step; what is not given stays as it is. Commands that always start from the
@@ -23,17 +23,17 @@ pub struct SettingsArgs<const TUTORIAL: bool = false> {
     #[arg(help = described_from::<TUTORIAL>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
-    #[arg(help = described_from::<TUTORIAL>("Optimiser", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
+    #[arg(help = described_from::<TUTORIAL>("Optimizer", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
     optimizer: Option<String>,
 
-    #[arg(help = described_from::<TUTORIAL>("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "one-hot-error"])]
+    #[arg(help = described_from::<TUTORIAL>("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "mse"])]
     loss: Option<String>,
 
     /// The order in which layers and time steps run [default: layer-by-layer]
     #[arg(long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
-    /// SGD's momentum [default: as the network's; 0.9 where it has another optimiser]
+    /// SGD's momentum [default: as the network's; 0.9 where it has another optimizer]
     #[arg(long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
@@ -76,7 +76,7 @@ pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
             (
                 n.name(),
                 value(&Settings::of_network(n)),
-                value(&Settings::tutorial_of(n)),
+                value(&Settings::preset_of(n)),
             )
         })
         .filter(|(_, usual, tutorial)| usual != tutorial)
@@ -94,7 +94,7 @@ fn described_from<const TUTORIAL: bool>(what: &str, value: impl Fn(&Settings) ->
     match TUTORIAL {
         false => described(what, value),
         true => {
-            let tutorials = of_all(&networks(), |n| value(&Settings::tutorial_of(n)));
+            let tutorials = of_all(&networks(), |n| value(&Settings::preset_of(n)));
             format!("{what} [default: {tutorials}]")
         }
     }
@@ -178,7 +178,7 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
     /// The settings of the network or of its tutorial, with what is given put over them.
     ///
     /// # Errors
-    /// When an option belongs to another optimiser.
+    /// When an option belongs to another optimizer.
     pub fn build(&self, start: Settings) -> Result<Settings, Failure> {
         let mut settings = start;
         settings.time_steps = self.time_steps.unwrap_or(settings.time_steps);
@@ -188,7 +188,7 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
         }
         settings.optimizer = self.optimizer(settings.optimizer)?;
         settings.loss = match self.loss.as_deref() {
-            Some("one-hot-error") => Loss::OneHotError,
+            Some("mse") => Loss::Mse,
             Some(_) => Loss::CrossEntropy,
             None => settings.loss,
         };
@@ -203,18 +203,18 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
         Ok(settings)
     }
 
-    /// The optimiser. One that is named but is the network's own keeps its constants.
-    fn optimizer(&self, own: AnyOptimizer) -> Result<AnyOptimizer, Failure> {
+    /// The optimizer. One that is named but is the network's own keeps its constants.
+    fn optimizer(&self, own: OptimizerConfig) -> Result<OptimizerConfig, Failure> {
         let named = match (self.optimizer.as_deref(), own) {
-            (Some("sgd"), AnyOptimizer::Adam(_)) => AnyOptimizer::Sgd(Sgd {
+            (Some("sgd"), OptimizerConfig::Adam(_)) => OptimizerConfig::Sgd(Sgd {
                 momentum: 0.9,
                 ..Sgd::default()
             }),
-            (Some("adam"), AnyOptimizer::Sgd(_)) => AnyOptimizer::Adam(Adam::default()),
+            (Some("adam"), OptimizerConfig::Sgd(_)) => OptimizerConfig::Adam(Adam::default()),
             _ => own,
         };
         match named {
-            AnyOptimizer::Sgd(mut sgd) => {
+            OptimizerConfig::Sgd(mut sgd) => {
                 sgd.momentum = self.momentum.unwrap_or(sgd.momentum);
                 sgd.weight_decay = self.weight_decay.unwrap_or(sgd.weight_decay);
                 sgd.nesterov |= self.nesterov;
@@ -224,21 +224,21 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
                         "write --momentum 0.9, or leave --nesterov out",
                     ));
                 }
-                Ok(AnyOptimizer::Sgd(sgd))
+                Ok(OptimizerConfig::Sgd(sgd))
             }
-            AnyOptimizer::Adam(mut adam) => {
+            OptimizerConfig::Adam(mut adam) => {
                 let wrong = [
                     ("--momentum", self.momentum.is_some()),
                     ("--nesterov", self.nesterov),
                 ];
                 if let Some((option, _)) = wrong.into_iter().find(|(_, given)| *given) {
                     return Err(Failure::argument(
-                        format!("{option} belongs to sgd, the optimiser is adam"),
+                        format!("{option} belongs to sgd, the optimizer is adam"),
                         format!("write --optimizer sgd, or leave {option} out"),
                     ));
                 }
                 adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
-                Ok(AnyOptimizer::Adam(adam))
+                Ok(OptimizerConfig::Adam(adam))
             }
         }
     }
@@ -246,16 +246,16 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
 
 fn optimizer_name(settings: &Settings) -> String {
     let name = match settings.optimizer {
-        AnyOptimizer::Sgd(_) => "sgd",
-        AnyOptimizer::Adam(_) => "adam",
+        OptimizerConfig::Sgd(_) => "sgd",
+        OptimizerConfig::Adam(_) => "adam",
     };
     name.to_string()
 }
 
 fn weight_decay(settings: &Settings) -> String {
     let share = match settings.optimizer {
-        AnyOptimizer::Sgd(sgd) => sgd.weight_decay,
-        AnyOptimizer::Adam(adam) => adam.weight_decay,
+        OptimizerConfig::Sgd(sgd) => sgd.weight_decay,
+        OptimizerConfig::Adam(adam) => adam.weight_decay,
     };
     share.to_string()
 }
@@ -263,7 +263,7 @@ fn weight_decay(settings: &Settings) -> String {
 fn loss_name(settings: &Settings) -> String {
     let name = match settings.loss {
         Loss::CrossEntropy => "cross-entropy",
-        Loss::OneHotError => "one-hot-error",
+        Loss::Mse => "mse",
     };
     name.to_string()
 }
@@ -316,13 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn an_optimiser_that_is_the_networks_own_keeps_its_constants() {
+    fn an_optimizer_that_is_the_networks_own_keeps_its_constants() {
         let sgd = |words: &[&str], start| match built(words, start).optimizer {
-            AnyOptimizer::Sgd(sgd) => sgd,
-            AnyOptimizer::Adam(_) => panic!("adam"),
+            OptimizerConfig::Sgd(sgd) => sgd,
+            OptimizerConfig::Adam(_) => panic!("adam"),
         };
         let own = || Settings {
-            optimizer: AnyOptimizer::Sgd(Sgd {
+            optimizer: OptimizerConfig::Sgd(Sgd {
                 momentum: 0.8,
                 weight_decay: 5e-4,
                 ..Sgd::default()
@@ -367,7 +367,7 @@ mod tests {
             let network = Network::find(name).expect("it is known");
             for settings in [
                 Settings::of_network(&network),
-                Settings::tutorial_of(&network),
+                Settings::preset_of(&network),
             ] {
                 let own = weight_decay(&settings);
                 assert!(default.contains(&own), "{name}: {default}");

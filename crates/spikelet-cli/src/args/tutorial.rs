@@ -117,7 +117,7 @@ impl TutorialArgs {
         if let Some(tau) = self.tau {
             set_tau(&mut start, tau)?;
         }
-        Ok((start, Settings::tutorial_of(&network)))
+        Ok((start, Settings::preset_of(&network)))
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         for name in ["mnist-fc", "cifar10-net"] {
             let (mut network, settings) = with(name, Some(7.0)).expect("it has one");
             assert_eq!(network.neuron_mut()["params"]["tau"], 7.0);
-            assert_eq!(settings, Settings::tutorial_of(&network));
+            assert_eq!(settings, Settings::preset_of(&network));
         }
         let refused = with("csnn", Some(7.0)).expect_err("it has none");
         assert!(refused.to_string().contains("`if`, has no time constant"));

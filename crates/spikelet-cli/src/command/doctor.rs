@@ -297,12 +297,12 @@ fn terminal() -> String {
             "not a terminal"
         }
     };
-    let colour = match variable("NO_COLOR") {
+    let color = match variable("NO_COLOR") {
         Some(_) => ", NO_COLOR is set",
         None => "",
     };
     format!(
-        "standard output is {}, standard error is {}{colour}",
+        "standard output is {}, standard error is {}{color}",
         is(std::io::stdout().is_terminal()),
         is(std::io::stderr().is_terminal()),
     )

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use spikelet::human::bytes;
-use spikelet::pipeline::{Layout, PipelineStep};
+use spikelet::pipeline::{Partition, PipelineStep};
 use spikelet::train::RunMemory;
 
 /// A line for each stage, and one with what is expected: idle time, and each device's memory; with
 /// `peak`, that of the whole run.
-pub fn describe(step: &PipelineStep, layout: &Layout, peak: Option<&RunMemory>) -> String {
+pub fn describe(step: &PipelineStep, layout: &Partition, peak: Option<&RunMemory>) -> String {
     let mut lines = vec![];
     for (k, (stage, kept)) in layout.report().iter().zip(step.in_flight()).enumerate() {
         let modules = match &stage.modules[..] {
@@ -40,7 +40,7 @@ pub fn describe(step: &PipelineStep, layout: &Layout, peak: Option<&RunMemory>) 
 }
 
 /// The same for machines.
-pub fn json_of(step: &PipelineStep, layout: &Layout) -> Value {
+pub fn json_of(step: &PipelineStep, layout: &Partition) -> Value {
     json!({
         "stages": layout.report(),
         "in_flight": step.in_flight(),

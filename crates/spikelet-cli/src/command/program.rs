@@ -7,9 +7,9 @@ use spikelet::data::Batch;
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::human::bytes;
-use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{InFlight, Place, RunMemory, Settings, Shape, TrainStep};
+use spikelet::runtime::VarStore;
+use spikelet::train::{BatchShape, InFlight, RankInfo, RunMemory, Settings, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
@@ -30,7 +30,7 @@ impl StepProgram {
         settings: &Settings,
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
-        Self::compile_at(network, settings, Place::default(), backend)
+        Self::compile_at(network, settings, RankInfo::default(), backend)
     }
 
     /// Compiles the step of a rank.
@@ -40,12 +40,12 @@ impl StepProgram {
     pub fn compile_at(
         network: &Network,
         settings: &Settings,
-        place: Place,
+        place: RankInfo,
         backend: Arc<dyn Backend>,
     ) -> Result<Self, Failure> {
         let image = network.image();
-        let mut store = Store::new(backend);
-        let shape = Shape {
+        let mut store = VarStore::new(backend);
+        let shape = BatchShape {
             batch: settings.batch_size,
             image,
         };
@@ -62,7 +62,7 @@ impl StepProgram {
         self.step.program().plan()
     }
 
-    /// Bytes of parameters and the optimiser's tensors.
+    /// Bytes of parameters and the optimizer's tensors.
     pub fn parameter_bytes(&self) -> usize {
         let graph = &self.plan().graph;
         let lasting = graph.inputs.iter().filter(|i| i.kind != InputKind::Data);
@@ -75,7 +75,7 @@ impl StepProgram {
     /// # Errors
     /// When the device fails.
     pub fn run(&mut self) -> Result<(), Failure> {
-        self.in_flight.make_room()?;
+        self.in_flight.wait_if_full()?;
         self.steps += 1;
         let started = self.step.start(&self.batch, self.steps, 0.0)?;
         self.in_flight.push(started, ());

@@ -100,7 +100,7 @@ fn say_image(console: &Console, shown: &Activity, k: usize) {
         name.unwrap_or_else(|| class.to_string())
     };
     let verdict = match example.label == example.predicted {
-        true => console.green("recognised"),
+        true => console.green("recognized"),
         false => console.red(format!("taken for {}", class(example.predicted))),
     };
     let (index, label) = (shown.indices[k], class(example.label));

@@ -8,10 +8,10 @@ use crate::args::{
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
+use spikelet::distributed::{Group, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
-use spikelet::parallel::{Group, Role};
 use spikelet::pipeline::PipelineEngine;
 use spikelet::train::{BuildEngine, Checkpoint, Outcome, Settings, TrainStep, Trainer, latest_run};
 use std::any::Any;
@@ -39,7 +39,7 @@ const INTERRUPTED: u8 = 130;
     "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
     "spikelet train --tutorial --download" => "as in SpikingFlow's tutorial: 1000 epochs of MNIST",
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
-    "spikelet train cifar10-net --augment crop=4,flip --normalise auto" => "with images changed by chance",
+    "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with images changed by chance",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
     "spikelet train --data-parallel 2 --device cpu" => "as two processes that share the cores",
@@ -81,7 +81,7 @@ pub struct Train {
     #[command(flatten)]
     images: AugmentArgs,
 
-    #[arg(help_heading = "Training", help = described("Share of the training images set aside to choose the best epoch by, the same for all seeds; 0: train on all, the last epoch counts", |s| s.validation.to_string()), long, value_name = "SHARE", value_parser = share)]
+    #[arg(help_heading = "Training", help = described("Granularity of the training images set aside to choose the best epoch by, the same for all seeds; 0: train on all, the last epoch counts", |s| s.validation.to_string()), long, value_name = "SHARE", value_parser = share)]
     validation: Option<f64>,
 
     /// Folder of the run [default: a new one in runs/NETWORK, named by date and number]
@@ -247,7 +247,7 @@ impl Train {
             otherwise,
         };
         match role {
-            Role::Alone => self.train(job, settings, None, console),
+            Role::Single => self.train(job, settings, None, console),
             Role::Launch(ranks) => self.parallel.launch(ranks, &self.device),
             Role::Rank(world) => {
                 let quiet = world.rank > 0;
@@ -338,7 +338,7 @@ impl Train {
             .checkpoint_every(Duration::from_secs_f64(self.checkpoint_seconds.min(1e9)))
             .output(console.output())
             .interruptible(true)
-            .fit_announced(&data, |run| {
+            .fit_with(&data, |run| {
                 let (engine, memory) = (run.engine, &run.memory);
                 start["folder"] = json!(run.folder.map(path_text));
                 let engine: &dyn Any = engine;

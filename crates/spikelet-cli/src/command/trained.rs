@@ -4,8 +4,8 @@ use crate::args::{DataArgs, DataName, DeviceArgs};
 use crate::failure::Failure;
 use spikelet::data::Dataset;
 use spikelet::log::Console;
-use spikelet::model::Store;
 use spikelet::network::Network;
+use spikelet::runtime::VarStore;
 use spikelet::train::Checkpoint;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Trained {
     pub network: Network,
     pub test: Arc<Dataset>,
     /// Its tensors, on the device.
-    pub store: Store,
+    pub store: VarStore,
 }
 
 fn wrong(path: &Path, problem: impl std::fmt::Display, help: &str) -> Failure {
@@ -42,7 +42,7 @@ impl Trained {
             let help = "evaluate it in that program with `spikelet::train::evaluate`";
             wrong(path, "its network is a program's own", help)
         })?;
-        let mut store = Store::new(backend);
+        let mut store = VarStore::new(backend);
         checkpoint.restore(&*network.module()?, network.image(), &mut store)?;
         let otherwise = DataName::of_dataset(&checkpoint.dataset.name);
         if otherwise.is_none() && data.data.is_none() {

@@ -18,7 +18,7 @@ pub fn pretty(expr: &Expr) -> String {
             then,
             otherwise,
         } => Expr::select(new(condition), new(then), new(otherwise)),
-        Node::Graft { value, .. } => new(value),
+        Node::CustomGradient { value, .. } => new(value),
     });
     written.to_string()
 }

@@ -1,7 +1,7 @@
 //! A neuron that behaves like another one, with H and S as symbols.
 
 use spikelet::expr::Expr;
-use spikelet::neuron::{Common, Emits, Neuron, Param, Scope, Share, State};
+use spikelet::neuron::{Common, Granularity, Neuron, OutputKind, Param, Scope, State};
 use spikelet::surrogate::Surrogate;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -120,7 +120,7 @@ impl Neuron for Probe<'_> {
         let symbols = [H, S].into_iter().chain(G).map(|name| Param {
             name,
             init: 0.0,
-            share: Share::Layer,
+            share: Granularity::Layer,
         });
         self.neuron.params().into_iter().chain(symbols).collect()
     }
@@ -141,12 +141,12 @@ impl Neuron for Probe<'_> {
         self.neuron.reset(n, h, s)
     }
 
-    fn emit(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
-        self.neuron.emit(n, h, s)
+    fn output(&self, n: &Scope, h: &Expr, s: &Expr) -> Expr {
+        self.neuron.output(n, h, s)
     }
 
-    fn emits(&self) -> Emits {
-        self.neuron.emits()
+    fn output_kind(&self) -> OutputKind {
+        self.neuron.output_kind()
     }
 }
 

@@ -95,11 +95,11 @@ fn changes_of_images_that_cannot_be_are_refused() {
     let small = ["--train-images", "8", "--test-images", "8"];
     for (words, expected) in [
         (
-            &["train", "csnn", "--normalise", "half"][..],
+            &["train", "csnn", "--normalize", "half"][..],
             "write none, auto",
         ),
         (
-            &["train", "mnist-fc", "--normalise", "auto"],
+            &["train", "mnist-fc", "--normalize", "auto"],
             "--encoder direct",
         ),
         (&["train", "csnn", "--amp", "--precision", "f16"], "--amp"),
@@ -112,7 +112,7 @@ fn changes_of_images_that_cannot_be_are_refused() {
         let message = complaint(&[words, &small].concat(), 2);
         assert!(message.contains(expected), "{words:?}: {message}");
     }
-    let means = ["train", "csnn", "--normalise", "0.1,0.2/0.3"];
+    let means = ["train", "csnn", "--normalize", "0.1,0.2/0.3"];
     let message = complaint(&[&means[..], &small].concat(), 1);
     assert!(message.contains("mean"), "{message}");
 }
@@ -130,7 +130,7 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     ];
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert_eq!(plan["network"]["bias"], false);
-    assert_eq!(plan["settings"]["loss"], "one_hot_error");
+    assert_eq!(plan["settings"]["loss"], "mse");
     let tutorial = [
         "--tutorial",
         "--tau",
@@ -159,7 +159,7 @@ fn a_network_of_convolutions_is_trained_then_shown() {
         &run,
         "--augment",
         "shift=0.1,noise=0.05",
-        "--normalise",
+        "--normalize",
         "auto",
         "--warm-up",
         "0.5",
@@ -168,7 +168,7 @@ fn a_network_of_convolutions_is_trained_then_shown() {
     let settings = &lines[0]["settings"];
     let noise = settings["augment"]["noise"].as_f64().expect("a number");
     assert!((noise - 0.05).abs() < 1e-6, "{noise}");
-    let mean = settings["normalise"]["mean"][0].as_f64();
+    let mean = settings["normalize"]["mean"][0].as_f64();
     assert!(mean > Some(0.05) && mean < Some(0.5), "{mean:?}");
     assert_eq!(settings["schedule"]["then"]["name"], "cosine");
     assert!(lines[1]["test_loss"].as_f64() > Some(0.0));

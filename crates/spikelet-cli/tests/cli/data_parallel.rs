@@ -36,7 +36,7 @@ const LONG: [&str; 6] = [
 const SHORT: [&str; 4] = ["--train-images", "256", "--epochs", "2"];
 
 /// Nothing here takes as long.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 fn words<'a>(parts: &[&[&'a str]]) -> Vec<&'a str> {
     [&[&NETWORK[..]], parts].concat().concat()
@@ -103,7 +103,7 @@ fn signal(name: &str, child: &Child) {
 fn wait_for(what: &str, happens: impl Fn() -> bool) {
     let begun = Instant::now();
     while !happens() {
-        assert!(begun.elapsed() < PATIENCE, "{what} never came");
+        assert!(begun.elapsed() < TIMEOUT, "{what} never came");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -112,7 +112,7 @@ fn end(child: Child) -> Output {
     child.wait_with_output().expect("it can be waited for")
 }
 
-/// Whether two runs ended with the same tensors, those of the optimiser included.
+/// Whether two runs ended with the same tensors, those of the optimizer included.
 fn same(a: &Path, b: &Path) -> bool {
     let files = [a, b].map(|folder| text(&folder.join("last.safetensors")));
     code(

@@ -38,7 +38,7 @@ fn every_command_has_a_help_with_usage_and_examples() {
         );
         assert!(
             !help.contains('\x1b'),
-            "{command}: colour without a terminal"
+            "{command}: color without a terminal"
         );
         let name = if command.is_empty() {
             "spikelet".to_string()

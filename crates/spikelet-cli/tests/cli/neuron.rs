@@ -240,9 +240,9 @@ fn the_page_on_all_neurons_is_up_to_date() {
 #[test]
 fn a_constant_is_learnt_if_it_is_asked_for() {
     let shown = said(&["neuron", "show", "lif", "--set", "learn.tau=channel"]);
-    let learnt = "learnable: tau, one for each channel, starts at 2";
+    let learned = "learnable: tau, one for each channel, starts at 2";
     assert!(
-        shown.contains(learnt) && shown.contains("∂tau ="),
+        shown.contains(learned) && shown.contains("∂tau ="),
         "{shown}"
     );
     let bounded = r#"learn.tau={"bound": {"above": {"low": 1}}}"#;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Tiles are not cut further once there are this many: enough for the machines that a
 /// network is trained on, with some left over for balance.
 const ENOUGH_TILES: usize = 64;
-/// Multiply-adds below which a tile is not worth a task of its own.
+/// MatmulPrecision-adds below which a tile is not worth a task of its own.
 const SMALLEST_WORK: usize = 1 << 21;
 /// Edges are not cut to less: each tile packs its operands anew, and below this edge the packing
 /// costs more than a fifth of the product.

@@ -144,8 +144,8 @@ impl Vendor {
 }
 
 fn load(path: &Path) -> Result<Library, String> {
-    // SAFETY: loading runs the library's initialisers. The candidates are BLAS libraries by
-    // name, whose initialisers set up their own tables and thread pools and nothing else.
+    // SAFETY: loading runs the library's initializers. The candidates are BLAS libraries by
+    // name, whose initializers set up their own tables and thread pools and nothing else.
     unsafe { Library::new(path) }.map_err(|error| error.to_string())
 }
 

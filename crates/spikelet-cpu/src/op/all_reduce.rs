@@ -2,7 +2,7 @@
 
 use super::{Kernel, Types};
 use crate::memory::{Element, View, ViewMut};
-use spikelet_graph::Exchange;
+use spikelet_graph::ProcessGroup;
 use std::sync::Arc;
 
 /// What several operands need to go to the others as one.
@@ -20,7 +20,7 @@ pub(super) fn workspace_words(types: &Types) -> usize {
 
 /// One exchange with the other ranks.
 pub(super) struct AllReduceKernel {
-    pub(super) group: Arc<dyn Exchange>,
+    pub(super) group: Arc<dyn ProcessGroup>,
 }
 
 impl Kernel for AllReduceKernel {

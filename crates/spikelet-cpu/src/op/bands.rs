@@ -1,7 +1,7 @@
 //! Blocks of neurons of which a scan keeps the maxima.
 
 use super::Float;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// Elements of a band, about: as many whole rows of blocks as come near to it.
 const BAND: usize = 4096;
@@ -12,7 +12,7 @@ const LANES: usize = 64;
 /// A step `[.., height, width, channels]` cut in bands of whole rows of blocks, which lie in one
 /// piece.
 #[derive(Clone, Copy)]
-pub(super) struct Bands {
+pub(super) struct PoolTiles {
     block: [usize; 2],
     width: usize,
     channels: usize,
@@ -20,7 +20,7 @@ pub(super) struct Bands {
     pub(super) length: usize,
 }
 
-impl Bands {
+impl PoolTiles {
     pub(super) fn new(block: [usize; 2], step: &[usize]) -> Self {
         let [.., width, channels] = *step else {
             unreachable!("the graph checked that a pooled step has height, width and channels")
@@ -66,7 +66,7 @@ impl Bands {
 
     /// The maxima of a band's blocks.
     pub(super) fn maxima<R: Float>(&self, spikes: &[R], to: &mut [R]) {
-        vectorised(
+        vectorized(
             (self, spikes, to),
             #[inline(always)]
             |(this, spikes, to)| {
@@ -90,7 +90,7 @@ impl Bands {
     /// Puts the gradient of every block in the place of its first maximum, and 0 in those of its
     /// other spikes.
     pub(super) fn route<R: Float>(&self, spikes: &mut [R], g: &[R]) {
-        vectorised(
+        vectorized(
             (self, spikes, g),
             #[inline(always)]
             |(this, spikes, g)| {

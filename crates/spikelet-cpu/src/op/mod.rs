@@ -10,7 +10,7 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
-mod moments;
+mod mean_var;
 mod movement;
 mod pack;
 mod pieces;
@@ -25,7 +25,7 @@ use crate::gemm::{self, GemmError, Strided};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
-use spikelet_graph::{DType, Error, Exchange, Graph, Node, Result, TensorType, ValueId};
+use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
 use std::sync::Arc;
 
 /// A prepared operation.
@@ -127,14 +127,14 @@ impl Types {
 }
 
 /// The group that a sum over ranks is for.
-fn group_of(ranks: usize, group: Option<&Arc<dyn Exchange>>) -> Result<Arc<dyn Exchange>> {
+fn group_of(ranks: usize, group: Option<&Arc<dyn ProcessGroup>>) -> Result<Arc<dyn ProcessGroup>> {
     let problem = match group {
         Some(group) if group.size() == ranks => return Ok(group.clone()),
         Some(group) => format!("this backend is in a group of {}", group.size()),
         None => "this backend is in no group".to_string(),
     };
     Err(failure(format!(
-        "the plan adds up over {ranks} ranks, {problem}; trace it for as many ranks as there are, \
+        "the plan accumulates up over {ranks} ranks, {problem}; trace it for as many ranks as there are, \
          and give the backend their group with `Cpu::in_group`"
     )))
 }
@@ -173,9 +173,9 @@ pub(crate) fn prepare(
     graph: &Graph,
     node: &Node,
     threads: usize,
-    group: Option<&Arc<dyn Exchange>>,
+    group: Option<&Arc<dyn ProcessGroup>>,
 ) -> Result<Box<dyn Kernel>> {
-    if let Op::AllReduce(op) = &node.op {
+    if let Op::AllReduceStart(op) = &node.op {
         let group = group_of(op.ranks, group)?;
         return Ok(Box::new(all_reduce::AllReduceKernel { group }));
     }
@@ -209,8 +209,8 @@ fn moves(op: &Op) -> bool {
             | Op::Slice(_)
             | Op::Concat(_)
             | Op::Reshape(_)
-            | Op::Part(_)
-            | Op::Join(_)
+            | Op::TimeChunk(_)
+            | Op::ConcatChunks(_)
             | Op::Fill(_)
             | Op::Custom(_)
     )
@@ -225,7 +225,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Conv(op) => conv::prepare::<R>(op, types, threads),
         Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
-        Op::Moments(_) => Box::new(moments::MomentsKernel::<R>::new(types)),
+        Op::MeanVar(_) => Box::new(mean_var::MomentsKernel::<R>::new(types)),
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
@@ -236,14 +236,14 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
         Op::Fill(op) => Box::new(movement::FillKernel { value: op.stored() }),
-        Op::AllReduce(_) => unreachable!("made where the group is known"),
-        Op::Arrive(_) => Box::new(all_reduce::ArriveKernel),
+        Op::AllReduceStart(_) => unreachable!("made where the group is known"),
+        Op::AllReduceDone(_) => Box::new(all_reduce::ArriveKernel),
         Op::Expand(_)
         | Op::Permute(_)
         | Op::Slice(_)
         | Op::Concat(_)
-        | Op::Join(_)
-        | Op::Part(_)
+        | Op::ConcatChunks(_)
+        | Op::TimeChunk(_)
         | Op::Reshape(_) => Box::new(movement::MoveKernel::new(&node.op, types)),
         Op::Custom(op) => Box::new(custom::CustomKernel::new(op.0.clone(), types)),
     })
@@ -278,10 +278,10 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
 /// Words of scratch memory of a kernel that computes with these types.
 fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
     match op {
-        Op::AllReduce(_) => all_reduce::workspace_words(types),
+        Op::AllReduceStart(_) => all_reduce::workspace_words(types),
         Op::MatMul(op) => matmul::workspace_words(*op, types),
         Op::Conv(op) => conv::workspace_words(op, types, threads),
-        Op::Moments(_) => moments::workspace_words(types),
+        Op::MeanVar(_) => mean_var::workspace_words(types),
         Op::Reduce(op) => reduce::workspace_words(op, types),
         Op::Scan(op) => scan::workspace_words(op, types, threads),
         Op::ScanGrad(op) => scan_grad::workspace_words(op, types, threads),

@@ -3,7 +3,7 @@
 use super::{CHUNK, Float, Kernel, Types};
 use crate::memory::{Shared, View, ViewMut};
 use rayon::prelude::*;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 use std::marker::PhantomData;
 
@@ -271,7 +271,7 @@ impl<R: Float> Kernel for PoolKernel<R> {
         let x = R::of(&reads[0]);
         let pieces = R::of_mut(&mut writes[0]).par_chunks_mut(rows * channels);
         pieces.enumerate().for_each(|(k, y)| {
-            vectorised(
+            vectorized(
                 (w, x, y),
                 #[inline(always)]
                 |(w, x, y)| {
@@ -322,7 +322,7 @@ impl<R: Float> Kernel for PoolGradKernel<R> {
         (0..images * pieces).into_par_iter().for_each(|task| {
             let (n, first) = (task / pieces, task % pieces * LANES);
             let count = LANES.min(channels - first);
-            vectorised(
+            vectorized(
                 (w, g, x, &all),
                 #[inline(always)]
                 |(w, g, x, all)| {

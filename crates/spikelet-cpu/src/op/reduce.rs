@@ -4,10 +4,10 @@ use super::{CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
 use rayon::prelude::*;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 use spikelet_graph::op::{Reduce, Reduction};
 
-/// Partial sums that run side by side, so that the loop vectorises.
+/// Partial sums that run side by side, so that the loop vectorizes.
 const LANES: usize = 64;
 
 /// Columns of one task.
@@ -124,7 +124,7 @@ impl<R: Float> ReduceKernel<R> {
     fn row(&self, row: &[R]) -> R {
         let mut lanes = [self.start(); LANES];
         let sum = self.reduction == Reduction::Sum;
-        vectorised(
+        vectorized(
             (&mut lanes, row, sum),
             #[inline(always)]
             |(lanes, row, sum)| {
@@ -184,7 +184,7 @@ impl<R: Float> ReduceKernel<R> {
     /// Joins rows to one, in ascending order.
     fn join_rows(&self, x: &[R], y: &mut [R], inner: usize) {
         let sum = self.reduction == Reduction::Sum;
-        vectorised(
+        vectorized(
             (x, y, self.start()),
             #[inline(always)]
             |(x, y, start)| {
@@ -258,7 +258,7 @@ impl<R: Float> ReduceKernel<R> {
                 return;
             }
             let from = &x[o * reduced * inner + i..];
-            vectorised(
+            vectorized(
                 (y, from, sum, reduced, inner),
                 #[inline(always)]
                 |(y, from, sum, reduced, inner)| {

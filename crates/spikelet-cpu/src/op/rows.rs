@@ -8,7 +8,7 @@
 
 use super::Float;
 use rayon::prelude::*;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// Weights of at most this many elements are multiplied row by row.
 pub(super) const SMALL: usize = 16 * 1024;
@@ -60,7 +60,7 @@ pub(super) fn multiply<R: Float>(
     c.par_chunks_mut(TASK * n.max(1))
         .zip(rows)
         .for_each(|(c, a)| {
-            vectorised(
+            vectorized(
                 (c, a, packed, n, k),
                 #[inline(always)]
                 |(c, a, packed, n, k)| task(c, a, packed, n, k),

@@ -3,7 +3,7 @@
 //! A tile of elements runs through all time steps before the next one starts: the states stay in
 //! the first-level cache, the sequences are read and written once.
 
-use super::bands::Bands;
+use super::bands::PoolTiles;
 use super::{BLOCK, Float, Kernel, MOST, Types};
 use crate::broadcast::Broadcast;
 use crate::memory::{Shared, View, ViewMut};
@@ -134,7 +134,7 @@ pub(super) struct ScanKernel<R> {
     checkpoint: Option<usize>,
     tile: usize,
     /// The blocks whose maxima come out.
-    bands: Option<Bands>,
+    bands: Option<PoolTiles>,
     scratch: PerThread<Scratch<R>>,
     threads: PerThread<()>,
 }
@@ -147,10 +147,10 @@ struct Outputs<'a, R> {
     step: usize,
 }
 
-fn bands_of(op: &Scan, types: &Types) -> Option<Bands> {
+fn bands_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
     let used = types.used[..op.recurrence.outputs.len()].contains(&true);
     let pool = op.pool.filter(|_| used)?;
-    Some(Bands::new(pool, &types.inputs[0].shape[1..]))
+    Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
 /// Elements of a band's unpooled outputs.
@@ -279,7 +279,7 @@ impl<R: Float> ScanKernel<R> {
         &self,
         reads: &[&[R]],
         writes: &[Option<Shared<'_, R>>; MOST],
-        bands: Bands,
+        bands: PoolTiles,
         spikes: &mut [R],
         (start, length): (usize, usize),
     ) {

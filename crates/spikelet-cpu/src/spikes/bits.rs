@@ -275,7 +275,7 @@ fn pack<T: Sync>(
 /// Up to 64 features as one word.
 #[inline(always)]
 fn pack_word<T>(x: &[T], spike: &impl Fn(&T) -> u8) -> u64 {
-    // One byte a feature first, a loop that vectorises. The product then gathers the lowest bits
+    // One byte a feature first, a loop that vectorizes. The product then gathers the lowest bits
     // of eight bytes in its highest byte: byte i is shifted by 56 − 7i, which no two share.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut bytes = [0u8; 64];

@@ -4,7 +4,8 @@ use crate::harness::{Loaded, numbers};
 use insta::assert_snapshot;
 use spikelet_cpu::Cpu;
 use spikelet_graph::{
-    Backend, Buckets, DType, Exchange, Graph, LocalExchange, Plan, Result, Tensor, Tracer, Var,
+    Backend, Buckets, DType, Graph, Plan, ProcessGroup, Result, Tensor, ThreadProcessGroup, Tracer,
+    Var,
 };
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ const F: DType = DType::F32;
 fn ranks<T: Send>(size: usize, run: impl Fn(usize, Cpu) -> T + Sync) -> Vec<T> {
     let run = &run;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = LocalExchange::group(size)
+        let threads: Vec<_> = ThreadProcessGroup::group(size)
             .into_iter()
             .map(|exchange| {
                 scope.spawn(move || {
@@ -146,10 +147,10 @@ fn refusal(ranks: usize, cpu: &Cpu) -> String {
 #[test]
 fn a_plan_for_another_group_is_refused() {
     let cpu = Cpu::new(1).unwrap();
-    assert_snapshot!(refusal(2, &cpu), @"cpu: the plan adds up over 2 ranks, this backend is in no group; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
-    let two = LocalExchange::group(2).remove(0);
+    assert_snapshot!(refusal(2, &cpu), @"cpu: the plan accumulates up over 2 ranks, this backend is in no group; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
+    let two = ThreadProcessGroup::group(2).remove(0);
     let cpu = cpu.in_group(Arc::new(two));
-    assert_snapshot!(refusal(3, &cpu), @"cpu: the plan adds up over 3 ranks, this backend is in a group of 2; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
+    assert_snapshot!(refusal(3, &cpu), @"cpu: the plan accumulates up over 3 ranks, this backend is in a group of 2; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, check_forward, check_gradients, compute, tensor};
 use insta::assert_snapshot;
 use spikelet_graph::op::{BackwardOperand, Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
-use spikelet_graph::{DType, Place, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{DType, InvalidOp, Location, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
 /// (x, y) → (x·y, x + y), and what belongs to it backwards.
@@ -55,16 +55,16 @@ impl CustomOp for ProductAndSum {
     fn outputs(&self) -> usize {
         2
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         if inputs.len() != 2 || inputs[0] != inputs[1] {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "two tensors alike are needed",
                 "pass two tensors of one type",
             ));
         }
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         each(call, |[x, y]| [x * y, x + y]);
         Ok(())
     }
@@ -80,10 +80,10 @@ impl CustomOp for Backward {
     fn outputs(&self) -> usize {
         2
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs[..2].to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         each(call, |[x, y, g, h]| [g * y + h, g * x + h]);
         Ok(())
     }
@@ -127,7 +127,7 @@ impl CustomOp for Careless {
     fn name(&self) -> String {
         "careless".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(vec![TensorType::new(inputs[0].dtype, [1])])
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
@@ -168,14 +168,14 @@ impl CustomOp for Cube {
     fn outputs(&self) -> usize {
         2
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(vec![inputs[0].clone(); 2])
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let (HostTensor::F64(x), [HostTensorMut::F64(y), HostTensorMut::F64(slope)]) =
             (&call.inputs[0], &mut call.outputs[..])
         else {
-            return Err(Refusal::new("f64 is needed", "trace in f64"));
+            return Err(InvalidOp::new("f64 is needed", "trace in f64"));
         };
         y.iter_mut().zip(*x).for_each(|(y, x)| *y = x * x * x);
         let wanted = slope.iter_mut().zip(*x);
@@ -197,10 +197,10 @@ impl CustomOp for CubeGrad {
     fn name(&self) -> String {
         "cube_grad".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs[..1].to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         each(call, |[g, slope]| [g * slope]);
         Ok(())
     }
@@ -216,7 +216,7 @@ fn an_output_for_the_backward_pass_is_kept_there_and_left_out_elsewhere() {
     tracer.output("y", &y);
     let mut loaded = Loaded::new(tracer.finish().unwrap(), 1);
     let kernel = &loaded.plan.kernels[0];
-    assert_eq!(kernel.writes, [Place::Output(0), Place::Unused]);
+    assert_eq!(kernel.writes, [Location::Output(0), Location::Unused]);
     assert_eq!(loaded.plan.arena_bytes, 0);
     loaded.set("x", &x);
     loaded.run();
@@ -232,10 +232,10 @@ impl CustomOp for Negate {
     fn name(&self) -> String {
         "negate".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         macro_rules! negate {
             ($($type:ident),*) => {
                 match (&call.inputs[0], &mut call.outputs[0]) {
@@ -243,7 +243,7 @@ impl CustomOp for Negate {
                         y.iter_mut().zip(*x).for_each(|(y, x)| *y = -*x);
                         Ok(())
                     })*
-                    _ => Err(Refusal::new("two types", "make them one")),
+                    _ => Err(InvalidOp::new("two types", "make them one")),
                 }
             };
         }
@@ -272,7 +272,7 @@ fn an_operation_without_code_for_the_cpu_is_an_error_that_names_the_layer() {
         fn name(&self) -> String {
             "elsewhere".to_string()
         }
-        fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+        fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
             Ok(inputs.to_vec())
         }
     }

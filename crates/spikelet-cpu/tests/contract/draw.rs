@@ -2,7 +2,7 @@
 
 use crate::harness::{Loaded, check_gradients, compute, tensor};
 use spikelet_graph::op::{Distribution, Draw};
-use spikelet_graph::{DType, Over, Tensor, Tracer, Var};
+use spikelet_graph::{DType, RandomAxes, Tensor, Tracer, Var};
 use spikelet_random::Stream;
 
 const SEED: i64 = 0x1234_5678_9abc;
@@ -67,8 +67,8 @@ fn a_draw_that_begins_at_a_later_step_is_the_rest_of_the_whole() {
 }
 
 /// Draws of some images of a batch, `before` of which went before.
-fn of_images(over: Over, image: &[usize], before: i64, count: usize) -> Vec<Tensor> {
-    let time = matches!(over, Over::Time | Over::TimeAndBatch).then_some(2);
+fn of_images(over: RandomAxes, image: &[usize], before: i64, count: usize) -> Vec<Tensor> {
+    let time = matches!(over, RandomAxes::Time | RandomAxes::TimeAndBatch).then_some(2);
     let shape: Vec<usize> = (time.into_iter().chain([count]))
         .chain(image.iter().copied())
         .collect();
@@ -110,7 +110,7 @@ fn a_part_of_a_batch_draws_what_the_whole_batch_draws() {
         vec![2, 9],
         vec![70],
     ] {
-        for (over, axis) in [(Over::Batch, 0), (Over::TimeAndBatch, 1)] {
+        for (over, axis) in [(RandomAxes::Batch, 0), (RandomAxes::TimeAndBatch, 1)] {
             let whole = of_images(over, &image, 0, 6);
             for (first, end) in [(0, 2), (1, 6), (3, 4), (5, 6)] {
                 let part = of_images(over, &image, first as i64, end - first);
@@ -125,7 +125,7 @@ fn a_part_of_a_batch_draws_what_the_whole_batch_draws() {
 
 #[test]
 fn draws_that_are_not_of_images_are_the_same_in_every_part() {
-    for over in [Over::Nothing, Over::Time] {
+    for over in [RandomAxes::Nothing, RandomAxes::Time] {
         assert_eq!(of_images(over, &[7], 0, 5), of_images(over, &[7], 3, 5));
     }
 }
@@ -221,7 +221,7 @@ fn an_image_that_is_shown_at_every_step_is_never_repeated() {
     let generator_state = tracer.input("generator", DType::I64, [4]);
     let spikes = image
         .repeat_over_time(5)
-        .bernoulli(&generator_state, Over::Time);
+        .bernoulli(&generator_state, RandomAxes::Time);
     tracer.output("spikes", &spikes);
     let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
     let p = probabilities(&[3, 12], 2);
@@ -294,7 +294,7 @@ fn spikes_of_a_part_of_a_batch_travel_as_bits_too() {
             let tracer = Tracer::new(DType::F32);
             let state = tracer.input("generator", DType::I64, [4]);
             let p = tracer.fill(DType::F32, [2, count, features], 0.5);
-            let spikes = p.bernoulli(&state, Over::TimeAndBatch);
+            let spikes = p.bernoulli(&state, RandomAxes::TimeAndBatch);
             tracer.output(
                 "y",
                 &spikes.linear(&tracer.parameter("eye", [features, features])),
@@ -375,6 +375,6 @@ fn gradients_pass_straight_through_to_the_probability() {
     });
     assert_eq!(got, Tensor::f64([1, 3], [8.0; 3]));
     check_gradients(&[generator(0), tensor(&[4], 1)], |_, x| {
-        x[0].normal([3, 4], Over::Time) * &x[1]
+        x[0].normal([3, 4], RandomAxes::Time) * &x[1]
     });
 }

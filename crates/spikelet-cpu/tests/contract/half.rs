@@ -49,7 +49,7 @@ fn check(shapes: &[&[usize]], held: &[&[usize]], build: impl Fn(&Tracer, &[Var])
 fn neuron() -> Arc<Recurrence> {
     let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
     let h = &v + (x - &v) * w;
-    let s = Expr::graft((&h - 0.2).ge(0.0), (&h * 2.0).sigmoid());
+    let s = Expr::custom_gradient((&h - 0.2).ge(0.0), (&h * 2.0).sigmoid());
     let next = (1.0 - &s) * &h;
     Arc::new(
         Recurrence::new("plif", ["x"], ["v"])

@@ -14,7 +14,7 @@ mod labels;
 mod long_program;
 mod map;
 mod matmul;
-mod moments;
+mod mean_var;
 mod movement;
 mod planning_time;
 mod plans;

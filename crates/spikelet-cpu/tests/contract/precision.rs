@@ -3,7 +3,7 @@
 use crate::harness::{Loaded, tensor};
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Over, Precision, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Precision, RandomAxes, Tensor, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn neuron(smooth: bool) -> Arc<Recurrence> {
     let s = if smooth {
         p
     } else {
-        Expr::graft((&h - 1.0).ge(0.0), p)
+        Expr::custom_gradient((&h - 1.0).ge(0.0), p)
     };
     let next = (1.0 - &s) * &h;
     Arc::new(
@@ -117,7 +117,7 @@ fn spikes_drawn_in_16_bits_are_the_same_draws_and_may_travel_as_bits() {
         t.set_precision(precision);
         let (p, g) = (t.input("p", F, [8, 64]), t.input("g", DType::I64, [4]));
         let w = t.parameter("w", [5, 64]);
-        let drawn = p.repeat_over_time(TIME).bernoulli(&g, Over::Time);
+        let drawn = p.repeat_over_time(TIME).bernoulli(&g, RandomAxes::Time);
         t.output("y", &drawn.linear(&w));
         let mut loaded = Loaded::new(t.finish().unwrap(), 2);
         let text = loaded.plan.graph.to_string();

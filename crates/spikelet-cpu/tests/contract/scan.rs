@@ -186,7 +186,7 @@ fn lif() -> Arc<Recurrence> {
     let [x, v] = symbols(["x", "v"]);
     let h = &v + (x - &v) / 3.0;
     let u = &h - 1.0;
-    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let s = Expr::custom_gradient(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
     Arc::new(
         Recurrence::new("lif", ["x"], ["v"])
@@ -280,7 +280,7 @@ fn kept_states_are_those_of_the_state_sequence() {
         };
         let made = tracer.apply(op.clone(), &[&x, &v, &a]);
         let kept = made.len() - 1;
-        assert_eq!(kept, op.first_kept());
+        assert_eq!(kept, op.first_checkpoint());
         let rows = time.div_ceil(every) - 1;
         assert_eq!(made[kept].shape(), [rows, 40]);
         tracer.output("kept", &made[kept]);

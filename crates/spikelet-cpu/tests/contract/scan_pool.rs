@@ -15,7 +15,7 @@ fn two_kinds() -> Arc<Recurrence> {
     let h = &v + &current * a;
     let spike = |from: f64| {
         let above = &h - from;
-        Expr::graft(above.ge(0.0), (&above * 4.0).sigmoid())
+        Expr::custom_gradient(above.ge(0.0), (&above * 4.0).sigmoid())
     };
     let (low, high) = (spike(0.2), spike(0.6));
     let next = (1.0 - &low) * &h - &high * 0.1;

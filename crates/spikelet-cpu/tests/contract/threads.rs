@@ -5,7 +5,7 @@ use spikelet_cpu::Cpu;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, Recurrence};
 use spikelet_graph::{
-    Backend, DType, Error, Graph, Over, Plan, Refusal, Tensor, TensorType, Tracer, Var,
+    Backend, DType, Error, Graph, InvalidOp, Plan, RandomAxes, Tensor, TensorType, Tracer, Var,
 };
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ impl CustomOp for Halve {
     fn name(&self) -> String {
         "halve".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let y = call.outputs[0].f32()?.iter_mut();
         y.zip(call.inputs[0].f32()?).for_each(|(y, x)| *y = 0.5 * x);
         Ok(())
@@ -40,7 +40,7 @@ pub fn plif() -> Arc<Recurrence> {
     let [x, v, w] = ["x", "v", "w"].map(Expr::symbol);
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 1.0;
-    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let s = Expr::custom_gradient(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
     Arc::new(
         Recurrence::new("plif", ["x"], ["v"])
@@ -68,11 +68,12 @@ fn graph() -> Graph {
 
     let spikes = image
         .repeat_over_time(TIME)
-        .bernoulli(&generator, Over::Time);
+        .bernoulli(&generator, RandomAxes::Time);
     let first = Var::scan(&plif(), TIME, &[&spikes.linear(&w1)], &[&v1], &[&t1]);
     let second = Var::scan(&plif(), TIME, &[&first[0].linear(&w2)], &[&v2], &[&t2]);
-    let noise = generator.normal([BATCH, CLASSES], Over::Nothing) * 0.01;
-    let scores = second[0].mean(&[0]) + noise + generator.uniform([BATCH, 1], Over::Nothing) * 0.01;
+    let noise = generator.normal([BATCH, CLASSES], RandomAxes::Nothing) * 0.01;
+    let scores =
+        second[0].mean(&[0]) + noise + generator.uniform([BATCH, 1], RandomAxes::Nothing) * 0.01;
     let loss = -(scores.log_softmax() * labels.one_hot(CLASSES))
         .sum(&[1])
         .mean_all();

@@ -5,7 +5,7 @@
 
 use crate::harness::{Loaded, numbers};
 use crate::threads::plif;
-use spikelet_graph::{DType, Graph, Over, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Graph, RandomAxes, Tensor, Tracer, Var};
 
 const F: DType = DType::F32;
 const BATCH: usize = 5;
@@ -23,7 +23,7 @@ fn network(time: usize) -> Graph {
     let zero = tracer.fill(F, [], 0.0);
     let spikes = image
         .repeat_over_time(time)
-        .bernoulli(&generator, Over::Time);
+        .bernoulli(&generator, RandomAxes::Time);
     let first = Var::scan(&plif(), time, &[&spikes.linear(&w1)], &[&v1], &[&tau]);
     let near = [
         first[0].slice(2, 0..7),

@@ -1,7 +1,7 @@
 //! Parameters and states that take a new value when the program has run.
 
 use crate::harness::{Loaded, tensor};
-use spikelet_graph::{DType, Place, Tensor, Tracer, Var};
+use spikelet_graph::{DType, Location, Tensor, Tracer, Var};
 
 const F: DType = DType::F64;
 
@@ -14,7 +14,7 @@ fn row(values: &[f64]) -> Tensor {
 }
 
 #[test]
-fn an_optimiser_step_is_made_in_place_and_uses_the_old_value_throughout() {
+fn an_optimizer_step_is_made_in_place_and_uses_the_old_value_throughout() {
     let tracer = Tracer::new(F);
     let x = tracer.input("x", F, [3, 20_001]);
     let w = tracer.parameter("w", [20_001]);
@@ -49,7 +49,7 @@ fn an_optimiser_step_is_made_in_place_and_uses_the_old_value_throughout() {
         .find(|o| o.name == "w")
         .unwrap();
     assert!(
-        matches!(loaded.plan.place(output.value), Place::Input(_)),
+        matches!(loaded.plan.place(output.value), Location::Input(_)),
         "{}",
         loaded.plan
     );
@@ -57,7 +57,7 @@ fn an_optimiser_step_is_made_in_place_and_uses_the_old_value_throughout() {
 }
 
 #[test]
-fn moments_and_parameters_of_an_optimiser_are_updated_together() {
+fn moments_and_parameters_of_an_optimizer_are_updated_together() {
     let tracer = Tracer::new(F);
     let (w, m, g) = (
         tracer.parameter("w", [5]),

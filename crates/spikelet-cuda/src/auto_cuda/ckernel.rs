@@ -128,7 +128,7 @@ impl CKernel1D {
 /// `N` and `numel`, which is T·N, are parameters from the start (`const int &`); `index`, `dt` and
 /// `t` are reserved. The core is run for each step: `x[t]` is the element of this step,
 /// `x[t + dt]` that of the next one. With `reverse` it starts at the last step. For `half2`, `N`
-/// and `numel` count pairs of neighbours in the second dimension.
+/// and `numel` count pairs of neighbors in the second dimension.
 ///
 /// ```
 /// use spikelet_cuda::auto_cuda::{CKernel2D, Kernel};

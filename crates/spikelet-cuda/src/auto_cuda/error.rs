@@ -204,7 +204,7 @@ pub enum AutoCudaError {
         /// The first tensor's GPU.
         device: String,
     },
-    /// Halves that cannot be taken in pairs.
+    /// ForwardBackwardPlans that cannot be taken in pairs.
     #[error(
         "kernel `{kernel}`: `{cname}` of shape {shape} cannot be taken in pairs of halves; its \
          size has to be even"

@@ -38,7 +38,7 @@ extern \"C\" __global__ void {NAME}(const {unit}* from, {unit}* to, Size count) 
 /// A copy whose elements lie in order.
 pub(super) fn contiguous(tensor: &CudaTensor) -> Result<CudaTensor, AutoCudaError> {
     let (element, shape) = (tensor.element(), tensor.shape());
-    let copy = CudaTensor::uninitialised(&tensor.cuda, element, shape.to_vec())?;
+    let copy = CudaTensor::uninitialized(&tensor.cuda, element, shape.to_vec())?;
     let shared = &tensor.cuda.shared;
     let function = shared
         .gpu

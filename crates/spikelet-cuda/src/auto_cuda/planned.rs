@@ -4,7 +4,7 @@ use super::kernel::source;
 use super::params::{CType, Passing};
 use super::{AutoCudaError, Description, Dims, Kernel};
 use super::{call, check};
-use spikelet_graph::Refusal;
+use spikelet_graph::InvalidOp;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
 
 /// What a parameter gets where a kernel is part of a plan.
@@ -37,9 +37,9 @@ impl From<f32> for PlannedArgument {
 }
 
 /// A kernel in a plan that cannot be made is an operation that does not fit.
-impl From<AutoCudaError> for Refusal {
+impl From<AutoCudaError> for InvalidOp {
     fn from(error: AutoCudaError) -> Self {
-        Refusal::new(
+        InvalidOp::new(
             error.to_string(),
             "give each parameter of the kernel what its type says",
         )

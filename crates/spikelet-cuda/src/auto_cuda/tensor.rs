@@ -51,7 +51,7 @@ impl CudaTensor {
                 given: values.len(),
             });
         }
-        let tensor = Self::uninitialised(cuda, T::ELEMENT, shape)?;
+        let tensor = Self::uninitialized(cuda, T::ELEMENT, shape)?;
         let owner: Arc<dyn Storage> = tensor.memory.clone();
         // SAFETY: the memory was allocated for as many values of this type.
         unsafe {
@@ -70,13 +70,13 @@ impl CudaTensor {
         element: Element,
         shape: impl Into<Vec<usize>>,
     ) -> Result<Self, AutoCudaError> {
-        let tensor = Self::uninitialised(cuda, element, shape.into())?;
+        let tensor = Self::uninitialized(cuda, element, shape.into())?;
         let _alone = cuda.shared.stream_alone()?;
         tensor.memory.clear()?;
         Ok(tensor)
     }
 
-    pub(super) fn uninitialised(
+    pub(super) fn uninitialized(
         cuda: &Cuda,
         element: Element,
         shape: Vec<usize>,

@@ -27,14 +27,14 @@ pub(crate) enum Headers {
     /// In a folder; with a hash of what is there.
     Folder(PathBuf, String),
     /// In this program.
-    Own,
+    CustomKernel,
 }
 
 impl Headers {
     /// The toolkit's headers beside the file of NVRTC, or this crate's own.
     pub(super) fn beside(nvrtc: &Path) -> Self {
         let Some(folder) = library::beside(nvrtc, FILES[0]) else {
-            return Headers::Own;
+            return Headers::CustomKernel;
         };
         let mut hash = Sha256::new();
         for file in FILES {
@@ -51,7 +51,7 @@ impl Headers {
         match self {
             Headers::None => None,
             Headers::Folder(_, hash) => Some(hash),
-            Headers::Own => Some(OWN),
+            Headers::CustomKernel => Some(OWN),
         }
     }
 
@@ -59,20 +59,20 @@ impl Headers {
     pub(super) fn option(&self) -> Option<String> {
         match self {
             Headers::Folder(folder, _) => Some(format!("--include-path={}", folder.display())),
-            Headers::None | Headers::Own => None,
+            Headers::None | Headers::CustomKernel => None,
         }
     }
 
     /// The text of the header, if it is in this program.
     pub(super) fn text(&self) -> Option<(&'static CStr, CString)> {
         let own = || CString::new(OWN).expect("the header has no zero bytes");
-        (*self == Headers::Own).then(|| (NAME, own()))
+        (*self == Headers::CustomKernel).then(|| (NAME, own()))
     }
 
     /// What to say with a log of errors.
     pub(super) fn remark(&self) -> &'static str {
         match self {
-            Headers::Own => {
+            Headers::CustomKernel => {
                 "\nthere are no headers of CUDA beside NVRTC, so cuda_fp16.h was a small one of \
                  this program's own; `pip install nvidia-cuda-runtime` brings the whole one"
             }
@@ -119,7 +119,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let nvrtc = root.path().join("lib/libnvrtc.so.13");
         std::fs::create_dir_all(root.path().join("include")).unwrap();
-        assert_eq!(Headers::beside(&nvrtc), Headers::Own);
+        assert_eq!(Headers::beside(&nvrtc), Headers::CustomKernel);
         std::fs::create_dir_all(root.path().join("lib")).unwrap();
         let key = |text: &str| {
             std::fs::write(root.path().join("include/cuda_fp16.h"), text).unwrap();
@@ -138,6 +138,6 @@ mod tests {
             "/cuda/include/cuda_fp16.h(143): catastrophic error: cannot open source file \"a.h\""
         ));
         assert!(!headers.are_broken("k.cu(2): error: no\n/cuda/include/cuda_fp16.h(9): note: x"));
-        assert!(!Headers::Own.are_broken("cuda_fp16.h(1): error: no"));
+        assert!(!Headers::CustomKernel.are_broken("cuda_fp16.h(1): error: no"));
     }
 }

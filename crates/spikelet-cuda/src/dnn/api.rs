@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 /// What cuDNN answers, or what is wrong in words.
-pub(super) type Answer<T> = std::result::Result<T, String>;
+pub(super) type ApiResult<T> = std::result::Result<T, String>;
 
 /// What cuDNN returns if all is well.
 const SUCCESS: c_int = 0;
@@ -49,12 +49,12 @@ pub(super) struct Api {
 
 impl Api {
     /// The functions, looked up once in a process.
-    pub(super) fn get() -> Answer<&'static Self> {
-        static API: OnceLock<Answer<Api>> = OnceLock::new();
+    pub(super) fn get() -> ApiResult<&'static Self> {
+        static API: OnceLock<ApiResult<Api>> = OnceLock::new();
         API.get_or_init(Self::open).as_ref().map_err(String::clone)
     }
 
-    fn open() -> Answer<Self> {
+    fn open() -> ApiResult<Self> {
         let loaded = library::open(Library::Cudnn).map_err(|missing| missing.to_string())?;
         // Some engines compile with NVRTC or call cuBLASLt, which cuDNN opens by name: a library
         // that is loaded already is found by it. Engines that lack one are not offered.
@@ -94,7 +94,7 @@ impl Api {
     }
 
     /// An error for any status but success, in cuDNN's words.
-    pub(super) fn check(&self, status: c_int, doing: impl std::fmt::Debug) -> Answer<()> {
+    pub(super) fn check(&self, status: c_int, doing: impl std::fmt::Debug) -> ApiResult<()> {
         if status == SUCCESS {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! cuDNN's descriptors: objects that are made, given attributes, and finished.
 
-use super::api::{Answer, Api};
+use super::api::{Api, ApiResult};
 use cudarc::cudnn::sys;
 use std::ffi::c_void;
 use std::ptr;
@@ -79,7 +79,7 @@ value! {
 }
 
 impl Descriptor {
-    pub(super) fn new(api: &'static Api, kind: Kind) -> Answer<Self> {
+    pub(super) fn new(api: &'static Api, kind: Kind) -> ApiResult<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: it writes one pointer.
         api.check(unsafe { (api.make)(kind, &mut raw) }, kind)?;
@@ -99,14 +99,14 @@ impl Descriptor {
     }
 
     /// Sets an attribute that consists of plain values.
-    pub(super) fn with<V: Value>(self, name: Name, values: &[V]) -> Answer<Self> {
+    pub(super) fn with<V: Value>(self, name: Name, values: &[V]) -> ApiResult<Self> {
         // SAFETY: the values have the type that is named; cuDNN refuses an attribute of another.
         unsafe { self.set(name, V::TYPE, values) }?;
         Ok(self)
     }
 
     /// Sets an attribute that consists of descriptors.
-    pub(super) fn with_parts(mut self, name: Name, parts: &[Arc<Descriptor>]) -> Answer<Self> {
+    pub(super) fn with_parts(mut self, name: Name, parts: &[Arc<Descriptor>]) -> ApiResult<Self> {
         let raw: Vec<_> = parts.iter().map(|part| part.raw).collect();
         // SAFETY: as above; the descriptors live as long as this one.
         unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &raw) }?;
@@ -116,7 +116,7 @@ impl Descriptor {
 
     /// # Safety
     /// `V` must be stored as `ty` is, and descriptors must outlive this one.
-    unsafe fn set<V>(&self, name: Name, ty: Type, values: &[V]) -> Answer<()> {
+    unsafe fn set<V>(&self, name: Name, ty: Type, values: &[V]) -> ApiResult<()> {
         let (count, from) = (values.len() as i64, values.as_ptr().cast());
         // SAFETY: the caller's promise, and as many values as are counted.
         let status = unsafe { (self.api.set)(self.raw, name, ty, count, from) };
@@ -124,7 +124,7 @@ impl Descriptor {
     }
 
     /// Ready for use, its attributes fixed.
-    pub(super) fn finish(self) -> Answer<Arc<Self>> {
+    pub(super) fn finish(self) -> ApiResult<Arc<Self>> {
         // SAFETY: made by `new`, not finished yet.
         let status = unsafe { (self.api.finish)(self.raw) };
         self.api
@@ -133,7 +133,7 @@ impl Descriptor {
     }
 
     /// An attribute that consists of plain values, at most as many as are asked for.
-    pub(super) fn values<V: Value + Default>(&self, name: Name, most: usize) -> Answer<Vec<V>> {
+    pub(super) fn values<V: Value + Default>(&self, name: Name, most: usize) -> ApiResult<Vec<V>> {
         let mut values = vec![V::default(); most];
         let mut count = 0;
         // SAFETY: it writes no more values than there is room for, of the type that is named, and
@@ -148,7 +148,7 @@ impl Descriptor {
     }
 
     /// An attribute that is one number.
-    pub(super) fn value<V: Value + Default>(&self, name: Name) -> Answer<V> {
+    pub(super) fn value<V: Value + Default>(&self, name: Name) -> ApiResult<V> {
         let found = self.values(name, 1)?;
         found
             .first()
@@ -157,30 +157,31 @@ impl Descriptor {
     }
 
     /// How many descriptors an attribute consists of, where cuDNN tells before it fills them in.
-    pub(super) fn count(&self, name: Name) -> Answer<usize> {
+    pub(super) fn count(&self, name: Name) -> ApiResult<usize> {
         self.fill(name, &mut [])
     }
 
     /// An attribute that consists of descriptors of one kind, at most as many as are asked for.
-    pub(super) fn parts(&self, name: Name, kind: Kind, most: usize) -> Answer<Vec<Arc<Self>>> {
+    pub(super) fn parts(&self, name: Name, kind: Kind, most: usize) -> ApiResult<Vec<Arc<Self>>> {
         let made: Vec<_> = (0..most)
             .map(|_| Descriptor::new(self.api, kind).map(Arc::new))
-            .collect::<Answer<_>>()?;
+            .collect::<ApiResult<_>>()?;
         let mut raw: Vec<_> = made.iter().map(|part| part.raw).collect();
         let filled = self.fill(name, &mut raw)?;
         Ok(made.into_iter().take(filled).collect())
     }
 
-    fn fill(&self, name: Name, parts: &mut [sys::cudnnBackendDescriptor_t]) -> Answer<usize> {
+    fn fill(&self, name: Name, parts: &mut [sys::cudnnBackendDescriptor_t]) -> ApiResult<usize> {
         let ty = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
-        let room = parts.len();
-        let to = match room {
+        let workspace_bytes = parts.len();
+        let to = match workspace_bytes {
             0 => ptr::null_mut(),
             _ => parts.as_mut_ptr().cast(),
         };
         let mut count = 0;
         // SAFETY: it fills in no more descriptors than there is room for.
-        let status = unsafe { (self.api.get)(self.raw, name, ty, room as i64, &mut count, to) };
+        let status =
+            unsafe { (self.api.get)(self.raw, name, ty, workspace_bytes as i64, &mut count, to) };
         self.api.check(status, name)?;
         Ok(usize::try_from(count).unwrap_or(0))
     }

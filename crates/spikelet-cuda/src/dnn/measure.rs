@@ -4,7 +4,7 @@
 //! not disturbed, and as they will run later: recorded in a CUDA graph, without the time that a
 //! launch takes the host. One that cannot be recorded is thereby left out.
 
-use super::api::Answer;
+use super::api::ApiResult;
 use super::problem::Plan;
 use super::session::Running;
 use super::{Convolution, Part};
@@ -58,7 +58,7 @@ impl Scratch {
         })
     }
 
-    fn fill(&self, stream: &CudaStream) -> Answer<()> {
+    fn fill(&self, stream: &CudaStream) -> ApiResult<()> {
         for memory in self.tensors.iter().chain([&self.workspace]) {
             // SAFETY: the memory is as large as it says and on the stream's GPU.
             unsafe {
@@ -79,7 +79,7 @@ pub(super) fn fastest(
     running: &Running<'_>,
     c: &Convolution,
     mut plans: Vec<Plan>,
-) -> Answer<(Plan, bool)> {
+) -> ApiResult<(Plan, bool)> {
     let workspace = plans.iter().map(|plan| plan.workspace).max().unwrap_or(0);
     let Ok(scratch) = Scratch::new(running, c, workspace) else {
         return Ok((plans.swap_remove(0), false));
@@ -117,7 +117,7 @@ fn time(
     plan: &Plan,
     scratch: &Scratch,
     best: f32,
-) -> Answer<f32> {
+) -> ApiResult<f32> {
     let start = || {
         let addresses = scratch.tensors.each_ref().map(|memory| memory.pointer);
         // SAFETY: the scratch memory has the sizes of the convolution and of the largest
@@ -153,7 +153,7 @@ fn time(
 }
 
 /// The milliseconds until what is started has run.
-fn timed(stream: &CudaStream, start: impl FnOnce() -> Answer<()>) -> Answer<f32> {
+fn timed(stream: &CudaStream, start: impl FnOnce() -> ApiResult<()>) -> ApiResult<f32> {
     let event = || {
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
         stream.record_event(flags).map_err(words)

@@ -1,6 +1,6 @@
 //! A convolution as cuDNN's graph of one operation, the engines that compute it, and their plans.
 
-use super::api::{Answer, Api};
+use super::api::{Api, ApiResult};
 use super::descriptor::{Descriptor, Kind, Knob, Name, Note};
 use super::session::Running;
 use super::{Convolution, Part};
@@ -50,7 +50,7 @@ pub(super) struct Problem<'a> {
     convolution: &'a Convolution,
 }
 
-fn number_type(dtype: DType) -> Answer<sys::cudnnDataType_t> {
+fn number_type(dtype: DType) -> ApiResult<sys::cudnnDataType_t> {
     match dtype {
         DType::F32 => Ok(sys::cudnnDataType_t::CUDNN_DATA_FLOAT),
         DType::F16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_HALF),
@@ -69,7 +69,7 @@ fn spatial(values: &[usize], first: i64) -> Vec<i64> {
 }
 
 /// A tensor whose memory is in the order of `shape`: images, spatial axes, channels.
-fn tensor(api: &'static Api, id: i64, dtype: DType, shape: &[usize]) -> Answer<Arc<Descriptor>> {
+fn tensor(api: &'static Api, id: i64, dtype: DType, shape: &[usize]) -> ApiResult<Arc<Descriptor>> {
     let [images, axes @ .., channels] = shape else {
         return Err(format!("{shape:?} is no tensor of images"));
     };
@@ -142,7 +142,7 @@ fn names(part: Part) -> (Kind, [Name; 3], Name, [Name; 2]) {
 }
 
 /// The operation; groups follow from the channels of x and w.
-pub(super) fn operation(api: &'static Api, c: &Convolution) -> Answer<Arc<Descriptor>> {
+pub(super) fn operation(api: &'static Api, c: &Convolution) -> ApiResult<Arc<Descriptor>> {
     let axes = c.stride.len();
     let fits = |shape: &[usize]| shape.len() == axes + 2;
     if ![&c.x, &c.w, &c.y].into_iter().all(|shape| fits(shape))
@@ -202,7 +202,7 @@ pub(super) fn operation(api: &'static Api, c: &Convolution) -> Answer<Arc<Descri
 }
 
 impl<'a> Problem<'a> {
-    pub(super) fn new(handle: &'a Running<'a>, convolution: &'a Convolution) -> Answer<Self> {
+    pub(super) fn new(handle: &'a Running<'a>, convolution: &'a Convolution) -> ApiResult<Self> {
         let api = handle.api();
         let graph = Descriptor::new(api, Kind::CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)?
             .with(Name::CUDNN_ATTR_OPERATIONGRAPH_HANDLE, &[handle.raw()])?
@@ -219,7 +219,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The plan of a choice that was made before.
-    pub(super) fn plan(&self, choice: &Choice) -> Answer<Plan> {
+    pub(super) fn plan(&self, choice: &Choice) -> ApiResult<Plan> {
         let api = self.handle.api();
         let engine = Descriptor::new(api, Kind::CUDNN_BACKEND_ENGINE_DESCRIPTOR)?
             .with_parts(
@@ -237,7 +237,7 @@ impl<'a> Problem<'a> {
                     .with(Name::CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, &[*value])?
                     .finish()
             })
-            .collect::<Answer<_>>()?;
+            .collect::<ApiResult<_>>()?;
         let mut config = Descriptor::new(api, Kind::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)?
             .with_parts(Name::CUDNN_ATTR_ENGINECFG_ENGINE, &[engine])?;
         if !knobs.is_empty() {
@@ -247,7 +247,12 @@ impl<'a> Problem<'a> {
     }
 
     /// A plan of an engine with its knobs.
-    fn finish(&self, config: Arc<Descriptor>, engine: i64, choice: Option<Choice>) -> Answer<Plan> {
+    fn finish(
+        &self,
+        config: Arc<Descriptor>,
+        engine: i64,
+        choice: Option<Choice>,
+    ) -> ApiResult<Plan> {
         let plan = Descriptor::new(
             self.handle.api(),
             Kind::CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
@@ -269,7 +274,7 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     /// When there is none; the error says what became of those that were offered.
-    pub(super) fn candidates(&self) -> Answer<Vec<Plan>> {
+    pub(super) fn candidates(&self) -> ApiResult<Vec<Plan>> {
         let mut plans: Vec<Plan> = Vec::new();
         let (mut offered, mut unfit, mut large) = (0, 0, 0);
         let mut refusal = None;
@@ -311,7 +316,7 @@ impl<'a> Problem<'a> {
 
     /// The plan of an engine with its knobs; `None` if it may not be used or is not worth
     /// measuring beside the others.
-    fn candidate(&self, config: Arc<Descriptor>, others: &[Plan]) -> Answer<Option<Plan>> {
+    fn candidate(&self, config: Arc<Descriptor>, others: &[Plan]) -> ApiResult<Option<Plan>> {
         let engine = engine_of(&config)?;
         let number = engine.value(Name::CUDNN_ATTR_ENGINE_GLOBAL_INDEX)?;
         let variants = others.iter().filter(|plan| plan.engine == number);
@@ -329,7 +334,7 @@ impl<'a> Problem<'a> {
         self.finish(config, number, choice).map(Some)
     }
 
-    fn configs(&self, mode: Mode) -> Answer<Vec<Arc<Descriptor>>> {
+    fn configs(&self, mode: Mode) -> ApiResult<Vec<Arc<Descriptor>>> {
         let heuristic =
             Descriptor::new(self.handle.api(), Kind::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?
                 .with_parts(
@@ -347,7 +352,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether an engine's results are the same in each run and as exact as was asked for.
-    fn is_fit(&self, engine: &Descriptor) -> Answer<bool> {
+    fn is_fit(&self, engine: &Descriptor) -> ApiResult<bool> {
         let notes: Vec<Note> = engine.values(Name::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, 64)?;
         let has = |note: Numerical| notes.contains(&note.into());
         // An engine for f32 that uses tensor cores rounds its operands to TF32.
@@ -359,7 +364,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-fn engine_of(config: &Descriptor) -> Answer<Arc<Descriptor>> {
+fn engine_of(config: &Descriptor) -> ApiResult<Arc<Descriptor>> {
     config
         .parts(
             Name::CUDNN_ATTR_ENGINECFG_ENGINE,
@@ -371,7 +376,7 @@ fn engine_of(config: &Descriptor) -> Answer<Arc<Descriptor>> {
 }
 
 /// How the knobs of a configuration are turned. Asked for their number alone, cuDNN says 0.
-fn knobs(config: &Descriptor) -> Answer<Vec<(Knob, i64)>> {
+fn knobs(config: &Descriptor) -> ApiResult<Vec<(Knob, i64)>> {
     let knobs = config.parts(
         Name::CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
         Kind::CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
@@ -396,7 +401,7 @@ impl Plan {
         handle: &Running<'_>,
         [a, b, result]: [u64; 3],
         workspace: u64,
-    ) -> Answer<()> {
+    ) -> ApiResult<()> {
         let [x, w, y] = IDS;
         let order = match self.part {
             Part::Forward => [x, w, y],

@@ -1,6 +1,6 @@
 //! cuDNN's handle, which one thread uses at a time.
 
-use super::api::{Answer, Api};
+use super::api::{Api, ApiResult};
 use crate::gpu::Gpu;
 use cudarc::cudnn::sys;
 use cudarc::driver::CudaStream;
@@ -21,7 +21,7 @@ unsafe impl Send for Handle {}
 
 impl Session {
     /// The GPU's context must be current.
-    pub(super) fn new(gpu: Arc<Gpu>) -> Answer<Self> {
+    pub(super) fn new(gpu: Arc<Gpu>) -> ApiResult<Self> {
         let api = Api::get()?;
         let mut handle = ptr::null_mut();
         // SAFETY: it writes one pointer.
@@ -77,7 +77,7 @@ impl Running<'_> {
         self.handle.0
     }
 
-    fn set_stream(&self, stream: &CudaStream) -> Answer<()> {
+    fn set_stream(&self, stream: &CudaStream) -> ApiResult<()> {
         // SAFETY: the handle is alive; the GPU's stream outlives it, any other is taken back by
         // `on` before it ends.
         let status = unsafe { (self.api().set_stream)(self.raw(), stream.cu_stream().cast()) };
@@ -85,7 +85,11 @@ impl Running<'_> {
     }
 
     /// Does something on another stream than the GPU's.
-    pub(super) fn on<T>(&self, stream: &CudaStream, run: impl FnOnce() -> Answer<T>) -> Answer<T> {
+    pub(super) fn on<T>(
+        &self,
+        stream: &CudaStream,
+        run: impl FnOnce() -> ApiResult<T>,
+    ) -> ApiResult<T> {
         let made = self.set_stream(stream).and_then(|()| run());
         self.set_stream(&self.gpu().stream)?;
         made

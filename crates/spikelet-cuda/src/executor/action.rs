@@ -37,12 +37,12 @@ pub(super) enum Action {
         bytes: usize,
     },
     /// Sums over ranks, beside what follows.
-    AllReduce {
+    AllReduceStart {
         group: Arc<Group>,
         sums: Sums,
     },
     /// What follows waits for sums.
-    Arrive(Arc<CudaEvent>),
+    AllReduceDone(Arc<CudaEvent>),
 }
 
 /// An action and the plan's kernel that it belongs to.
@@ -83,8 +83,8 @@ pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
                 result::memcpy_dtod_async(*to, *from, *bytes, stream)
                     .doing(&gpu.name, "copying a result")
             }
-            Action::AllReduce { group, sums } => group.start(gpu, sums),
-            Action::Arrive(done) => Group::arrive(gpu, done),
+            Action::AllReduceStart { group, sums } => group.start(gpu, sums),
+            Action::AllReduceDone(done) => Group::arrive(gpu, done),
         }
     }
 }

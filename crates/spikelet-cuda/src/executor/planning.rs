@@ -1,19 +1,19 @@
 //! From a plan to what the stream runs: addresses, source text, compiled kernels.
 
 use super::action::{Action, Step};
-use super::own::{Constants, Own};
+use super::custom_kernel::{Constants, CustomKernel};
 use crate::backend::{Shared, memory_of};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::group::Sums;
-use crate::join::{Draft, Group, join};
+use crate::horizontal_fusion::{BoundKernel, Group, join};
+use crate::kernel_source::{self, Binding, KernelSource, Launched, TooLarge};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, size};
-use crate::op::{self, Site, Work};
-use crate::piece::{self, Launched, Leads, Piece, TooLarge};
+use crate::op::{self, LoweredOp, LoweringContext};
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
-use spikelet_graph::{Bound, Buffer, DType, Place, Plan, Result, TensorType, ValueId};
+use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) struct Planned {
 /// What is no piece of device code.
 enum Other {
     Step(Box<Step>),
-    Own(Box<Own>),
+    CustomKernel(Box<CustomKernel>),
 }
 
 pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Planned> {
@@ -38,18 +38,18 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
         inputs, outputs, ..
     } = bound;
     let arena = memory_of(gpu, bound.arena)?;
-    let address = |place: Place| -> Result<u64> {
+    let address = |place: Location| -> Result<u64> {
         Ok(match place {
-            Place::Arena(offset) => arena.pointer + offset as u64,
-            Place::Input(k) => memory_of(gpu, &inputs[k])?.pointer,
-            Place::Output(k) => match &outputs[k] {
+            Location::Arena(offset) => arena.pointer + offset as u64,
+            Location::Input(k) => memory_of(gpu, &inputs[k])?.pointer,
+            Location::Output(k) => match &outputs[k] {
                 Some(buffer) => memory_of(gpu, buffer)?.pointer,
                 None => 0,
             },
-            Place::Unused => 0,
+            Location::Unused => 0,
         })
     };
-    let addresses = |places: &[Place]| -> Result<Vec<u64>> {
+    let addresses = |places: &[Location]| -> Result<Vec<u64>> {
         places.iter().map(|place| address(*place)).collect()
     };
     let fills = op::fills(&plan.graph);
@@ -60,11 +60,15 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let mut under_way: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
     for (number, kernel) in plan.kernels.iter().enumerate() {
         let node = &plan.graph.nodes[kernel.node];
-        let wanted = kernel.writes.iter().map(|w| *w != Place::Unused).collect();
-        let (offset, room) = kernel.workspace.unwrap_or((0, 0));
-        let mut site = Site::new(&gpu.properties, &plan.graph, node, wanted);
+        let wanted = kernel
+            .writes
+            .iter()
+            .map(|w| *w != Location::Unused)
+            .collect();
+        let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
+        let mut site = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
         site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        site.room = room;
+        site.workspace_bytes = workspace_bytes;
         let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
         let workspace = arena.pointer + offset as u64;
         names.push(site.name());
@@ -75,10 +79,10 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
         {
             continue;
         }
-        let lead = |leads: Leads| match leads {
-            Leads::Read(k) => reads[k],
-            Leads::Write(k) => writes[k],
-            Leads::Workspace(at) => workspace + at as u64,
+        let lead = |binding: Binding| match binding {
+            Binding::Read(k) => reads[k],
+            Binding::Write(k) => writes[k],
+            Binding::Workspace(at) => workspace + at as u64,
         };
         for work in op::prepare(shared, &site)? {
             let step = |action| {
@@ -86,25 +90,25 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                 Err(Other::Step(Box::new(Step { action, kernel })))
             };
             planned.push(match work {
-                Work::Kernel(piece) => {
-                    let leads = piece.arguments.iter().map(|a| a.leads);
-                    let bytes = leads.clone().map(|leads| match leads {
-                        Leads::Read(k) => site.inputs[k].bytes(),
-                        Leads::Write(k) => site.outputs[k].bytes(),
-                        Leads::Workspace(at) => room.saturating_sub(at),
+                LoweredOp::Kernel(piece) => {
+                    let binding = piece.arguments.iter().map(|a| a.binding);
+                    let bytes = binding.clone().map(|binding| match binding {
+                        Binding::Read(k) => site.inputs[k].bytes(),
+                        Binding::Write(k) => site.outputs[k].bytes(),
+                        Binding::Workspace(at) => workspace_bytes.saturating_sub(at),
                     });
-                    Ok(Draft {
-                        words: leads.map(lead).collect(),
+                    Ok(BoundKernel {
+                        words: binding.map(lead).collect(),
                         bytes: bytes.collect(),
                         piece,
                         kernel: number,
                     })
                 }
-                Work::Own(kernel) => {
-                    let own = Own::new(kernel, number, &mut constants, lead);
-                    Err(Other::Own(Box::new(own)))
+                LoweredOp::CustomKernel(kernel) => {
+                    let own = CustomKernel::new(kernel, number, &mut constants, lead);
+                    Err(Other::CustomKernel(Box::new(own)))
                 }
-                Work::Gemm {
+                LoweredOp::Gemm {
                     call,
                     a,
                     b,
@@ -116,7 +120,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     y: writes[0],
                     workspace: workspace + at as u64,
                 }),
-                Work::Conv {
+                LoweredOp::Conv {
                     call,
                     a,
                     b,
@@ -128,21 +132,21 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     y: writes[0],
                     workspace: workspace + at as u64,
                 }),
-                Work::Clear(k) => step(Action::Clear {
+                LoweredOp::Clear(k) => step(Action::Clear {
                     to: writes[k],
                     bytes: site.outputs[k].bytes(),
                 }),
-                Work::AllReduce(group) => {
+                LoweredOp::AllReduceStart(group) => {
                     let counts = site.inputs.iter().map(TensorType::len);
                     let tensors = reads.iter().zip(&writes).zip(counts);
                     let tensors = tensors.filter(|(_, count)| *count > 0);
                     let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
                     let sums = Sums::new(gpu, tensors.collect())?;
                     under_way.insert(node.outputs[0], sums.done());
-                    step(Action::AllReduce { group, sums })
+                    step(Action::AllReduceStart { group, sums })
                 }
-                Work::Arrive => match under_way.remove(&node.inputs[0]) {
-                    Some(done) => step(Action::Arrive(done)),
+                LoweredOp::AllReduceDone => match under_way.remove(&node.inputs[0]) {
+                    Some(done) => step(Action::AllReduceDone(done)),
                     None => return Err(failure(&gpu.name, "nothing is there to wait for")),
                 },
             });
@@ -209,7 +213,7 @@ fn compile(
 ) -> Result<Vec<Step>> {
     let too_large =
         |kernel: usize, error: TooLarge| failure(&gpu.name, format!("{}: {error}", names[kernel]));
-    let launch = |drafts: Vec<Draft>, name: String, source: String, at: Launched| {
+    let launch = |drafts: Vec<BoundKernel>, name: String, source: String, at: Launched| {
         let function = gpu.function(&source, &name)?;
         let (grid, block, shared) = at;
         gpu.allow_shared(&function, shared)?;
@@ -224,13 +228,14 @@ fn compile(
             kernel,
         })
     };
-    let pieces =
-        |drafts: &[Draft]| -> Vec<Piece> { drafts.iter().map(|d| d.piece.clone()).collect() };
+    let pieces = |drafts: &[BoundKernel]| -> Vec<KernelSource> {
+        drafts.iter().map(|d| d.piece.clone()).collect()
+    };
     groups
         .into_par_iter()
         .map(|group| match group {
             Group::Other(Other::Step(step)) => Ok(*step),
-            Group::Other(Other::Own(own)) => {
+            Group::Other(Other::CustomKernel(own)) => {
                 let kernel = own.number;
                 let launch = own.launch(gpu, constants);
                 Ok(Step {
@@ -241,18 +246,23 @@ fn compile(
             Group::Single(draft) => {
                 let at = draft.piece.launch();
                 let at = at.map_err(|error| too_large(draft.kernel, error))?;
-                let source = piece::source(&draft.piece);
+                let source = kernel_source::source(&draft.piece);
                 let name = draft.piece.name.clone();
                 launch(vec![*draft], name, source, at)
             }
-            Group::InTurn(drafts) => {
+            Group::Sequential(drafts) => {
                 let name = "spk_small".to_string();
-                let source = piece::small_source(&pieces(&drafts), &name);
-                launch(drafts, name, source, ([1, 1, 1], piece::SMALL_BLOCK, 0))
+                let source = kernel_source::small_source(&pieces(&drafts), &name);
+                launch(
+                    drafts,
+                    name,
+                    source,
+                    ([1, 1, 1], kernel_source::SMALL_BLOCK, 0),
+                )
             }
-            Group::SideBySide(drafts) => {
+            Group::Horizontal(drafts) => {
                 let name = "spk_side_by_side".to_string();
-                let made = piece::wide_source(&pieces(&drafts), &name);
+                let made = kernel_source::wide_source(&pieces(&drafts), &name);
                 let (source, at) = made.map_err(|error| too_large(drafts[0].kernel, error))?;
                 launch(drafts, name, source, at)
             }

@@ -11,7 +11,7 @@ use std::mem::size_of;
 use std::sync::OnceLock;
 
 /// What NCCL answers, or what is wrong in words.
-pub(super) type Answer<T> = Result<T, String>;
+pub(super) type ApiResult<T> = Result<T, String>;
 
 /// What NCCL returns if all is well.
 pub(super) const SUCCESS: c_int = 0;
@@ -82,12 +82,12 @@ pub(super) struct Api {
 
 impl Api {
     /// The functions, looked up once in a process.
-    pub(super) fn get() -> Answer<&'static Self> {
-        static API: OnceLock<Answer<Api>> = OnceLock::new();
+    pub(super) fn get() -> ApiResult<&'static Self> {
+        static API: OnceLock<ApiResult<Api>> = OnceLock::new();
         API.get_or_init(Self::open).as_ref().map_err(String::clone)
     }
 
-    fn open() -> Answer<Self> {
+    fn open() -> ApiResult<Self> {
         let loaded = library::open(Library::Nccl).map_err(|missing| missing.to_string())?;
         let handle = &loaded.handle;
         macro_rules! function {
@@ -119,7 +119,7 @@ impl Api {
     }
 
     /// What the ranks of a new group find each other by.
-    pub(super) fn unique_id(&self) -> Answer<Vec<u8>> {
+    pub(super) fn unique_id(&self) -> ApiResult<Vec<u8>> {
         let mut id = Id([0; ID_BYTES]);
         // SAFETY: it writes the 128 bytes.
         self.check(unsafe { (self.unique_id)(&mut id) })?;
@@ -157,7 +157,7 @@ impl Api {
     }
 
     /// An error for any result but success, in NCCL's words.
-    pub(super) fn check(&self, status: c_int) -> Answer<()> {
+    pub(super) fn check(&self, status: c_int) -> ApiResult<()> {
         if status == SUCCESS {
             return Ok(());
         }

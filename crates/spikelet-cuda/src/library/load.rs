@@ -130,7 +130,7 @@ fn version(library: Library, handle: &libloading::Library) -> Result<(String, us
 
     let (mut a, mut b) = (0, 0);
     // SAFETY: the functions have these types in NVIDIA's headers in every version that the file
-    // names stand for; they write through the given pointers only, and need no initialisation.
+    // names stand for; they write through the given pointers only, and need no initialization.
     unsafe {
         match library {
             Library::Driver => {

@@ -1,11 +1,11 @@
-//! Pooled scans: a thread takes a block of neurons, for some neighbouring channels, through all
+//! Pooled scans: a thread takes a block of neurons, for some neighboring channels, through all
 //! time steps and writes the block's maxima.
 
-use super::Site;
+use super::LoweringContext;
 use super::scan::start;
-use super::step::{self, room};
+use super::step::{self, array_len};
 use crate::gpu::Properties;
-use crate::piece::{Geometry, Leads, Piece, element};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Recurrence, Scan};
@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 16;
 
 /// How a time step lies in blocks of neurons.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct PooledTiling {
     /// Neighbouring channels of a thread.
     pub(super) pack: usize,
     pub(super) channels: usize,
@@ -30,7 +30,7 @@ pub(super) struct Frame {
     grid: [usize; 2],
 }
 
-impl Frame {
+impl PooledTiling {
     pub(super) fn new(
         gpu: &Properties,
         inputs: &[TensorType],
@@ -48,7 +48,7 @@ impl Frame {
         let positions = size[0] * size[1];
         let bytes = inputs[0].bytes() / inputs[0].len().max(1);
         let mut pack = 16 / bytes;
-        let idle = |pack: usize| neurons / positions / pack < gpu.busy();
+        let idle = |pack: usize| neurons / positions / pack < gpu.saturating_threads();
         while pack > 1
             && (!channels.is_multiple_of(pack)
                 || time * positions * pack > MOST_COPIES
@@ -127,7 +127,7 @@ impl Frame {
     }
 }
 
-pub(super) fn each_step(time: usize, body: &str) -> String {
+pub(super) fn step_loop(time: usize, body: &str) -> String {
     format!("  #pragma unroll\n  for (int t = 0; t < {time}; ++t) {{\n{body}  }}\n")
 }
 
@@ -136,8 +136,8 @@ pub(super) fn each_step(time: usize, body: &str) -> String {
 pub(super) fn load_inputs(
     text: &mut String,
     r: &Recurrence,
-    site: &Site<'_>,
-    frame: &Frame,
+    site: &LoweringContext<'_>,
+    frame: &PooledTiling,
     time: usize,
 ) -> String {
     let (pack, neurons, positions) = (frame.pack, frame.neurons, frame.positions());
@@ -146,38 +146,42 @@ pub(super) fn load_inputs(
         let ty = &site.inputs[k];
         let steps = if ty.shape[0] == 1 { 1 } else { time };
         text.push_str(&format!(
-            "  spk_pack<{}, {pack}> x{k}[{steps}][{positions}];\n",
+            "  spk_vec<{}, {pack}> x{k}[{steps}][{positions}];\n",
             element(ty.dtype)
         ));
         let load =
             format!("      x{k}[t][at] = spk_load<{pack}>(x_seq{k} + t * {neurons}u + n);\n");
-        text.push_str(&each_step(steps, &frame.each_position(&load)));
+        text.push_str(&step_loop(steps, &frame.each_position(&load)));
         let t = if steps == 1 { "0" } else { "t" };
         values.push(format!("x{k}[{t}][at][j]"));
     }
     format!(
         "        const float x[{}] = {{{}}};\n",
-        room(values.len()),
+        array_len(values.len()),
         values.join(", ")
     )
 }
 
 /// Declares the arguments of sequences, states and parameters.
-pub(super) fn arguments(piece: &mut Piece, r: &Recurrence, site: &Site<'_>) {
+pub(super) fn arguments(piece: &mut KernelSource, r: &Recurrence, site: &LoweringContext<'_>) {
     for k in 0..r.inputs.len() {
-        piece.argument(format!("x_seq{k}"), &site.inputs[k], Leads::Read(k));
+        piece.argument(format!("x_seq{k}"), &site.inputs[k], Binding::Read(k));
     }
     for k in 0..r.states.len() + r.params.len() {
         let at = r.inputs.len() + k;
         if site.constants[at].is_none() {
             let name = super::scan::neuron_name(r, k);
-            piece.argument(name, &site.inputs[at], Leads::Read(at));
+            piece.argument(name, &site.inputs[at], Binding::Read(at));
         }
     }
 }
 
 /// Declares and loads the states of the block's neurons.
-pub(super) fn load_states(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> String {
+pub(super) fn load_states(
+    r: &Recurrence,
+    site: &LoweringContext<'_>,
+    frame: &PooledTiling,
+) -> String {
     let states = r.states.len();
     let mut body = String::new();
     for k in 0..states {
@@ -187,15 +191,19 @@ pub(super) fn load_states(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> Str
         "  float v[{}][{}][{}];\n{}",
         frame.positions(),
         frame.pack,
-        room(states),
+        array_len(states),
         frame.each_neuron(&body)
     )
 }
 
 /// Declares and loads the parameters, which neurons of a channel share.
-pub(super) fn load_params(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> String {
+pub(super) fn load_params(
+    r: &Recurrence,
+    site: &LoweringContext<'_>,
+    frame: &PooledTiling,
+) -> String {
     let pack = frame.pack;
-    let mut text = format!("  float p[{pack}][{}];\n", room(r.params.len()));
+    let mut text = format!("  float p[{pack}][{}];\n", array_len(r.params.len()));
     text.push_str(&format!(
         "  for (int j = 0; j < {pack}; ++j) {{\n    const Index n = c;\n"
     ));
@@ -206,15 +214,18 @@ pub(super) fn load_params(r: &Recurrence, site: &Site<'_>, frame: &Frame) -> Str
     text + "  }\n"
 }
 
-pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+pub(crate) fn pieces(
+    op: &Scan,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let time = op.time_steps;
-    let frame = Frame::new(site.gpu, &site.inputs, time, op.pool);
+    let frame = PooledTiling::new(site.gpu, &site.inputs, time, op.pool);
     let (pack, packs) = (frame.pack, frame.channels / frame.pack);
     let step = step::forward(r, &[true])?;
     let threads = frame.windows * packs;
     let block = 128;
-    let mut piece = Piece::new(
+    let mut piece = KernelSource::new(
         format!("{}_pooled_fptt", r.name),
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
@@ -225,7 +236,7 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     piece.before = step.code;
     piece.functions = step.functions;
     arguments(&mut piece, r, site);
-    piece.argument("y0", &site.outputs[0], Leads::Write(0));
+    piece.argument("y0", &site.outputs[0], Binding::Write(0));
     piece.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;
   if (i >= {threads}u) return;
@@ -243,14 +254,14 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         most[j] = at == 0 || y[0] > most[j] ? y[0] : most[j];\n"
     );
     let body = format!(
-        "    float most[{pack}];\n{}    spk_pack<{}, {pack}> out;
+        "    float most[{pack}];\n{}    spk_vec<{}, {pack}> out;
     for (int j = 0; j < {pack}; ++j) out.set(j, most[j]);
     spk_store(y0 + t * {}u + m, out);\n",
         frame.each_neuron(&advance),
         element(site.outputs[0].dtype),
         frame.pooled()
     );
-    text.push_str(&each_step(time, &body));
+    text.push_str(&step_loop(time, &body));
     piece.line(text);
     Ok(vec![piece])
 }

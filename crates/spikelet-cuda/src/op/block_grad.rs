@@ -1,15 +1,15 @@
 //! The derived backward pass of scans with few steps, by blocks of neurons and by channels.
 //!
-//! A thread takes a block of neurons for some neighbouring channels: it makes their states again
+//! A thread takes a block of neurons for some neighboring channels: it makes their states again
 //! for all steps, gives each pooled gradient to the first neuron of its block that fired, and runs
 //! the derived step backwards. Gradients of parameters that a channel shares are summed while the
 //! thread goes from block to block, then over the threads, in a fixed order.
 
-use super::Site;
-use super::block::{Frame, arguments, each_step, load_inputs, load_params, load_states};
-use super::channels::Columns;
-use super::step::{self, room};
-use crate::piece::{Geometry, Leads, Piece, element};
+use super::LoweringContext;
+use super::block::{PooledTiling, arguments, load_inputs, load_params, load_states, step_loop};
+use super::channels::ChannelReduceTiling;
+use super::step::{self, array_len};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::ScanGrad;
@@ -22,32 +22,39 @@ pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
     outputs == 1
         && !of_states
         && op.checkpoint.is_none()
-        && Frame::is_short(op.time_steps, op.pool)
+        && PooledTiling::is_short(op.time_steps, op.pool)
         && r.params_by_channel(inputs)
 }
 
-fn columns(op: &ScanGrad, site: &Site<'_>, frame: &Frame) -> Option<(Columns, Vec<usize>)> {
+fn columns(
+    op: &ScanGrad,
+    site: &LoweringContext<'_>,
+    frame: &PooledTiling,
+) -> Option<(ChannelReduceTiling, Vec<usize>)> {
     let first = op.recurrence.inputs.len() + op.recurrence.states.len();
     let wanted = (0..op.recurrence.params.len()).filter(|k| site.wanted[first + k]);
     let wanted: Vec<usize> = wanted.collect();
     (op.channel_sums && !wanted.is_empty()).then(|| {
         (
-            Columns::new(site.gpu, frame.windows, frame.channels, frame.pack),
+            ChannelReduceTiling::new(site.gpu, frame.windows, frame.channels, frame.pack),
             wanted,
         )
     })
 }
 
-pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
-    let frame = Frame::new(site.gpu, &site.inputs, op.time_steps, op.pool);
+pub(crate) fn workspace(op: &ScanGrad, site: &LoweringContext<'_>) -> usize {
+    let frame = PooledTiling::new(site.gpu, &site.inputs, op.time_steps, op.pool);
     columns(op, site, &frame).map_or(0, |(columns, wanted)| columns.partial(wanted.len()).bytes())
 }
 
-pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+pub(crate) fn pieces(
+    op: &ScanGrad,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let time = op.time_steps;
     let (n_in, states) = (r.inputs.len(), r.states.len());
-    let frame = Frame::new(site.gpu, &site.inputs, time, op.pool);
+    let frame = PooledTiling::new(site.gpu, &site.inputs, time, op.pool);
     let (pack, packs, positions) = (frame.pack, frame.channels / frame.pack, frame.positions());
     let (neurons, pooled) = (frame.neurons, frame.pooled());
     let wanted_inputs = &site.wanted[..n_in];
@@ -60,7 +67,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let name = format!("{}_block_bptt", r.name);
     let mut piece = match &sums {
         Some((columns, _)) => columns.piece(&name),
-        None => Piece::new(
+        None => KernelSource::new(
             name,
             Geometry::Blocks {
                 grid: [threads.div_ceil(block), 1],
@@ -78,29 +85,29 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     for (k, ty) in site.outputs.iter().enumerate() {
         let summed = sums.is_some() && k >= n_in + states;
         if site.wanted[k] && !summed {
-            piece.argument(format!("r{k}"), ty, Leads::Write(k));
+            piece.argument(format!("r{k}"), ty, Binding::Write(k));
         }
     }
     let given = op.grad_operand(0);
     if let Some(at) = given {
-        piece.argument("g_seq", &site.inputs[at], Leads::Read(at));
+        piece.argument("g_seq", &site.inputs[at], Binding::Read(at));
     }
     piece.line(frame.places());
     let params = load_params(r, site, &frame);
     let total = out_params.len();
-    let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", room(total));
+    let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", array_len(total));
 
     // One block of neurons.
     let mut text = frame.base();
     let inputs = load_inputs(&mut text, r, site, &frame, time);
     if let Some(at) = given {
         let ty = element(site.inputs[at].dtype);
-        text.push_str(&format!("  spk_pack<{ty}, {pack}> q[{time}];\n"));
+        text.push_str(&format!("  spk_vec<{ty}, {pack}> q[{time}];\n"));
         let load = format!("    q[t] = spk_load<{pack}>(g_seq + t * {pooled}u + m);\n");
-        text.push_str(&each_step(time, &load));
+        text.push_str(&step_loop(time, &load));
     }
     text.push_str(&load_states(r, site, &frame));
-    let kept = room(states);
+    let kept = array_len(states);
     text.push_str(&format!(
         "  float before[{time}][{positions}][{pack}][{kept}];\n  int first[{time}][{pack}];\n"
     ));
@@ -111,10 +118,10 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         if (at == 0 || y[0] > most[j]) {{ most[j] = y[0]; first[t][j] = at; }}\n"
     );
     let again = format!("    float most[{pack}];\n{}", frame.each_neuron(&again));
-    text.push_str(&each_step(time, &again));
+    text.push_str(&step_loop(time, &again));
     text.push_str(&format!(
         "  float d[{positions}][{pack}][{kept}] = {{}};\n  float sum_x[{positions}][{pack}][{}] = {{}};\n",
-        room(out_inputs.len())
+        array_len(out_inputs.len())
     ));
     let gradient = match given {
         Some(_) => "first[t][j] == at ? q[t][j] : 0.0f",
@@ -124,8 +131,8 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         "{inputs}        const float g[1] = {{{gradient}}};
         float dx[{}], dp[{}];
         spk_back(x, before[t][at][j], p[j], g, d[at][j], dx, dp);\n",
-        room(out_inputs.len()),
-        room(total)
+        array_len(out_inputs.len()),
+        array_len(total)
     );
     for k in 0..total {
         inside.push_str(&format!("        sum_p[j][{k}] += dp[{k}];\n"));
@@ -137,7 +144,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     for (at, &k) in out_inputs.iter().enumerate() {
         let ty = element(site.outputs[k].dtype);
         if varies(k) {
-            declared.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
+            declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
                 "      spk_store(r{k} + t * {neurons}u + n, o{k});\n"
@@ -145,7 +152,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         } else {
             inside.push_str(&format!("        sum_x[at][j][{at}] += dx[{at}];\n"));
             last.push_str(&frame.each_position(&format!(
-                "      spk_pack<{ty}, {pack}> o{k};
+                "      spk_vec<{ty}, {pack}> o{k};
       #pragma unroll
       for (int j = 0; j < {pack}; ++j) o{k}.set(j, sum_x[at][j][{at}]);
       spk_store(r{k} + n, o{k});\n"
@@ -194,7 +201,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     for (s, k) in wanted.into_iter().enumerate() {
         let at = n_in + states + k;
         let mut second = columns.sums("channel_sums", channels, total, ["row", &s.to_string()]);
-        second.argument("y", &site.outputs[at], Leads::Write(at));
+        second.argument("y", &site.outputs[at], Binding::Write(at));
         second.line("    if (lane == 0) y[row] = sum;");
         all.push(second);
     }

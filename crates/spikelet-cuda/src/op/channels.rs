@@ -2,15 +2,15 @@
 //! so that what is summed for each channel stays in registers.
 
 use crate::gpu::Properties;
-use crate::piece::{Geometry, Leads, Piece};
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, TensorType};
 
 /// Threads of a block, roughly.
 const BLOCK: usize = 128;
 
-/// A block of `lanes × rows` threads; thread columns own `pack` neighbouring channels each.
+/// A block of `lanes × rows` threads; thread columns own `pack` neighboring channels each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct ChannelReduceTiling {
     pub(super) channels: usize,
     pub(super) pack: usize,
     lanes: usize,
@@ -19,10 +19,10 @@ pub(super) struct Columns {
     pub(super) groups: usize,
 }
 
-impl Columns {
+impl ChannelReduceTiling {
     /// For `rows` rows of `channels`, with as many threads as keep the memory busy.
     pub(super) fn new(gpu: &Properties, rows: usize, channels: usize, pack: usize) -> Self {
-        Self::with(gpu.busy(), rows, channels, pack)
+        Self::with(gpu.saturating_threads(), rows, channels, pack)
     }
 
     /// With so many threads, if there is work for them.
@@ -45,7 +45,7 @@ impl Columns {
 
     /// The kernel, with `column` (the thread's place among the lanes), `line` (its row in the
     /// block), `c` (its first channel), and the first row `row0` and the distance `step` of its rows.
-    pub(super) fn piece(&self, name: &str) -> Piece {
+    pub(super) fn piece(&self, name: &str) -> KernelSource {
         let Self {
             lanes,
             rows,
@@ -53,7 +53,7 @@ impl Columns {
             pack,
             channels,
         } = *self;
-        let mut piece = Piece::new(
+        let mut piece = KernelSource::new(
             name,
             Geometry::Blocks {
                 grid: [groups, channels / pack / lanes],
@@ -77,7 +77,7 @@ impl Columns {
 
     /// Joins `value[pack][sums]` of a block's lines with `join` (statements that take `b` into
     /// `a`, arrays of `sums` floats) and stores the result in `partial`.
-    pub(super) fn gather(&self, piece: &mut Piece, value: &str, sums: usize, join: &str) {
+    pub(super) fn gather(&self, piece: &mut KernelSource, value: &str, sums: usize, join: &str) {
         let Self {
             lanes,
             rows,
@@ -85,7 +85,7 @@ impl Columns {
             channels,
             ..
         } = *self;
-        piece.argument("partial", &self.partial(sums), Leads::Workspace(0));
+        piece.argument("partial", &self.partial(sums), Binding::Workspace(0));
         piece.line(format!(
             "  __shared__ float all[{rows}][{lanes}][{pack}][{sums}];
   #pragma unroll
@@ -118,11 +118,11 @@ impl Columns {
         rows: usize,
         sums: usize,
         [channel, which]: [&str; 2],
-    ) -> Piece {
+    ) -> KernelSource {
         let (groups, channels) = (self.groups, self.channels);
-        let mut piece = Piece::new(name, Geometry::Warps(rows));
+        let mut piece = KernelSource::new(name, Geometry::Warps(rows));
         piece.depth = groups.div_ceil(32).max(1);
-        piece.argument("partial", &self.partial(sums), Leads::Workspace(0));
+        piece.argument("partial", &self.partial(sums), Binding::Workspace(0));
         piece.line(format!(
             "    const Index channel = {channel}, which = {which};
     float sum = 0.0f;
@@ -141,7 +141,11 @@ mod tests {
     #[test]
     fn more_blocks_over_the_channels_than_a_grid_has_are_refused() {
         // Prime numbers of channels: each is a block of its own.
-        let launch = |channels| Columns::with(1 << 20, 64, channels, 1).piece("k").launch();
+        let launch = |channels| {
+            ChannelReduceTiling::with(1 << 20, 64, channels, 1)
+                .piece("k")
+                .launch()
+        };
         assert!(launch(65_521).is_ok());
         assert!(launch(65_537).is_err());
     }

@@ -1,12 +1,16 @@
 //! A user's own operation: its kernels as it gives them, looked at before they run.
 
-use super::{Site, Work};
-use crate::piece::{MOST_BLOCKS, MOST_THREADS};
+use super::{LoweredOp, LoweringContext};
+use crate::kernel_source::{MOST_BLOCKS, MOST_THREADS};
 use spikelet_graph::op::{Custom, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel};
 use spikelet_graph::{Graph, Node, Result, TensorType};
 
 /// The kernels of an operation, in order.
-pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Work>> {
+pub(super) fn work(
+    op: &Custom,
+    device: &str,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<LoweredOp>> {
     let code = match ask(op, &site.inputs, &site.outputs, &site.wanted) {
         Ok(Some(code)) => code,
         Ok(None) => {
@@ -19,12 +23,12 @@ pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Wor
         }
         Err(problem) => return Err(site.refuse(device, &problem)),
     };
-    if code.scratch_bytes() > site.room {
+    if code.scratch_bytes() > site.workspace_bytes {
         let problem = format!(
             "it asks for {} bytes of scratch memory, the plan has {} for it; `device_code` has to \
              ask for the same whenever it is called, and a plan to be made for this device",
             code.scratch_bytes(),
-            site.room
+            site.workspace_bytes
         );
         return Err(site.refuse(device, &problem));
     }
@@ -37,12 +41,17 @@ pub(super) fn work(op: &Custom, device: &str, site: &Site<'_>) -> Result<Vec<Wor
     check(&code, &tensors).map_err(|problem| site.refuse(device, &problem))?;
     let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
     let kernels = code.kernels().iter().filter(|kernel| runs(kernel));
-    Ok(kernels.cloned().map(Work::Own).collect())
+    Ok(kernels.cloned().map(LoweredOp::CustomKernel).collect())
 }
 
 /// Scratch memory of an operation, in bytes. One that refuses has none, and its refusal comes when
 /// the plan is loaded.
-pub(super) fn workspace(op: &Custom, graph: &Graph, node: &Node, site: &Site<'_>) -> usize {
+pub(super) fn workspace(
+    op: &Custom,
+    graph: &Graph,
+    node: &Node,
+    site: &LoweringContext<'_>,
+) -> usize {
     match ask(op, &site.inputs, &site.outputs, &op.wanted(graph, node)) {
         Ok(Some(code)) => code.scratch_bytes(),
         Ok(None) | Err(_) => 0,

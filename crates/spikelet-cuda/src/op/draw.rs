@@ -1,14 +1,14 @@
-//! Random draws: a thread draws four neighbours from one call of the generator. Eight threads make
+//! Random draws: a thread draws four neighbors from one call of the generator. Eight threads make
 //! a 32-bit word where draws are written as bits.
 
-use super::Site;
+use super::LoweringContext;
 use super::index::{self, offset};
-use crate::piece::{Geometry, Leads, Piece};
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::DType;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_random::cuda::NORMAL_FUNCTIONS;
 
-pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let y = &site.outputs[0];
     let (steps, step): (usize, usize) = match op.shape.split_first() {
         Some((&time, rest)) if op.over_time => (time, rest.iter().product()),
@@ -28,16 +28,16 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
         Distribution::Normal => "normal",
         Distribution::Bernoulli => "bernoulli",
     };
-    let mut piece = Piece::new(name, Geometry::Items(items));
+    let mut piece = KernelSource::new(name, Geometry::Items(items));
     piece.draws = true;
     if op.distribution == Distribution::Normal {
         piece.functions.extend(NORMAL_FUNCTIONS);
     }
-    piece.argument("generator", &site.inputs[0], Leads::Read(0));
+    piece.argument("generator", &site.inputs[0], Binding::Read(0));
     if let Some(p) = site.inputs.get(1) {
-        piece.argument("p", p, Leads::Read(1));
+        piece.argument("p", p, Binding::Read(1));
     }
-    piece.argument("y", y, Leads::Write(0));
+    piece.argument("y", y, Binding::Write(0));
     let time = if op.over_time {
         format!("(unsigned)generator[2] + {}u + t", op.first_step)
     } else {
@@ -127,10 +127,10 @@ pub(crate) fn pieces(op: &Draw, site: &Site<'_>) -> Vec<Piece> {
             probability(op, site, &format!("(t * {step}u + element)"))
         ));
     }
-    let element = crate::piece::element(y.dtype);
+    let element = crate::kernel_source::element(y.dtype);
     if step % 4 == 0 {
         piece.line(format!(
-            "    spk_pack<{element}, 4> r;
+            "    spk_vec<{element}, 4> r;
     #pragma unroll
     for (int j = 0; j < 4; ++j) r.set(j, drawn[j]);
     spk_store(y + (t * {step}u + group * 4u), r);"
@@ -163,18 +163,18 @@ fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
 }
 
 /// Where the probability of an element lies.
-fn place(op: &Draw, site: &Site<'_>, element: &str) -> String {
+fn place(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
     let strides = index::strides(&site.inputs[1].shape, &op.shape);
     offset(&op.shape, &strides, element)
 }
 
 /// The probability of an element.
-fn probability(op: &Draw, site: &Site<'_>, element: &str) -> String {
+fn probability(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
     format!("spk_get(p[{}])", place(op, site, element))
 }
 
-/// Loads the probabilities of four neighbours of a row, in one access where they lie together.
-fn chances(op: &Draw, site: &Site<'_>, step: usize, row: usize) -> String {
+/// Loads the probabilities of four neighbors of a row, in one access where they lie together.
+fn chances(op: &Draw, site: &LoweringContext<'_>, step: usize, row: usize) -> String {
     if site.inputs[1].shape.last() == Some(&row) {
         return format!(
             "    float chance[4] = {{}};

@@ -1,14 +1,14 @@
 //! Constants.
 
-use super::Site;
-use crate::piece::{Geometry, Leads, Piece};
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::DType;
 use spikelet_graph::op::Fill;
 
-pub(crate) fn pieces(op: &Fill, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(op: &Fill, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let ty = &site.outputs[0];
-    let mut piece = Piece::new("fill", Geometry::Items(ty.len()));
-    piece.argument("y", ty, Leads::Write(0));
+    let mut piece = KernelSource::new("fill", Geometry::Items(ty.len()));
+    piece.argument("y", ty, Binding::Write(0));
     piece.line(match ty.dtype {
         DType::I64 => format!("    y[i] = {}ll;", op.value as i64),
         _ => format!(

@@ -1,14 +1,14 @@
 //! One-hot, arg max, equality.
 
-use super::Site;
-use crate::piece::{Geometry, Leads, Piece};
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::OneHot;
 
-pub(crate) fn one_hot(op: &OneHot, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn one_hot(op: &OneHot, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let y = &site.outputs[0];
-    let mut piece = Piece::new("one_hot", Geometry::Items(y.len()));
-    piece.argument("label", &site.inputs[0], Leads::Read(0));
-    piece.argument("y", y, Leads::Write(0));
+    let mut piece = KernelSource::new("one_hot", Geometry::Items(y.len()));
+    piece.argument("label", &site.inputs[0], Binding::Read(0));
+    piece.argument("y", y, Binding::Write(0));
     let classes = op.classes;
     piece.line(format!(
         "    spk_set(y[i], label[i / {classes}u] == (long long)(i % {classes}u) ? 1.0f : 0.0f);"
@@ -16,11 +16,11 @@ pub(crate) fn one_hot(op: &OneHot, site: &Site<'_>) -> Vec<Piece> {
     vec![piece]
 }
 
-pub(crate) fn arg_max(site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn arg_max(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let (rows, classes) = site.inputs[0].rows_and_columns();
-    let mut piece = Piece::new("argmax", Geometry::Warps(rows));
-    piece.argument("x", &site.inputs[0], Leads::Read(0));
-    piece.argument("y", &site.outputs[0], Leads::Write(0));
+    let mut piece = KernelSource::new("argmax", Geometry::Warps(rows));
+    piece.argument("x", &site.inputs[0], Binding::Read(0));
+    piece.argument("y", &site.outputs[0], Binding::Write(0));
     // The first of the largest, and the first element if it is NaN: each lane keeps its first,
     // lanes are compared by value, then by number.
     piece.line(format!(
@@ -42,12 +42,12 @@ pub(crate) fn arg_max(site: &Site<'_>) -> Vec<Piece> {
     vec![piece]
 }
 
-pub(crate) fn equal(site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn equal(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let y = &site.outputs[0];
-    let mut piece = Piece::new("equal", Geometry::Items(y.len()));
-    piece.argument("a", &site.inputs[0], Leads::Read(0));
-    piece.argument("b", &site.inputs[1], Leads::Read(1));
-    piece.argument("y", y, Leads::Write(0));
+    let mut piece = KernelSource::new("equal", Geometry::Items(y.len()));
+    piece.argument("a", &site.inputs[0], Binding::Read(0));
+    piece.argument("b", &site.inputs[1], Binding::Read(1));
+    piece.argument("y", y, Binding::Write(0));
     piece.line("    spk_set(y[i], a[i] == b[i] ? 1.0f : 0.0f);");
     vec![piece]
 }

@@ -1,15 +1,15 @@
 //! Logarithm of the softmax along the last axis: a warp a row.
 
-use super::Site;
-use crate::piece::{Geometry, Leads, Piece};
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_expr::cuda::Function;
 
-pub(crate) fn pieces(site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let (rows, classes) = site.inputs[0].rows_and_columns();
-    let mut piece = Piece::new("log_softmax", Geometry::Warps(rows));
+    let mut piece = KernelSource::new("log_softmax", Geometry::Warps(rows));
     piece.functions.extend([Function::Exp, Function::Ln]);
-    piece.argument("x", &site.inputs[0], Leads::Read(0));
-    piece.argument("y", &site.outputs[0], Leads::Write(0));
+    piece.argument("x", &site.inputs[0], Binding::Read(0));
+    piece.argument("y", &site.outputs[0], Binding::Write(0));
     // NaN anywhere makes the whole row NaN: it is the larger of two, and its exponential too.
     piece.line(format!(
         "    const auto* const scores = x + row * {classes}u;

@@ -1,13 +1,13 @@
 //! Fused elementwise regions: up to 16 bytes an access, operands broadcast.
 
-use super::Site;
+use super::LoweringContext;
 use super::index::{self, offset};
-use crate::piece::{Geometry, Leads, Piece};
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_expr::CompileError;
 use spikelet_expr::cuda::statements;
 use spikelet_graph::op::Map;
 
-/// How an operand lies under a pack of neighbouring elements.
+/// How an operand lies under a pack of neighboring elements.
 enum Layout {
     /// One element for the whole pack, at this offset.
     Constant(String),
@@ -18,7 +18,7 @@ enum Layout {
 }
 
 /// Elements of a pack: as many as fit 16 bytes of the widest operand, if all can be had so.
-fn pack(site: &Site<'_>, shape: &[usize]) -> usize {
+fn pack(site: &LoweringContext<'_>, shape: &[usize]) -> usize {
     let last = shape.last().copied().unwrap_or(1);
     let items: usize = shape.iter().product();
     let dense_or_one = site.inputs.iter().all(|x| x.len() == 1 || x.len() == items);
@@ -29,17 +29,20 @@ fn pack(site: &Site<'_>, shape: &[usize]) -> usize {
         .max()
         .unwrap_or(4);
     let mut pack = (16 / bytes.max(2)).min(8);
-    while pack > 1 && (run % pack != 0 || items / pack < site.gpu.busy()) {
+    while pack > 1 && (run % pack != 0 || items / pack < site.gpu.saturating_threads()) {
         pack /= 2;
     }
     pack
 }
 
-pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+pub(crate) fn pieces(
+    op: &Map,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<KernelSource>, CompileError> {
     let shape = &op.shape;
     let items: usize = shape.iter().product();
     let n = pack(site, shape);
-    let mut piece = Piece::new("map", Geometry::Items(items / n));
+    let mut piece = KernelSource::new("map", Geometry::Items(items / n));
     let names = |name: &str| {
         let known = (0..site.inputs.len()).any(|k| Map::operand_name(k) == name);
         known.then(|| format!("v_{name}"))
@@ -49,7 +52,7 @@ pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileErr
     let mut inner = String::new();
     for (k, x) in site.inputs.iter().enumerate() {
         let name = Map::operand_name(k);
-        piece.argument(&name, x, Leads::Read(k));
+        piece.argument(&name, x, Binding::Read(k));
         let strides = index::strides(&x.shape, shape);
         let at = |strides: &[usize]| offset(shape, strides, &format!("(i * {n}u)"));
         let own = strides.last().copied().unwrap_or(0);
@@ -82,9 +85,9 @@ pub(crate) fn pieces(op: &Map, site: &Site<'_>) -> Result<Vec<Piece>, CompileErr
     }
     for (k, y) in site.outputs.iter().enumerate() {
         if site.wanted[k] {
-            piece.argument(format!("y{k}"), y, Leads::Write(k));
-            let element = crate::piece::element(y.dtype);
-            piece.line(format!("    spk_pack<{element}, {n}> r{k};"));
+            piece.argument(format!("y{k}"), y, Binding::Write(k));
+            let element = crate::kernel_source::element(y.dtype);
+            piece.line(format!("    spk_vec<{element}, {n}> r{k};"));
         }
     }
     piece.line(format!(

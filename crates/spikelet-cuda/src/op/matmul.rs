@@ -3,16 +3,16 @@
 mod spikes;
 mod transposed;
 
-use super::{LibraryWorkspaces, Site, Work};
+use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
 use crate::backend::Shared;
 use crate::gemm::Product;
 use crate::gpu::Properties;
-use crate::piece::Leads;
-use spikelet_graph::op::{MatMul, Multiply};
+use crate::kernel_source::Binding;
+use spikelet_graph::op::{MatMul, MatmulPrecision};
 use spikelet_graph::{DType, Result, TensorType};
 use transposed::Transposed;
 
-fn product(op: &MatMul, site: &Site<'_>) -> Product {
+fn product(op: &MatMul, site: &LoweringContext<'_>) -> Product {
     let (a, b, y) = (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
     let (m, n, k) = op.sizes(a, b);
     Product {
@@ -23,36 +23,44 @@ fn product(op: &MatMul, site: &Site<'_>) -> Product {
         transpose_b: op.transpose_b,
         operands: a.dtype,
         result: y.dtype,
-        tf32: op.precision == Multiply::Tf32,
+        tf32: op.precision == MatmulPrecision::Tf32,
     }
 }
 
-fn is_spikes(site: &Site<'_>) -> bool {
+fn is_spikes(site: &LoweringContext<'_>) -> bool {
     site.inputs.iter().any(|t| t.dtype == DType::Bits)
 }
 
-pub(crate) fn work(op: &MatMul, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+pub(crate) fn work(
+    op: &MatMul,
+    shared: &Shared,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<LoweredOp>> {
     let product = product(op, site);
     if product.k == 0 {
-        return Ok(vec![Work::Clear(0)]);
+        return Ok(vec![LoweredOp::Clear(0)]);
     }
     if is_spikes(site) {
         let pieces = spikes::pieces(op, product, site);
-        return Ok(pieces.into_iter().map(Work::Kernel).collect());
+        return Ok(pieces.into_iter().map(LoweredOp::Kernel).collect());
     }
     if let Some(transposed) = Transposed::of(product) {
         return transposed.work(shared, site);
     }
-    Ok(vec![Work::Gemm {
+    Ok(vec![LoweredOp::Gemm {
         call: shared.gemm.call(product)?,
-        a: Leads::Read(0),
-        b: Leads::Read(1),
+        a: Binding::Read(0),
+        b: Binding::Read(1),
         workspace: 0,
     }])
 }
 
 /// Scratch memory of a product, in bytes.
-pub(crate) fn workspace(op: &MatMul, libraries: &dyn LibraryWorkspaces, site: &Site<'_>) -> usize {
+pub(crate) fn workspace(
+    op: &MatMul,
+    libraries: &dyn LibraryWorkspaces,
+    site: &LoweringContext<'_>,
+) -> usize {
     let product = product(op, site);
     if product.m * product.n * product.k == 0 {
         return 0;
@@ -85,7 +93,7 @@ pub(crate) fn reads_bits(
 
 /// The scratch memory of a product with spikes; none for other products.
 #[cfg(test)]
-pub(crate) fn spike_workspace(op: &MatMul, site: &Site<'_>) -> usize {
+pub(crate) fn spike_workspace(op: &MatMul, site: &LoweringContext<'_>) -> usize {
     match is_spikes(site) {
         true => spikes::workspace(op, product(op, site), site),
         false => 0,
@@ -94,7 +102,10 @@ pub(crate) fn spike_workspace(op: &MatMul, site: &Site<'_>) -> usize {
 
 /// The device code of a product with spikes; none for other products.
 #[cfg(test)]
-pub(crate) fn spike_pieces(op: &MatMul, site: &Site<'_>) -> Vec<crate::piece::Piece> {
+pub(crate) fn spike_pieces(
+    op: &MatMul,
+    site: &LoweringContext<'_>,
+) -> Vec<crate::kernel_source::KernelSource> {
     if is_spikes(site) {
         spikes::pieces(op, product(op, site), site)
     } else {

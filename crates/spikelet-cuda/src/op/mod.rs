@@ -15,7 +15,7 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
-mod moments;
+mod mean_var;
 mod pack;
 mod permute;
 mod pool;
@@ -32,44 +32,44 @@ use crate::error::failure;
 use crate::gemm::{GemmCall, Product};
 use crate::gpu::Properties;
 use crate::group::Group;
-use crate::piece::{Leads, Piece};
+use crate::kernel_source::{Binding, KernelSource};
 use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What runs for a node, in order.
-pub(crate) enum Work {
+pub(crate) enum LoweredOp {
     /// A kernel of our own.
-    Kernel(Piece),
+    Kernel(KernelSource),
     /// A matrix product by the vendor's library, the result to result 0.
     Gemm {
         call: GemmCall,
-        a: Leads,
-        b: Leads,
+        a: Binding,
+        b: Binding,
         /// Where its own scratch memory starts in the kernel's workspace.
         workspace: usize,
     },
     /// A convolution by the vendor's library, the result to result 0.
     Conv {
         call: ConvCall,
-        a: Leads,
-        b: Leads,
+        a: Binding,
+        b: Binding,
         /// Where its own scratch memory starts in the kernel's workspace.
         workspace: usize,
     },
     /// A kernel of a custom operation.
-    Own(DeviceKernel),
+    CustomKernel(DeviceKernel),
     /// Zeros in result k.
     Clear(usize),
     /// Sums of all operands over the ranks of a group, on its stream.
-    AllReduce(Arc<Group>),
+    AllReduceStart(Arc<Group>),
     /// What follows waits for the sums that the operands are.
-    Arrive,
+    AllReduceDone,
 }
 
 /// A node with the types of what it touches.
-pub(crate) struct Site<'a> {
+pub(crate) struct LoweringContext<'a> {
     pub(crate) gpu: &'a Properties,
     pub(crate) node: &'a Node,
     pub(crate) inputs: Vec<TensorType>,
@@ -79,38 +79,38 @@ pub(crate) struct Site<'a> {
     /// Operands that are one known number; a scan has it in its code and does not read it.
     pub(crate) constants: Vec<Option<f32>>,
     /// Bytes of the workspace that the plan has for it.
-    pub(crate) room: usize,
+    pub(crate) workspace_bytes: usize,
 }
 
 fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
     values.iter().map(|v| graph.ty(*v).clone()).collect()
 }
 
-impl Work {
+impl LoweredOp {
     /// Bytes of the kernel's workspace, from its start, that it writes or reads.
     fn workspace(&self) -> usize {
         match self {
-            Work::Kernel(piece) => {
-                let last = piece.arguments.iter().filter_map(|a| match a.leads {
-                    Leads::Workspace(at) => Some(at.saturating_add(a.bytes)),
-                    Leads::Read(_) | Leads::Write(_) => None,
+            LoweredOp::Kernel(piece) => {
+                let last = piece.arguments.iter().filter_map(|a| match a.binding {
+                    Binding::Workspace(at) => Some(at.saturating_add(a.bytes)),
+                    Binding::Read(_) | Binding::Write(_) => None,
                 });
                 last.max().unwrap_or(0)
             }
-            Work::Gemm {
+            LoweredOp::Gemm {
                 call, workspace, ..
             } => workspace.saturating_add(call.plan.workspace),
-            Work::Conv {
+            LoweredOp::Conv {
                 call, workspace, ..
             } => workspace.saturating_add(call.workspace()),
             // Compared where its kernels are.
-            Work::Own(_) => 0,
-            Work::Clear(_) | Work::AllReduce(_) | Work::Arrive => 0,
+            LoweredOp::CustomKernel(_) => 0,
+            LoweredOp::Clear(_) | LoweredOp::AllReduceStart(_) | LoweredOp::AllReduceDone => 0,
         }
     }
 }
 
-impl<'a> Site<'a> {
+impl<'a> LoweringContext<'a> {
     pub(crate) fn new(
         gpu: &'a Properties,
         graph: &Graph,
@@ -124,7 +124,7 @@ impl<'a> Site<'a> {
             outputs: types(graph, &node.outputs),
             wanted,
             constants: vec![None; node.inputs.len()],
-            room: 0,
+            workspace_bytes: 0,
         }
     }
 
@@ -173,18 +173,18 @@ pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
 }
 
 /// The work of a node.
-pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+pub(crate) fn prepare(shared: &Shared, site: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
     check_site(&shared.gpu.name, site)?;
     if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
         return Ok(vec![]);
     }
     let work = match &site.node.op {
-        Op::AllReduce(op) => all_reduce::work(op, &shared.gpu, site)?,
-        Op::Arrive(_) => vec![Work::Arrive],
+        Op::AllReduceStart(op) => all_reduce::work(op, &shared.gpu, site)?,
+        Op::AllReduceDone(_) => vec![LoweredOp::AllReduceDone],
         Op::MatMul(op) => matmul::work(op, shared, site)?,
         Op::Conv(op) => conv::work(op, shared, site)?,
         Op::Custom(op) => custom::work(op, &shared.gpu.name, site)?,
-        _ => pieces(site)?.into_iter().map(Work::Kernel).collect(),
+        _ => pieces(site)?.into_iter().map(LoweredOp::Kernel).collect(),
     };
     check_room(&shared.gpu.name, site, &work)?;
     Ok(work)
@@ -192,15 +192,15 @@ pub(crate) fn prepare(shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
 
 /// Refuses work that needs more scratch memory than the plan has for it, and would write over
 /// something else: the plan was made for another device, or where a library could not be asked.
-fn check_room(device: &str, site: &Site<'_>, work: &[Work]) -> Result<()> {
-    let needed = work.iter().map(Work::workspace).max().unwrap_or(0);
-    if needed <= site.room {
+fn check_room(device: &str, site: &LoweringContext<'_>, work: &[LoweredOp]) -> Result<()> {
+    let needed = work.iter().map(LoweredOp::workspace).max().unwrap_or(0);
+    if needed <= site.workspace_bytes {
         return Ok(());
     }
     let problem = format!(
         "it needs {needed} bytes of workspace, the plan has {} for it; make the plan anew, for \
          this device",
-        site.room
+        site.workspace_bytes
     );
     Err(site.refuse(device, &problem))
 }
@@ -208,10 +208,10 @@ fn check_room(device: &str, site: &Site<'_>, work: &[Work]) -> Result<()> {
 /// Refuses a node that no kernel here can do.
 pub(crate) fn check(device: &str, gpu: &Properties, graph: &Graph, node: &Node) -> Result<()> {
     let wanted = vec![true; node.outputs.len()];
-    check_site(device, &Site::new(gpu, graph, node, wanted))
+    check_site(device, &LoweringContext::new(gpu, graph, node, wanted))
 }
 
-fn check_site(device: &str, site: &Site<'_>) -> Result<()> {
+fn check_site(device: &str, site: &LoweringContext<'_>) -> Result<()> {
     let all = || site.inputs.iter().chain(&site.outputs);
     if all().any(|t| t.dtype == DType::F64) {
         return Err(site.refuse(
@@ -244,7 +244,7 @@ fn check_site(device: &str, site: &Site<'_>) -> Result<()> {
 
 /// The device code of a node that is no matrix product, convolution, sum over ranks or custom
 /// operation.
-pub(crate) fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
+pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     let expression = |source| Error::Expression {
         layer: site.node.layer.to_string(),
         operation: site.node.op.name(),
@@ -259,15 +259,15 @@ pub(crate) fn pieces(site: &Site<'_>) -> Result<Vec<Piece>> {
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
         Op::Map(op) => map::pieces(op, site).map_err(expression)?,
-        Op::AllReduce(_)
-        | Op::Arrive(_)
+        Op::AllReduceStart(_)
+        | Op::AllReduceDone(_)
         | Op::Conv(_)
         | Op::Custom(_)
-        | Op::Join(_)
+        | Op::ConcatChunks(_)
         | Op::MatMul(_)
-        | Op::Part(_)
+        | Op::TimeChunk(_)
         | Op::Reshape(_) => vec![],
-        Op::Moments(_) => moments::pieces(site),
+        Op::MeanVar(_) => mean_var::pieces(site),
         Op::OneHot(op) => labels::one_hot(op, site),
         Op::Pack(_) => pack::pieces(site),
         Op::Permute(op) => permute::pieces(op, site),
@@ -318,13 +318,13 @@ pub(crate) fn workspace(
     graph: &Graph,
     node: &Node,
 ) -> usize {
-    let site = Site::new(gpu, graph, node, vec![true; node.outputs.len()]);
+    let site = LoweringContext::new(gpu, graph, node, vec![true; node.outputs.len()]);
     match &node.op {
         Op::Reduce(op) => reduce::workspace(op, &site),
         Op::Conv(op) => conv::workspace(op, libraries, &site),
         Op::Custom(op) => custom::workspace(op, graph, node, &site),
         Op::MatMul(op) => matmul::workspace(op, libraries, &site),
-        Op::Moments(_) => moments::workspace(&site),
+        Op::MeanVar(_) => mean_var::workspace(&site),
         Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, &site),
         Op::ScanGrad(op) => scan_grad::workspace(op, &site),
         _ => 0,

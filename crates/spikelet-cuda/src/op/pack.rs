@@ -1,20 +1,20 @@
-//! Binary values to bits and back: a thread takes eight neighbours, a byte.
+//! Binary values to bits and back: a thread takes eight neighbors, a byte.
 
-use super::Site;
-use crate::piece::{Geometry, Leads, Piece, element};
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::DType;
 
-pub(crate) fn pieces(site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     let (rows, columns) = x.rows_and_columns();
     let bytes = columns.div_ceil(64) * 8;
     let packs = y.dtype == DType::Bits;
-    let mut piece = Piece::new(
+    let mut piece = KernelSource::new(
         if packs { "to_bits" } else { "from_bits" },
         Geometry::Items(rows * bytes),
     );
-    piece.argument("x", x, Leads::Read(0));
-    piece.argument("y", y, Leads::Write(0));
+    piece.argument("x", x, Binding::Read(0));
+    piece.argument("y", y, Binding::Write(0));
     // Whole bytes of a row are read or written at once.
     let whole = columns % 8 == 0;
     piece.line(format!(
@@ -39,7 +39,7 @@ pub(crate) fn pieces(site: &Site<'_>) -> Vec<Piece> {
         (false, true) => piece.line(format!(
             "    const unsigned byte = ((const unsigned char*)x)[i];
     if (c < {columns}u) {{
-      spk_pack<{}, 8> e;
+      spk_vec<{}, 8> e;
       #pragma unroll
       for (int j = 0; j < 8; ++j) e.set(j, byte >> j & 1u ? 1.0f : 0.0f);
       spk_store(y + row * {columns}u + c, e);

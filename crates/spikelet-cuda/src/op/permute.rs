@@ -1,11 +1,11 @@
 //! Axes in another order.
 //!
-//! Where neighbours of the result lie far apart in the operand, tiles go through shared memory, so
+//! Where neighbors of the result lie far apart in the operand, tiles go through shared memory, so
 //! that both are read and written along their innermost axes.
 
-use super::Site;
+use super::LoweringContext;
 use super::index::{dense, offset};
-use crate::piece::{Geometry, Leads, Piece, element};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::Permute;
 
 /// Side of a tile.
@@ -38,7 +38,7 @@ fn merged(shape: &[usize], order: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (own, order)
 }
 
-pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     let (shape, order) = merged(&x.shape, &op.order);
     let rank = shape.len();
@@ -47,9 +47,9 @@ pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
     let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
     let across = rank >= 2 && order[rank - 1] != rank - 1;
     if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
-        let mut piece = Piece::new("permute", Geometry::Items(y.len()));
-        piece.argument("x", x, Leads::Read(0));
-        piece.argument("y", y, Leads::Write(0));
+        let mut piece = KernelSource::new("permute", Geometry::Items(y.len()));
+        piece.argument("x", x, Binding::Read(0));
+        piece.argument("y", y, Binding::Write(0));
         piece.line(format!("    y[i] = x[{}];", offset(&turned, &from, "i")));
         return vec![piece];
     }
@@ -64,7 +64,7 @@ pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
     let (na, nb) = (shape[a], shape[b]);
     let tiles = [na.div_ceil(TILE), nb.div_ceil(TILE)];
     let planes: usize = sizes.iter().product();
-    let mut piece = Piece::new(
+    let mut piece = KernelSource::new(
         "permute_tiles",
         Geometry::Blocks {
             grid: [planes * tiles[0] * tiles[1], 1],
@@ -72,8 +72,8 @@ pub(crate) fn pieces(op: &Permute, site: &Site<'_>) -> Vec<Piece> {
             shared: 0,
         },
     );
-    piece.argument("x", x, Leads::Read(0));
-    piece.argument("y", y, Leads::Write(0));
+    piece.argument("x", x, Binding::Read(0));
+    piece.argument("y", y, Binding::Write(0));
     piece.line(format!(
         "  __shared__ {} tile[{TILE}][{}];
   const Index plane = blockIdx.x / {}u;

@@ -1,15 +1,17 @@
-//! Pooling and its gradient: a thread takes neighbouring channels of one position.
+//! Pooling and its gradient: a thread takes neighboring channels of one position.
 
-use super::Site;
-use crate::piece::{Geometry, Leads, Piece, element};
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 
-/// Elements of a pack: up to 16 bytes of neighbouring channels.
-fn pack(site: &Site<'_>, channels: usize, items: usize) -> usize {
+/// Elements of a pack: up to 16 bytes of neighboring channels.
+fn pack(site: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
     let ty = &site.outputs[0];
     let mut pack = 16 / (ty.bytes() / ty.len().max(1)).max(2);
-    while pack > 1 && (!channels.is_multiple_of(pack) || items / pack < site.gpu.busy()) {
+    while pack > 1
+        && (!channels.is_multiple_of(pack) || items / pack < site.gpu.saturating_threads())
+    {
         pack /= 2;
     }
     pack
@@ -121,16 +123,16 @@ fn close(count: usize) -> String {
     format!("    {}\n", "}".repeat(count))
 }
 
-pub(crate) fn pieces(op: &Pool, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(op: &Pool, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     let (_, sizes, channels) = op.split(&x.shape);
     let (_, outputs, _) = op.split(&y.shape);
     let n = pack(site, channels, y.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = Piece::new("pool", Geometry::Items(y.len() / n));
-    piece.argument("x", x, Leads::Read(0));
-    piece.argument("y", y, Leads::Write(0));
+    let mut piece = KernelSource::new("pool", Geometry::Items(y.len() / n));
+    piece.argument("x", x, Binding::Read(0));
+    piece.argument("y", y, Binding::Write(0));
     piece.line(coordinates(outputs, packs, "o"));
     let start = match op.pooling {
         Pooling::Max => "-__int_as_float(0x7f800000)",
@@ -158,13 +160,13 @@ pub(crate) fn pieces(op: &Pool, site: &Site<'_>) -> Vec<Piece> {
         }
     };
     piece.line(format!(
-        "    spk_pack<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, {value});\n    spk_store(y + i * {n}u, r);",
+        "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, {value});\n    spk_store(y + i * {n}u, r);",
         element(y.dtype)
     ));
     vec![piece]
 }
 
-pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn grad_pieces(op: &PoolGrad, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let pool = &op.pool;
     let (g, dx) = (&site.inputs[0], &site.outputs[0]);
     let (_, sizes, channels) = pool.split(&dx.shape);
@@ -175,9 +177,9 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
     let n = pack(site, channels, dx.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = Piece::new("pool_grad", Geometry::Items(dx.len() / n));
-    piece.argument("g", g, Leads::Read(0));
-    piece.argument("dx", dx, Leads::Write(0));
+    let mut piece = KernelSource::new("pool_grad", Geometry::Items(dx.len() / n));
+    piece.argument("g", g, Binding::Read(0));
+    piece.argument("dx", dx, Binding::Write(0));
     piece.line(coordinates(sizes, packs, "p"));
     piece.line(format!("    float sum[{n}] = {{}};"));
     for (k, w) in pool.windows.iter().enumerate() {
@@ -189,7 +191,7 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
     let of_grad = flat(axes, outputs, "o", "rest");
     match pool.pooling {
         Pooling::Max => {
-            piece.argument("x", &site.inputs[1], Leads::Read(1));
+            piece.argument("x", &site.inputs[1], Binding::Read(1));
             let own = flat(axes, sizes, "p", "rest");
             piece.line(format!(
                 "      float a[{n}]; Index where[{n}];\n      for (int j = 0; j < {n}; ++j) {{ a[j] = -__int_as_float(0x7f800000); where[j] = ~0u; }}"
@@ -231,24 +233,29 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &Site<'_>) -> Vec<Piece> {
     }
     piece.line(close(axes));
     piece.line(format!(
-        "    spk_pack<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);\n    spk_store(dx + i * {n}u, r);",
+        "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);\n    spk_store(dx + i * {n}u, r);",
         element(dx.dtype)
     ));
     vec![piece]
 }
 
 /// Blocks do not overlap: a thread takes a block, reads it once and writes all of it.
-fn blocks_grad(pool: &Pool, site: &Site<'_>, sizes: &[usize], channels: usize) -> Piece {
+fn blocks_grad(
+    pool: &Pool,
+    site: &LoweringContext<'_>,
+    sizes: &[usize],
+    channels: usize,
+) -> KernelSource {
     let (g, x, dx): (&TensorType, &TensorType, &TensorType) =
         (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
     let (_, outputs, _) = pool.split(&g.shape);
     let n = pack(site, channels, g.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = Piece::new("pool_blocks_grad", Geometry::Items(g.len() / n));
-    piece.argument("g", g, Leads::Read(0));
-    piece.argument("x", x, Leads::Read(1));
-    piece.argument("dx", dx, Leads::Write(0));
+    let mut piece = KernelSource::new("pool_blocks_grad", Geometry::Items(g.len() / n));
+    piece.argument("g", g, Binding::Read(0));
+    piece.argument("x", x, Binding::Read(1));
+    piece.argument("dx", dx, Binding::Write(0));
     piece.line(coordinates(outputs, packs, "o"));
     let at = format!("({} * {packs}u + c) * {n}u", flat(axes, sizes, "i", "rest"));
     piece.line(format!(
@@ -266,7 +273,7 @@ fn blocks_grad(pool: &Pool, site: &Site<'_>, sizes: &[usize], channels: usize) -
     piece.line(window_loops(&pool.windows, sizes, "o"));
     piece.line(format!(
         "      const Index at = {at};
-      spk_pack<{}, {n}> r;
+      spk_vec<{}, {n}> r;
       for (int j = 0; j < {n}; ++j) r.set(j, where[j] == at ? q[j] : 0.0f);
       spk_store(dx + at, r);",
         element(dx.dtype)

@@ -1,13 +1,13 @@
 //! Sums and maxima, each in an order that follows from the shapes and the GPU's model alone.
 //!
-//! Kept and reduced axes alternate; neighbours of one kind are merged first. Rows are reduced by
+//! Kept and reduced axes alternate; neighbors of one kind are merged first. Rows are reduced by
 //! a warp each, columns by a thread each, and where that leaves most of the GPU idle, in two
 //! rounds: partial results of chunks first, which go through the workspace.
 
-use super::Site;
+use super::LoweringContext;
 use super::index::{dense, offset};
 use crate::gpu::Properties;
-use crate::piece::{Geometry, Leads, Piece};
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::op::{Reduce, Reduction};
 use spikelet_graph::{DType, TensorType};
 
@@ -43,7 +43,7 @@ impl Layout {
         offset(&shape, &strides, index)
     }
 
-    /// Whether neighbours along the reduced axes lie next to each other.
+    /// Whether neighbors along the reduced axes lie next to each other.
     fn is_rows(&self) -> bool {
         let innermost = |axes: &[(usize, usize)]| axes.iter().rev().find(|a| a.0 > 1).map(|a| a.1);
         innermost(&self.reduced) == Some(1) || self.results == 1
@@ -53,14 +53,14 @@ impl Layout {
     fn chunks(&self, gpu: &Properties) -> usize {
         let lanes = if self.is_rows() { 32 } else { 1 };
         let threads = self.results.max(1) * lanes;
-        let wanted = gpu.busy().div_ceil(threads);
+        let wanted = gpu.saturating_threads().div_ceil(threads);
         // A thread has at least this many elements to itself, or a second round costs more.
         let most = self.length / (64 * lanes);
         wanted.min(most).clamp(1, 1024)
     }
 }
 
-pub(crate) fn workspace(op: &Reduce, site: &Site<'_>) -> usize {
+pub(crate) fn workspace(op: &Reduce, site: &LoweringContext<'_>) -> usize {
     let layout = Layout::new(op, &site.inputs[0]);
     match layout.chunks(site.gpu) {
         1 => 0,
@@ -68,20 +68,20 @@ pub(crate) fn workspace(op: &Reduce, site: &Site<'_>) -> usize {
     }
 }
 
-pub(crate) fn pieces(op: &Reduce, site: &Site<'_>) -> Vec<Piece> {
+pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let layout = Layout::new(op, &site.inputs[0]);
     let chunks = layout.chunks(site.gpu);
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     if chunks == 1 {
         let mut piece = round(op.reduction, &layout, 1);
-        piece.argument("x", x, Leads::Read(0));
-        piece.argument("y", y, Leads::Write(0));
+        piece.argument("x", x, Binding::Read(0));
+        piece.argument("y", y, Binding::Write(0));
         return vec![piece];
     }
     let partial = TensorType::new(DType::F32, [chunks, layout.results]);
     let mut first = round(op.reduction, &layout, chunks);
-    first.argument("x", x, Leads::Read(0));
-    first.argument("y", &partial, Leads::Workspace(0));
+    first.argument("x", x, Binding::Read(0));
+    first.argument("y", &partial, Binding::Workspace(0));
     let second = Layout {
         kept: vec![(layout.results, 1)],
         reduced: vec![(chunks, layout.results)],
@@ -89,13 +89,13 @@ pub(crate) fn pieces(op: &Reduce, site: &Site<'_>) -> Vec<Piece> {
         length: chunks,
     };
     let mut second = round(op.reduction, &second, 1);
-    second.argument("x", &partial, Leads::Workspace(0));
-    second.argument("y", y, Leads::Write(0));
+    second.argument("x", &partial, Binding::Workspace(0));
+    second.argument("y", y, Binding::Write(0));
     vec![first, second]
 }
 
 /// One round: `chunks` partial results for each result, `[chunks, results]`.
-fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> Piece {
+fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> KernelSource {
     let (start, join) = match reduction {
         Reduction::Sum => ("0.0f", "a + b"),
         Reduction::Max => ("-__int_as_float(0x7f800000)", "a > b || a != a ? a : b"),
@@ -113,7 +113,7 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> Piece {
     } else {
         Geometry::Items(items)
     };
-    let mut piece = Piece::new(name, geometry);
+    let mut piece = KernelSource::new(name, geometry);
     piece.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
     let item = if rows { "row" } else { "i" };
     let (from, step) = if rows { ("lane", 32) } else { ("0", 1) };

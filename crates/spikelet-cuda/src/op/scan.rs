@@ -1,11 +1,11 @@
 //! The multi-step forward pass (FPTT): a thread takes its neurons through all time steps, with
 //! the states in registers.
 
-use super::Site;
+use super::LoweringContext;
 use super::index::{offset, strides};
 use super::schedule::{Load, Schedule};
-use super::step::{self, room};
-use crate::piece::{Geometry, Leads, Piece, element};
+use super::step::{self, array_len};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
 use spikelet_graph::{DType, TensorType};
@@ -33,7 +33,7 @@ pub(super) fn neuron_name(r: &Recurrence, k: usize) -> String {
 }
 
 /// The C++ expression of state or parameter `k` of neuron j at the start.
-pub(super) fn start(r: &Recurrence, site: &Site<'_>, k: usize) -> String {
+pub(super) fn start(r: &Recurrence, site: &LoweringContext<'_>, k: usize) -> String {
     let at = r.inputs.len() + k;
     match site.constants[at] {
         Some(number) => format!("__uint_as_float({:#x}u)", number.to_bits()),
@@ -45,19 +45,24 @@ pub(super) fn start(r: &Recurrence, site: &Site<'_>, k: usize) -> String {
 }
 
 /// Declares states and parameters of a thread's neurons and loads them.
-pub(super) fn load_neurons(piece: &mut Piece, r: &Recurrence, site: &Site<'_>, pack: usize) {
+pub(super) fn load_neurons(
+    piece: &mut KernelSource,
+    r: &Recurrence,
+    site: &LoweringContext<'_>,
+    pack: usize,
+) {
     let first = r.inputs.len();
     let (states, params) = (r.states.len(), r.params.len());
     for k in 0..states + params {
         let at = first + k;
         if site.constants[at].is_none() {
-            piece.argument(neuron_name(r, k), &site.inputs[at], Leads::Read(at));
+            piece.argument(neuron_name(r, k), &site.inputs[at], Binding::Read(at));
         }
     }
     piece.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
-        room(states),
-        room(params)
+        array_len(states),
+        array_len(params)
     ));
     for k in 0..states {
         piece.line(format!("    v[j][{k}] = {};", start(r, site, k)));
@@ -71,16 +76,16 @@ pub(super) fn load_neurons(piece: &mut Piece, r: &Recurrence, site: &Site<'_>, p
 /// Declares the sequences; those that are constant over time are loaded at once. Returns which
 /// vary.
 pub(super) fn load_constants(
-    piece: &mut Piece,
+    piece: &mut KernelSource,
     r: &Recurrence,
-    site: &Site<'_>,
+    site: &LoweringContext<'_>,
     time: usize,
     pack: usize,
 ) -> Vec<usize> {
     let mut varying = vec![];
     for k in 0..r.inputs.len() {
         let ty = &site.inputs[k];
-        piece.argument(format!("x_seq{k}"), ty, Leads::Read(k));
+        piece.argument(format!("x_seq{k}"), ty, Binding::Read(k));
         if ty.shape[0] == 1 && time > 1 {
             piece.line(format!(
                 "  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"
@@ -105,21 +110,21 @@ pub(super) fn inputs(r: &Recurrence, varying: &[usize], step: &str) -> String {
         .collect();
     format!(
         "const float x[{}] = {{{}}};",
-        room(r.inputs.len()),
+        array_len(r.inputs.len()),
         values.join(", ")
     )
 }
 
 pub(super) fn declare(
     varying: &[usize],
-    site: &Site<'_>,
+    site: &LoweringContext<'_>,
     prefix: &str,
     steps: usize,
     pack: usize,
 ) -> String {
     let declare = |k: &usize| {
         let ty = element(site.inputs[*k].dtype);
-        format!("    spk_pack<{ty}, {pack}> {prefix}{k}[{steps}];\n")
+        format!("    spk_vec<{ty}, {pack}> {prefix}{k}[{steps}];\n")
     };
     varying.iter().map(declare).collect()
 }
@@ -132,7 +137,7 @@ struct Bits {
 }
 
 impl Bits {
-    fn of(site: &Site<'_>, outputs: usize) -> Option<Self> {
+    fn of(site: &LoweringContext<'_>, outputs: usize) -> Option<Self> {
         let packed = |k: &usize| site.wanted[*k] && site.outputs[*k].dtype == DType::Bits;
         (0..outputs).find(packed)?;
         let step = Scan::step_shape(&site.inputs);
@@ -144,7 +149,7 @@ impl Bits {
         })
     }
 
-    /// Joins the bits of neighbouring threads to 32-bit words; the first thread of each stores.
+    /// Joins the bits of neighboring threads to 32-bit words; the first thread of each stores.
     fn store(&self, k: usize, pack: usize) -> String {
         let words = self.padded / 32;
         let lanes = 32 / pack;
@@ -192,8 +197,8 @@ pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> boo
 }
 
 /// A kernel of numbered threads; the last block's spare ones leave.
-pub(super) fn by_threads(name: String, block: usize, threads: usize) -> Piece {
-    let mut piece = Piece::new(
+pub(super) fn by_threads(name: String, block: usize, threads: usize) -> KernelSource {
+    let mut piece = KernelSource::new(
         name,
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
@@ -213,7 +218,7 @@ pub(super) fn unrolled(count: usize, body: &str) -> String {
 }
 
 /// What the forward kernel touches.
-pub(super) fn load(op: &Scan, site: &Site<'_>) -> Load {
+pub(super) fn load(op: &Scan, site: &LoweringContext<'_>) -> Load {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let sequences =
@@ -229,7 +234,10 @@ pub(super) fn load(op: &Scan, site: &Site<'_>) -> Load {
     }
 }
 
-pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+pub(crate) fn pieces(
+    op: &Scan,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let load = load(op, site);
     let schedule = Schedule::forward(site.gpu, load);
@@ -271,7 +279,7 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
     }
     for (k, ty) in site.outputs.iter().enumerate() {
         if site.wanted[k] {
-            piece.argument(format!("y{k}"), ty, Leads::Write(k));
+            piece.argument(format!("y{k}"), ty, Binding::Write(k));
         }
     }
 
@@ -294,16 +302,16 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
             continue;
         }
         let ty = element(site.outputs[k].dtype);
-        compute.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
+        compute.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
     }
     for &k in &kept {
         let ty = element(site.outputs[outputs + states + k].dtype);
-        compute.push_str(&format!("      spk_pack<{ty}, {pack}> h{k};\n"));
+        compute.push_str(&format!("      spk_vec<{ty}, {pack}> h{k};\n"));
     }
     compute.push_str(&format!(
         "      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n        {}\n        float y[{}];\n        spk_step(x, v[j], p[j], y);\n",
         inputs(r, &varying, "k"),
-        room(chosen.len())
+        array_len(chosen.len())
     ));
     for (at, k) in chosen.iter().enumerate() {
         if packed(*k) {
@@ -337,7 +345,7 @@ pub(crate) fn pieces(op: &Scan, site: &Site<'_>) -> Result<Vec<Piece>, CompileEr
         );
         for k in 0..states {
             text.push_str(&format!(
-                "      spk_pack<float, {pack}> c{k};\n      for (int j = 0; j < {pack}; ++j) c{k}.set(j, v[j][{k}]);\n      {guard}spk_store(y{} + at, c{k});\n",
+                "      spk_vec<float, {pack}> c{k};\n      for (int j = 0; j < {pack}; ++j) c{k}.set(j, v[j][{k}]);\n      {guard}spk_store(y{} + at, c{k});\n",
                 outputs + 2 * states + k
             ));
         }

@@ -5,12 +5,12 @@
 //! backwards over them. The states at the starts come from the forward pass; where it did not
 //! keep them, the kernel makes them itself, in its workspace.
 
-use super::Site;
+use super::LoweringContext;
 use super::scan::{access, by_threads, declare, inputs, load_constants, load_neurons, unrolled};
 use super::schedule::{Load, Schedule};
-use super::step::{self, room};
+use super::step::{self, array_len};
 use crate::gpu::Properties;
-use crate::piece::{Leads, Piece, element};
+use crate::kernel_source::{Binding, KernelSource, element};
 use spikelet_expr::CompileError;
 use spikelet_graph::op::{Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
@@ -41,7 +41,7 @@ pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) ->
 }
 
 /// Bytes for the states at the segments' starts, where the forward pass did not keep them.
-pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
+pub(crate) fn workspace(op: &ScanGrad, site: &LoweringContext<'_>) -> usize {
     if op.checkpoint.is_some() {
         return 0;
     }
@@ -50,7 +50,10 @@ pub(crate) fn workspace(op: &ScanGrad, site: &Site<'_>) -> usize {
     4 * (op.time_steps.div_ceil(steps) - 1) * load.states * load.neurons
 }
 
-pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, CompileError> {
+pub(crate) fn pieces(
+    op: &ScanGrad,
+    site: &LoweringContext<'_>,
+) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let load = load(op, &site.inputs);
     let schedule = Schedule::backward(site.gpu, load);
@@ -86,13 +89,13 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         grads.push((format!("gv{k}"), at));
     }
     for (name, at) in &grads {
-        piece.argument(format!("{name}_seq"), &site.inputs[*at], Leads::Read(*at));
+        piece.argument(format!("{name}_seq"), &site.inputs[*at], Binding::Read(*at));
     }
-    piece.line(format!("  float d[{pack}][{}];", room(states)));
+    piece.line(format!("  float d[{pack}][{}];", array_len(states)));
     for k in 0..states {
         let start = match op.grad_operand(n_out + k) {
             Some(at) => {
-                piece.argument(format!("d_last{k}"), &site.inputs[at], Leads::Read(at));
+                piece.argument(format!("d_last{k}"), &site.inputs[at], Binding::Read(at));
                 format!("spk_get(d_last{k}[n + j])")
             }
             None => "0.0f".to_string(),
@@ -107,21 +110,21 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     for (k, ty) in site.outputs.iter().enumerate() {
         if site.wanted[k] {
-            piece.argument(format!("r{k}"), ty, Leads::Write(k));
+            piece.argument(format!("r{k}"), ty, Binding::Write(k));
         }
     }
     piece.line(format!(
         "  float sum_x[{pack}][{}] = {{}}, sum_p[{pack}][{}] = {{}};",
-        room(out_inputs.len()),
-        room(out_params.len())
+        array_len(out_inputs.len()),
+        array_len(out_params.len())
     ));
 
     for (at, &k) in out_params.iter().enumerate() {
-        if let Some(operand) = op.added_operand(k) {
+        if let Some(operand) = op.accumulator_operand(k) {
             piece.argument(
                 format!("more{k}"),
                 &site.inputs[operand],
-                Leads::Read(operand),
+                Binding::Read(operand),
             );
             piece.line(format!(
                 "  for (int j = 0; j < {pack}; ++j) sum_p[j][{at}] = more{k}[n + j];"
@@ -134,11 +137,11 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     if segments > 1 {
         let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
-            let leads = match op.checkpoint {
-                Some(_) => Leads::Read(op.kept_operand().expect("states were kept") + k),
-                None => Leads::Workspace(k * ty.bytes()),
+            let binding = match op.checkpoint {
+                Some(_) => Binding::Read(op.checkpoint_operand().expect("states were kept") + k),
+                None => Binding::Workspace(k * ty.bytes()),
             };
-            piece.argument(format!("start{k}"), &ty, leads);
+            piece.argument(format!("start{k}"), &ty, binding);
         }
     }
     let (get, put) = access(&schedule);
@@ -159,7 +162,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let declare_g = |prefix: &str, count: usize| -> String {
         let one = |(name, at): &(String, usize)| {
             let ty = element(site.inputs[*at].dtype);
-            format!("    spk_pack<{ty}, {pack}> {prefix}{name}[{count}];\n")
+            format!("    spk_vec<{ty}, {pack}> {prefix}{name}[{count}];\n")
         };
         grads.iter().map(one).collect()
     };
@@ -190,16 +193,16 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     // One segment: states again, then backwards.
     let again = lanes(&format!(
         "        for (int m = 0; m < {0}; ++m) before[k][j][m] = v[j][m];\n{advance}",
-        room(states)
+        array_len(states)
     ));
     let mut inside = format!("        {}\n", inputs(r, &varying, "k"));
     let values: Vec<String> = given.iter().map(|k| format!("g{k}[k][j]")).collect();
     inside.push_str(&format!(
         "        const float g[{}] = {{{}}};\n        float dx[{}], dp[{}];\n",
-        room(given.len()),
+        array_len(given.len()),
         values.join(", "),
-        room(out_inputs.len()),
-        room(out_params.len())
+        array_len(out_inputs.len()),
+        array_len(out_params.len())
     ));
     for k in &state_given {
         inside.push_str(&format!("        d[j][{k}] += gv{k}[k][j];\n"));
@@ -210,7 +213,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     for (at, &k) in out_inputs.iter().enumerate() {
         if varying.contains(&k) {
             let ty = element(site.outputs[k].dtype);
-            declared.push_str(&format!("      spk_pack<{ty}, {pack}> o{k};\n"));
+            declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
                 "      {put}(r{k} + (t0 + k) * {neurons}u + n, o{k});\n"
@@ -226,7 +229,12 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
     let backwards = |count: usize, body: &str| {
         format!("    #pragma unroll\n    for (int k = {count} - 1; k >= 0; --k) {{\n{body}    }}\n")
     };
-    let before = |count: usize| format!("    float before[{count}][{pack}][{}];\n", room(states));
+    let before = |count: usize| {
+        format!(
+            "    float before[{count}][{pack}][{}];\n",
+            array_len(states)
+        )
+    };
     let starts = |to: &str, index: &str| -> String {
         let mut first = String::new();
         let mut later = String::new();
@@ -261,7 +269,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         text.push_str(&declare_g("n", steps));
         text.push_str(&format!(
             "    float next[{pack}][{}];\n    if (b > 0) {{\n",
-            room(states)
+            array_len(states)
         ));
         let both = format!(
             "{}{}",
@@ -291,7 +299,7 @@ pub(crate) fn pieces(op: &ScanGrad, site: &Site<'_>) -> Result<Vec<Piece>, Compi
         text.push_str(&unrolled(steps, &take));
         text.push_str(&format!(
             "    #pragma unroll\n    for (int j = 0; j < {pack}; ++j)\n      for (int m = 0; m < {}; ++m) v[j][m] = next[j][m];\n  }}\n  }}",
-            room(states)
+            array_len(states)
         ));
         piece.line(text);
     } else {

@@ -1,7 +1,7 @@
 //! How the threads of a scan are laid out.
 //!
 //! Neurons are independent, time is not. With many neurons the kernel is bound by memory: each
-//! thread takes 16 bytes of neighbouring neurons, and loads several steps before it uses the
+//! thread takes 16 bytes of neighboring neurons, and loads several steps before it uses the
 //! first. With few neurons and many steps it is bound by the dependent chain: each thread takes
 //! one neuron, and the loads of the next steps run ahead of the chain.
 
@@ -49,14 +49,17 @@ impl Load {
     /// The widest pack of at most `widest` neurons that still fills the GPU.
     fn pack(&self, gpu: &Properties, widest: usize) -> usize {
         let mut pack = widest;
-        while pack > 1 && (!self.neurons.is_multiple_of(pack) || self.neurons / pack < gpu.busy()) {
+        while pack > 1
+            && (!self.neurons.is_multiple_of(pack)
+                || self.neurons / pack < gpu.saturating_threads())
+        {
             pack /= 2;
         }
         pack
     }
 
     fn few(&self, gpu: &Properties) -> bool {
-        self.neurons < gpu.busy()
+        self.neurons < gpu.saturating_threads()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One step of a recurrence and its derivative as device functions.
 
-use spikelet_expr::cuda::{Function, quick_statements, statements};
+use spikelet_expr::cuda::{Function, statements, statements_approx};
 use spikelet_expr::{CompileError, Expr};
 use spikelet_graph::op::Recurrence;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ pub(crate) struct Text {
 }
 
 /// The length of a C++ array, which may not be empty.
-pub(crate) fn room(count: usize) -> usize {
+pub(crate) fn array_len(count: usize) -> usize {
     count.max(1)
 }
 
@@ -36,13 +36,13 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
     roots.extend(r.next.iter().cloned());
     let body = statements(&roots, &|symbol| name(r, symbol), "t", 2)?;
     let (inputs, states, params) = (
-        room(r.inputs.len()),
-        room(r.states.len()),
-        room(r.params.len()),
+        array_len(r.inputs.len()),
+        array_len(r.states.len()),
+        array_len(r.params.len()),
     );
     let mut code = format!(
         "__device__ __forceinline__ void spk_step(const float (&x)[{inputs}], float (&v)[{states}], const float (&p)[{params}], float (&y)[{}]) {{\n",
-        room(made)
+        array_len(made)
     );
     for k in 0..r.states.len() {
         code.push_str(&format!("  const float s{k} = v[{k}];\n"));
@@ -106,18 +106,18 @@ pub(crate) fn backward(
         let at = present[..k].iter().filter(|p| **p).count();
         Some(format!("g[{at}]"))
     };
-    let body = quick_statements(&roots, &names, "t", 2)?;
+    let body = statements_approx(&roots, &names, "t", 2)?;
     let states = r.states.len();
     let here = present.iter().filter(|p| **p).count();
     let mut code = format!(
         "__device__ __forceinline__ void spk_back(const float (&x)[{}], const float (&s)[{}], const float (&p)[{}], const float (&g)[{}], float (&d)[{}], float (&dx)[{}], float (&dp)[{}]) {{\n",
-        room(r.inputs.len()),
-        room(states),
-        room(r.params.len()),
-        room(here),
-        room(states),
-        room(dx.len()),
-        room(dp.len())
+        array_len(r.inputs.len()),
+        array_len(states),
+        array_len(r.params.len()),
+        array_len(here),
+        array_len(states),
+        array_len(dx.len()),
+        array_len(dp.len())
     );
     for k in 0..states {
         code.push_str(&format!("  const float s{k} = s[{k}], d{k} = d[{k}];\n"));

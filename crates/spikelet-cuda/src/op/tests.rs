@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::compiler;
-use crate::piece::{small_source, source, wide_source};
+use crate::kernel_source::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
 use spikelet_graph::op::{Conv, Pack, Pooling, Recurrence, Window};
-use spikelet_graph::{Over, Plan, Target, Tracer, Var};
+use spikelet_graph::{Plan, RandomAxes, Target, Tracer, Var};
 use std::sync::Arc;
 
 struct NoGpu;
@@ -39,10 +39,10 @@ fn properties(capability: (i32, i32)) -> Properties {
 }
 
 /// What a node without a vendor's library asks for as its workspace.
-fn own_workspace(site: &Site<'_>) -> usize {
+fn own_workspace(site: &LoweringContext<'_>) -> usize {
     match &site.node.op {
         Op::Reduce(op) => reduce::workspace(op, site),
-        Op::Moments(_) => moments::workspace(site),
+        Op::MeanVar(_) => mean_var::workspace(site),
         Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, site),
         Op::ScanGrad(op) => scan_grad::workspace(op, site),
         Op::MatMul(op) => matmul::spike_workspace(op, site),
@@ -61,16 +61,16 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
         let wanted = kernel
             .writes
             .iter()
-            .map(|w| *w != spikelet_graph::Place::Unused)
+            .map(|w| *w != spikelet_graph::Location::Unused)
             .collect();
-        let site = Site::new(gpu, &plan.graph, node, wanted);
+        let site = LoweringContext::new(gpu, &plan.graph, node, wanted);
         let made = match &node.op {
             Op::MatMul(op) => matmul::spike_pieces(op, &site),
             Op::Conv(op) => conv::thin_pieces(op, &site),
             _ => pieces(&site).expect("the operation has code"),
         };
-        let work: Vec<Work> = made.iter().cloned().map(Work::Kernel).collect();
-        let used = work.iter().map(Work::workspace).max().unwrap_or(0);
+        let work: Vec<LoweredOp> = made.iter().cloned().map(LoweredOp::Kernel).collect();
+        let used = work.iter().map(LoweredOp::workspace).max().unwrap_or(0);
         assert!(used <= own_workspace(&site), "{}", site.name());
         for piece in made {
             sources.push((piece.name.clone(), source(&piece)));
@@ -79,13 +79,13 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
             }
         }
     }
-    let wide: Vec<Piece> = small
+    let wide: Vec<KernelSource> = small
         .iter()
         .filter(|p| p.before.is_empty())
         .cloned()
         .collect();
-    let items = |p: &Piece| matches!(p.geometry, crate::piece::Geometry::Items(_));
-    let wide: Vec<Piece> = wide.into_iter().filter(items).collect();
+    let items = |p: &KernelSource| matches!(p.geometry, crate::kernel_source::Geometry::Items(_));
+    let wide: Vec<KernelSource> = wide.into_iter().filter(items).collect();
     if !wide.is_empty() {
         sources.push((
             "wide".to_string(),
@@ -118,7 +118,7 @@ fn lif() -> Arc<Recurrence> {
     let (v, x, w) = (Expr::symbol("v"), Expr::symbol("x"), Expr::symbol("w"));
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 1.0;
-    let spike = Expr::with_slope(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
     let next = &h * (1.0 - &spike);
     let step = Recurrence::new("lif", ["x"], ["v"])
         .output("s", spike, true)
@@ -164,12 +164,13 @@ fn maps_reductions_labels_and_draws_compile() {
         let label = tracer.input("label", DType::I64, [256]);
         let generator = tracer.input("generator", DType::I64, [4]);
         let y = x.clone() + bias.clone();
-        let drawn = y.bernoulli(&generator, Over::Time);
-        let noise = generator.uniform([50, 256, 12], Over::TimeAndBatch);
+        let drawn = y.bernoulli(&generator, RandomAxes::Time);
+        let noise = generator.uniform([50, 256, 12], RandomAxes::TimeAndBatch);
         // Images of three: none but the first starts at a whole group of the generator.
         let odd = [
-            y.slice(2, 0..3).bernoulli(&generator, Over::TimeAndBatch),
-            generator.normal([256, 3], Over::Batch),
+            y.slice(2, 0..3)
+                .bernoulli(&generator, RandomAxes::TimeAndBatch),
+            generator.normal([256, 3], RandomAxes::Batch),
         ];
         let scores = (&y * &noise + drawn).mean(&[0]);
         tracer.output("odd", &(&odd[0] + &odd[1]));
@@ -193,7 +194,9 @@ fn products_with_spikes_compile() {
         let p = tracer.input("p", DType::F32, [256, 784]);
         let w = tracer.parameter("w", [196, 784]);
         let generator = tracer.input("generator", DType::I64, [4]);
-        let spikes = p.repeat_over_time(50).bernoulli(&generator, Over::Time);
+        let spikes = p
+            .repeat_over_time(50)
+            .bernoulli(&generator, RandomAxes::Time);
         let y = spikes.linear(&w);
         let grads = tracer.gradients(&y.square().sum_all(), &[&w]);
         tracer.output("y", &y);
@@ -201,12 +204,12 @@ fn products_with_spikes_compile() {
     });
 }
 
-/// Normalisation before and pooling behind a neuron over images, with all gradients.
+/// Normalization before and pooling behind a neuron over images, with all gradients.
 fn image_step(tracer: &Tracer, time: usize, step: [usize; 4], pool: usize) {
     let [n, h, w, c] = step;
     let x = tracer.input("x", DType::F32, [time, n, h, w, c]);
     let gamma = tracer.parameter("gamma", [c]);
-    let [mean, variance] = x.moments();
+    let [mean, variance] = x.mean_var();
     let scale = Var::map(&[&gamma, &variance], |v| &v[0] / (&v[1] + 1e-5).sqrt());
     let y = Var::map(&[&x, &mean, &scale], |v| (&v[0] - &v[1]) * &v[2]);
     let v = tracer.fill(DType::F32, [], 0.0);
@@ -300,22 +303,22 @@ fn work_is_refused_that_needs_more_workspace_than_the_plan_has() {
         .find(|n| matches!(n.op, Op::Reduce(_)))
         .unwrap();
     let gpu = properties((9, 0));
-    let mut site = Site::new(&gpu, &plan.graph, node, vec![true]);
+    let mut site = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
     let Op::Reduce(op) = &node.op else {
         unreachable!()
     };
     let needed = reduce::workspace(op, &site);
     assert!(needed > 0);
-    let work: Vec<Work> = pieces(&site)
+    let work: Vec<LoweredOp> = pieces(&site)
         .unwrap()
         .into_iter()
-        .map(Work::Kernel)
+        .map(LoweredOp::Kernel)
         .collect();
-    let check = |site: &Site<'_>| check_room("cuda:0", site, &work);
-    site.room = needed;
+    let check = |site: &LoweringContext<'_>| check_room("cuda:0", site, &work);
+    site.workspace_bytes = needed;
     check(&site).unwrap();
-    for room in [0, needed - 1] {
-        site.room = room;
+    for workspace_bytes in [0, needed - 1] {
+        site.workspace_bytes = workspace_bytes;
         let error = check(&site).unwrap_err();
         assert!(matches!(error, Error::Backend { .. }), "{error}");
     }
@@ -328,12 +331,15 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let p = tracer.input("p", DType::F32, [1 << 27, 4]);
     let w = tracer.parameter("w", [8, 4]);
     let generator = tracer.input("generator", DType::I64, [4]);
-    tracer.output("y", &p.bernoulli(&generator, Over::Nothing).linear(&w));
+    tracer.output(
+        "y",
+        &p.bernoulli(&generator, RandomAxes::Nothing).linear(&w),
+    );
     let plan = Plan::new(tracer.finish().unwrap(), &NoGpu);
     let draws = |node: &&Node| matches!(node.op, Op::Draw(_));
     let node = plan.graph.nodes.iter().find(draws).unwrap();
     let gpu = properties((9, 0));
-    let site = Site::new(&gpu, &plan.graph, node, vec![true]);
+    let site = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
     assert_eq!(site.outputs[0].dtype, DType::Bits);
     assert!(check_site("cuda:0", &site).is_ok());
     assert!(pieces(&site).unwrap()[0].launch().is_err());

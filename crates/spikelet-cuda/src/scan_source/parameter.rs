@@ -1,7 +1,7 @@
 //! What the parameters of a scan's kernel are.
 
-use crate::op::Site;
-use crate::piece::{Leads, Piece};
+use crate::kernel_source::{Binding, KernelSource};
+use crate::op::LoweringContext;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Op, Recurrence, ScanGrad};
 
@@ -19,14 +19,14 @@ pub struct ScanParameter {
 }
 
 /// The parameters of a scan's kernel.
-pub(super) fn all(piece: &Piece, site: &Site<'_>) -> Vec<ScanParameter> {
+pub(super) fn all(piece: &KernelSource, site: &LoweringContext<'_>) -> Vec<ScanParameter> {
     let arguments = piece.arguments.iter();
     arguments
         .map(|argument| {
-            let (tensor, what) = match argument.leads {
-                Leads::Read(k) => (Some(site.inputs[k].clone()), read(&site.node.op, k)),
-                Leads::Write(k) => (Some(site.outputs[k].clone()), written(&site.node.op, k)),
-                Leads::Workspace(_) => (None, Some("scratch memory".to_string())),
+            let (tensor, what) = match argument.binding {
+                Binding::Read(k) => (Some(site.inputs[k].clone()), read(&site.node.op, k)),
+                Binding::Write(k) => (Some(site.outputs[k].clone()), written(&site.node.op, k)),
+                Binding::Workspace(_) => (None, Some("scratch memory".to_string())),
             };
             ScanParameter {
                 ctype: argument.ctype(),
@@ -45,7 +45,7 @@ fn read(op: &Op, k: usize) -> Option<String> {
         Op::ScanGrad(op) => operand(&op.recurrence, k)
             .or_else(|| gradient(op, k))
             .or_else(|| {
-                let state = k.checked_sub(op.kept_operand()?)?;
+                let state = k.checked_sub(op.checkpoint_operand()?)?;
                 kept(&op.recurrence, state, op.checkpoint)
             }),
         _ => None,
@@ -56,7 +56,7 @@ fn read(op: &Op, k: usize) -> Option<String> {
 fn written(op: &Op, k: usize) -> Option<String> {
     match op {
         Op::Scan(op) => result(&op.recurrence, k).or_else(|| {
-            let state = k.checked_sub(op.first_kept())?;
+            let state = k.checked_sub(op.first_checkpoint())?;
             kept(&op.recurrence, state, op.checkpoint)
         }),
         Op::ScanGrad(op) => operand(&op.recurrence, k).map(|of| format!("dL/d{of}")),

@@ -6,7 +6,7 @@ fn lif() -> Recurrence {
     let (v, x, w) = (Expr::symbol("v"), Expr::symbol("x"), Expr::symbol("w"));
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 1.0;
-    let spike = Expr::with_slope(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let spike = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
     let next = &h * (1.0 - &spike);
     Recurrence::new("lif", ["x"], ["v"])
         .output("s", spike, true)
@@ -112,10 +112,10 @@ fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
             Op::ScanGrad(ScanGrad { .. }) => Pass::Backward,
             _ => continue,
         };
-        let written = kernel.writes.iter().map(|w| *w != Place::Unused);
-        let mut site = Site::new(&gpu, &plan.graph, node, written.collect());
+        let written = kernel.writes.iter().map(|w| *w != Location::Unused);
+        let mut site = LoweringContext::new(&gpu, &plan.graph, node, written.collect());
         site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        let theirs = piece::source(&op::pieces(&site).unwrap()[0]);
+        let theirs = kernel_source::source(&op::pieces(&site).unwrap()[0]);
         assert_eq!(scan.source(pass, &gpu).unwrap().full_codes(), theirs);
         compared += 1;
     }

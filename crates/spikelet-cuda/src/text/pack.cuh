@@ -23,27 +23,27 @@ template <> struct spk_raw<16> { typedef uint4 type; };
 template <> struct spk_raw<8> { typedef uint2 type; };
 template <> struct spk_raw<4> { typedef unsigned type; };
 template <> struct spk_raw<2> { typedef unsigned short type; };
-template <class S, int N> struct alignas(sizeof(S) * N) spk_pack {
+template <class S, int N> struct alignas(sizeof(S) * N) spk_vec {
   S e[N];
   __device__ __forceinline__ float operator[](int j) const { return spk_get(e[j]); }
   __device__ __forceinline__ void set(int j, float x) { spk_set(e[j], x); }
 };
-template <int N, class S> __device__ __forceinline__ spk_pack<S, N> spk_load(const S* p) {
+template <int N, class S> __device__ __forceinline__ spk_vec<S, N> spk_load(const S* p) {
   typedef typename spk_raw<sizeof(S) * N>::type R;
   const R r = *(const R*)p;
-  return *(const spk_pack<S, N>*)&r;
+  return *(const spk_vec<S, N>*)&r;
 }
-template <class S, int N> __device__ __forceinline__ void spk_store(S* p, const spk_pack<S, N>& x) {
+template <class S, int N> __device__ __forceinline__ void spk_store(S* p, const spk_vec<S, N>& x) {
   typedef typename spk_raw<sizeof(S) * N>::type R;
   *(R*)p = *(const R*)&x;
 }
 // The same for what is read or written once and should not push other data out of the cache.
-template <int N, class S> __device__ __forceinline__ spk_pack<S, N> spk_load_once(const S* p) {
+template <int N, class S> __device__ __forceinline__ spk_vec<S, N> spk_load_once(const S* p) {
   typedef typename spk_raw<sizeof(S) * N>::type R;
   const R r = __ldcs((const R*)p);
-  return *(const spk_pack<S, N>*)&r;
+  return *(const spk_vec<S, N>*)&r;
 }
-template <class S, int N> __device__ __forceinline__ void spk_store_once(S* p, const spk_pack<S, N>& x) {
+template <class S, int N> __device__ __forceinline__ void spk_store_once(S* p, const spk_vec<S, N>& x) {
   typedef typename spk_raw<sizeof(S) * N>::type R;
   __stcs((R*)p, *(const R*)&x);
 }

@@ -5,8 +5,10 @@
 use crate::harness::{Loaded, Near, apart, compare, gpu, tensor, traced};
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
-use spikelet_graph::op::AllReduce;
-use spikelet_graph::{Backend, Buckets, DType, Exchange, LocalExchange, Tensor, Tracer, Var};
+use spikelet_graph::op::AllReduceStart;
+use spikelet_graph::{
+    Backend, Buckets, DType, ProcessGroup, Tensor, ThreadProcessGroup, Tracer, Var,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +28,7 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// Lets a GPU join a group.
-fn join(gpu: &Cuda, exchange: LocalExchange, patience: u64) {
+fn join(gpu: &Cuda, exchange: ThreadProcessGroup, patience: u64) {
     gpu.join_group_within(Arc::new(exchange), Duration::from_secs(patience))
         .unwrap_or_else(|error| panic!("{error}"));
 }
@@ -37,7 +39,7 @@ fn two<T: Send>(patience: u64, run: impl Fn(usize, &Cuda) -> T + Sync) -> Vec<T>
     let gpus = [0, 1].map(|k| Cuda::new(k).unwrap_or_else(|error| panic!("{error}")));
     let run = &run;
     std::thread::scope(|scope| {
-        let threads: Vec<_> = LocalExchange::group(2)
+        let threads: Vec<_> = ThreadProcessGroup::group(2)
             .into_iter()
             .zip(gpus)
             .map(|(exchange, gpu)| {
@@ -108,7 +110,7 @@ fn a_group_of_one_changes_nothing_kernel_by_kernel_and_replayed() {
         16,
         6,
     );
-    join(&gpu, LocalExchange::group(1).remove(0), 60);
+    join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
     for buckets in [EACH, Buckets::default()] {
         let mut loaded = Loaded::new(traced(|t| step(t, 16, 1, buckets)), &gpu);
         let grouped = train(&mut loaded, 0, 16, 6);
@@ -127,7 +129,7 @@ fn a_group_of_one_changes_nothing_kernel_by_kernel_and_replayed() {
 fn an_operand_that_others_read_is_summed_elsewhere() {
     let _turn = turn();
     let gpu = gpu();
-    join(&gpu, LocalExchange::group(1).remove(0), 60);
+    join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
     let graph = traced(|t| {
         let x = t.input("x", F, [10_000]);
         let sums = Var::all_reduce(&[&x.exp(), &x], 1);
@@ -162,19 +164,19 @@ fn a_plan_for_another_group_is_refused() {
         });
         Loaded::try_new(graph, &gpu).err().unwrap().to_string()
     };
-    let told = "cuda:0: all_reduce in `norm`: the plan adds up over 2 ranks, this GPU is in";
+    let told = "cuda:0: all_reduce in `norm`: the plan accumulates up over 2 ranks, this GPU is in";
     assert!(
         refusal().starts_with(&format!("{told} no group; ")),
         "{}",
         refusal()
     );
-    join(&gpu, LocalExchange::group(1).remove(0), 60);
+    join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
     assert!(
         refusal().starts_with(&format!("{told} a group of 1; ")),
         "{}",
         refusal()
     );
-    let twice = gpu.join_group(Arc::new(LocalExchange::group(1).remove(0)));
+    let twice = gpu.join_group(Arc::new(ThreadProcessGroup::group(1).remove(0)));
     assert!(
         twice
             .unwrap_err()
@@ -186,7 +188,7 @@ fn a_plan_for_another_group_is_refused() {
 /// What two CPUs come to.
 fn on_two_cpus(runs: usize) -> Vec<BTreeMap<String, Tensor>> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = LocalExchange::group(2)
+        let threads: Vec<_> = ThreadProcessGroup::group(2)
             .into_iter()
             .map(|exchange| {
                 scope.spawn(move || {
@@ -237,7 +239,7 @@ fn two_gpus_leave_sums_alone_that_have_not_arrived() {
     let ranks = two(60, |rank, gpu| {
         let graph = traced(|t| {
             let x = t.input("x", F, [size]);
-            let started = t.apply(AllReduce { ranks: 2 }, &[&x.map1(|v| v * 2.0)]);
+            let started = t.apply(AllReduceStart { ranks: 2 }, &[&x.map1(|v| v * 2.0)]);
             // Work that wants the memory meanwhile.
             let mut y = x.clone();
             for _ in 0..8 {
@@ -247,7 +249,7 @@ fn two_gpus_leave_sums_alone_that_have_not_arrived() {
                     .permute(&[1, 0]);
                 y = y.reshape([size]);
             }
-            let sum = t.apply1(spikelet_graph::op::Arrive, &[&started[0]]);
+            let sum = t.apply1(spikelet_graph::op::AllReduceDone, &[&started[0]]);
             t.output("sum", &sum.map1(|v| v * 1.0));
             t.output("y", &y.sum_all());
         });
@@ -305,7 +307,7 @@ fn a_rank_that_does_not_join_is_not_waited_for_for_ever() {
     let _turn = turn();
     let gpu = gpu();
     // The other rank agrees to come, and then does not.
-    let mut ranks = LocalExchange::group(2);
+    let mut ranks = ThreadProcessGroup::group(2);
     let (other, own) = (ranks.remove(1), ranks.remove(0));
     let absent = std::thread::spawn(move || {
         let mut lacking = [0.0];

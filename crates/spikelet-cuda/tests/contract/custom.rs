@@ -5,14 +5,14 @@ use spikelet_cpu::Cpu;
 use spikelet_graph::op::{
     CustomOp, DeviceCall, DeviceCode, DeviceKernel, HostCall, HostTensor, HostTensorMut,
 };
-use spikelet_graph::{Backend, DType, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, DType, InvalidOp, Tensor, TensorType, Tracer, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SOURCE: &str = include_str!("custom.cu");
 
-pub type Types = Result<Vec<TensorType>, Refusal>;
-pub type Code = Result<Option<DeviceCode>, Refusal>;
+pub type Types = Result<Vec<TensorType>, InvalidOp>;
+pub type Code = Result<Option<DeviceCode>, InvalidOp>;
 
 pub fn kernel(name: &str) -> DeviceKernel {
     DeviceKernel::new(name, SOURCE)
@@ -45,7 +45,7 @@ impl CustomOp for Shrink {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let one = |x: &f32| (x.abs() - self.limit).max(0.0).copysign(*x);
         let y = call.outputs[0].f32()?.iter_mut();
         y.zip(call.inputs[0].f32()?).for_each(|(y, x)| *y = one(x));
@@ -68,7 +68,7 @@ impl CustomOp for ShrinkGrad {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs[..1].to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let given = call.inputs[0].f32()?.iter().zip(call.inputs[1].f32()?);
         for (d, (x, g)) in call.outputs[0].f32()?.iter_mut().zip(given) {
             *d = if x.abs() > self.0.limit { *g } else { 0.0 };
@@ -172,7 +172,7 @@ impl CustomOp for SumOfSquares {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(vec![TensorType::new(inputs[0].dtype, [])])
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         call.outputs[0].f32()?[0] = call.inputs[0].f32()?.iter().map(|x| x * x).sum();
         Ok(())
     }
@@ -220,7 +220,7 @@ impl CustomOp for Numbers {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let table = [1.0, 2.0, 4.0];
         let given = call.inputs[0].f32()?.iter().zip(table.iter().cycle());
         for (y, (x, entry)) in call.outputs[0].f32()?.iter_mut().zip(given) {
@@ -269,7 +269,7 @@ impl CustomOp for Rows {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let (_, n) = call.input_types[0].rows_and_columns();
         let rows = call.inputs[0].f32()?.chunks(n).rev();
         for (to, row) in call.outputs[0].f32()?.chunks_mut(n).zip(rows) {
@@ -314,7 +314,7 @@ impl CustomOp for Negate {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(inputs.to_vec())
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         macro_rules! negate {
             ($($type:ident),*) => {
                 match (&call.inputs[0], &mut call.outputs[0]) {
@@ -322,7 +322,7 @@ impl CustomOp for Negate {
                         y.iter_mut().zip(*x).for_each(|(y, x)| *y = -*x);
                         Ok(())
                     })*
-                    _ => Err(Refusal::new("it is of 32 or 64 bits", "cast it")),
+                    _ => Err(InvalidOp::new("it is of 32 or 64 bits", "cast it")),
                 }
             };
         }
@@ -332,7 +332,7 @@ impl CustomOp for Negate {
         let name = match call.inputs[0].dtype {
             DType::F16 | DType::BF16 => "negate_half",
             DType::I64 => "negate_whole",
-            other => return Err(Refusal::new(format!("no kernel for {other}"), "cast it")),
+            other => return Err(InvalidOp::new(format!("no kernel for {other}"), "cast it")),
         };
         let n = call.inputs[0].len();
         let kernel = kernel(name).threads(n).input(0).output(0);

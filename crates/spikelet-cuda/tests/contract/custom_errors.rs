@@ -2,21 +2,21 @@
 
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_graph::op::{CustomOp, DeviceCall, DeviceCode, DeviceKernel};
-use spikelet_graph::{DType, Refusal, TensorType, Var};
+use spikelet_graph::{DType, InvalidOp, TensorType, Var};
 use std::sync::Arc;
 
 /// An operation of one operand whose code is whatever a test says.
 #[derive(Clone, Debug)]
-struct Given(Result<Option<DeviceCode>, Refusal>);
+struct Given(Result<Option<DeviceCode>, InvalidOp>);
 
 impl CustomOp for Given {
     fn name(&self) -> String {
         "given".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
     }
-    fn device_code(&self, _: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+    fn device_code(&self, _: &DeviceCall<'_>) -> Result<Option<DeviceCode>, InvalidOp> {
         self.0.clone()
     }
 }
@@ -42,7 +42,7 @@ fn copy() -> DeviceKernel {
 
 /// What loading a plan with the operation in the layer `fc.0` says.
 #[track_caller]
-fn refused(code: Result<Option<DeviceCode>, Refusal>, words: &[&str]) {
+fn refused(code: Result<Option<DeviceCode>, InvalidOp>, words: &[&str]) {
     let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
@@ -151,7 +151,7 @@ fn a_kernel_that_was_made_for_smaller_blocks_is_refused() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn an_operations_own_refusal_and_one_without_code_are_errors_of_its_layer() {
-    let refusal = Refusal::new("four elements are too few", "pass five");
+    let refusal = InvalidOp::new("four elements are too few", "pass five");
     refused(Err(refusal), &["four elements are too few; pass five"]);
     refused(
         Ok(None),

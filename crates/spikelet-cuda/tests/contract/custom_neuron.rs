@@ -4,7 +4,7 @@
 use crate::custom::{Code, Types, code, custom, kernel, same_three_times};
 use crate::harness::{Loaded, Near, SUMS, data, gpu, same, same_by, tensor, traced};
 use spikelet_graph::op::{BackwardOperand, CustomOp, DeviceCall, HostCall};
-use spikelet_graph::{Place, Refusal, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{InvalidOp, Location, Tensor, TensorType, Tracer, Var};
 use std::sync::Arc;
 
 /// `x_seq [T, N], v_init [N] → spike_seq, v_seq, h_seq`; the last is for the backward pass.
@@ -27,7 +27,7 @@ impl CustomOp for IfForward {
     fn infer(&self, inputs: &[TensorType]) -> Types {
         Ok(vec![inputs[0].clone(); 3])
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let (x_seq, v_init) = (call.inputs[0].f32()?, call.inputs[1].f32()?);
         let n = v_init.len();
         let mut v = v_init.to_vec();
@@ -84,7 +84,7 @@ impl CustomOp for IfBackward {
         let v_init = TensorType::new(x_seq.dtype, &x_seq.shape[1..]);
         Ok(vec![x_seq, v_init])
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let (grad_s, grad_v, h) = (
             call.inputs[0].f32()?,
             call.inputs[1].f32()?,
@@ -195,6 +195,6 @@ fn what_only_the_backward_pass_reads_is_scratch_memory_without_one() {
     let gpu = gpu();
     let loaded = Loaded::new(traced(trace), &gpu);
     let kernel = &loaded.plan.kernels[0];
-    assert_eq!(kernel.writes[2], Place::Unused);
+    assert_eq!(kernel.writes[2], Location::Unused);
     assert_eq!(kernel.workspace, Some((0, 4 * TIME * N)));
 }

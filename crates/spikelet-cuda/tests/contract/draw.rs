@@ -2,7 +2,7 @@
 
 use crate::harness::{Near, SUMS, data, gpu, same, same_on, scaled, tensor, thorough};
 use spikelet_graph::op::{Distribution, Draw};
-use spikelet_graph::{DType, Over, Tensor};
+use spikelet_graph::{DType, RandomAxes, Tensor};
 
 fn generator() -> Tensor {
     Tensor::i64([4], [0x1234_5678_9abc, 7, 11, 0])
@@ -106,7 +106,7 @@ fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() 
     same(&inputs, Near::Bits, |tracer| {
         let g = tracer.input("g", DType::I64, [4]);
         let p = data(tracer, "p", &p).expand([50, 3, 8]);
-        tracer.output("s", &p.bernoulli(&g, Over::Time));
+        tracer.output("s", &p.bernoulli(&g, RandomAxes::Time));
     });
 }
 
@@ -123,7 +123,7 @@ fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
     same(&inputs, SUMS, |tracer| {
         let g = tracer.input("g", DType::I64, [4]);
         let (image, w) = (data(tracer, "image", &image), data(tracer, "w", &w));
-        let spikes = image.repeat_over_time(9).bernoulli(&g, Over::Time);
+        let spikes = image.repeat_over_time(9).bernoulli(&g, RandomAxes::Time);
         let y = spikes.linear(&w);
         tracer.output("y", &y);
         let dw = tracer.gradients(&y.square().sum_all(), &[&w]).remove(0);
@@ -145,7 +145,11 @@ fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
         vec![70],
         vec![784],
     ] {
-        for over in [Over::Nothing, Over::Batch, Over::TimeAndBatch] {
+        for over in [
+            RandomAxes::Nothing,
+            RandomAxes::Batch,
+            RandomAxes::TimeAndBatch,
+        ] {
             // Beyond the 32 bits that a group's number has, too.
             for before in [1, 2, 3, 37, 1 << 33] {
                 let shape = [&[2, 5][..], &image].concat();
@@ -178,7 +182,7 @@ fn the_generator_state_is_read_at_every_run() {
     let gpu = gpu();
     let graph = crate::harness::traced(|tracer| {
         let g = tracer.input("g", DType::I64, [4]);
-        tracer.output("u", &g.uniform([3, 100], Over::Time));
+        tracer.output("u", &g.uniform([3, 100], RandomAxes::Time));
     });
     let mut loaded = crate::harness::Loaded::new(graph.clone(), &gpu);
     for step in 0..4 {

@@ -4,7 +4,7 @@ use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Error, Graph, Over, Plan, Refusal, Target, TensorType, Tracer,
+    Backend, Buffer, DType, Error, Graph, InvalidOp, Plan, RandomAxes, Target, TensorType, Tracer,
 };
 use std::sync::Arc;
 
@@ -147,13 +147,14 @@ fn a_gpu_that_is_opened_twice_is_two_devices() {
     assert!(foreign(gpu.fetch(&[&own, &theirs]).map(drop)));
     let plan = Plan::new(graph(), &gpu);
     let words = TensorType::new(DType::I64, [plan.arena_bytes.div_ceil(8)]);
-    let room = other.allocate(&words).expect("memory");
+    let workspace_bytes = other.allocate(&words).expect("memory");
     let (inputs, outputs) = (
         [own.clone(), gpu.allocate(&ty).expect("memory")],
         [Some(gpu.allocate(&ty).expect("memory")), None],
     );
     assert!(foreign(
-        gpu.load_into(&plan, &inputs, &outputs, &room).map(drop)
+        gpu.load_into(&plan, &inputs, &outputs, &workspace_bytes)
+            .map(drop)
     ));
 }
 
@@ -248,10 +249,10 @@ impl CustomOp for Reverse {
     fn name(&self) -> String {
         "reverse".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(vec![inputs[0].clone()])
     }
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let x = call.inputs[0].f32()?.iter().rev();
         let y = call.outputs[0].f32()?.iter_mut();
         y.zip(x).for_each(|(y, x)| *y = *x);
@@ -280,7 +281,7 @@ fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
     // 256 GiB of draws.
     let graph = traced(|tracer| {
         let g = tracer.input("g", DType::I64, [4]);
-        tracer.output("y", &g.uniform([1 << 36], Over::Nothing).sum_all());
+        tracer.output("y", &g.uniform([1 << 36], RandomAxes::Nothing).sum_all());
     });
     contains(
         Loaded::try_new(graph, &gpu).map(|_| ()),
@@ -321,7 +322,10 @@ fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
     }
     let graph = traced(|tracer| {
         let g = tracer.input("g", DType::I64, [4]);
-        tracer.output("y", &g.uniform([(1 << 31) + 1], Over::Nothing).sum_all());
+        tracer.output(
+            "y",
+            &g.uniform([(1 << 31) + 1], RandomAxes::Nothing).sum_all(),
+        );
     });
     contains(
         Loaded::try_new(graph, &gpu).map(|_| ()),
@@ -335,7 +339,7 @@ fn more_blocks_than_a_grid_has_are_refused() {
     // A prime number of channels: each is a block along y.
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [16, 65_537]);
-        tracer.output("mean", &x.moments()[0]);
+        tracer.output("mean", &x.mean_var()[0]);
     });
     contains(
         Loaded::try_new(graph, &gpu()).map(|_| ()),

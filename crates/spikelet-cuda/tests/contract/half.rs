@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const HALVES: [DType; 2] = [DType::F16, DType::BF16];
 
-/// The relative distance of two neighbours among the numbers of a type.
+/// The relative distance of two neighbors among the numbers of a type.
 fn step(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 1.0 / 1024.0,

@@ -4,8 +4,8 @@ use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, Output, Place, Plan, Result, Target, Tensor, Tracer,
-    ValueId,
+    Backend, Buffer, DType, Executor, Graph, Location, Output, Plan, Result, Target, Tensor,
+    Tracer, ValueId,
 };
 use std::collections::BTreeMap;
 
@@ -116,7 +116,10 @@ impl<'a> Loaded<'a> {
     pub fn is_in_place(&self, name: &str) -> bool {
         let output = self.plan.graph.outputs.iter().find(|o| o.name == name);
         let value = output.expect("an output of this name").value;
-        matches!(self.plan.place(value), Place::Input(_) | Place::Output(_))
+        matches!(
+            self.plan.place(value),
+            Location::Input(_) | Location::Output(_)
+        )
     }
 }
 

@@ -130,7 +130,7 @@ fn statistics_of_channels_are_those_of_the_cpu() {
         let inputs = [("x", x.clone()), ("g0", g[0].clone()), ("g1", g[1].clone())];
         same(&inputs, Near::Share(5e-6), |tracer| {
             let x = data(tracer, "x", &x);
-            let [mean, variance] = x.moments();
+            let [mean, variance] = x.mean_var();
             let given = [data(tracer, "g0", &g[0]), data(tracer, "g1", &g[1])];
             let pairs = [(&mean, &given[0]), (&variance, &given[1])];
             let dx = tracer.gradients_given(&pairs, &[&x]);
@@ -213,7 +213,7 @@ fn neuron() -> Arc<Recurrence> {
     let spike = |h: &Expr| {
         let slope = 1.0 - (h - 1.0).abs();
         let soft = Expr::select(slope.gt(0.0), &slope * h, 0.0);
-        Expr::graft(h.ge(1.0), soft)
+        Expr::custom_gradient(h.ge(1.0), soft)
     };
     let s = spike(&h);
     let next = &h * (1.0 - &s);
@@ -235,7 +235,7 @@ struct Block {
 }
 
 impl Block {
-    /// Statistics, normalisation, neuron and pooling, and all gradients.
+    /// Statistics, normalization, neuron and pooling, and all gradients.
     fn check(&self, gpu: &spikelet_cuda::Cuda, near: Near) {
         let [n, h, w, c] = self.step;
         let steps = if self.constant { 1 } else { self.time };
@@ -256,7 +256,7 @@ impl Block {
             // A product makes the sequence one of 16 bits where those are asked for.
             let eye = tracer.input("eye", DType::F32, [c, c]);
             let x = given.linear(&eye);
-            let [mean, variance] = x.moments();
+            let [mean, variance] = x.mean_var();
             let scale = Var::map(&[&gamma, &variance], |v| &v[0] / (&v[1] + 1e-5).sqrt());
             let shift = Var::map(&[&beta, &mean, &scale], |v| &v[0] - &v[1] * &v[2]);
             let y = Var::map(&[&x, &scale, &shift], |v| &v[0] * &v[1] + &v[2]);
@@ -300,7 +300,7 @@ impl Block {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn neurons_behind_a_normalisation_have_the_spikes_and_gradients_of_the_cpu() {
+fn neurons_behind_a_normalization_have_the_spikes_and_gradients_of_the_cpu() {
     let gpu = gpu();
     for (time, step, pool, constant) in [
         (4, [3, 6, 4, 16], Some(2), false),

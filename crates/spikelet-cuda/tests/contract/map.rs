@@ -82,7 +82,7 @@ fn selections_grafts_and_constants_have_the_bits_of_the_cpu() {
             vec![
                 Expr::select(x.gt(0.0), x.ln(), x),
                 Expr::select(x, 1.0 / x, f64::NAN),
-                Expr::graft(x.ge(0.0), (x * 4.0).sigmoid()),
+                Expr::custom_gradient(x.ge(0.0), (x * 4.0).sigmoid()),
                 x.clamp(-0.5, 0.5),
                 x * 1e300 + 0.1,
                 x * 1e-45 - f64::NEG_INFINITY,
@@ -195,7 +195,7 @@ fn many_small_regions_that_run_in_one_block_see_each_other() {
     let (x, w) = (tensor(&[7, 33], 6), tensor(&[33], 7));
     let inputs = [("x", x.clone()), ("w", w.clone())];
     same(&inputs, Near::Bits, |tracer| {
-        tracer.keep_apart(true);
+        tracer.disable_fusion(true);
         let (x, w) = (data(tracer, "x", &x), data(tracer, "w", &w));
         let mut y = &x + &w;
         for k in 0..300 {

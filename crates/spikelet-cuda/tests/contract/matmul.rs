@@ -2,7 +2,7 @@
 
 use crate::harness::{SUMS, data, gpu, same, same_on, tensor, thorough};
 use spikelet_graph::Tensor;
-use spikelet_graph::op::{MatMul, Multiply};
+use spikelet_graph::op::{MatMul, MatmulPrecision};
 
 const TRANSPOSES: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
 
@@ -134,7 +134,7 @@ fn fewer_digits_are_near_and_only_where_they_were_asked_for() {
         let (a, b) = (data(tracer, "a", &a), data(tracer, "b", &b));
         let op = MatMul::new(false, true);
         tracer.output("full", &tracer.apply1(op, &[&a, &b]));
-        let precision = Multiply::Tf32;
+        let precision = MatmulPrecision::Tf32;
         tracer.output(
             "tf32",
             &tracer.apply1(MatMul { precision, ..op }, &[&a, &b]),

@@ -4,7 +4,7 @@ use crate::harness::{
     Loaded, Near, SUMS, apart, gpu, on_cpu, same, scaled, tensor, thorough, traced, upload,
 };
 use crate::scan::{lif, plif};
-use spikelet_graph::{Backend, DType, Graph, Over, Tensor, TensorType, Tracer, Var};
+use spikelet_graph::{Backend, DType, Graph, RandomAxes, Tensor, TensorType, Tracer, Var};
 
 /// Two layers of neurons, trained by plain gradient descent on a mean over time.
 fn network(tracer: &Tracer) {
@@ -17,7 +17,7 @@ fn network(tracer: &Tracer) {
     );
     let decay = tracer.parameter("decay", []);
     let zero = tracer.fill(DType::F32, [], 0.0);
-    let spikes = x.bernoulli(&g, Over::Time);
+    let spikes = x.bernoulli(&g, RandomAxes::Time);
     let h = Var::scan(&plif(), 8, &[&spikes.linear(&w1)], &[&zero], &[&decay]);
     let y = Var::scan(&lif(), 8, &[&h[0].linear(&w2)], &[&zero], &[]);
     let scores = y[0].mean(&[0]);
@@ -69,7 +69,7 @@ fn the_same_training_twice_has_the_same_bits() {
     };
     let (one, other) = (train(), train());
     assert_eq!(one, other);
-    assert_ne!(one[0], one[4], "something is learnt");
+    assert_ne!(one[0], one[4], "something is learned");
 }
 
 #[test]

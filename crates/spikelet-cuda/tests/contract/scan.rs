@@ -15,7 +15,7 @@ pub fn lif() -> Arc<Recurrence> {
     let [x, v] = symbols(["x", "v"]);
     let h = &v + (x - &v) / 3.0;
     let u = &h - 0.4;
-    let s = Expr::graft(u.ge(0.0), (&u * 4.0).sigmoid());
+    let s = Expr::custom_gradient(u.ge(0.0), (&u * 4.0).sigmoid());
     let next = (1.0 - &s) * &h;
     Arc::new(
         Recurrence::new("lif", ["x"], ["v"])
@@ -24,12 +24,12 @@ pub fn lif() -> Arc<Recurrence> {
     )
 }
 
-/// The same with a leak that is learnt.
+/// The same with a leak that is learned.
 pub fn plif() -> Arc<Recurrence> {
     let [x, v, w] = symbols(["x", "v", "w"]);
     let h = &v + (x - &v) * w.sigmoid();
     let u = &h - 0.4;
-    let s = Expr::with_slope(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
+    let s = Expr::with_gradient_of(u.ge(0.0), &u, 1.0 / (1.0 + &u * &u));
     let next = &h - &s * 0.4;
     Arc::new(
         Recurrence::new("plif", ["x"], ["v"])
@@ -45,7 +45,7 @@ pub fn adaptive() -> Arc<Recurrence> {
     let current = &i * 0.7 + x;
     let h = &v * (-1.0 / &tau).exp() + &current * m;
     let u = &h - (0.3 + &b * k);
-    let s = Expr::graft(u.ge(0.0), u.atan() * 0.5);
+    let s = Expr::custom_gradient(u.ge(0.0), u.atan() * 0.5);
     let rate = (&h + &current).tanh();
     let next_v = Expr::select(u.ge(0.0), (&h * 0.1).sin(), &h);
     let next_b = &b * 0.9 + &s * 0.2;

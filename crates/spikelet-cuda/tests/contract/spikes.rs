@@ -4,8 +4,8 @@ use crate::harness::{
     Loaded, Near, SUMS, compare, data, gpu, on_cpu, run_twice, scaled, tensor, thorough, traced,
 };
 use spikelet_cuda::Cuda;
-use spikelet_graph::op::{MatMul, Multiply};
-use spikelet_graph::{DType, Graph, Over, Tensor, Tracer};
+use spikelet_graph::op::{MatMul, MatmulPrecision};
+use spikelet_graph::{DType, Graph, RandomAxes, Tensor, Tracer};
 
 /// What a linear layer over drawn spikes is made of.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ struct Layer {
     batch: usize,
     inputs: usize,
     outputs: usize,
-    precision: Multiply,
+    precision: MatmulPrecision,
     /// Part of the inputs that can fire at all, in 1/8.
     alive: usize,
 }
@@ -26,7 +26,7 @@ impl Layer {
             batch,
             inputs,
             outputs,
-            precision: Multiply::Full,
+            precision: MatmulPrecision::Full,
             alive: 8,
         }
     }
@@ -70,7 +70,7 @@ impl Layer {
         let [draws, image, w, g] = [&x[0], &x[1], &x[2], &x[3]];
         let spikes = image
             .repeat_over_time(self.time)
-            .bernoulli(draws, Over::Time);
+            .bernoulli(draws, RandomAxes::Time);
         let op = MatMul {
             precision: self.precision,
             ..MatMul::new(false, true)
@@ -159,7 +159,7 @@ fn few_spikes_and_none_at_all_give_the_same_sums() {
 fn fewer_digits_are_near_where_they_were_asked_for() {
     let gpu = gpu();
     let layer = Layer {
-        precision: Multiply::Tf32,
+        precision: MatmulPrecision::Tf32,
         ..Layer::new(5, 40, 196, 100)
     };
     check(&gpu, layer, false, Near::Share(2e-3));
@@ -178,7 +178,7 @@ fn weights_of_all_sizes_keep_all_their_digits() {
     given[2].1 = Tensor::f32([24, 64], w);
     let by_row = |tracer: &Tracer| {
         let x: Vec<_> = given.iter().map(|(n, t)| data(tracer, n, t)).collect();
-        let spikes = x[1].repeat_over_time(4).bernoulli(&x[0], Over::Time);
+        let spikes = x[1].repeat_over_time(4).bernoulli(&x[0], RandomAxes::Time);
         let y = spikes.linear(&x[2]);
         for row in 0..24 {
             tracer.output(&format!("row {row}"), &y.slice(2, row..row + 1));
@@ -203,7 +203,7 @@ fn weights_of_sixteen_bits_take_spikes_too() {
         let trace = |tracer: &Tracer, p: &Tensor, w: &Tensor| {
             let (p, w) = (data(tracer, "p", p), data(tracer, "w", w));
             let draws = tracer.input("draws", DType::I64, [4]);
-            let spikes = p.repeat_over_time(time).bernoulli(&draws, Over::Time);
+            let spikes = p.repeat_over_time(time).bernoulli(&draws, RandomAxes::Time);
             let out = Some(DType::F32);
             let op = MatMul {
                 out: out.filter(|_| dtype == w.ty().dtype),

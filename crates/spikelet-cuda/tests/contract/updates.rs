@@ -25,7 +25,7 @@ fn same_run_by_run(runs: usize, near: Near, inputs: &[(&str, Tensor)], trace: im
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_optimiser_updates_parameters_and_moments_in_place() {
+fn an_optimizer_updates_parameters_and_moments_in_place() {
     for n in [5, 1000, 300_000] {
         let inputs = [
             ("w", tensor(&[n], 1)),

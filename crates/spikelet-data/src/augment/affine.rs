@@ -2,11 +2,11 @@
 //!
 //! A pixel p of the image goes to M + s·R·S·(p − M) + t: M is the middle, s the size, R the turn,
 //! S = (1, tan φ; 0, 1) the slant, t the shift. For each pixel of the result the place that it
-//! comes from is found by the inverse map and read between its four neighbours, bilinearly. The
+//! comes from is found by the inverse map and read between its four neighbors, bilinearly. The
 //! image is black outside.
 
 use spikelet_expr::math::{cos_2pi, sin_2pi};
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 use super::{Augment, Draws, Purpose};
 
@@ -65,7 +65,7 @@ pub(super) struct Resampler {
     shape: [usize; 3],
     /// The image with a black pixel around each channel.
     framed: Vec<f32>,
-    /// For each pixel of a row of the result: its upper left neighbour in `framed`, and how far
+    /// For each pixel of a row of the result: its upper left neighbor in `framed`, and how far
     /// it lies to the right of and below that one.
     corners: Vec<u32>,
     right: Vec<f32>,
@@ -125,7 +125,7 @@ impl Resampler {
     /// The places in the image that row `y` of the result comes from.
     fn locate(&mut self, map: Map, y: usize) {
         let [_, height, width] = self.shape;
-        vectorised(
+        vectorized(
             (
                 (&mut self.corners, &mut self.right, &mut self.down),
                 (map, y as f32, height, width),

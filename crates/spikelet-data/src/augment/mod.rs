@@ -2,14 +2,14 @@
 //!
 //! In this order: the image is turned, sized, slanted and shifted ([`affine`]), cropped ([`crop`])
 //! and mirrored ([`flip`]), all of it by reading every pixel once; noise is added ([`noise`]); it
-//! is normalised; a square is cut out ([`cutout`]). What comes in from outside the image is black.
+//! is normalized; a square is cut out ([`cutout`]). What comes in from outside the image is black.
 
 mod affine;
 mod crop;
 mod cutout;
 mod flip;
 mod noise;
-mod normalise;
+mod normalize;
 mod pipeline;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use spikelet_random::Stream;
 
 use crate::error::{Error, Result};
 
-pub use normalise::Normalise;
+pub use normalize::Normalize;
 pub(crate) use pipeline::Pipeline;
 
 /// The stream of random numbers for changes but noise; its step is the epoch, its time the image.
@@ -73,11 +73,11 @@ pub struct Augment {
     pub scale: f32,
     /// Largest slant, in degrees; 0 to below 90.
     pub shear: f32,
-    /// Standard deviation of the noise, where white is 1; at least 0. Without normalisation the
+    /// Standard deviation of the noise, where white is 1; at least 0. Without normalization the
     /// pixels stay within 0 and 1, with it they may leave them.
     pub noise: f32,
     /// Side of a square that is set to 0, as far as it lies in the image: black, or, with
-    /// normalisation, the mean.
+    /// normalization, the mean.
     pub cutout: usize,
 }
 

@@ -3,20 +3,20 @@
 use std::array;
 
 use super::affine::{Map, Resampler};
-use super::{Augment, Draws, Normalise, crop, cutout, flip, noise};
+use super::{Augment, Draws, Normalize, crop, cutout, flip, noise};
 
 /// All that is done to an image, with the memory for it. Each thread has its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     augment: Augment,
-    normalise: Option<Normalise>,
+    normalize: Option<Normalize>,
     shape: [usize; 3],
     seed: u64,
     /// What each byte becomes: a pixel of 0 to 1.
     shades: Box<[f32; 256]>,
-    /// The same after normalisation, for each channel. Without noise and resampling, a byte is
+    /// The same after normalization, for each channel. Without noise and resampling, a byte is
     /// looked up here and done.
-    normalised: Vec<[f32; 256]>,
+    normalized: Vec<[f32; 256]>,
     resampler: Resampler,
     noise: Vec<f32>,
 }
@@ -25,21 +25,21 @@ impl Pipeline {
     /// For images of `shape` in an epoch with `seed`; both sets of values have been checked.
     pub(crate) fn new(
         augment: Augment,
-        normalise: Option<Normalise>,
+        normalize: Option<Normalize>,
         shape: [usize; 3],
         seed: u64,
     ) -> Self {
         let [channels, height, width] = shape;
         let shades = shades();
-        let normalised = (0..channels).map(|channel| match &normalise {
+        let normalized = (0..channels).map(|channel| match &normalize {
             None => shades,
-            Some(normalise) => {
-                let (mean, std) = normalise.of_channel(channel);
+            Some(normalize) => {
+                let (mean, std) = normalize.of_channel(channel);
                 shades.map(|shade| (shade - mean) / std)
             }
         });
         Self {
-            normalised: normalised.collect(),
+            normalized: normalized.collect(),
             shades: Box::new(shades),
             resampler: Resampler::new(shape),
             noise: match augment.noise {
@@ -47,7 +47,7 @@ impl Pipeline {
                 _ => vec![0.0; channels * height * width],
             },
             augment,
-            normalise,
+            normalize,
             shape,
             seed,
         }
@@ -75,32 +75,32 @@ impl Pipeline {
         }
         if noisy {
             noise::add(&draws, self.augment.noise, &mut self.noise, out);
-            if self.normalise.is_none() {
+            if self.normalize.is_none() {
                 noise::clamp(out);
             }
         }
         if noisy || self.augment.is_affine() {
-            self.normalise(out);
+            self.normalize(out);
         }
         if self.augment.cutout != 0 {
             cutout::cut(&draws, self.augment.cutout, self.shape, out);
         }
     }
 
-    /// Copies the pixels to their places, normalised on the way if nothing is to come between.
+    /// Copies the pixels to their places, normalized on the way if nothing is to come between.
     fn place(
         &self,
         image: &[u8],
         corner: [isize; 2],
         flipped: bool,
-        normalised: bool,
+        normalized: bool,
         out: &mut [f32],
     ) {
         let [_, height, width] = self.shape;
         let planes = image.chunks_exact(height * width);
         let outs = out.chunks_exact_mut(height * width);
-        for ((plane, out), table) in planes.zip(outs).zip(&self.normalised) {
-            let table = if normalised { table } else { &self.shades };
+        for ((plane, out), table) in planes.zip(outs).zip(&self.normalized) {
+            let table = if normalized { table } else { &self.shades };
             if corner == [0, 0] && !flipped {
                 for (out, &pixel) in out.iter_mut().zip(plane) {
                     *out = table[usize::from(pixel)];
@@ -111,13 +111,13 @@ impl Pipeline {
         }
     }
 
-    fn normalise(&self, image: &mut [f32]) {
-        let Some(normalise) = &self.normalise else {
+    fn normalize(&self, image: &mut [f32]) {
+        let Some(normalize) = &self.normalize else {
             return;
         };
         let [_, height, width] = self.shape;
         for (channel, plane) in image.chunks_exact_mut(height * width).enumerate() {
-            let (mean, std) = normalise.of_channel(channel);
+            let (mean, std) = normalize.of_channel(channel);
             for pixel in plane {
                 *pixel = (*pixel - mean) / std;
             }

@@ -144,7 +144,7 @@ impl Hand {
             2.0 * half / (1.0 + half * half),
         );
         let lean = lean * height;
-        let centre = 0.5 * (SIDE as f32 - 1.0);
+        let center = 0.5 * (SIDE as f32 - 1.0);
         Self {
             bend,
             sway,
@@ -153,8 +153,8 @@ impl Hand {
                 [sin * width, sin * lean + cos * height],
             ],
             middle: (
-                centre + around_zero(random, 3.0),
-                centre + around_zero(random, 2.6),
+                center + around_zero(random, 3.0),
+                center + around_zero(random, 2.6),
             ),
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn trace(stroke: Stroke, mut place: impl FnMut(Point) -> Point) -> Ve
     path
 }
 
-/// The smooth curve from `p[1]` (t = 0) to `p[2]` (t = 1) between neighbours `p[0]` and `p[3]`.
+/// The smooth curve from `p[1]` (t = 0) to `p[2]` (t = 1) between neighbors `p[0]` and `p[3]`.
 fn catmull_rom(p: [f32; 4], t: f32) -> f32 {
     let slope = p[2] - p[0];
     let square = 2.0 * p[0] - 5.0 * p[1] + 4.0 * p[2] - p[3];
@@ -117,7 +117,7 @@ impl<const SIDE: usize> Paper<SIDE> {
         }
     }
 
-    /// The pixels whose centres lie from `low` to `high`, cut off at the edges of the paper.
+    /// The pixels whose centers lie from `low` to `high`, cut off at the edges of the paper.
     fn pixels(low: f32, high: f32) -> std::ops::Range<usize> {
         let first = low.clamp(0.0, SIDE as f32).ceil() as usize;
         let end = (high + 1.0).clamp(0.0, SIDE as f32).floor() as usize;

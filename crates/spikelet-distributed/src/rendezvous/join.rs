@@ -20,7 +20,7 @@ pub(super) fn join(
     limit: Duration,
     deadline: Instant,
 ) -> Result<Met> {
-    let stream = knock(world, limit, deadline)?;
+    let stream = connect_with_retry(world, limit, deadline)?;
     let lost = |e| {
         broken(
             &format!("the connection to rank 0 at {} failed", world.master),
@@ -69,7 +69,7 @@ pub(super) fn join(
 }
 
 /// Connects to rank 0, which may not be there yet.
-fn knock(world: &World, limit: Duration, deadline: Instant) -> Result<TcpStream> {
+fn connect_with_retry(world: &World, limit: Duration, deadline: Instant) -> Result<TcpStream> {
     loop {
         let last = match attempt(world, deadline) {
             Ok(Ok(stream)) => return Ok(stream),

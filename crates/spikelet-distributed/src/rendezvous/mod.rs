@@ -13,13 +13,13 @@
 //! The connection stays open: heartbeats go over it. Nobody hears anything of the run, and nobody ends
 //! it, who has not proved the secret.
 
-mod door;
 mod join;
+mod server;
 
 use super::secret;
 use super::world::World;
-use door::Door;
 use serde::{Deserialize, Serialize};
+use server::RendezvousServer;
 use spikelet_core::{Error, Result};
 use std::collections::BTreeMap;
 use std::io;
@@ -47,7 +47,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// What all ranks must agree on before they train together, by name: settings, network, data set.
 ///
 /// ```
-/// use spikelet::parallel::Fingerprint;
+/// use spikelet::distributed::Fingerprint;
 /// let ours = Fingerprint::new().with("seed", 1).with("network", "mnist-fc");
 /// let theirs = Fingerprint::new().with("seed", 2).with("network", "mnist-fc");
 /// assert_eq!(ours.difference(&theirs).as_deref(), Some("seed: 1 against 2"));
@@ -103,7 +103,7 @@ struct Hello {
     rank: usize,
     size: usize,
     host: String,
-    /// Where its neighbour in the ring can reach it.
+    /// Where its neighbor in the ring can reach it.
     port: u16,
     fingerprint: Fingerprint,
 }
@@ -113,7 +113,7 @@ pub(super) fn is_hello(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Hello>(bytes).is_ok()
 }
 
-/// Where a rank is, for its neighbour.
+/// Where a rank is, for its neighbor.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Peer {
     pub(super) host: String,
@@ -126,7 +126,7 @@ pub(super) struct Peer {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Welcome {
-        /// The key of the connections between neighbours: whoever has it has been welcomed here.
+        /// The key of the connections between neighbors: whoever has it has been welcomed here.
         token: [u8; secret::BYTES],
         peers: Vec<Peer>,
     },
@@ -148,7 +148,7 @@ pub(super) struct Met {
     pub(super) peers: Vec<Peer>,
     pub(super) token: [u8; secret::BYTES],
     pub(super) control: Control,
-    /// Where this rank's neighbour will connect to.
+    /// Where this rank's neighbor will connect to.
     pub(super) listener: TcpListener,
     /// Where rank 0 is, as this rank sees it.
     pub(super) root: IpAddr,
@@ -211,7 +211,7 @@ pub(super) fn meet(
     world.check_secret()?;
     let deadline = Instant::now() + limit;
     match world.rank {
-        0 => Door::open(world, listener)?.receive_all(fingerprint, limit, deadline),
+        0 => RendezvousServer::open(world, listener)?.receive_all(fingerprint, limit, deadline),
         _ => join::join(world, fingerprint, limit, deadline),
     }
 }

@@ -263,7 +263,7 @@ impl Random {
                 Expr::select(Expr::binary(comparison, &a, &b), c, d)
             }
             3 => Expr::select(a, b, self.operand(pool)),
-            4 => Expr::graft(a, b),
+            4 => Expr::custom_gradient(a, b),
             _ => Expr::binary(self.choose(&Binary::ALL), &a, &b),
         }
     }

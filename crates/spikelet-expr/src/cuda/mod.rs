@@ -25,4 +25,4 @@ mod statements;
 
 pub use functions::{Function, called, library};
 pub use literal::literal;
-pub use statements::{Statements, quick_statements, statements};
+pub use statements::{Statements, statements, statements_approx};

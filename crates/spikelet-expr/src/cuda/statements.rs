@@ -72,12 +72,12 @@ pub fn statements(
 /// use spikelet_expr::{Expr, cuda};
 /// let (x, y) = (Expr::symbol("x"), Expr::symbol("y"));
 /// let names = |name: &str| Some(name.to_string());
-/// let printed = cuda::quick_statements(&[1.0 / (1.0 + &x * &y)], &names, "t", 0)?;
+/// let printed = cuda::statements_approx(&[1.0 / (1.0 + &x * &y)], &names, "t", 0)?;
 /// assert!(printed.code.contains("__fmaf_rn(x, y, 1.0f)"));
 /// assert!(printed.code.contains("__fdividef(1.0f, "));
 /// # Ok::<(), spikelet_expr::CompileError>(())
 /// ```
-pub fn quick_statements(
+pub fn statements_approx(
     roots: &[Expr],
     names: &dyn Fn(&str) -> Option<String>,
     prefix: &str,

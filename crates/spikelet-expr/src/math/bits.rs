@@ -32,7 +32,7 @@ fn power_of_two(n: i32) -> f32 {
 
 /// `c0 + c1·x + c2·x² + …` by Horner's rule, from the highest coefficient down.
 ///
-/// A macro and not a loop over an array: a loop that is unrolled late keeps LLVM from vectorising
+/// A macro and not a loop over an array: a loop that is unrolled late keeps LLVM from vectorizing
 /// the loop around it.
 macro_rules! polynomial {
     ($x:expr; $last:expr $(,)?) => { $last };

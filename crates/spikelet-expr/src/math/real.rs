@@ -277,8 +277,8 @@ mod tests {
 
     #[test]
     fn both_number_types_compute_the_same_functions() {
-        type Pair = (fn(f32) -> f32, fn(f64) -> f64);
-        let pairs: [Pair; 16] = [
+        type Fused2 = (fn(f32) -> f32, fn(f64) -> f64);
+        let pairs: [Fused2; 16] = [
             (Real::exp, Real::exp),
             (Real::ln, Real::ln),
             (Real::ln_1p, Real::ln_1p),

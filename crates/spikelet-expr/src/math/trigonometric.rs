@@ -30,7 +30,7 @@ const SIGN: u32 = 0x8000_0000;
 /// `sin(±0) = ±0`, NaN for NaN and ±∞.
 ///
 /// Beyond 25 000 the error grows to at most one spacing of the floats around x, as if x were its
-/// neighbour; beyond 6.5 million x counts as 0.
+/// neighbor; beyond 6.5 million x counts as 0.
 ///
 /// ```
 /// assert_eq!(spikelet_expr::math::sin(std::f32::consts::FRAC_PI_2), 1.0);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn large_arguments_lose_digits_as_if_they_were_their_neighbours() {
+    fn large_arguments_lose_digits_as_if_they_were_their_neighbors() {
         for x in ulp::linear(25_000.0, 6_000_000.0, 200_000) {
             let allowed = ulp::spacing(f64::from(x));
             assert!(

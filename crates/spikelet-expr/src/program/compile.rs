@@ -17,12 +17,12 @@ enum When {
 enum Draft {
     Unary(crate::expr::Unary, usize),
     Binary(Binary, usize, usize),
-    Pair([Arith; 2], [usize; 3]),
-    Chain([Arith; 3], [usize; 4]),
+    Fused2([Arith; 2], [usize; 3]),
+    Fused3([Arith; 3], [usize; 4]),
     Select([usize; 3]),
-    Choose(Binary, [usize; 4]),
+    CmpSelect(Binary, [usize; 4]),
     /// A choice, and the number of the comparison that is made with it.
-    Fire(Binary, [usize; 4], usize),
+    CmpSelect2(Binary, [usize; 4], usize),
 }
 
 impl Draft {
@@ -30,8 +30,10 @@ impl Draft {
         match self {
             Self::Unary(_, a) => vec![*a],
             Self::Binary(_, a, b) => vec![*a, *b],
-            Self::Pair(_, abc) | Self::Select(abc) => abc.to_vec(),
-            Self::Chain(_, abcd) | Self::Choose(_, abcd) | Self::Fire(_, abcd, _) => abcd.to_vec(),
+            Self::Fused2(_, abc) | Self::Select(abc) => abc.to_vec(),
+            Self::Fused3(_, abcd) | Self::CmpSelect(_, abcd) | Self::CmpSelect2(_, abcd, _) => {
+                abcd.to_vec()
+            }
         }
     }
 
@@ -39,11 +41,11 @@ impl Draft {
         match self {
             Self::Unary(op, a) => Code::Unary(*op, reg(*a)),
             Self::Binary(op, a, b) => Code::Binary(*op, reg(*a), reg(*b)),
-            Self::Pair(ops, abc) => Code::Pair(*ops, abc.map(reg)),
-            Self::Chain(ops, abcd) => Code::Chain(*ops, abcd.map(reg)),
+            Self::Fused2(ops, abc) => Code::Fused2(*ops, abc.map(reg)),
+            Self::Fused3(ops, abcd) => Code::Fused3(*ops, abcd.map(reg)),
             Self::Select(abc) => Code::Select(abc.map(reg)),
-            Self::Choose(op, abcd) => Code::Choose(*op, abcd.map(reg)),
-            Self::Fire(op, abcd, also) => Code::Fire(*op, abcd.map(reg), reg(*also)),
+            Self::CmpSelect(op, abcd) => Code::CmpSelect(*op, abcd.map(reg)),
+            Self::CmpSelect2(op, abcd, also) => Code::CmpSelect2(*op, abcd.map(reg), reg(*also)),
         }
     }
 }
@@ -157,7 +159,7 @@ fn drafts(keys: &[Key]) -> HashMap<usize, Draft> {
             Key::Unary(op, a) => Draft::Unary(*op, *a),
             Key::Binary(op, a, b) => Draft::Binary(*op, *a, *b),
             Key::Select(condition, a, b) => match keys[*condition] {
-                Key::Binary(op, l, r) if op.is_comparison() => Draft::Choose(op, [l, r, *a, *b]),
+                Key::Binary(op, l, r) if op.is_comparison() => Draft::CmpSelect(op, [l, r, *a, *b]),
                 _ => Draft::Select([*condition, *a, *b]),
             },
         };
@@ -205,9 +207,9 @@ fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
                     *draft = Draft::Binary(*op, x, c);
                 }
             }
-            Draft::Choose(op, [l, r, a, b]) if constant(*r) == Some(0.0) => {
+            Draft::CmpSelect(op, [l, r, a, b]) if constant(*r) == Some(0.0) => {
                 if let Some((x, c)) = difference(*l) {
-                    *draft = Draft::Choose(*op, [x, c, *a, *b]);
+                    *draft = Draft::CmpSelect(*op, [x, c, *a, *b]);
                 }
             }
             _ => {}
@@ -229,7 +231,7 @@ fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
                 comparisons.entry((op, l, r)).or_default().push_back(chosen);
                 continue;
             }
-            Some(&Draft::Choose(op, operands)) => (op, operands),
+            Some(&Draft::CmpSelect(op, operands)) => (op, operands),
             _ => continue,
         };
         let Some(same) = comparisons.get_mut(&(op, l, r)) else {
@@ -245,7 +247,7 @@ fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
             .any(|draft| draft.reads().contains(&compared));
         if !read_between {
             drafts.remove(&compared);
-            drafts.insert(chosen, Draft::Fire(op, [l, r, a, b], compared));
+            drafts.insert(chosen, Draft::CmpSelect2(op, [l, r, a, b], compared));
             same.pop_front();
         }
     }
@@ -285,18 +287,18 @@ fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
                 return None;
             }
             match *drafts.get(&feed)? {
-                Draft::Binary(op, p, q) => Some(Draft::Pair([arith(op)?, last], [p, q, other])),
-                Draft::Pair([first, second], [p, q, r])
+                Draft::Binary(op, p, q) => Some(Draft::Fused2([arith(op)?, last], [p, q, other])),
+                Draft::Fused2([first, second], [p, q, r])
                     if ![first, second, last].into_iter().any(divides) =>
                 {
-                    Some(Draft::Chain([first, second, last], [p, q, r, other]))
+                    Some(Draft::Fused3([first, second, last], [p, q, r, other]))
                 }
                 _ => None,
             }
         };
         let (fused, gone) = match (joined(a, b, last), joined(b, a, exchanged(last))) {
             // The longer feed saves more.
-            (_, Some(right @ Draft::Chain(..))) => (right, b),
+            (_, Some(right @ Draft::Fused3(..))) => (right, b),
             (Some(left), _) => (left, a),
             (None, Some(right)) => (right, b),
             (None, None) => continue,
@@ -325,7 +327,7 @@ fn allocate(
     let mut code = vec![];
     for (at, id) in steps.iter().enumerate() {
         let draft = &drafts[id];
-        if let Draft::Fire(_, _, compared) = draft {
+        if let Draft::CmpSelect2(_, _, compared) = draft {
             let also = target(*compared, roots, &mut free, &mut temps)?;
             place.insert(*compared, also);
         }

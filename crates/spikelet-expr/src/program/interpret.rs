@@ -3,7 +3,7 @@
 use super::{Arith, Code, Instruction, Reg, Workspace};
 use crate::expr::{Binary, Unary};
 use crate::math::Real;
-use crate::simd::vectorised;
+use crate::simd::vectorized;
 
 /// The element types that programs run in. One compiled copy of the loops serves all crates.
 pub trait Evaluate: Real {
@@ -30,7 +30,7 @@ macro_rules! evaluate {
                 outputs: &mut [&mut [Self]],
                 n: usize,
             ) {
-                vectorised(
+                vectorized(
                     (work, code, inputs, outputs, n),
                     #[inline(always)]
                     |(work, code, inputs, outputs, n)| run(work, code, inputs, outputs, n),
@@ -144,7 +144,7 @@ fn run<R: Real>(
             n,
             #[inline(always)]
             |work, outputs, to| {
-                if let Code::Fire(op, regs, also) = instruction.code {
+                if let Code::CmpSelect2(op, regs, also) = instruction.code {
                     written(
                         work,
                         outputs,
@@ -201,14 +201,14 @@ fn one<R: Real>(read: &Registers<'_, R>, code: Code, to: &mut [R]) {
         }
         Code::Unary(op, a) => unary(op, to, read.get(a)),
         Code::Binary(op, a, b) => binary(op, to, [read.get(a), read.get(b)]),
-        Code::Pair(ops, regs) => pair(ops, to, regs.map(|r| read.get(r))),
-        Code::Chain(ops, regs) => chain(ops, to, regs.map(|r| read.get(r))),
+        Code::Fused2(ops, regs) => pair(ops, to, regs.map(|r| read.get(r))),
+        Code::Fused3(ops, regs) => chain(ops, to, regs.map(|r| read.get(r))),
         Code::Select(regs) => {
             let regs = regs.map(|r| read.get(r));
             map3(to, regs, |c, a, b| if c != R::ZERO { a } else { b });
         }
-        Code::Choose(op, regs) => choose(op, to, regs.map(|r| read.get(r))),
-        Code::Fire(..) => unreachable!("has two targets"),
+        Code::CmpSelect(op, regs) => choose(op, to, regs.map(|r| read.get(r))),
+        Code::CmpSelect2(..) => unreachable!("has two targets"),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Program`] is a straight list of instructions over registers, each a block of elements
 //! that stays in the first-level cache. An instruction runs over a whole block before the next
-//! one starts, so every inner loop is a plain loop over slices that the compiler vectorises.
+//! one starts, so every inner loop is a plain loop over slices that the compiler vectorizes.
 
 mod compile;
 mod interpret;
@@ -45,14 +45,14 @@ pub(crate) enum Code {
     Unary(Unary, Reg),
     Binary(Binary, Reg, Reg),
     /// `(a first b) second c`, each rounded: two operations, one pass.
-    Pair([Arith; 2], [Reg; 3]),
+    Fused2([Arith; 2], [Reg; 3]),
     /// `((a first b) second c) third d`, each rounded; no divisions.
-    Chain([Arith; 3], [Reg; 4]),
+    Fused3([Arith; 3], [Reg; 4]),
     Select([Reg; 3]),
     /// `left ? right` compared, then one of two chosen.
-    Choose(Binary, [Reg; 4]),
+    CmpSelect(Binary, [Reg; 4]),
     /// The same, and the comparison itself as a second result: a spike and what it resets.
-    Fire(Binary, [Reg; 4], Reg),
+    CmpSelect2(Binary, [Reg; 4], Reg),
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Expressions that are very deep, or that share their parts very often.
 
-use spikelet_expr::{Expr, Program, cuda, pull_back};
+use spikelet_expr::{Expr, Program, cuda, vjp};
 
 const DEEP: usize = 1_000_000;
 
@@ -35,7 +35,7 @@ fn a_million_nested_are_walked() {
     let e = nested(DEEP / 5, |e| (e + 1.0).sqrt());
     let z = e.substitute(&|_| Some(Expr::symbol("z")));
     assert_eq!(z.symbols(), ["z"]);
-    let grads = pull_back(&[(z, Expr::constant(1.0))], &["z"]);
+    let grads = vjp(&[(z, Expr::constant(1.0))], &["z"]);
     assert_eq!(grads[0].symbols(), ["z"]);
     let program = Program::compile(std::slice::from_ref(&e), &[], &["x"]).unwrap();
     assert_eq!(program.operations(), 2 * DEEP / 5);
@@ -66,7 +66,7 @@ fn sixty_doublings_are_printed_compared_derived_and_compiled() {
 #[test]
 fn what_is_differentiated_by_something_else_has_the_same_value() {
     let x = Expr::symbol("x");
-    let spike = Expr::graft(x.ge(0.0), x.sigmoid());
+    let spike = Expr::custom_gradient(x.ge(0.0), x.sigmoid());
     assert!(spike.same_value(&x.ge(0.0)));
     assert!(!Expr::constant(0.1).same_value(&Expr::constant(f64::from(0.1_f32))));
     assert_eq!(x.detach().as_symbol(), Some("x"));

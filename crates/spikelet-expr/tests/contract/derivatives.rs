@@ -2,7 +2,7 @@
 
 use crate::naive::evaluate;
 use proptest::prelude::*;
-use spikelet_expr::{Expr, pull_back};
+use spikelet_expr::{Expr, vjp};
 
 /// A smooth function of values within [−1, 1] that stays there.
 fn smooth(kind: usize, a: &Expr, b: &Expr) -> Expr {
@@ -91,7 +91,7 @@ proptest! {
             all.iter().zip(&weights).map(|(f, &w)| (f.clone(), Expr::from(w))).collect();
         let total = |x: f64, y: f64| all.iter().zip(&weights).map(|(f, w)| w * at(f, x, y)).sum();
         let expected = differences(&total, x, y);
-        for (got, expected) in pull_back(&pairs, &["x", "y"]).iter().zip(expected) {
+        for (got, expected) in vjp(&pairs, &["x", "y"]).iter().zip(expected) {
             prop_assert!(close(at(got, x, y), expected), "{} {}", at(got, x, y), expected);
         }
     }
@@ -132,7 +132,7 @@ fn a_symbol_is_one_symbol_however_often_it_was_made() {
 #[test]
 fn substitution_replaces_symbols_in_values_and_tangents() {
     let x = Expr::symbol("x");
-    let spike = Expr::graft(x.ge(0.0), x.sigmoid());
+    let spike = Expr::custom_gradient(x.ge(0.0), x.sigmoid());
     let shifted = spike.substitute(&|name| (name == "x").then(|| Expr::symbol("h") - 1.0));
     assert_eq!(shifted.to_string(), "h - 1 ≥ 0");
     assert_eq!(shifted.symbols(), ["h"]);

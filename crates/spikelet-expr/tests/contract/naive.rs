@@ -59,7 +59,7 @@ pub fn evaluate<R: Real>(expr: &Expr, symbol: &dyn Fn(&str) -> R) -> R {
                 evaluate(otherwise, symbol)
             }
         }
-        Node::Graft { value, .. } => evaluate(value, symbol),
+        Node::CustomGradient { value, .. } => evaluate(value, symbol),
     }
 }
 

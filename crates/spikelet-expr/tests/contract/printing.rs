@@ -58,7 +58,7 @@ fn numbers_from_f32_are_as_short_as_they_were_written() {
 #[test]
 fn a_graft_prints_its_value_and_its_derivative_comes_from_the_tangent() {
     let [x] = symbols(["x"]);
-    let spike = Expr::graft((&x - 1.0).ge(0.0), (4.0 * (&x - 1.0)).sigmoid());
+    let spike = Expr::custom_gradient((&x - 1.0).ge(0.0), (4.0 * (&x - 1.0)).sigmoid());
     assert_snapshot!(spike, @"x - 1 ≥ 0");
     assert_snapshot!(spike.derivative("x"), @"σ(4 · (x - 1)) · (1 - σ(4 · (x - 1))) · 4");
     assert_snapshot!((&x * (1.0 - &spike)).derivative("x"), @"1 - (x - 1 ≥ 0) + -x · (σ(4 · (x - 1)) · (1 - σ(4 · (x - 1)))) · 4");

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use spikelet_expr::cuda::{Function, statements};
-use spikelet_expr::{CompileError, Expr, pull_back};
+use spikelet_expr::{CompileError, Expr, vjp};
 
 fn own(name: &str) -> Option<String> {
     Some(name.to_string())
@@ -31,7 +31,7 @@ fn lif(tau: f64) -> [Expr; 2] {
     let alpha = 2.0;
     let angle = std::f64::consts::FRAC_PI_2 * alpha * &over;
     let slope = alpha / 2.0 / (1.0 + &angle * &angle);
-    let spike = Expr::with_slope(over.ge(0.0), &over, slope);
+    let spike = Expr::with_gradient_of(over.ge(0.0), &over, slope);
     let next = Expr::select(spike.detach(), 0.0, &h);
     [spike, next]
 }
@@ -54,7 +54,7 @@ fn a_step_of_a_neuron_is_straight_line_code() {
 fn a_step_backward_is_straight_line_code() {
     let [ds, dv] = ["ds", "dv"].map(Expr::symbol);
     let [spike, next] = lif(3.0);
-    let gradients = pull_back(&[(spike, ds), (next, dv)], &["v", "x"]);
+    let gradients = vjp(&[(spike, ds), (next, dv)], &["v", "x"]);
     assert_snapshot!(print(&gradients), @r"
     const float t0 = x - v;
     const float t1 = spk_div_const(t0, 3.0f, 0xaaaaabp-25f, -0xaaaaabp-50f);
@@ -101,7 +101,7 @@ fn a_comparison_that_is_read_in_both_ways_is_made_once() {
 #[test]
 fn what_no_result_needs_is_not_printed() {
     let [a, b] = ["a", "b"].map(Expr::symbol);
-    let printed = statements(&[Expr::graft(&a + &b, a.exp())], &own, "t", 0).unwrap();
+    let printed = statements(&[Expr::custom_gradient(&a + &b, a.exp())], &own, "t", 0).unwrap();
     assert_eq!(printed.code, "const float t0 = a + b;\n");
     assert!(printed.functions.is_empty());
     let printed = statements(&[a.min(&b) / 3.0], &own, "t", 0).unwrap();

@@ -2,37 +2,37 @@
 
 use super::{Operation, elements};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
 /// Starts to add tensors up over all ranks: one result for each operand, of its shape, f32.
 ///
 /// All ranks run the same program, and so start the same sums in the same order. A result may be
-/// read by the [`Arrive`] that belongs to it and by nobody else: a device adds up while it goes on
+/// read by the [`AllReduceDone`] that belongs to it and by nobody else: a device adds up while it goes on
 /// with what stands between the two. It lives where its operand lives, if nobody reads that
 /// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AllReduce {
+pub struct AllReduceStart {
     /// How many ranks there are.
     pub ranks: usize,
 }
 
-/// Waits for the sums that one [`AllReduce`] has started: its operands are all results of that,
+/// Waits for the sums that one [`AllReduceStart`] has started: its operands are all results of that,
 /// and its own results are views of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Arrive;
+pub struct AllReduceDone;
 
-fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), Refusal> {
+fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
     if inputs.is_empty() {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             "there is nothing to add up",
             "give at least one tensor",
         ));
     }
     match inputs.iter().find(|t| t.dtype != DType::F32) {
         None => Ok(()),
-        Some(other) => Err(Refusal::new(
+        Some(other) => Err(InvalidOp::new(
             format!("ranks add up f32, an operand is {}", other.dtype),
             "cast it to f32 first; f64 is for references, which run as one rank",
         )),
@@ -40,12 +40,12 @@ fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), Refusal> {
 }
 
 /// Adds up over all ranks and waits.
-fn sum(b: &mut Backward<'_>, op: AllReduce, values: &[ValueId]) -> Result<Vec<ValueId>> {
+fn sum(b: &mut Backward<'_>, op: AllReduceStart, values: &[ValueId]) -> Result<Vec<ValueId>> {
     let started = b.push(op, values)?;
-    b.push(Arrive, &started)
+    b.push(AllReduceDone, &started)
 }
 
-impl Operation for AllReduce {
+impl Operation for AllReduceStart {
     fn name(&self) -> String {
         "all_reduce".to_string()
     }
@@ -58,10 +58,10 @@ impl Operation for AllReduce {
         operands
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         if self.ranks == 0 {
-            return Err(Refusal::new(
-                "a group of 0 ranks adds nothing up",
+            return Err(InvalidOp::new(
+                "a group of 0 ranks accumulates nothing up",
                 "name the number of ranks, this one included",
             ));
         }
@@ -86,7 +86,7 @@ impl Operation for AllReduce {
     }
 }
 
-impl Operation for Arrive {
+impl Operation for AllReduceDone {
     fn name(&self) -> String {
         "arrive".to_string()
     }
@@ -95,7 +95,7 @@ impl Operation for Arrive {
         operands
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         expect_f32(inputs)?;
         Ok(inputs.to_vec())
     }

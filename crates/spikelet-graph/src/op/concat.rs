@@ -2,7 +2,7 @@
 
 use super::{Operation, Slice};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
@@ -22,12 +22,15 @@ impl Operation for Concat {
         format!("concat[{}]", self.axis)
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first() else {
-            return Err(Refusal::new("nothing to join", "give at least one tensor"));
+            return Err(InvalidOp::new(
+                "nothing to join",
+                "give at least one tensor",
+            ));
         };
         if self.axis >= first.shape.len() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "axis {} of a tensor with {} axes",
                     self.axis,

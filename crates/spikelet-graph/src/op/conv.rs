@@ -5,9 +5,9 @@
 //! the gradient of the input, the gradient of the weight) are one operation with three parts;
 //! each part's derivative is made of the other two. A transposed convolution is the input part.
 
-use super::{MOST_STEP, Multiply, Operation, arity, product};
+use super::{MOST_STEP, MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, elements};
 
@@ -34,7 +34,7 @@ pub struct Conv {
     pub stride: Vec<usize>,
     /// Zeros on both sides of `x`.
     pub padding: Vec<usize>,
-    /// Distance between neighbours of the kernel.
+    /// Distance between neighbors of the kernel.
     pub dilation: Vec<usize>,
     /// Groups of channels that do not see each other.
     pub groups: usize,
@@ -42,7 +42,7 @@ pub struct Conv {
     /// kernel for [`ConvPart::Weight`]; empty for [`ConvPart::Forward`].
     pub size: Vec<usize>,
     /// How f32 numbers are multiplied.
-    pub precision: Multiply,
+    pub precision: MatmulPrecision,
 }
 
 /// The sizes that all three parts have in common.
@@ -72,7 +72,7 @@ impl Conv {
             dilation: vec![1; axes],
             groups: 1,
             size: vec![],
-            precision: Multiply::Full,
+            precision: MatmulPrecision::Full,
         }
     }
 
@@ -150,7 +150,7 @@ impl Conv {
         }
     }
 
-    fn check(&self, inputs: &[TensorType]) -> std::result::Result<(), Refusal> {
+    fn check(&self, inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
         arity(inputs, 2)?;
         let axes = self.axes();
         let same = self.padding.len() == axes && self.dilation.len() == axes;
@@ -159,7 +159,7 @@ impl Conv {
             _ => axes,
         };
         if !(1..=3).contains(&axes) || !same || self.size.len() != size {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "strides {}, padding {}, dilation {}",
                     ShapeText(&self.stride),
@@ -170,21 +170,21 @@ impl Conv {
             ));
         }
         if self.groups == 0 || self.stride.contains(&0) || self.dilation.contains(&0) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "a stride, a dilation or the number of groups is 0",
                 "use at least 1",
             ));
         }
         let steps = [&self.stride, &self.padding, &self.dilation];
         if steps.into_iter().flatten().any(|n| *n > MOST_STEP) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("a stride, a padding or a dilation is more than {MOST_STEP}"),
                 "use a smaller one",
             ));
         }
         let (a, b) = (&inputs[0], &inputs[1]);
         if a.dtype != b.dtype || !a.dtype.is_float() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("convolves {} with {}", a.dtype, b.dtype),
                 "convert the operands to one floating-point type",
             ));
@@ -194,7 +194,7 @@ impl Conv {
             _ => axes + 2,
         };
         if a.shape.len() < axes + 2 || b.shape.len() != second {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "an operand has the wrong number of axes",
                 format!(
                     "images are [batch, {axes} spatial, channels], weights [out, {axes} kernel, in]"
@@ -228,13 +228,13 @@ impl Operation for Conv {
         if self.groups != 1 {
             text.push_str(&format!(", {} groups", self.groups));
         }
-        if self.precision == Multiply::Tf32 {
+        if self.precision == MatmulPrecision::Tf32 {
             text.push_str(", tf32");
         }
         text + "]"
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         self.check(inputs)?;
         let sizes = self.sizes(inputs);
         let (a, b) = (&inputs[0], &inputs[1]);
@@ -245,7 +245,7 @@ impl Operation for Conv {
         };
         let fitting = per_group.checked_mul(self.groups) == Some(sizes.inputs);
         if !fitting || !sizes.outputs.is_multiple_of(self.groups) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "{} groups of {per_group} input channels, the input has {} and the output {}",
                     self.groups, sizes.inputs, sizes.outputs
@@ -264,7 +264,7 @@ impl Operation for Conv {
             || outputs != sizes.outputs
             || (self.part == ConvPart::Weight && self.split(&b.shape).0 != leading)
         {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "a kernel {} does not take images of {} to {}",
                     ShapeText(&sizes.kernel),

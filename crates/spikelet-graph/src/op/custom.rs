@@ -4,7 +4,7 @@ use super::device_code::{DeviceCall, DeviceCode};
 use super::host_tensor::{HostTensor, HostTensorMut};
 use super::{Operation, elements};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
 use crate::types::TensorType;
 use std::fmt::Debug;
@@ -30,7 +30,7 @@ pub trait CustomOp: Debug + Send + Sync {
     ///
     /// # Errors
     /// When the operands do not fit.
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
 
     /// Computes the outputs on the CPU. Every element of every output must be written.
     ///
@@ -41,8 +41,8 @@ pub trait CustomOp: Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot; by default always, for an operation without code for the CPU.
-    fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), Refusal> {
-        Err(Refusal::new(
+    fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), InvalidOp> {
+        Err(InvalidOp::new(
             "it has no code for the CPU",
             "run this network with --device cuda, or implement `run`",
         ))
@@ -57,7 +57,7 @@ pub trait CustomOp: Debug + Send + Sync {
     fn device_code(
         &self,
         _call: &DeviceCall<'_>,
-    ) -> std::result::Result<Option<DeviceCode>, Refusal> {
+    ) -> std::result::Result<Option<DeviceCode>, InvalidOp> {
         Ok(None)
     }
 
@@ -177,7 +177,7 @@ impl Operation for Custom {
         self.0.outputs()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         self.0.infer(inputs)
     }
 

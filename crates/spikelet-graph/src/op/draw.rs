@@ -2,7 +2,7 @@
 
 use super::{Operation, elements};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, ShapeText, TensorType, broadcast};
 
@@ -74,11 +74,11 @@ impl Operation for Draw {
         }
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let bernoulli = self.distribution == Distribution::Bernoulli;
         super::arity(inputs, if bernoulli { 2 } else { 1 })?;
         if inputs[0] != TensorType::new(DType::I64, [GENERATOR_STATE]) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("the generator's state is {}", inputs[0]),
                 "pass i64[4]: seed, step, time, images before",
             ));
@@ -89,7 +89,7 @@ impl Operation for Draw {
             let given = inputs.get(1).map_or(String::new(), |p| {
                 format!(" from probabilities in {}", p.dtype)
             });
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("draws {}{given}", self.dtype),
                 "draw in the floating-point type of the probabilities",
             ));
@@ -103,7 +103,7 @@ impl Operation for Draw {
             ));
         }
         if self.over_time && self.shape.is_empty() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "draws over time have a time axis, the shape is {}",
                     ShapeText(&self.shape)

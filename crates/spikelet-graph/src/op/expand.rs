@@ -2,7 +2,7 @@
 
 use super::{Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, broadcast};
 
@@ -22,7 +22,7 @@ impl Operation for Expand {
         format!("expand{}", ShapeText(&self.shape))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         if broadcast(&inputs[0].shape, &self.shape).as_deref() != Some(&self.shape) {
             return Err(mismatch(

@@ -2,7 +2,7 @@
 
 use super::{Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::tensor::rounded;
 use crate::types::TensorType;
@@ -32,7 +32,7 @@ impl Operation for Fill {
         format!("fill[{}]", self.value)
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 0)?;
         Ok(vec![self.ty.clone()])
     }

@@ -1,6 +1,6 @@
 //! Tensors in host memory, as custom operations and copies to and from devices see them.
 
-use crate::error::Refusal;
+use crate::error::InvalidOp;
 use crate::tensor::{Data, Tensor};
 use crate::types::DType;
 use half::{bf16, f16};
@@ -73,7 +73,7 @@ impl HostTensor<'_> {
     ///
     /// # Errors
     /// When they are of another type.
-    pub fn f32(&self) -> Result<&[f32], Refusal> {
+    pub fn f32(&self) -> Result<&[f32], InvalidOp> {
         match self {
             Self::F32(values) => Ok(values),
             other => Err(not_f32("reads", other.dtype())),
@@ -97,7 +97,7 @@ impl HostTensorMut<'_> {
     ///
     /// # Errors
     /// When they are of another type.
-    pub fn f32(&mut self) -> Result<&mut [f32], Refusal> {
+    pub fn f32(&mut self) -> Result<&mut [f32], InvalidOp> {
         match self {
             Self::F32(values) => Ok(values),
             other => Err(not_f32("writes", other.dtype())),
@@ -105,8 +105,8 @@ impl HostTensorMut<'_> {
     }
 }
 
-fn not_f32(does: &str, given: DType) -> Refusal {
-    Refusal::new(
+fn not_f32(does: &str, given: DType) -> InvalidOp {
+    InvalidOp::new(
         format!("it {does} f32 on the CPU, the tensor is {given}"),
         "cast it to f32 before the operation",
     )

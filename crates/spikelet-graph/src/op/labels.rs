@@ -2,7 +2,7 @@
 
 use super::{Operation, arity, elements};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
@@ -20,7 +20,7 @@ impl Operation for OneHot {
         "one_hot".to_string()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         integers(&inputs[0])?;
         float(self.dtype)?;
@@ -47,12 +47,12 @@ impl Operation for ArgMax {
         "argmax".to_string()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         float(inputs[0].dtype)?;
         match inputs[0].shape.split_last() {
             Some((&n, rest)) if n > 0 => Ok(vec![TensorType::new(DType::I64, rest)]),
-            _ => Err(Refusal::new(
+            _ => Err(InvalidOp::new(
                 "needs a last axis with at least one element",
                 "reshape the scores to [..., classes]",
             )),
@@ -80,7 +80,7 @@ impl Operation for Equal {
         "equal".to_string()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 2)?;
         integers(&inputs[0])?;
         integers(&inputs[1])?;
@@ -105,21 +105,21 @@ impl Operation for Equal {
     }
 }
 
-fn integers(ty: &TensorType) -> std::result::Result<(), Refusal> {
+fn integers(ty: &TensorType) -> std::result::Result<(), InvalidOp> {
     if ty.dtype == DType::I64 {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(InvalidOp::new(
         format!("expects class numbers (i64), not {}", ty.dtype),
         "pass labels as an i64 tensor",
     ))
 }
 
-fn float(dtype: DType) -> std::result::Result<(), Refusal> {
+fn float(dtype: DType) -> std::result::Result<(), InvalidOp> {
     if dtype.is_float() {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(InvalidOp::new(
         format!("scores are floating-point numbers, not {dtype}"),
         "use f32 or f64",
     ))

@@ -2,7 +2,7 @@
 
 use super::{Map, Operation, Reduce, arity, elements};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
@@ -15,10 +15,10 @@ impl Operation for LogSoftmax {
         "log_softmax".to_string()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         if !inputs[0].dtype.is_float() || inputs[0].shape.last().is_none_or(|&n| n == 0) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "needs floating-point scores with a last axis of at least one class",
                 "reshape the scores to [..., classes]",
             ));

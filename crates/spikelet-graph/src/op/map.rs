@@ -2,10 +2,10 @@
 
 use super::{Operation, product};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result, mismatch};
+use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Graph, Node, ValueId};
 use crate::types::{DType, TensorType, broadcast};
-use spikelet_expr::{Expr, Program, pull_back};
+use spikelet_expr::{Expr, Program, vjp};
 use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
@@ -145,14 +145,14 @@ impl Operation for Map {
         self.expressions.len()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first() else {
-            return Err(Refusal::new("has no operand", "use a fill for constants"));
+            return Err(InvalidOp::new("has no operand", "use a fill for constants"));
         };
         let arithmetic = first.dtype.arithmetic();
         for input in inputs {
             if !input.dtype.is_float() || input.dtype.arithmetic() != arithmetic {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!(
                         "elementwise arithmetic on {} and {}",
                         first.dtype, input.dtype
@@ -177,7 +177,7 @@ impl Operation for Map {
         let fits = |dtype: &DType| dtype.is_float() && dtype.arithmetic() == arithmetic;
         if self.dtypes.len() != self.expressions.len() || !self.dtypes.iter().all(fits) {
             let given: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "stores {} results of {arithmetic} arithmetic as [{}]",
                     self.expressions.len(),
@@ -201,7 +201,7 @@ impl Operation for Map {
         }
         let names: Vec<String> = (0..inputs).map(Map::operand_name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let all = pull_back(&outputs, &names);
+        let all = vjp(&outputs, &names);
         let wanted: Vec<usize> = (0..inputs)
             .filter(|&k| b.wanted[k] && all[k].as_constant() != Some(0.0))
             .collect();

@@ -2,13 +2,13 @@
 
 use super::{Operation, arity, product};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result, mismatch};
+use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
 /// How the numbers of an f32 product are multiplied, where a device has the choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Multiply {
+pub enum MatmulPrecision {
     /// With all their digits.
     #[default]
     Full,
@@ -30,7 +30,7 @@ pub struct MatMul {
     /// Use the transpose of the folded `b`.
     pub transpose_b: bool,
     /// How f32 numbers are multiplied.
-    pub precision: Multiply,
+    pub precision: MatmulPrecision,
     /// The element type of the result; `None`: that of the operands. A product of 16-bit
     /// operands may be stored as f32.
     pub out: Option<DType>,
@@ -68,8 +68,8 @@ impl Operation for MatMul {
     fn describe(&self) -> String {
         let mark = |yes: bool| if yes { "ᵀ" } else { "" };
         let precision = match self.precision {
-            Multiply::Full => "",
-            Multiply::Tf32 => ", tf32",
+            MatmulPrecision::Full => "",
+            MatmulPrecision::Tf32 => ", tf32",
         };
         format!(
             "matmul[a{}·b{}{precision}]",
@@ -78,7 +78,7 @@ impl Operation for MatMul {
         )
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 2)?;
         let (a, b) = (&inputs[0], &inputs[1]);
         if a.shape.is_empty() || b.shape.is_empty() {
@@ -94,7 +94,7 @@ impl Operation for MatMul {
             || !float(b)
             || (a.dtype != b.dtype && a.dtype != DType::Bits && b.dtype != DType::Bits)
         {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("multiplies {} by {}", a.dtype, b.dtype),
                 "convert the operands to one floating-point type",
             ));
@@ -103,7 +103,7 @@ impl Operation for MatMul {
         let (rows, columns) = b.rows_and_columns();
         let other = if self.transpose_b { columns } else { rows };
         if k != other {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("expects {other} input features, the operand has {k}"),
                 format!("the weight must have {k} input features, or the input {other}"),
             ));
@@ -121,7 +121,7 @@ impl Operation for MatMul {
         };
         let dtype = self.out.unwrap_or(own);
         if dtype != own && !(own.is_half() && dtype == DType::F32) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("stores a product of {own} as {dtype}"),
                 "store it in the operands' type; products of f16 or bf16 may be stored as f32",
             ));

@@ -16,9 +16,8 @@ mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
-mod moments;
+mod mean_var;
 mod pack;
-mod part;
 mod permute;
 mod pool;
 mod reduce;
@@ -26,8 +25,9 @@ mod reshape;
 mod scan;
 mod scan_grad;
 mod slice;
+mod time_chunk;
 
-pub use all_reduce::{AllReduce, Arrive};
+pub use all_reduce::{AllReduceDone, AllReduceStart};
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
@@ -39,11 +39,9 @@ pub use host_tensor::{HostTensor, HostTensorMut};
 pub use labels::{ArgMax, Equal, OneHot};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
-pub use matmul::{MatMul, Multiply};
-pub use moments::Moments;
+pub use matmul::{MatMul, MatmulPrecision};
+pub use mean_var::MeanVar;
 pub use pack::Pack;
-pub(crate) use part::part_type;
-pub use part::{Join, Part};
 pub use permute::Permute;
 pub(crate) use permute::inverse;
 pub use pool::{Pool, PoolGrad, Pooling, Window};
@@ -52,9 +50,11 @@ pub use reshape::Reshape;
 pub use scan::{Recurrence, Scan, StepOutput};
 pub use scan_grad::ScanGrad;
 pub use slice::Slice;
+pub(crate) use time_chunk::time_chunk_type;
+pub use time_chunk::{ConcatChunks, TimeChunk};
 
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
@@ -72,7 +72,7 @@ pub trait Operation {
     ///
     /// # Errors
     /// When the operands do not fit.
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal>;
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
 
     /// The number of its outputs, given that of its operands.
     fn outputs(&self, _operands: usize) -> usize {
@@ -125,8 +125,8 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduce, ArgMax, Arrive, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Join, LogSoftmax, Map, MatMul,
-    Moments, OneHot, Pack, Part, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
+    AllReduceStart, ArgMax, AllReduceDone, Concat, Conv, Custom, Draw, Equal, Expand, Fill, ConcatChunks, LogSoftmax, Map, MatMul,
+    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
 }
 
 impl Operation for Op {
@@ -138,7 +138,7 @@ impl Operation for Op {
         self.operation().describe()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         self.operation().infer(inputs)
     }
 
@@ -185,11 +185,11 @@ pub(crate) fn product(counts: impl IntoIterator<Item = usize>) -> u64 {
 }
 
 /// Checks that an operation has the number of operands it needs.
-pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Result<(), Refusal> {
+pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Result<(), InvalidOp> {
     if inputs.len() == expected {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(InvalidOp::new(
         format!("takes {expected} operands, {} were given", inputs.len()),
         "pass exactly the operands that the operation names",
     ))

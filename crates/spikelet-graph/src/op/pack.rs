@@ -2,7 +2,7 @@
 
 use super::{Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
@@ -22,13 +22,13 @@ impl Operation for Pack {
         }
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         let x = &inputs[0];
         let one_is_bits = (x.dtype == DType::Bits) != (self.to == DType::Bits);
         let float = |dtype: DType| dtype == DType::Bits || dtype.is_float();
         if !one_is_bits || !float(x.dtype) || !float(self.to) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("from {} to {}", x.dtype, self.to),
                 "pack floating-point values to bits, or bits to floating-point values",
             ));

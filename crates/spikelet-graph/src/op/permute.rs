@@ -2,7 +2,7 @@
 
 use super::{Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType};
 
@@ -31,12 +31,12 @@ impl Operation for Permute {
         format!("permute{}", ShapeText(&self.order))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..inputs[0].shape.len()) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "order {} of a tensor with {} axes",
                     ShapeText(&self.order),

@@ -2,7 +2,7 @@
 
 use super::{MOST_STEP, Operation, arity, elements};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType};
 
@@ -134,10 +134,10 @@ impl Pool {
         )
     }
 
-    fn check(&self, x: &TensorType) -> std::result::Result<(), Refusal> {
+    fn check(&self, x: &TensorType) -> std::result::Result<(), InvalidOp> {
         let axes = self.windows.len();
         if !x.dtype.is_float() || !(1..=3).contains(&axes) || x.shape.len() < axes + 2 {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "pools {axes} spatial axes of a tensor with {} axes",
                     x.shape.len()
@@ -155,7 +155,7 @@ impl Pool {
         let valid = self.windows.iter().all(|w| w.is_valid());
         let dilated = |w: &Window| matches!(w, Window::Sliding { dilation, .. } if *dilation != 1);
         if !valid || sizes.contains(&0) || outputs.into_iter().any(|n| n == 0) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "no window {:?} fits images of {}",
                     self.windows,
@@ -165,7 +165,7 @@ impl Pool {
             ));
         }
         if self.pooling != Pooling::Max && self.windows.iter().any(dilated) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "means of dilated windows are not built",
                 "use a dilation of 1",
             ));
@@ -211,7 +211,7 @@ impl Operation for Pool {
         format!("{}[{}]", self.name(), windows_text(&self.windows))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         self.check(&inputs[0])?;
         Ok(vec![self.pooled(&inputs[0])])
@@ -267,13 +267,13 @@ impl Operation for PoolGrad {
         format!("{}[{}]", self.name(), windows_text(&self.pool.windows))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let max = self.pool.pooling == Pooling::Max;
         arity(inputs, if max { 2 } else { 1 })?;
         let g = &inputs[0];
         if g.shape.len() < self.pool.windows.len() + 2 || self.size.len() != self.pool.windows.len()
         {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "the gradient has the wrong number of axes",
                 "pass the gradient of the pooled tensor",
             ));
@@ -285,7 +285,7 @@ impl Operation for PoolGrad {
         let x = TensorType::new(g.dtype, shape);
         self.pool.check(&x)?;
         if self.pool.pooled(&x) != *g || (max && inputs[1] != x) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("the gradient is not that of a pooled {x}"),
                 "pass the gradient of the pooled tensor, and the tensor that was pooled",
             ));

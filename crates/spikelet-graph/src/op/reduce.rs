@@ -2,7 +2,7 @@
 
 use super::{Map, Operation, arity, elements};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, ShapeText, TensorType};
 
@@ -75,12 +75,12 @@ impl Operation for Reduce {
         format!("{}{}", self.name(), ShapeText(&self.axes))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         let x = &inputs[0];
         let ascending = self.axes.windows(2).all(|w| w[0] < w[1]);
         if !ascending || self.axes.last().is_some_and(|&k| k >= x.shape.len()) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "axes {} of a tensor with {} axes",
                     ShapeText(&self.axes),
@@ -90,13 +90,13 @@ impl Operation for Reduce {
             ));
         }
         if self.reduction == Reduction::Max && self.axes.iter().any(|&k| x.shape[k] == 0) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "maximum over an empty axis",
                 "give it at least one element",
             ));
         }
         if x.dtype == DType::I64 {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "reduces integers",
                 "convert to a floating-point type",
             ));
@@ -113,7 +113,7 @@ impl Operation for Reduce {
         let dtype = self.out.unwrap_or(own);
         let rounds = self.reduction == Reduction::Max && dtype.is_half() && dtype != own;
         if !dtype.is_float() || dtype.arithmetic() != own.arithmetic() || rounds {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("stores the {} of {} as {dtype}", self.name(), x.dtype),
                 "store it in the operand's own type or in f32; a sum may become f16 or bf16",
             ));

@@ -2,7 +2,7 @@
 
 use super::{Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType};
 
@@ -22,12 +22,12 @@ impl Operation for Reshape {
         format!("reshape{}", ShapeText(&self.shape))
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         let made = TensorType::new(inputs[0].dtype, self.shape.clone());
         made.check_size()?;
         if made.len() != inputs[0].len() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "{} elements do not fill the shape {}, which has {}",
                     inputs[0].len(),

@@ -2,10 +2,10 @@
 
 use super::{Operation, ScanGrad, map::expression_error, product};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result, mismatch};
+use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, broadcast};
-use spikelet_expr::{CompileError, Expr, Program, pull_back};
+use spikelet_expr::{CompileError, Expr, Program, vjp};
 use std::sync::Arc;
 
 /// One output of a recurrence's step.
@@ -138,7 +138,7 @@ impl Recurrence {
             .flatten()
             .map(String::as_str)
             .collect();
-        pull_back(&pairs, &wrt)
+        vjp(&pairs, &wrt)
     }
 
     /// One step of the multi-step backward pass (BPTT): held parameters; inputs, states before
@@ -236,13 +236,13 @@ impl Scan {
 
     /// The number of the first result that holds kept states: one a state follows, if any are
     /// kept.
-    pub fn first_kept(&self) -> usize {
+    pub fn first_checkpoint(&self) -> usize {
         self.recurrence.outputs.len() + 2 * self.recurrence.states.len()
     }
 
     /// The type of each state that is kept every so many steps.
-    pub(crate) fn kept_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
-        kept_type(inputs, self.time_steps, every)
+    pub(crate) fn checkpoint_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
+        checkpoint_type(inputs, self.time_steps, every)
     }
 
     /// The shape of one time step.
@@ -257,15 +257,15 @@ pub(super) fn check_operands(
     r: &Recurrence,
     time_steps: usize,
     inputs: &[TensorType],
-) -> std::result::Result<(), Refusal> {
+) -> std::result::Result<(), InvalidOp> {
     if time_steps == 0 {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             "no time steps",
             "give sequences [T, N, ...] of at least one step",
         ));
     }
     if r.inputs.is_empty() || r.next.len() != r.states.len() {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             format!(
                 "{} sequences, {} states of which {} have a next value",
                 r.inputs.len(),
@@ -283,13 +283,13 @@ pub(super) fn check_operands(
         || sequences.iter().any(|t| t.dtype != first.dtype)
         || held.iter().any(|t| t.dtype != state)
     {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             "sequences, states and parameters differ in element type",
             "use one floating-point type; states and parameters of f16 and bf16 sequences are f32",
         ));
     }
     if first.shape.len() < 2 {
-        return Err(Refusal::new(
+        return Err(InvalidOp::new(
             "a sequence has a time axis and at least one more",
             "make the input [T, N, ...]",
         ));
@@ -325,7 +325,7 @@ pub(super) fn check_operands(
 pub(super) fn pooled_shape(
     step: &[usize],
     pool: Option<[usize; 2]>,
-) -> std::result::Result<Vec<usize>, Refusal> {
+) -> std::result::Result<Vec<usize>, InvalidOp> {
     let mut shape = step.to_vec();
     if let Some([h, w]) = pool {
         let rank = step.len();
@@ -335,7 +335,7 @@ pub(super) fn pooled_shape(
             && step[rank - 3].is_multiple_of(h)
             && step[rank - 2].is_multiple_of(w);
         if !fits {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "blocks of {h}×{w} neurons do not cover a step of {}",
                     ShapeText(step)
@@ -353,25 +353,32 @@ pub(super) fn pool_text(pool: Option<[usize; 2]>) -> String {
     pool.map_or(String::new(), |[h, w]| format!(", pooled {h}×{w}"))
 }
 
-pub(super) fn kept_type(inputs: &[TensorType], time_steps: usize, every: usize) -> TensorType {
+pub(super) fn checkpoint_type(
+    inputs: &[TensorType],
+    time_steps: usize,
+    every: usize,
+) -> TensorType {
     let mut shape = vec![time_steps.div_ceil(every.max(1)).saturating_sub(1)];
     shape.extend(Scan::step_shape(inputs));
     TensorType::new(inputs[0].dtype.arithmetic(), shape)
 }
 
 /// Whether states can be kept that often.
-pub(super) fn check_kept(time_steps: usize, every: usize) -> std::result::Result<(), Refusal> {
+pub(super) fn check_checkpoints(
+    time_steps: usize,
+    every: usize,
+) -> std::result::Result<(), InvalidOp> {
     if (1..time_steps).contains(&every) {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(InvalidOp::new(
         format!("keeps the states of every {every} of {time_steps} steps"),
         "keep them after at least one step, and after fewer than there are",
     ))
 }
 
 /// `, kept every 10`
-pub(super) fn kept_text(checkpoint: Option<usize>) -> String {
+pub(super) fn checkpoint_text(checkpoint: Option<usize>) -> String {
     checkpoint.map_or(String::new(), |every| format!(", kept every {every}"))
 }
 
@@ -381,7 +388,7 @@ impl Operation for Scan {
     }
 
     fn describe(&self) -> String {
-        let (kept, pool) = (kept_text(self.checkpoint), pool_text(self.pool));
+        let (kept, pool) = (checkpoint_text(self.checkpoint), pool_text(self.pool));
         format!(
             "scan[{}, T={}{pool}{kept}]",
             self.recurrence.name, self.time_steps
@@ -390,10 +397,10 @@ impl Operation for Scan {
 
     fn outputs(&self, _: usize) -> usize {
         let kept = self.checkpoint.map_or(0, |_| self.recurrence.states.len());
-        self.first_kept() + kept
+        self.first_checkpoint() + kept
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let r = &self.recurrence;
         super::arity(inputs, r.inputs.len() + r.states.len() + r.params.len())?;
         check_operands(r, self.time_steps, inputs)?;
@@ -406,7 +413,7 @@ impl Operation for Scan {
             TensorType::new(first.dtype, whole)
         };
         if self.pool.is_some() && r.outputs.iter().any(|o| !o.binary) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "pools outputs that are no spikes",
                 "pool them by an operation of its own",
             ));
@@ -416,8 +423,8 @@ impl Operation for Scan {
         made.extend(vec![last; r.states.len()]);
         made.extend(vec![whole; r.states.len()]);
         if let Some(every) = self.checkpoint {
-            check_kept(self.time_steps, every)?;
-            let kept = self.kept_type(inputs, every);
+            check_checkpoints(self.time_steps, every)?;
+            let kept = self.checkpoint_type(inputs, every);
             made.extend(vec![kept; r.states.len()]);
         }
         Ok(made)
@@ -427,7 +434,7 @@ impl Operation for Scan {
         let r = &self.recurrence;
         r.forward_program(&vec![true; r.outputs.len()])
             .map_err(|source| expression_error(&node.layer, &self.name(), source))?;
-        let (grads, of_kept) = b.grads.split_at(self.first_kept());
+        let (grads, of_kept) = b.grads.split_at(self.first_checkpoint());
         if of_kept.iter().any(Option::is_some) {
             return Err(Error::Gradient {
                 what: self.name(),

@@ -1,9 +1,11 @@
 //! The derived backward pass of a neuron scan (BPTT).
 
-use super::scan::{check_kept, check_operands, kept_text, kept_type, pool_text, pooled_shape};
+use super::scan::{
+    check_checkpoints, check_operands, checkpoint_text, checkpoint_type, pool_text, pooled_shape,
+};
 use super::{Operation, Recurrence, Scan, product};
 use crate::backward::Backward;
-use crate::error::{Error, Refusal, Result, mismatch};
+use crate::error::{Error, InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 /// With a `pool` the gradients of the outputs are those of the pooled sequences; of equal maxima
 /// of a block the first in row-major order takes the gradient.
 ///
-/// With `adds` the last operands are what the gradients of these parameters start from, one each:
+/// With `accumulates` the last operands are what the gradients of these parameters start from, one each:
 /// those of later steps, where a sequence goes through in parts.
 ///
 /// With `channel_sums` the gradients of the parameters are sums over all axes but the last: a
@@ -41,7 +43,7 @@ pub struct ScanGrad {
     /// Whether the gradients of the parameters are `[C]`, the length of the last axis.
     pub channel_sums: bool,
     /// Which parameters' gradients start from an operand; empty: none.
-    pub adds: Vec<bool>,
+    pub accumulates: Vec<bool>,
 }
 
 impl ScanGrad {
@@ -54,7 +56,7 @@ impl ScanGrad {
             checkpoint: None,
             pool: None,
             channel_sums: false,
-            adds: vec![],
+            accumulates: vec![],
         }
     }
 
@@ -66,7 +68,7 @@ impl ScanGrad {
     }
 
     /// The first operand that holds kept states, one a state, if any were kept.
-    pub fn kept_operand(&self) -> Option<usize> {
+    pub fn checkpoint_operand(&self) -> Option<usize> {
         self.checkpoint.map(|_| self.own_operands())
     }
 
@@ -76,19 +78,19 @@ impl ScanGrad {
     }
 
     /// The operand that the gradient of parameter `k` starts from, if there is one.
-    pub fn added_operand(&self, k: usize) -> Option<usize> {
-        let here = self.adds.get(k).copied().unwrap_or(false);
-        let before = || self.adds[..k].iter().filter(|a| **a).count();
+    pub fn accumulator_operand(&self, k: usize) -> Option<usize> {
+        let here = self.accumulates.get(k).copied().unwrap_or(false);
+        let before = || self.accumulates[..k].iter().filter(|a| **a).count();
         here.then(|| self.operands_before_adds() + before())
     }
 
     /// The operand that result `k` is the continuation of: the gradient of a state at the end for
     /// that at the start, what was summed for a parameter over later steps for its sum.
-    pub fn goes_on_from(&self, k: usize) -> Option<usize> {
+    pub fn carried_from(&self, k: usize) -> Option<usize> {
         let r = &self.recurrence;
         let k = k.checked_sub(r.inputs.len())?;
         match k.checked_sub(r.states.len()) {
-            Some(param) => self.added_operand(param),
+            Some(param) => self.accumulator_operand(param),
             None => self.grad_operand(r.outputs.len() + k),
         }
     }
@@ -107,20 +109,20 @@ impl Operation for ScanGrad {
     }
 
     fn describe(&self) -> String {
-        let (kept, pool) = (kept_text(self.checkpoint), pool_text(self.pool));
+        let (kept, pool) = (checkpoint_text(self.checkpoint), pool_text(self.pool));
         let name = &self.recurrence.name;
         let sums = if self.channel_sums {
             ", channel sums"
         } else {
             ""
         };
-        let adds = if self.adds.contains(&true) {
-            ", adds"
+        let accumulates = if self.accumulates.contains(&true) {
+            ", accumulates"
         } else {
             ""
         };
         format!(
-            "scan_grad[{name}, T={}{pool}{kept}{sums}{adds}]",
+            "scan_grad[{name}, T={}{pool}{kept}{sums}{accumulates}]",
             self.time_steps
         )
     }
@@ -130,20 +132,23 @@ impl Operation for ScanGrad {
         r.inputs.len() + r.states.len() + r.params.len()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let r = &self.recurrence;
         let own = r.inputs.len() + r.states.len() + r.params.len();
         let before = self.own_operands();
         let all = self.operands_before_adds();
-        super::arity(inputs, all + self.adds.iter().filter(|a| **a).count())?;
+        super::arity(
+            inputs,
+            all + self.accumulates.iter().filter(|a| **a).count(),
+        )?;
         check_operands(r, self.time_steps, inputs)?;
         let results = r.outputs.len() + 2 * r.states.len();
-        if self.present.len() != results || self.adds.len() > r.params.len() {
-            return Err(Refusal::new(
+        if self.present.len() != results || self.accumulates.len() > r.params.len() {
+            return Err(InvalidOp::new(
                 format!(
                     "says of {} results and {} parameters which have gradients",
                     self.present.len(),
-                    self.adds.len()
+                    self.accumulates.len()
                 ),
                 format!(
                     "say it of the {results} results of the scan and of at most {} parameters",
@@ -152,10 +157,10 @@ impl Operation for ScanGrad {
             ));
         }
         if let Some(every) = self.checkpoint {
-            check_kept(self.time_steps, every)?;
-            let expected = kept_type(inputs, self.time_steps, every);
+            check_checkpoints(self.time_steps, every)?;
+            let expected = checkpoint_type(inputs, self.time_steps, every);
             if let Some(other) = inputs[before..all].iter().find(|t| **t != expected) {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("kept states are {other}, not {expected}"),
                     "pass the states that the scan over the same operands kept",
                 ));
@@ -189,13 +194,13 @@ impl Operation for ScanGrad {
             full.clone()
         };
         if self.channel_sums && all < inputs.len() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "sums over channels cannot start from those of later steps",
                 "sum them over channels afterwards",
             ));
         }
         if let Some(other) = inputs[all..].iter().find(|t| **t != param) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("gradients start from {other}, not {param}"),
                 "pass what the backward scan over later steps gave",
             ));

@@ -2,7 +2,7 @@
 
 use super::{Concat, Fill, Operation, arity};
 use crate::backward::Backward;
-use crate::error::{Refusal, Result};
+use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
@@ -26,7 +26,7 @@ impl Operation for Slice {
         format!("slice[{}: {}..{}]", self.axis, self.start, self.end)
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         let mut shape = inputs[0].shape.clone();
         let length = shape.get(self.axis).copied();
@@ -35,14 +35,14 @@ impl Operation for Slice {
                 shape[self.axis] = self.end - self.start;
                 Ok(vec![TensorType::new(inputs[0].dtype, shape)])
             }
-            Some(n) => Err(Refusal::new(
+            Some(n) => Err(InvalidOp::new(
                 format!(
                     "range {}..{} of an axis with {n} elements",
                     self.start, self.end
                 ),
                 "the range must lie inside the axis",
             )),
-            None => Err(Refusal::new(
+            None => Err(InvalidOp::new(
                 format!("axis {} of a tensor with {} axes", self.axis, shape.len()),
                 "axes are counted from 0",
             )),

@@ -20,7 +20,7 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let mut changes = 0;
     let readers = only_readers(graph);
     for k in 0..graph.nodes.len() {
-        let asked = !graph.keep_apart && matches!(graph.nodes[k].op, Op::ScanGrad(_));
+        let asked = !graph.disable_fusion && matches!(graph.nodes[k].op, Op::ScanGrad(_));
         if asked && target.sums_channels(graph, &graph.nodes[k]) && take_sums(graph, k, &readers) {
             changes += 1;
         }

@@ -103,8 +103,8 @@ fn keep(graph: &mut Graph, f: usize, every: usize) -> Vec<ValueId> {
     let Op::Scan(scan) = &node.op else {
         return vec![];
     };
-    let (first, states) = (scan.first_kept(), scan.recurrence.states.len());
-    let kept = scan.kept_type(&types, every);
+    let (first, states) = (scan.first_checkpoint(), scan.recurrence.states.len());
+    let kept = scan.checkpoint_type(&types, every);
     if scan.checkpoint.is_none() {
         let values: Vec<ValueId> = (0..states).map(|_| graph.add_value(kept.clone())).collect();
         let node = &mut graph.nodes[f];

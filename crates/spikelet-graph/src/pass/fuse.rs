@@ -22,17 +22,17 @@ const MOST_OPERANDS: usize = 24;
 
 /// Joins maps.
 pub fn run(graph: &mut Graph) -> Report {
-    let uses = graph.uses();
-    let mut makers: HashMap<ValueId, Node> = HashMap::new();
+    let uses = graph.use_counts();
+    let mut producers: HashMap<ValueId, Node> = HashMap::new();
     let mut joined = HashSet::new();
     let mut changes = 0;
     let mut nodes = std::mem::take(&mut graph.nodes);
     for node in &mut nodes {
         if matches!(node.op, Op::Map(_)) {
-            changes += absorb(graph, node, &makers, &uses, &mut joined);
+            changes += absorb(graph, node, &producers, &uses, &mut joined);
         }
         if matches!(node.op, Op::Map(_) | Op::Fill(_) | Op::Expand(_)) && node.outputs.len() == 1 {
-            makers.insert(node.outputs[0], node.clone());
+            producers.insert(node.outputs[0], node.clone());
         }
     }
     nodes.retain(|node| !node.outputs.iter().all(|v| joined.contains(v)));
@@ -48,7 +48,7 @@ pub fn run(graph: &mut Graph) -> Report {
 fn absorb(
     graph: &Graph,
     node: &mut Node,
-    makers: &HashMap<ValueId, Node>,
+    producers: &HashMap<ValueId, Node>,
     uses: &[usize],
     joined: &mut HashSet<ValueId>,
 ) -> usize {
@@ -59,7 +59,7 @@ fn absorb(
     let mut changes = 0;
     for (k, &input) in node.inputs.iter().enumerate() {
         let still_to_come = node.inputs.len() - k - 1;
-        let expression = match makers.get(&input) {
+        let expression = match producers.get(&input) {
             Some(maker) => match &maker.op {
                 Op::Fill(fill) => {
                     changes += 1;
@@ -70,7 +70,7 @@ fn absorb(
                     Map::operand(place(&mut operands, maker.inputs[0]))
                 }
                 Op::Map(inner)
-                    if !graph.keep_apart
+                    if !graph.disable_fusion
                         && uses[input.index()] == 1
                         && !graph.ty(input).dtype.is_half()
                         && inner.shape == shape

@@ -113,7 +113,7 @@ impl Pass {
                 }
             }
             // The mean of equal steps is that of one.
-            Op::Moments(_) => self.read_sources(&mut node, 0..1),
+            Op::MeanVar(_) => self.read_sources(&mut node, 0..1),
             Op::Slice(op) if op.axis == 0 => {
                 if let Some(x) = source(self, 0, &node) {
                     let shape = graph.shape(node.outputs[0]).to_vec();

@@ -4,7 +4,7 @@ use crate::graph::{Graph, Node, ValueId};
 
 /// For each value the node that makes it and those that read it, each once.
 pub(super) struct Links {
-    makers: Vec<Option<usize>>,
+    producers: Vec<Option<usize>>,
     readers: Vec<Vec<usize>>,
     /// How many outputs of the graph are the value.
     named: Vec<usize>,
@@ -13,7 +13,7 @@ pub(super) struct Links {
 impl Links {
     pub(super) fn of(graph: &Graph) -> Self {
         let mut links = Self {
-            makers: vec![],
+            producers: vec![],
             readers: vec![],
             named: vec![],
         };
@@ -28,7 +28,7 @@ impl Links {
     }
 
     pub(super) fn maker<'a>(&self, graph: &'a Graph, value: ValueId) -> Option<&'a Node> {
-        self.makers[value.index()].map(|k| &graph.nodes[k])
+        self.producers[value.index()].map(|k| &graph.nodes[k])
     }
 
     pub(super) fn readers(&self, value: ValueId) -> &[usize] {
@@ -48,7 +48,7 @@ impl Links {
             self.readers[input.index()].retain(|reader| *reader != k);
         }
         for output in old.outputs {
-            let maker = &mut self.makers[output.index()];
+            let maker = &mut self.producers[output.index()];
             *maker = maker.filter(|maker| *maker != k);
         }
         self.link(k, &graph.nodes[k]);
@@ -71,13 +71,13 @@ impl Links {
             }
         }
         for output in &node.outputs {
-            self.makers[output.index()] = Some(k);
+            self.producers[output.index()] = Some(k);
         }
     }
 
     fn grow(&mut self, graph: &Graph) {
         let values = graph.values();
-        self.makers.resize(values, None);
+        self.producers.resize(values, None);
         self.readers.resize(values, vec![]);
         self.named.resize(values, 0);
     }

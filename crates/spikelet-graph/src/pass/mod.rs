@@ -12,7 +12,7 @@
 //!
 //! Four passes run before gradients are taken, so that the backward pass is that of what they
 //! leave: [`hoist_time`]; [`layout`], which keeps images channels-last; [`precision`], which stores
-//! sequences in 16 bits where that was asked for; [`absorb`], which takes normalisation and pooling
+//! sequences in 16 bits where that was asked for; [`absorb`], which takes normalization and pooling
 //! into the neurons. In [`crate::Plan`] follow, where memory is short, [`budget`], then [`parts`],
 //! which cuts what is large, then liveness and the arena.
 //!
@@ -21,21 +21,21 @@
 //! [`channel_sums`] and [`parts`] let sums be taken in another order; and [`hoist_time`] multiplies a
 //! step by T where T equal steps were to be added.
 
-pub mod absorb;
-pub mod budget;
+pub mod bit_pack_spikes;
 pub mod channel_sums;
 pub mod checkpoint;
 pub mod dead_code;
 pub mod early_updates;
+pub mod fold_casts;
 pub mod fuse;
+pub mod fuse_affine_into_scan;
 pub mod hoist_time;
 pub mod layout;
 mod links;
-pub mod narrow;
-pub mod parts;
 pub mod precision;
-pub mod save;
-pub mod widen;
+pub mod recompute_cheap;
+pub mod rematerialize;
+pub mod time_chunking;
 
 use crate::backend::Target;
 use crate::graph::Graph;
@@ -58,7 +58,7 @@ pub fn prepare(graph: &mut Graph, precision: Precision) {
     hoist_time::run(graph);
     layout::run(graph);
     precision::run(graph, precision);
-    absorb::run(graph);
+    fuse_affine_into_scan::run(graph);
 }
 
 /// Runs all passes for a target.
@@ -66,13 +66,13 @@ pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     graph.forget_uses();
     let mut reports = vec![hoist_time::run(graph), dead_code::run(graph)];
     let changed = |report: &Report| report.changes > 0;
-    reports.extend(Some(widen::run(graph)).filter(changed));
+    reports.extend(Some(fold_casts::run(graph)).filter(changed));
     reports.push(fuse::run(graph));
     reports.extend(Some(channel_sums::run(graph, target)).filter(changed));
     reports.extend(Some(checkpoint::run(graph, target)).filter(changed));
-    reports.push(save::run(graph));
+    reports.push(recompute_cheap::run(graph));
     dead_code::run(graph);
-    reports.push(narrow::run(graph, target));
+    reports.push(bit_pack_spikes::run(graph, target));
     reports.extend(Some(early_updates::run(graph)).filter(changed));
     reports
 }

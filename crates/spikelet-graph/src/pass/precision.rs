@@ -16,7 +16,7 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, Multiply, Op};
+use crate::op::{Map, MatmulPrecision, Op};
 use crate::precision::Precision;
 use crate::types::DType;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ fn shorten(graph: &mut Graph) -> usize {
             Op::Conv(op) => &mut op.precision,
             _ => continue,
         };
-        *precision = Multiply::Tf32;
+        *precision = MatmulPrecision::Tf32;
         changes += 1;
     }
     changes
@@ -169,7 +169,7 @@ impl Pass {
             }
             Op::Reduce(op) if wide && reads_half => op.out = Some(DType::F32),
             // Their results are what they are, from 16 bits as well.
-            Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) | Op::Moments(_) => {}
+            Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) | Op::MeanVar(_) => {}
             _ => {
                 for k in 0..count {
                     if self.changed(graph, node.inputs[k]) {

@@ -5,7 +5,7 @@
 //! that are alive at the same time; of several orders the best is taken.
 
 use super::space::Space;
-use super::{Place, collective};
+use super::{Location, collective};
 use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, Operation};
@@ -41,7 +41,7 @@ impl Allocation {
 }
 
 pub(super) struct Layout {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Location>,
     pub(super) workspaces: Vec<Option<(usize, usize)>>,
     pub(super) allocations: Vec<Allocation>,
     pub(super) bytes: usize,
@@ -53,7 +53,7 @@ struct Needs {
     /// Where each value starts in the memory of its root.
     offsets: Vec<usize>,
     /// Where values live that are not in the arena.
-    places: Vec<Place>,
+    places: Vec<Location>,
     requests: Vec<Allocation>,
     /// The request for each node's workspace.
     workspace_of: Vec<Option<usize>>,
@@ -68,21 +68,21 @@ fn needs(graph: &Graph, target: &dyn Target, workspace: impl Fn(&Graph, &Node) -
     }
     let graph = &*counted;
     let (mut roots, offsets) = roots_and_offsets(graph);
-    let mut places = vec![Place::Unused; graph.values()];
+    let mut places = vec![Location::Unused; graph.values()];
     for (k, input) in graph.inputs.iter().enumerate() {
-        places[input.value.index()] = Place::Input(k);
+        places[input.value.index()] = Location::Input(k);
     }
     let mut lives = lives(graph, &roots);
     let readers = Readers::of(graph, &roots);
     for (k, output) in graph.outputs.iter().enumerate() {
         let value = output.value.index();
         if roots[value] == value
-            && places[value] == Place::Unused
+            && places[value] == Location::Unused
             && readers.made_in_place(graph, k, &roots, &lives)
         {
             places[value] = match output.updates {
                 Some(input) => places[input.index()],
-                None => Place::Output(k),
+                None => Location::Output(k),
             };
         }
     }
@@ -93,7 +93,7 @@ fn needs(graph: &Graph, target: &dyn Target, workspace: impl Fn(&Graph, &Node) -
     let mut requests: Vec<Allocation> = vec![];
     for value in 0..graph.values() {
         if roots[value] == value
-            && places[value] == Place::Unused
+            && places[value] == Location::Unused
             && let Some(alive) = lives[value]
         {
             let id = ValueId(u32::try_from(value).expect("values are numbered in 32 bits"));
@@ -127,10 +127,10 @@ fn needs(graph: &Graph, target: &dyn Target, workspace: impl Fn(&Graph, &Node) -
     }
 }
 
-/// What needs a piece of the arena, and when, in a graph that [`pass::parts::run`] has still to cut:
+/// What needs a piece of the arena, and when, in a graph that [`pass::time_chunking::run`] has still to cut:
 /// an operation that it will cut needs no workspace for its whole sequence.
 pub(crate) fn requests_before_cut(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
-    let rule = pass::parts::Rule::of(graph, target);
+    let rule = pass::time_chunking::Rule::of(graph, target);
     let workspace = |graph: &Graph, node: &Node| match &rule {
         Some(rule) if rule.cuts_always(graph, node) => 0,
         _ => target.workspace(graph, node),
@@ -150,12 +150,12 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     let bytes = assign(&mut requests);
     for request in &requests {
         if let Some(value) = request.value {
-            places[value.index()] = Place::Arena(request.offset);
+            places[value.index()] = Location::Arena(request.offset);
         }
     }
     for value in 0..graph.values() {
         places[value] = match places[roots[value]] {
-            Place::Arena(start) => Place::Arena(start + offsets[value]),
+            Location::Arena(start) => Location::Arena(start + offsets[value]),
             other => other,
         };
     }
@@ -180,18 +180,18 @@ fn roots_and_offsets(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     for node in graph.nodes.iter().filter(|n| n.op.is_view()) {
         let made = node.outputs[0];
         match &node.op {
-            Op::Arrive(_) => {
+            Op::AllReduceDone(_) => {
                 for (sum, started) in node.outputs.iter().zip(&node.inputs) {
                     inside[sum.index()] = Some((started.index(), 0));
                 }
             }
-            Op::Join(_) => {
+            Op::ConcatChunks(_) => {
                 for (k, part) in node.inputs.iter().enumerate() {
                     let start = k * graph.ty(*part).bytes();
                     inside[part.index()] = Some((made.index(), start));
                 }
             }
-            Op::Part(op) => {
+            Op::TimeChunk(op) => {
                 let start = op.index * graph.ty(made).bytes();
                 inside[made.index()] = Some((node.inputs[0].index(), start));
             }
@@ -251,7 +251,7 @@ fn take_over(
     target: &dyn Target,
     roots: &mut [usize],
     lives: &mut [Option<(usize, usize)>],
-    places: &[Place],
+    places: &[Location],
 ) {
     for (k, node) in graph.nodes.iter().enumerate() {
         let outputs = match &node.op {
@@ -265,7 +265,7 @@ fn take_over(
         let mut taken: Vec<usize> = vec![];
         for (at, output) in outputs.iter().enumerate() {
             let only = match &node.op {
-                Op::ScanGrad(op) if at > 0 => match op.goes_on_from(at) {
+                Op::ScanGrad(op) if at > 0 => match op.carried_from(at) {
                     Some(operand) => Some(node.inputs[operand]),
                     None => continue,
                 },
@@ -273,7 +273,7 @@ fn take_over(
             };
             let own = output.index();
             let Some((_, end)) =
-                lives[own].filter(|_| roots[own] == own && places[own] == Place::Unused)
+                lives[own].filter(|_| roots[own] == own && places[own] == Location::Unused)
             else {
                 continue;
             };
@@ -289,7 +289,7 @@ fn take_over(
                 let root = find(roots, v.index());
                 only.is_none_or(|only| only == **v)
                     && graph.ty(**v) == graph.ty(*output)
-                    && places[root] == Place::Unused
+                    && places[root] == Location::Unused
                     && lives[root].is_some_and(|(_, last)| last == k)
                     && graph.ty(ValueId(root as u32)).bytes() == graph.ty(*output).bytes()
                     && !taken.contains(&root)

@@ -3,7 +3,7 @@
 //! Devices follow a plan's places without looking: these checks, and those of the buffers and of
 //! the target, are what makes that safe.
 
-use super::{Kernel, Place, Plan, arena, collective};
+use super::{Kernel, Location, Plan, arena, collective};
 use crate::error::{Error, Result};
 use crate::graph::ValueId;
 use crate::op::{Op, Operation};
@@ -59,15 +59,15 @@ impl Plan {
     }
 
     /// Checks that a value of this type fits its place.
-    fn check_place(&self, place: Place, ty: &TensorType) -> Result<()> {
+    fn check_place(&self, place: Location, ty: &TensorType) -> Result<()> {
         let bytes = |value: Option<ValueId>| value.map_or(0, |v| self.graph.ty(v).bytes());
         let room = match place {
-            Place::Arena(offset) => self.arena_bytes.saturating_sub(offset),
-            Place::Input(k) => bytes(self.graph.inputs.get(k).map(|i| i.value)),
-            Place::Output(k) => bytes(self.graph.outputs.get(k).map(|o| o.value)),
-            Place::Unused => return Ok(()),
+            Location::Arena(offset) => self.arena_bytes.saturating_sub(offset),
+            Location::Input(k) => bytes(self.graph.inputs.get(k).map(|i| i.value)),
+            Location::Output(k) => bytes(self.graph.outputs.get(k).map(|o| o.value)),
+            Location::Unused => return Ok(()),
         };
-        let off = matches!(place, Place::Arena(offset) if offset % arena::ALIGNMENT != 0);
+        let off = matches!(place, Location::Arena(offset) if offset % arena::ALIGNMENT != 0);
         if ty.bytes() > room || off {
             return Err(refusal(format!("{ty} does not fit its place {place:?}")));
         }
@@ -90,21 +90,21 @@ impl Plan {
             self.check_place(*place, self.graph.ty(*value))?;
         }
         for (k, (place, _)) in writes().enumerate() {
-            let in_buffer = matches!(place, Place::Input(_) | Place::Output(_));
+            let in_buffer = matches!(place, Location::Input(_) | Location::Output(_));
             if in_buffer && kernel.writes[..k].contains(place) {
                 let name = node.op.name();
                 return Err(refusal(format!("{name} writes two results to one place")));
             }
         }
         for (k, (read, from)) in reads().enumerate() {
-            let (from, nowhere) = (self.graph.ty(*from), *read == Place::Unused);
+            let (from, nowhere) = (self.graph.ty(*from), *read == Location::Unused);
             let mut over = writes().enumerate();
             let over = over.find(|(_, (write, _))| !nowhere && *write == read);
             let in_place = over.is_none_or(|(at, (_, to))| {
                 let to = self.graph.ty(*to);
                 let elementwise = match node.op {
                     Op::Map(_) | Op::ScanGrad(_) | Op::PoolGrad(_) => true,
-                    Op::AllReduce(_) | Op::Arrive(_) => at == k,
+                    Op::AllReduceStart(_) | Op::AllReduceDone(_) => at == k,
                     _ => false,
                 };
                 elementwise && from.dtype == to.dtype && from.len() == to.len()
@@ -122,12 +122,12 @@ impl Plan {
     /// Checks that what a kernel writes in the arena overlaps nothing else that it touches there.
     fn check_pieces(&self, kernel: &Kernel) -> Result<()> {
         let node = &self.graph.nodes[kernel.node];
-        let pieces = |places: &[Place], values: &[ValueId]| -> Vec<(usize, usize)> {
+        let pieces = |places: &[Location], values: &[ValueId]| -> Vec<(usize, usize)> {
             let arena = places
                 .iter()
                 .zip(values)
                 .filter_map(|(place, v)| match place {
-                    Place::Arena(offset) => {
+                    Location::Arena(offset) => {
                         let bytes = self.graph.ty(*v).bytes();
                         Some((*offset, offset.saturating_add(bytes)))
                     }
@@ -144,7 +144,7 @@ impl Plan {
         // An operand whose place a result takes was looked at with the places.
         let apart = kernel.reads.iter().zip(&node.inputs);
         let apart = apart.filter(|(place, _)| !kernel.writes.contains(place));
-        let (places, values): (Vec<Place>, Vec<ValueId>) = apart.unzip();
+        let (places, values): (Vec<Location>, Vec<ValueId>) = apart.unzip();
         let read = pieces(&places, &values);
         let meets = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.1 && b.0 < a.1;
         for (k, piece) in written.iter().enumerate() {

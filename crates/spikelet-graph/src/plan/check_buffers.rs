@@ -1,7 +1,7 @@
 //! What must hold of the buffers that a plan is loaded with.
 
 use super::check::refusal;
-use super::{Place, Plan};
+use super::{Location, Plan};
 use crate::buffer::{Buffer, DeviceId};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -110,7 +110,7 @@ impl Plan {
             .flat_map(|k| k.reads.iter().chain(&k.writes));
         let of_copies = self.copies.iter().flat_map(|(from, to, _)| [from, to]);
         for place in of_kernels.chain(of_copies) {
-            if let Place::Output(k) = place
+            if let Location::Output(k) = place
                 && outputs[*k].is_none()
             {
                 return Err(missing_output(&self.graph, *k));

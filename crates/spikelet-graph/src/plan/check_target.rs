@@ -5,7 +5,7 @@
 //! may need or allow something else.
 
 use super::check::refusal;
-use super::{Kernel, Place, Plan};
+use super::{Kernel, Location, Plan};
 use crate::backend::Target;
 use crate::error::Result;
 use crate::graph::Node;
@@ -63,7 +63,7 @@ impl Plan {
         {
             return Some(format!("cannot write its result {k} as bits here"));
         }
-        let over = |place: &Place| *place != Place::Unused && kernel.reads.contains(place);
+        let over = |place: &Location| *place != Location::Unused && kernel.reads.contains(place);
         let in_place = kernel.writes.iter().any(over);
         let allowed = match &node.op {
             Op::ScanGrad(_) => target.overwrites_sequences(),

@@ -9,7 +9,7 @@
 //! Between the two nobody may touch this memory: results and operands live until the sums arrive,
 //! even an operand that nobody reads after the start.
 
-use super::{Place, arena};
+use super::{Location, arena};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::Op;
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 pub(super) fn held(graph: &Graph) -> Vec<(usize, ValueId)> {
     let ends = ends(graph);
     let sums = graph.nodes.iter().enumerate();
-    let sums = sums.filter(|(_, node)| matches!(node.op, Op::AllReduce(_)));
+    let sums = sums.filter(|(_, node)| matches!(node.op, Op::AllReduceStart(_)));
     sums.flat_map(|(k, node)| {
         let end = ends.get(&k).copied().unwrap_or(graph.nodes.len());
         node.inputs.iter().map(move |v| (end, *v))
@@ -29,11 +29,11 @@ pub(super) fn held(graph: &Graph) -> Vec<(usize, ValueId)> {
 
 /// By the number of the node that starts sums, that of the node that waits for them.
 fn ends(graph: &Graph) -> HashMap<usize, usize> {
-    let makers = graph.makers();
+    let producers = graph.producers();
     let waits = graph.nodes.iter().enumerate();
-    let waits = waits.filter(|(_, node)| matches!(node.op, Op::Arrive(_)));
+    let waits = waits.filter(|(_, node)| matches!(node.op, Op::AllReduceDone(_)));
     waits
-        .filter_map(|(k, node)| Some((makers[node.inputs.first()?.index()]?, k)))
+        .filter_map(|(k, node)| Some((producers[node.inputs.first()?.index()]?, k)))
         .collect()
 }
 
@@ -43,10 +43,10 @@ pub(super) fn settle(
     graph: &Graph,
     roots: &mut [usize],
     lives: &mut [Option<(usize, usize)>],
-    places: &[Place],
+    places: &[Location],
 ) {
     for (k, node) in graph.nodes.iter().enumerate() {
-        if !matches!(node.op, Op::AllReduce(_)) {
+        if !matches!(node.op, Op::AllReduceStart(_)) {
             continue;
         }
         for (input, output) in node.inputs.iter().zip(&node.outputs) {
@@ -55,7 +55,7 @@ pub(super) fn settle(
             let alone = node.inputs.iter().filter(same).count() == 1;
             let whole = graph.ty(ValueId(from as u32)).bytes() == graph.ty(*input).bytes();
             let last = lives[from].is_some_and(|(_, last)| last == k);
-            let free = places[from] == Place::Unused && places[own] == Place::Unused;
+            let free = places[from] == Location::Unused && places[own] == Location::Unused;
             let Some((_, end)) = lives[own].filter(|_| roots[own] == own) else {
                 continue;
             };
@@ -84,7 +84,7 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
     let mut waiting: HashMap<usize, &Node> = HashMap::new();
     for (k, node) in graph.nodes.iter().enumerate() {
         let of = |v: &ValueId| started.get(v).copied();
-        if matches!(node.op, Op::Arrive(_)) {
+        if matches!(node.op, Op::AllReduceDone(_)) {
             let first = node.inputs.first().and_then(of);
             let Some(sum) = first.and_then(|first| waiting.remove(&first)) else {
                 return refuse(node, "waits for nothing that was started");
@@ -95,7 +95,7 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
         } else if node.inputs.iter().any(|v| of(v).is_some()) {
             return refuse(node, "reads a sum over ranks that has not arrived");
         }
-        if matches!(node.op, Op::AllReduce(_)) {
+        if matches!(node.op, Op::AllReduceStart(_)) {
             started.extend(node.outputs.iter().map(|v| (*v, k)));
             waiting.insert(k, node);
         }

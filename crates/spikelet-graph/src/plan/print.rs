@@ -1,6 +1,6 @@
 //! A plan for people.
 
-use super::{Place, Plan};
+use super::{Location, Plan};
 use crate::op::Operation;
 use std::fmt;
 
@@ -26,12 +26,12 @@ fn flops(n: u64) -> String {
 }
 
 impl Plan {
-    fn place_text(&self, place: Place) -> String {
+    fn place_text(&self, place: Location) -> String {
         match place {
-            Place::Arena(offset) => format!("@{offset}"),
-            Place::Input(k) => self.graph.inputs[k].name.clone(),
-            Place::Output(k) => self.graph.outputs[k].name.clone(),
-            Place::Unused => "-".to_string(),
+            Location::Arena(offset) => format!("@{offset}"),
+            Location::Input(k) => self.graph.inputs[k].name.clone(),
+            Location::Output(k) => self.graph.outputs[k].name.clone(),
+            Location::Unused => "-".to_string(),
         }
     }
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Plan {
             let mark = if node.backward { "∂ " } else { "" };
             let results = node.outputs.iter().zip(&kernel.writes);
             let results: Vec<String> = results
-                .filter(|(_, place)| **place != Place::Unused)
+                .filter(|(_, place)| **place != Location::Unused)
                 .map(|(v, place)| format!("{} {}", self.place_text(*place), self.graph.ty(*v)))
                 .collect();
             let operands: Vec<String> = kernel.reads.iter().map(|p| self.place_text(*p)).collect();

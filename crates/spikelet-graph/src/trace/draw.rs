@@ -9,17 +9,17 @@ use crate::types::{DType, ShapeText, elements};
 /// chunks of time, or a batch in parts, draws what the whole would draw.
 ///
 /// ```
-/// use spikelet_graph::{DType, Over, Tracer};
+/// use spikelet_graph::{DType, RandomAxes, Tracer};
 /// let tracer = Tracer::new(DType::F32);
 /// let generator = tracer.input("generator", DType::I64, [4]);
 /// let image = tracer.input("image", DType::F32, [32, 784]);
 /// // New spikes of each image at each of ten steps; a mask that an image keeps.
-/// let spikes = image.repeat_over_time(10).bernoulli(&generator, Over::TimeAndBatch);
-/// let mask = generator.uniform([32, 784], Over::Batch);
+/// let spikes = image.repeat_over_time(10).bernoulli(&generator, RandomAxes::TimeAndBatch);
+/// let mask = generator.uniform([32, 784], RandomAxes::Batch);
 /// assert_eq!((spikes.shape(), mask.shape()), (&[10, 32, 784][..], &[32, 784][..]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum RandomAxes {
     /// Neither time nor images: the same draws in every part of a batch, such as noise on weights.
     Nothing,
     /// `[T, …]`: new draws at every time step, the same for every part of a batch.
@@ -30,7 +30,7 @@ pub enum Over {
     TimeAndBatch,
 }
 
-impl Over {
+impl RandomAxes {
     fn has_time(self) -> bool {
         matches!(self, Self::Time | Self::TimeAndBatch)
     }
@@ -50,20 +50,20 @@ impl Over {
 impl Var {
     /// A draw that is 1 with probability `self`, else 0. `generator` is i64 `[4]`: seed, step, and
     /// how many time steps and images went before the first ones.
-    pub fn bernoulli(&self, generator: &Var, over: Over) -> Var {
+    pub fn bernoulli(&self, generator: &Var, over: RandomAxes) -> Var {
         let (shape, dtype) = (self.shape().to_vec(), self.ty.dtype);
         let drawn = Distribution::Bernoulli;
         self.draw(drawn, shape, dtype, over, &[generator, self])
     }
 
     /// Uniform draws on (0, 1] of the shape; `self` is the generator's state.
-    pub fn uniform(&self, shape: impl Into<Vec<usize>>, over: Over) -> Var {
+    pub fn uniform(&self, shape: impl Into<Vec<usize>>, over: RandomAxes) -> Var {
         let dtype = self.tracer.float();
         self.draw(Distribution::Uniform, shape.into(), dtype, over, &[self])
     }
 
     /// Standard normal draws of the shape; `self` is the generator's state.
-    pub fn normal(&self, shape: impl Into<Vec<usize>>, over: Over) -> Var {
+    pub fn normal(&self, shape: impl Into<Vec<usize>>, over: RandomAxes) -> Var {
         let dtype = self.tracer.float();
         self.draw(Distribution::Normal, shape.into(), dtype, over, &[self])
     }
@@ -73,7 +73,7 @@ impl Var {
         distribution: Distribution,
         shape: Vec<usize>,
         dtype: DType,
-        over: Over,
+        over: RandomAxes,
         operands: &[&Var],
     ) -> Var {
         let tracer = &self.tracer;

@@ -3,7 +3,7 @@
 use super::{Tracer, Var};
 use crate::error::Result;
 use crate::graph::ValueId;
-use crate::op::{AllReduce, Arrive};
+use crate::op::{AllReduceDone, AllReduceStart};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -49,10 +49,10 @@ impl Var {
         let Some(first) = tensors.first() else {
             return vec![];
         };
-        let started = first.tracer.apply(AllReduce { ranks }, tensors);
+        let started = first.tracer.apply(AllReduceStart { ranks }, tensors);
         first
             .tracer
-            .apply(Arrive, &started.iter().collect::<Vec<_>>())
+            .apply(AllReduceDone, &started.iter().collect::<Vec<_>>())
     }
 }
 
@@ -122,12 +122,12 @@ impl Tracer {
         let mut state = self.state.borrow_mut();
         let layer: Arc<str> = Arc::from(state.path.join("."));
         let graph = &mut state.graph;
-        let makers = graph.makers();
+        let producers = graph.producers();
         let mut seen = HashSet::new();
         let mut values: Vec<ValueId> = gradients.to_vec();
         values.retain(|v| seen.insert(*v));
         // Behind how many nodes each is there.
-        let ready = |v: &ValueId| makers[v.index()].map_or(0, |k| k + 1);
+        let ready = |v: &ValueId| producers[v.index()].map_or(0, |k| k + 1);
         values.sort_by_key(ready);
         let mut full: Vec<Bucket> = vec![];
         for value in values {
@@ -147,14 +147,14 @@ impl Tracer {
             bucket.ready = ready(&value);
             bucket.values.push(value);
         }
-        let op = AllReduce { ranks };
+        let op = AllReduceStart { ranks };
         let mut starts = vec![];
         for bucket in &full {
             starts.push(graph.make_node(op.into(), &bucket.values, &layer, true)?);
         }
         let mut sums = vec![];
         for (bucket, start) in full.iter().zip(&starts) {
-            let wait = graph.make_node(Arrive.into(), &start.outputs, &layer, true)?;
+            let wait = graph.make_node(AllReduceDone.into(), &start.outputs, &layer, true)?;
             let pairs = bucket.values.iter().zip(&wait.outputs);
             sums.extend(pairs.map(|(gradient, sum)| (*gradient, *sum)));
             graph.nodes.push(wait);

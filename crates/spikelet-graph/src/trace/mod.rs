@@ -11,12 +11,12 @@ mod operators;
 mod precision;
 mod var;
 
-pub use draw::Over;
+pub use draw::RandomAxes;
 pub use group::Buckets;
 pub use var::Var;
 
 use crate::backward;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
 use crate::op::{Op, Operation};
 use crate::precision::Precision;
@@ -256,9 +256,9 @@ impl Tracer {
     }
 
     /// Whether elementwise operations stay the kernels they are traced as (see
-    /// [`Graph::keep_apart`]).
-    pub fn keep_apart(&self, yes: bool) {
-        self.state.borrow_mut().graph.keep_apart = yes;
+    /// [`Graph::disable_fusion`]).
+    pub fn disable_fusion(&self, yes: bool) {
+        self.state.borrow_mut().graph.disable_fusion = yes;
     }
 
     /// Keeps what is constant over time virtual, gives the graph its precision, then appends the
@@ -294,7 +294,7 @@ impl Tracer {
                 let dtype = graph.ty(value).dtype;
                 fitting.push((value, graph.cast(grad, dtype, &Arc::from(""))?));
             }
-            backward::pull_back(graph, &fitting, ids)
+            backward::vjp(graph, &fitting, ids)
         })
     }
 
@@ -341,7 +341,7 @@ impl Tracer {
             known.and_then(|(op, ids)| state.graph.push(op, &ids, &layer))
         } else {
             let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
-            let refusal = Refusal::new(
+            let refusal = InvalidOp::new(
                 "an operand belongs to another tracer",
                 "trace one program with one tracer and its clones",
             );

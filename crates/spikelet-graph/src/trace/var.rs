@@ -3,7 +3,7 @@
 use super::Tracer;
 use crate::graph::ValueId;
 use crate::op::{
-    ArgMax, Concat, Conv, Custom, CustomOp, Equal, Expand, LogSoftmax, Map, MatMul, Moments,
+    ArgMax, Concat, Conv, Custom, CustomOp, Equal, Expand, LogSoftmax, Map, MatMul, MeanVar,
     OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
 };
 use crate::types::{DType, TensorType, broadcast, elements};
@@ -167,8 +167,8 @@ impl Var {
     }
 
     /// Mean and biased variance over all axes but the last, each `[C]`.
-    pub fn moments(&self) -> [Var; 2] {
-        let mut made = self.tracer.apply(Moments, &[self]);
+    pub fn mean_var(&self) -> [Var; 2] {
+        let mut made = self.tracer.apply(MeanVar, &[self]);
         let variance = made.pop().unwrap_or_else(|| self.clone());
         [made.pop().unwrap_or_else(|| self.clone()), variance]
     }

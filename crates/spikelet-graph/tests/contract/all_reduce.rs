@@ -2,8 +2,8 @@
 
 use crate::targets::{Parts, Plain};
 use insta::assert_snapshot;
-use spikelet_graph::op::{AllReduce, Arrive, Conv, Op, Reshape};
-use spikelet_graph::{Buckets, DType, Graph, Place, Plan, Tracer, Var, pass};
+use spikelet_graph::op::{AllReduceDone, AllReduceStart, Conv, Op, Reshape};
+use spikelet_graph::{Buckets, DType, Graph, Location, Plan, Tracer, Var, pass};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -29,11 +29,11 @@ fn place_of(graph: &Graph, wanted: impl Fn(&Op) -> bool) -> Vec<usize> {
 }
 
 fn sums(graph: &Graph) -> Vec<usize> {
-    place_of(graph, |op| matches!(op, Op::AllReduce(_)))
+    place_of(graph, |op| matches!(op, Op::AllReduceStart(_)))
 }
 
 fn waits(graph: &Graph) -> Vec<usize> {
-    place_of(graph, |op| matches!(op, Op::Arrive(_)))
+    place_of(graph, |op| matches!(op, Op::AllReduceDone(_)))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_group_of_no_ranks_and_tensors_of_other_types_are_refused() {
         let x = t.input("x", F, [3]);
         t.scope("norm", || Var::all_reduce(&[&x], 0));
     }), @"
-    all_reduce in `norm`: a group of 0 ranks adds nothing up
+    all_reduce in `norm`: a group of 0 ranks accumulates nothing up
       given: f32[3]
       help: name the number of ranks, this one included
     ");
@@ -141,7 +141,7 @@ fn a_gradient_that_two_parameters_share_is_summed_once() {
     let sums = t.all_reduce_gradients(&grads, 2, Buckets::default());
     assert_eq!(sums[0].id(), sums[1].id());
     let inputs = |n: &spikelet_graph::Node| match n.op {
-        Op::AllReduce(_) => n.inputs.len(),
+        Op::AllReduceStart(_) => n.inputs.len(),
         _ => 0,
     };
     assert_eq!(t.traced().nodes.iter().map(inputs).sum::<usize>(), 1);
@@ -157,7 +157,7 @@ fn a_sum_lives_where_its_operand_lives_and_nothing_else_does_until_it_arrives() 
         assert_eq!(of(*wait).reads, of(*wait).writes, "{plan}");
         assert_eq!(of(*sum).reads, of(*wait).writes);
         assert_eq!(of(*wait).bytes, 0);
-        let Place::Arena(offset) = of(*sum).reads[0] else {
+        let Location::Arena(offset) = of(*sum).reads[0] else {
             panic!("{plan}");
         };
         let held = plan
@@ -173,11 +173,11 @@ fn an_operand_that_others_read_stays_and_lives_until_the_sum_arrives() {
     let t = Tracer::new(F);
     let x = t.input("x", F, [1 << 10]);
     let y = x.exp();
-    let started = t.apply(AllReduce { ranks: 2 }, &[&y]);
+    let started = t.apply(AllReduceStart { ranks: 2 }, &[&y]);
     // The last reader of the operand, which would take its place.
     let z = Var::map(&[&y], |v| v[0].sqrt());
     t.output("z sum", &z.sum_all());
-    let sum = t.apply1(Arrive, &[&started[0]]);
+    let sum = t.apply1(AllReduceDone, &[&started[0]]);
     t.output("sum", &sum.sum_all());
     let plan = Plan::new(t.finish().unwrap(), &Plain);
     plan.check().unwrap();
@@ -203,15 +203,15 @@ fn an_input_that_is_being_summed_is_not_updated_in_place_before_the_sum_has_arri
     let state = |early: bool| {
         let t = Tracer::new(F);
         let s = t.state("s", [4]);
-        let started = t.apply(AllReduce { ranks: 2 }, &[&s]);
-        let wait = || t.apply1(Arrive, &[&started[0]]);
+        let started = t.apply(AllReduceStart { ranks: 2 }, &[&s]);
+        let wait = || t.apply1(AllReduceDone, &[&started[0]]);
         let first = early.then(wait);
         t.update(&s, &s.map1(|v| v * 0.5));
         t.output("sum", &first.unwrap_or_else(wait));
         let plan = Plan::new(t.finish().unwrap(), &Plain);
         plan.check().unwrap();
         let update = plan.graph.outputs.iter().find(|o| o.name == "s").unwrap();
-        plan.place(update.value) == Place::Input(0)
+        plan.place(update.value) == Location::Input(0)
     };
     assert!(state(true));
     assert!(!state(false));
@@ -251,7 +251,7 @@ fn what_has_not_arrived_is_read_by_nobody() {
         let plan = Plan::new(t.finish().unwrap(), &Plain);
         plan.check().unwrap_err().to_string()
     };
-    let reduce = AllReduce { ranks: 2 };
+    let reduce = AllReduceStart { ranks: 2 };
     assert_snapshot!(problem(&|t, x| {
         let sum = t.apply1(reduce, &[x]);
         t.output("y", &sum.exp());
@@ -260,11 +260,11 @@ fn what_has_not_arrived_is_read_by_nobody() {
         t.output("y", &t.apply1(reduce, &[x]));
     }), @"the plan cannot be loaded: output `y` is a sum that has not arrived");
     assert_snapshot!(problem(&|t, x| {
-        t.output("y", &t.apply1(Arrive, &[x]));
+        t.output("y", &t.apply1(AllReduceDone, &[x]));
     }), @"the plan cannot be loaded: arrive in `l` waits for nothing that was started");
     assert_snapshot!(problem(&|t, x| {
         let sums = t.apply(reduce, &[x, &x.exp()]);
-        t.output("y", &t.apply1(Arrive, &[&sums[1]]));
+        t.output("y", &t.apply1(AllReduceDone, &[&sums[1]]));
     }), @"the plan cannot be loaded: arrive in `l` waits for other tensors than were started together");
 }
 
@@ -284,7 +284,7 @@ fn a_sum_that_nobody_reads_is_dropped_whole_and_one_that_is_read_in_part_stays_w
     assert_eq!(place.unwrap().alive, (0, 1));
     let sum = &plan.kernels[0];
     assert!(
-        sum.writes.iter().all(|w| matches!(w, Place::Arena(_))),
+        sum.writes.iter().all(|w| matches!(w, Location::Arena(_))),
         "{plan}"
     );
 }
@@ -304,7 +304,10 @@ fn the_gradient_of_a_sum_is_a_sum_of_the_gradients_that_are_there() {
     let backward = sums_backward(graph);
     assert_eq!(backward.len(), 1);
     assert_eq!(graph.nodes[backward[0]].inputs.len(), 1);
-    assert!(matches!(graph.nodes[backward[0] + 1].op, Op::Arrive(_)));
+    assert!(matches!(
+        graph.nodes[backward[0] + 1].op,
+        Op::AllReduceDone(_)
+    ));
 }
 
 fn sums_backward(graph: &Graph) -> Vec<usize> {
@@ -312,7 +315,7 @@ fn sums_backward(graph: &Graph) -> Vec<usize> {
     all.filter(|k| graph.nodes[*k].backward).collect()
 }
 
-/// A network whose middle is normalised over all ranks, large against everything else.
+/// A network whose middle is normalized over all ranks, large against everything else.
 fn wide_step() -> Graph {
     let t = Tracer::new(F);
     let x = t.input("x", F, [4096, 64]);
@@ -322,7 +325,7 @@ fn wide_step() -> Graph {
     let mut y = x;
     for w in &w {
         y = y.linear(w);
-        let [mean, _] = y.moments();
+        let [mean, _] = y.mean_var();
         let mean = &Var::all_reduce(&[&mean], 2)[0] * 0.5;
         y = (y - mean).map1(|v| v.tanh());
     }
@@ -371,7 +374,7 @@ fn sums_keep_their_order_where_sequences_go_through_in_parts() {
                 ..Conv::new(2)
             };
             y = y.conv(&w, conv).relu();
-            let [mean, _] = y.moments();
+            let [mean, _] = y.mean_var();
             let first = Var::all_reduce(&[&mean], 2);
             // Waits for nothing that comes in parts.
             let own = t.parameter(&format!("own{k}"), [2 + k]);
@@ -386,7 +389,7 @@ fn sums_keep_their_order_where_sequences_go_through_in_parts() {
     let mut graph = build();
     let limit = plain.arena_bytes / 2;
     pass::run_all(&mut graph, &Parts(1 << 12));
-    let found = pass::budget::run(&mut graph, &Parts(1 << 12), limit);
+    let found = pass::rematerialize::run(&mut graph, &Parts(1 << 12), limit);
     assert!(found.parts.is_some(), "{found:?}");
     assert_eq!(sequence(&graph), sequence(&plain.graph), "{graph}");
     Plan::new(graph, &Plain).check().unwrap();
@@ -418,8 +421,10 @@ fn a_graph_may_be_built_by_hand() {
     let x = graph
         .add_input("x", spikelet_graph::InputKind::Data, ty)
         .unwrap();
-    let sum = graph.push1(AllReduce { ranks: 2 }, &[x], &layer).unwrap();
-    graph.push1(Arrive, &[sum], &layer).unwrap();
+    let sum = graph
+        .push1(AllReduceStart { ranks: 2 }, &[x], &layer)
+        .unwrap();
+    graph.push1(AllReduceDone, &[sum], &layer).unwrap();
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[2]
     %1 = all_reduce[2 ranks](%0)  f32[2]

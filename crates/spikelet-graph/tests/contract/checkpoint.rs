@@ -140,7 +140,7 @@ fn states_that_cannot_be_kept_are_refused() {
     let mut grad = ScanGrad::new(neuron(), 6);
     grad.present[0] = true;
     grad.checkpoint = Some(2);
-    assert_eq!(grad.kept_operand(), Some(3));
+    assert_eq!(grad.checkpoint_operand(), Some(3));
     assert_snapshot!(error(grad.into(), true), @"
     li_grad: kept states are f32[3, 8], not f32[2, 8]
       given: f32[6, 8] and f32[8] and f32[6, 8] and f32[3, 8]

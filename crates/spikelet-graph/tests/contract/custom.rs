@@ -5,7 +5,7 @@ use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{BackwardOperand, CustomOp, Op, Operation};
 use spikelet_graph::{
-    Allocation, DType, Error, Graph, Kernel, Node, Place, Plan, Precision, Refusal, Target,
+    Allocation, DType, Error, Graph, InvalidOp, Kernel, Location, Node, Plan, Precision, Target,
     TensorType, Tracer, ValueId, Var, pass,
 };
 use std::sync::Arc;
@@ -28,12 +28,12 @@ impl CustomOp for Neuron {
     fn outputs(&self) -> usize {
         2
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         let [x, v] = inputs else {
-            return Err(Refusal::new("two operands are needed", "pass x and v"));
+            return Err(InvalidOp::new("two operands are needed", "pass x and v"));
         };
         if x.shape[1..] != v.shape[..] {
-            return Err(Refusal::new("x is not [T, v…]", "add the axis of time"));
+            return Err(InvalidOp::new("x is not [T, v…]", "add the axis of time"));
         }
         Ok(vec![x.clone(), x.clone()])
     }
@@ -57,7 +57,7 @@ impl CustomOp for NeuronGrad {
     fn outputs(&self) -> usize {
         2
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         let x = inputs[0].clone();
         let v = TensorType::new(x.dtype, &x.shape[1..]);
         Ok(vec![x, v])
@@ -110,7 +110,11 @@ fn the_backward_operation_reads_what_it_names_and_nothing_else_is_kept() {
     let has_memory = |name: &str| -> Vec<bool> {
         let named = |k: &&Kernel| plan.graph.nodes[k.node].op.name() == name;
         let kernel = plan.kernels.iter().find(named).unwrap();
-        kernel.writes.iter().map(|p| *p != Place::Unused).collect()
+        kernel
+            .writes
+            .iter()
+            .map(|p| *p != Location::Unused)
+            .collect()
     };
     assert_eq!(has_memory("neuron"), [true, true]);
     assert_eq!(has_memory("neuron_grad"), [true, false]);
@@ -122,7 +126,10 @@ fn an_output_that_only_the_backward_pass_reads_has_no_memory_without_one() {
     let (x, v) = (t.input("x", F, [4, 8, 6]), t.state("v", [8, 6]));
     t.output("s", &neurons(&Neuron::default(), &x, &v)[0]);
     let plan = Plan::new(t.finish().unwrap(), &Plain);
-    assert_eq!(plan.kernels[0].writes, [Place::Output(0), Place::Unused]);
+    assert_eq!(
+        plan.kernels[0].writes,
+        [Location::Output(0), Location::Unused]
+    );
     assert_eq!(plan.arena_bytes, 0);
 }
 
@@ -272,7 +279,7 @@ fn nothing_is_written_over_what_it_reads() {
         .collect();
     for &k in &custom {
         let kernel = &plan.kernels[k];
-        let mut writes = kernel.writes.iter().filter(|p| **p != Place::Unused);
+        let mut writes = kernel.writes.iter().filter(|p| **p != Location::Unused);
         assert!(writes.all(|w| !kernel.reads.contains(w)), "{plan}");
     }
     assert_eq!(plan.copies.len(), 1, "w is copied to its place");
@@ -347,7 +354,7 @@ impl CustomOp for Miscounted {
     fn name(&self) -> String {
         "miscounted".to_string()
     }
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(vec![inputs[0].clone(); 2])
     }
 }

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Distribution, Draw, MatMul, Recurrence, Scan};
-use spikelet_graph::{DType, Over, Tracer, Var};
+use spikelet_graph::{DType, RandomAxes, Tracer, Var};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -180,12 +180,12 @@ fn element_types_must_agree() {
       given: f32[2, 3] and f64[4, 3]
       help: convert the operands to one floating-point type
     ");
-    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], Over::Nothing); }), @"
+    assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], RandomAxes::Nothing); }), @"
     uniform: the generator's state is f32[3]
       given: f32[3]
       help: pass i64[4]: seed, step, time, images before
     ");
-    assert_snapshot!(error(|t| { t.input("a", DType::I64, [4]).uniform([4], Over::TimeAndBatch); }), @"
+    assert_snapshot!(error(|t| { t.input("a", DType::I64, [4]).uniform([4], RandomAxes::TimeAndBatch); }), @"
     uniform: draws over TimeAndBatch of a shape without these axes
       given: [4]
       help: make the shape [T, …], [N, …] or [T, N, …], or draw over less

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
-use spikelet_graph::op::{MatMul, Multiply, Recurrence, Reduce};
+use spikelet_graph::op::{MatMul, MatmulPrecision, Recurrence, Reduce};
 use spikelet_graph::{DType, Graph, Tensor, Tracer, Var, pass};
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ fn a_product_of_halves_may_be_stored_as_f32_and_a_derivative_keeps_the_precision
     ");
     assert_snapshot!(traced(|t| {
         let (x, w) = (t.input("x", F, [4, 6]), t.input("w", F, [3, 6]));
-        let quick = MatMul { precision: Multiply::Tf32, ..MatMul::new(false, true) };
+        let quick = MatMul { precision: MatmulPrecision::Tf32, ..MatMul::new(false, true) };
         let y = t.apply1(quick, &[&x, &w]);
         t.output("dw", &t.gradients(&y.sum_all(), &[&w])[0]);
     }), @"

@@ -4,7 +4,7 @@ use crate::graphs::{F, neuron};
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{
-    Conv, ConvPart, Moments, Pool, PoolGrad, Pooling, Recurrence, Scan, ScanGrad, Window,
+    Conv, ConvPart, MeanVar, Pool, PoolGrad, Pooling, Recurrence, Scan, ScanGrad, Window,
 };
 use spikelet_graph::{DType, Tracer};
 use std::sync::Arc;
@@ -248,26 +248,26 @@ fn the_gradient_of_a_pooling_is_of_the_pooled_tensor() {
 
 #[test]
 fn mean_and_variance_are_of_at_least_one_element_a_channel() {
-    assert_snapshot!(error(|t| { t.input("x", F, [0, 3]).moments(); }), @"
-    moments: mean and variance need floating-point elements, at least one for each channel
+    assert_snapshot!(error(|t| { t.input("x", F, [0, 3]).mean_var(); }), @"
+    mean_var: mean and variance need floating-point elements, at least one for each channel
       given: f32[0, 3]
       help: give a tensor [.., channels] that is not empty
     ");
-    assert_snapshot!(error(|t| { t.input("x", F, [3]).moments(); }), @"
-    moments: mean and variance need floating-point elements, at least one for each channel
+    assert_snapshot!(error(|t| { t.input("x", F, [3]).mean_var(); }), @"
+    mean_var: mean and variance need floating-point elements, at least one for each channel
       given: f32[3]
       help: give a tensor [.., channels] that is not empty
     ");
-    assert_snapshot!(error(|t| { t.input("x", DType::I64, [2, 3]).moments(); }), @"
-    moments: mean and variance need floating-point elements, at least one for each channel
+    assert_snapshot!(error(|t| { t.input("x", DType::I64, [2, 3]).mean_var(); }), @"
+    mean_var: mean and variance need floating-point elements, at least one for each channel
       given: i64[2, 3]
       help: give a tensor [.., channels] that is not empty
     ");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [2, 3]);
-        t.apply(Moments, &[&x, &x]);
+        t.apply(MeanVar, &[&x, &x]);
     }), @"
-    moments: takes 1 operands, 2 were given
+    mean_var: takes 1 operands, 2 were given
       given: f32[2, 3] and f32[2, 3]
       help: pass exactly the operands that the operation names
     ");

@@ -14,7 +14,7 @@ pub fn recurrent(time_steps: usize) -> Graph {
     let [a, b] = ["x", "v"].map(Expr::symbol);
     let h = b * 0.5 + a;
     let neuron = Recurrence::new("lif", ["x"], ["v"])
-        .output("s", Expr::graft(h.ge(1.0), h.sigmoid()), true)
+        .output("s", Expr::custom_gradient(h.ge(1.0), h.sigmoid()), true)
         .next(vec![h]);
     let neuron = Arc::new(neuron);
     let t = Tracer::new(F);

@@ -4,7 +4,7 @@ use crate::graphs::{F, channels_last, channels_second, live, neuron, traced};
 use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{Conv, Pooling, Window};
-use spikelet_graph::{DType, Graph, Over, Var, pass};
+use spikelet_graph::{DType, Graph, RandomAxes, Var, pass};
 
 #[test]
 fn dead_code_is_dropped() {
@@ -99,7 +99,7 @@ fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
             ..Conv::new(2)
         };
         let y = channels_last(&image.repeat_over_time(10)).conv(&w, conv);
-        let [mean, variance] = y.moments();
+        let [mean, variance] = y.mean_var();
         let y = Var::map(&[&y, &mean, &variance], |v| (&v[0] - &v[1]) / v[2].sqrt());
         let y = channels_second(&y.pool(Pooling::Max, [Window::blocks(2); 2]));
         let v = t.state("v", [8, 5, 3, 2]);
@@ -116,7 +116,7 @@ fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
     %3 = expand[10, 8, 3, 6, 4](%2)  f32[10, 8, 3, 6, 4]
     %4 = permute[0, 1, 3, 4, 2](%3)  f32[10, 8, 6, 4, 3]
     %5 = conv2d[stride [1, 1], padding [1, 1]](%4, %1)  f32[10, 8, 6, 4, 5]
-    %6, %7 = moments(%5)  f32[5], f32[5]
+    %6, %7 = mean_var(%5)  f32[5], f32[5]
     %8 = map[(x0 - x1) / sqrt(x2)](%5, %6, %7)  f32[10, 8, 6, 4, 5]
     %9 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%8)  f32[10, 8, 3, 2, 5]
     %10 = permute[0, 1, 4, 2, 3](%9)  f32[10, 8, 5, 3, 2]
@@ -136,7 +136,7 @@ fn a_constant_image_passes_convolution_statistics_and_pooling_once() {
     %2 = reshape[1, 8, 3, 6, 4](%0)  f32[1, 8, 3, 6, 4]
     %18 = permute[0, 1, 3, 4, 2](%2)  f32[1, 8, 6, 4, 3]
     %19 = conv2d[stride [1, 1], padding [1, 1]](%18, %1)  f32[1, 8, 6, 4, 5]
-    %6, %7 = moments(%19)  f32[5], f32[5]
+    %6, %7 = mean_var(%19)  f32[5], f32[5]
     %20 = map[(x0 - x1) / sqrt(x2)](%19, %6, %7)  f32[1, 8, 6, 4, 5]
     %21 = max_pool2d[2 by 2, padding 0; 2 by 2, padding 0](%20)  f32[1, 8, 3, 2, 5]
     %22 = permute[0, 1, 4, 2, 3](%21)  f32[1, 8, 5, 3, 2]
@@ -281,7 +281,7 @@ fn cheap_values_are_made_again_in_the_backward_pass() {
     %15 = map[x0 + x1](%13, %14)  f32[4, 3]
     `dw` = %15
     ");
-    let report = pass::save::run(&mut graph);
+    let report = pass::recompute_cheap::run(&mut graph);
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[5, 3]
     %1 = Parameter `w`  f32[4, 3]
@@ -310,7 +310,7 @@ fn spikes(flatten: bool) -> Graph {
             t.input("generator", DType::I64, [4]),
         );
         let w = t.parameter("w", [4, 8]);
-        let spikes = p.bernoulli(&g, Over::Time);
+        let spikes = p.bernoulli(&g, RandomAxes::Time);
         let spikes = if flatten {
             spikes.flatten(2)
         } else {
@@ -332,7 +332,7 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
     %5 = matmul[a·bᵀ](%4, %2)  f32[5, 8, 4]
     `y` = %5
     ");
-    let report = pass::narrow::run(&mut graph, &Binary);
+    let report = pass::bit_pack_spikes::run(&mut graph, &Binary);
     assert_snapshot!(graph, @"
     %0 = Data `p`  f32[5, 8, 2, 4]
     %1 = Data `generator`  i64[4]
@@ -348,12 +348,12 @@ fn spikes_travel_as_bits_where_their_readers_can_use_them() {
 #[test]
 fn spikes_stay_floats_for_a_device_that_knows_no_bits_and_for_other_readers() {
     let mut graph = spikes(true);
-    pass::narrow::run(&mut graph, &Plain);
+    pass::bit_pack_spikes::run(&mut graph, &Plain);
     assert!(!graph.to_string().contains("bits["), "{graph}");
 
     // Axis 0 would no longer be the time that the draws are numbered by.
     let mut graph = spikes(false);
-    pass::narrow::run(&mut graph, &Binary);
+    pass::bit_pack_spikes::run(&mut graph, &Binary);
     assert!(!graph.to_string().contains("bits["), "{graph}");
 
     // A sum reads them too.
@@ -362,11 +362,11 @@ fn spikes_stay_floats_for_a_device_that_knows_no_bits_and_for_other_readers() {
             t.input("p", F, [5, 8]),
             t.input("generator", DType::I64, [4]),
         );
-        let spikes = p.bernoulli(&g, Over::Time);
+        let spikes = p.bernoulli(&g, RandomAxes::Time);
         t.output("y", &spikes.linear(&t.parameter("w", [4, 8])));
         t.output("rate", &spikes.mean_all());
     });
-    pass::narrow::run(&mut graph, &Binary);
+    pass::bit_pack_spikes::run(&mut graph, &Binary);
     assert!(!graph.to_string().contains("bits["), "{graph}");
 }
 
@@ -379,7 +379,7 @@ fn a_neurons_spikes_become_bits_and_other_outputs_do_not() {
         t.output("y", &(made[0].linear(&w) + made[2].linear(&w)));
         t.update(&v, &made[1]);
     });
-    pass::narrow::run(&mut graph, &Binary);
+    pass::bit_pack_spikes::run(&mut graph, &Binary);
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[3, 8, 4]
     %1 = State `v`  f32[8, 4]
@@ -401,7 +401,7 @@ fn all_passes_run_in_order_and_say_what_they_did() {
             t.input("generator", DType::I64, [4]),
         );
         let (w, v) = (t.parameter("w", [4, 12]), t.state("v", [8, 4]));
-        let spikes = image.repeat_over_time(6).bernoulli(&g, Over::Time);
+        let spikes = image.repeat_over_time(6).bernoulli(&g, RandomAxes::Time);
         let made = Var::scan(&neuron(), 6, &[&spikes.linear(&w)], &[&v], &[]);
         t.output("rate", &(made[0].mean(&[0]) * 2.0));
         t.update(&v, &made[1]);

@@ -4,7 +4,7 @@ use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use spikelet_graph::op::Operation;
-use spikelet_graph::{Allocation, DType, Graph, Kernel, Place, Plan, Tracer, Var};
+use spikelet_graph::{Allocation, DType, Graph, Kernel, Location, Plan, Tracer, Var};
 
 const F: DType = DType::F32;
 
@@ -48,15 +48,15 @@ fn a_plan_prints_its_kernels_with_work_and_memory() {
 fn a_parameter_is_updated_in_its_own_buffer() {
     let plan = Plan::new(training_step(), &Plain);
     let update = plan.graph.outputs.iter().find(|o| o.name == "w").unwrap();
-    assert_eq!(plan.place(update.value), Place::Input(2));
+    assert_eq!(plan.place(update.value), Location::Input(2));
     assert!(plan.copies.is_empty() && plan.is_sound());
     assert_eq!(plan.peak_bytes(), plan.arena_bytes + plan.buffer_bytes());
 }
 
 /// Where the last map of a graph reads and writes.
-fn last_map(build: impl FnOnce(&Tracer, &Var, &Var)) -> (Vec<Place>, Vec<Place>) {
+fn last_map(build: impl FnOnce(&Tracer, &Var, &Var)) -> (Vec<Location>, Vec<Location>) {
     let t = Tracer::new(F);
-    t.keep_apart(true);
+    t.disable_fusion(true);
     let (x, w) = (t.input("x", F, [16, 4]), t.parameter("w", [4, 4]));
     build(&t, &x.linear(&w), &x);
     let plan = Plan::new(t.finish().unwrap(), &Plain);
@@ -122,7 +122,7 @@ fn an_old_value_that_is_still_wanted_gets_its_own_copy() {
     assert!(
         plan.copies
             .iter()
-            .all(|(from, ..)| matches!(from, Place::Arena(_))),
+            .all(|(from, ..)| matches!(from, Location::Arena(_))),
         "{:?}",
         plan.copies
     );
@@ -155,10 +155,10 @@ fn a_kernel_that_writes_over_what_it_uses_is_not_sound() {
     assert_snapshot!(problem(&|p| p.kernels[3].writes[0] = p.kernels[3].reads[0]), @"the plan cannot be loaded: sum reads what it overwrites, or what is nowhere");
     assert_snapshot!(problem(&|p| p.kernels[8].workspace = Some((1024, 256))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
     assert_snapshot!(problem(&|p| p.kernels[0].workspace = Some((p.arena_bytes - 256, 512))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Arena(1528)");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Input(0)), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Place::Output(0)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Output(0)");
-    assert_snapshot!(problem(&|p| p.kernels[0].reads[0] = Place::Unused), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Arena(1528)");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Input(0)), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Output(0)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Output(0)");
+    assert_snapshot!(problem(&|p| p.kernels[0].reads[0] = Location::Unused), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
     assert_snapshot!(problem(&|p| { p.kernels[0].reads.pop(); }), @"the plan cannot be loaded: matmul lacks places for what it touches");
 }
 
@@ -195,7 +195,7 @@ proptest! {
             prop_assert_eq!(plan.arena_bytes, peak.next_multiple_of(256));
             // No kernel reads what is not there, or writes over what it or others still read.
             for kernel in &plan.kernels {
-                prop_assert!(kernel.reads.iter().all(|p| *p != Place::Unused));
+                prop_assert!(kernel.reads.iter().all(|p| *p != Location::Unused));
                 for read in &kernel.reads {
                     prop_assert!(!kernel.writes.contains(read));
                 }

@@ -4,7 +4,9 @@ use crate::targets::Plain;
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
-use spikelet_graph::{DType, Graph, Over, Plan, Precision, Tracer, UnknownPrecision, Var, pass};
+use spikelet_graph::{
+    DType, Graph, Plan, Precision, RandomAxes, Tracer, UnknownPrecision, Var, pass,
+};
 use std::sync::Arc;
 
 const F: DType = DType::F32;
@@ -19,7 +21,7 @@ fn traced(precision: Precision, build: impl FnOnce(&Tracer)) -> Graph {
 fn neuron() -> Arc<Recurrence> {
     let [x, v] = ["x", "v"].map(Expr::symbol);
     let h = &v + x;
-    let s = Expr::graft(h.ge(1.0), h.sigmoid());
+    let s = Expr::custom_gradient(h.ge(1.0), h.sigmoid());
     Arc::new(
         Recurrence::new("if", ["x"], ["v"])
             .output("s", s, true)
@@ -32,7 +34,7 @@ fn network(t: &Tracer) -> (Var, Vec<Var>) {
     let (image, g) = (t.input("image", F, [8, 12]), t.input("g", DType::I64, [4]));
     let (w, bias) = (t.parameter("w", [4, 12]), t.parameter("bias", [4]));
     let v = t.state("v", [8, 4]);
-    let spikes = image.repeat_over_time(6).bernoulli(&g, Over::Time);
+    let spikes = image.repeat_over_time(6).bernoulli(&g, RandomAxes::Time);
     let made = Var::scan(&neuron(), 6, &[&(spikes.linear(&w) + &bias)], &[&v], &[]);
     t.update(&v, &made[1]);
     (made[0].clone(), vec![w, bias])
@@ -191,14 +193,14 @@ fn each_value_is_cast_once_and_what_moves_elements_follows() {
 fn a_draw_and_a_product_write_what_their_only_reader_casts_to() {
     let mut graph = traced(Precision::F32, |t| {
         let (p, g) = (t.input("p", F, [8, 4]), t.input("g", DType::I64, [4]));
-        let drawn = p.bernoulli(&g, Over::Nothing).cast(DType::BF16);
+        let drawn = p.bernoulli(&g, RandomAxes::Nothing).cast(DType::BF16);
         let w = t.input("w", DType::BF16, [3, 4]);
         t.output("y", &drawn.linear(&w).cast(F));
         let twice = drawn.linear(&w);
         t.output("half", &twice);
         t.output("single", &twice.cast(F));
     });
-    let report = pass::widen::run(&mut graph);
+    let report = pass::fold_casts::run(&mut graph);
     assert_snapshot!(graph, @"
     %0 = Data `p`  f32[8, 4]
     %1 = Data `g`  i64[4]

@@ -3,9 +3,9 @@
 use crate::graphs::{F, neuron};
 use crate::targets::Plain;
 use proptest::prelude::*;
-use spikelet_graph::op::{Conv, ConvPart, Join, MatMul, Pooling, ScanGrad, Window};
+use spikelet_graph::op::{ConcatChunks, Conv, ConvPart, MatMul, Pooling, ScanGrad, Window};
 use spikelet_graph::{
-    DType, Error, Over, Plan, Tensor, TensorType, Tracer, Var, broadcast_strides,
+    DType, Error, Plan, RandomAxes, Tensor, TensorType, Tracer, Var, broadcast_strides,
 };
 
 /// More elements than 64-bit byte offsets reach; their number of bytes is 4 where it wraps.
@@ -40,7 +40,7 @@ fn inputs_and_results_that_no_memory_holds_are_refused() {
         |t| drop(t.input("x", DType::I64, [1 << 30]).one_hot(1 << 31)),
         |t| {
             let x = t.input("x", F, [1 << 58, 2]);
-            t.apply1(Join, &[&x; 9]);
+            t.apply1(ConcatChunks, &[&x; 9]);
         },
     ];
     for (k, case) in cases.into_iter().enumerate() {
@@ -204,10 +204,10 @@ fn apply(t: &Tracer, kind: usize, x: &Var, y: &Var, n: usize, m: usize) -> Var {
         14 => Var::scan(&neuron(), n, &[x], &[y], &[]).swap_remove(0),
         15 => {
             let generator = t.input(&format!("generator{m}"), DType::I64, [4]);
-            generator.uniform([n, m], Over::TimeAndBatch)
+            generator.uniform([n, m], RandomAxes::TimeAndBatch)
         }
         16 => x.permute(&[n % 3, m % 3]),
-        17 => x.moments()[1].clone(),
+        17 => x.mean_var()[1].clone(),
         _ => x.log_softmax(),
     }
 }

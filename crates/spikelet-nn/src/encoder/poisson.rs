@@ -8,7 +8,7 @@ use super::{Encoder, Plain};
 use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
-use spikelet_graph::{Over, Var};
+use spikelet_graph::{RandomAxes, Var};
 
 /// Spikes with a probability that is the value, which should lie in 0..1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,6 @@ impl Encoder for Poisson {
 
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var {
         x.repeat_over_time(time_steps)
-            .bernoulli(&cx.generator(), Over::TimeAndBatch)
+            .bernoulli(&cx.generator(), RandomAxes::TimeAndBatch)
     }
 }

@@ -8,7 +8,7 @@ use crate::module::Context;
 use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_graph::op::GENERATOR_STATE;
-use spikelet_graph::{DType, Over, Var};
+use spikelet_graph::{DType, RandomAxes, Var};
 
 /// Spikes with a probability that is the value, drawn with a seed of its own.
 ///
@@ -28,6 +28,6 @@ impl Encoder for Rate {
         // The generator's state begins with the seed.
         let seed = cx.tracer().fill(DType::I64, [1], f64::from(self.seed));
         let generator = Var::concat(&[&seed, &cx.generator().slice(0, 1..GENERATOR_STATE)], 0);
-        x.repeat_over_time(time_steps).bernoulli(&generator, Over::TimeAndBatch)
+        x.repeat_over_time(time_steps).bernoulli(&generator, RandomAxes::TimeAndBatch)
     }
 }

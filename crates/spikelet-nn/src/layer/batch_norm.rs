@@ -1,4 +1,4 @@
-//! Batch normalisation, and its two kinds for spiking networks.
+//! Batch normalization, and its two kinds for spiking networks.
 //!
 //! y = (x − mean) / √(variance + ε) · weight + bias, for each channel. In training, mean and
 //! variance are those of all steps, images and positions together, and running statistics follow
@@ -19,7 +19,7 @@ use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
-/// Batch normalisation of `[T, N, C, …]` with `D` axes after the channels.
+/// Batch normalization of `[T, N, C, …]` with `D` axes after the channels.
 ///
 /// | tensor | shape | start | |
 /// |---|---|---|---|
@@ -48,7 +48,7 @@ pub struct BatchNorm<const D: usize> {
     pub epsilon: f64,
     /// The weight of what was measured last in the running statistics.
     pub momentum: f64,
-    /// Whether weight and bias are learnt.
+    /// Whether weight and bias are learned.
     pub affine: bool,
     /// Where the weight starts.
     pub scale: f64,
@@ -56,17 +56,17 @@ pub struct BatchNorm<const D: usize> {
     pub time_steps: Option<usize>,
 }
 
-/// Batch normalisation of `[T, N, C]`.
+/// Batch normalization of `[T, N, C]`.
 pub type BatchNorm0d = BatchNorm<0>;
-/// Batch normalisation of `[T, N, C, L]`.
+/// Batch normalization of `[T, N, C, L]`.
 pub type BatchNorm1d = BatchNorm<1>;
-/// Batch normalisation of `[T, N, C, H, W]`.
+/// Batch normalization of `[T, N, C, H, W]`.
 pub type BatchNorm2d = BatchNorm<2>;
-/// Batch normalisation of `[T, N, C, D, H, W]`.
+/// Batch normalization of `[T, N, C, D, H, W]`.
 pub type BatchNorm3d = BatchNorm<3>;
 
 impl<const D: usize> BatchNorm<D> {
-    /// Batch normalisation with ε = 1e-5 and momentum 0.1.
+    /// Batch normalization with ε = 1e-5 and momentum 0.1.
     pub fn new(channels: usize) -> Self {
         Self {
             channels,
@@ -123,14 +123,14 @@ impl<const D: usize> BatchNorm<D> {
         ]
     }
 
-    /// Mean and variance that normalise `x`, `[.., C]`.
+    /// Mean and variance that normalize `x`, `[.., C]`.
     fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
         let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
         let variance = cx.buffer("running_var", [self.channels], Init::Constant(1.0));
         if !cx.mode().training {
             return [mean, variance];
         }
-        let mut measured = x.moments();
+        let mut measured = x.mean_var();
         let mut count = (x.ty().len() / self.channels.max(1)) as f64;
         if cx.syncs_batch_norm() {
             measured = of_all(cx.ranks(), measured);

@@ -36,7 +36,7 @@ pub struct Conv<const D: usize> {
     pub stride: [usize; D],
     /// Zeros on both sides of the input.
     pub padding: [usize; D],
-    /// Distance of neighbours in the window.
+    /// Distance of neighbors in the window.
     pub dilation: [usize; D],
     /// Groups of channels that do not see each other.
     pub groups: usize,
@@ -78,7 +78,7 @@ impl<const D: usize> Conv<D> {
         self
     }
 
-    /// Sets the distance of neighbours in the window.
+    /// Sets the distance of neighbors in the window.
     pub fn dilation(mut self, dilation: impl Sizes<D>) -> Self {
         self.dilation = dilation.sizes();
         self

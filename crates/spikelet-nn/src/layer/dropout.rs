@@ -5,7 +5,7 @@
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
-use spikelet_graph::{Over, Var};
+use spikelet_graph::{RandomAxes, Var};
 
 /// Drops features with probability `p` while training. The mask is drawn once for a call and
 /// stays the same over time, as SpikingJelly's multi-step dropout has it.
@@ -45,7 +45,7 @@ fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
     }
     let mask = cx.once("mask", || {
         let keep = cx.tracer().fill(cx.tracer().float(), mask, 1.0 - p);
-        keep.bernoulli(&cx.generator(), Over::Batch)
+        keep.bernoulli(&cx.generator(), RandomAxes::Batch)
     });
     let scale = 1.0 / (1.0 - p);
     Ok(Var::map(&[&x, &mask], |v| &v[0] * (&v[1] * scale)))

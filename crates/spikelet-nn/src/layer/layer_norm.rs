@@ -1,4 +1,4 @@
-//! Layer and group normalisation: each image and step by itself.
+//! Layer and group normalization: each image and step by itself.
 //!
 //! y = (x − mean) / √(variance + ε) · weight + bias, with mean and (biased) variance over the last
 //! axes, or over groups of channels with their positions; as PyTorch's `LayerNorm`, `GroupNorm`.
@@ -11,13 +11,13 @@ use spikelet_core::{Error, Result};
 use spikelet_graph::Var;
 
 /// `(x − mean) / √(variance + ε)` over the last axis.
-fn normalise(x: &Var, epsilon: f64) -> Var {
+fn normalize(x: &Var, epsilon: f64) -> Var {
     let last = x.rank() - 1;
     let mut kept = x.shape().to_vec();
     kept[last] = 1;
-    let centred = x - x.mean(&[last]).reshape(kept.clone());
-    let variance = centred.square().mean(&[last]).reshape(kept);
-    Var::map(&[&centred, &variance], |v| &v[0] / (&v[1] + epsilon).sqrt())
+    let centerd = x - x.mean(&[last]).reshape(kept.clone());
+    let variance = centerd.square().mean(&[last]).reshape(kept);
+    Var::map(&[&centerd, &variance], |v| &v[0] / (&v[1] + epsilon).sqrt())
 }
 
 /// What is added to the variance.
@@ -25,7 +25,7 @@ fn epsilon(value: f64) -> Constant {
     Constant::new("epsilon", value, Domain::above(0.0))
 }
 
-/// Normalises over the last axes, whose sizes are `shape`; weight and bias are `shape`.
+/// Normalizes over the last axes, whose sizes are `shape`; weight and bias are `shape`.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -43,7 +43,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Normalises over the last axes, with ε = 1e-5.
+    /// Normalizes over the last axes, with ε = 1e-5.
     pub fn new(shape: impl Into<Vec<usize>>) -> Self {
         Self {
             shape: shape.into(),
@@ -61,14 +61,14 @@ impl Module for LayerNorm {
             return Err(Error::invalid(
                 cx.place("layer norm"),
                 format!(
-                    "normalises axes of {:?}, the sequence is {}",
+                    "normalizes axes of {:?}, the sequence is {}",
                     self.shape,
                     x.ty()
                 ),
                 format!("use `LayerNorm::new({:?})`", &x.shape()[2..]),
             ));
         }
-        let y = normalise(&x.flatten(first), self.epsilon).reshape(x.shape());
+        let y = normalize(&x.flatten(first), self.epsilon).reshape(x.shape());
         let weight = cx.parameter("weight", self.shape.clone(), Init::Constant(1.0));
         Ok(y * weight + cx.parameter("bias", self.shape.clone(), Init::Constant(0.0)))
     }
@@ -78,7 +78,7 @@ impl Module for LayerNorm {
     }
 }
 
-/// Normalises groups of channels of `[T, N, C, …]`; weight and bias are `[C]`.
+/// Normalizes groups of channels of `[T, N, C, …]`; weight and bias are `[C]`.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -89,7 +89,7 @@ impl Module for LayerNorm {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupNorm {
-    /// Groups of neighbouring channels.
+    /// Groups of neighboring channels.
     pub groups: usize,
     /// Channels.
     pub channels: usize,
@@ -98,7 +98,7 @@ pub struct GroupNorm {
 }
 
 impl GroupNorm {
-    /// Normalises groups of channels, with ε = 1e-5.
+    /// Normalizes groups of channels, with ε = 1e-5.
     pub fn new(groups: usize, channels: usize) -> Self {
         Self {
             groups,
@@ -133,7 +133,7 @@ impl Module for GroupNorm {
             self.groups,
             x.ty().len() / (x.dim(0) * x.dim(1) * self.groups).max(1),
         ];
-        let y = normalise(&x.reshape(grouped), self.epsilon).reshape(x.shape());
+        let y = normalize(&x.reshape(grouped), self.epsilon).reshape(x.shape());
         let mut own = vec![1; x.rank() - 2];
         own[0] = self.channels;
         let weight = cx.parameter("weight", [self.channels], Init::Constant(1.0));

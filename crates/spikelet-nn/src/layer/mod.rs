@@ -1,6 +1,5 @@
 //! Layers: one file each.
 
-mod apart;
 mod batch_norm;
 mod conv;
 mod conv_transposed;
@@ -9,12 +8,13 @@ mod flatten;
 mod images;
 mod layer_norm;
 mod linear;
-mod on_trace;
 mod pool;
 mod recurrent;
 mod residual;
 mod spiking;
 mod time;
+mod trace_learning;
+mod unfused;
 
 pub use batch_norm::{BatchNorm, BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
@@ -24,9 +24,9 @@ pub use flatten::Flatten;
 pub use images::Sizes;
 pub use layer_norm::{GroupNorm, LayerNorm};
 pub use linear::Linear;
-pub use on_trace::OnTrace;
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
 pub use residual::{Join, Residual};
 pub use spiking::{Spiking, spiking};
-pub use time::{ConstantInput, EachStep, Function, TimeLast, TimeMean};
+pub use time::{StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMean};
+pub use trace_learning::TraceLearning;

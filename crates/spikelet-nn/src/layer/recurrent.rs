@@ -50,7 +50,7 @@ impl Module for Recurrent {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("recurrent", &x, 2)?;
         let shape = x.shape()[1..].to_vec();
-        let made = cx.each_step(&x, |x| {
+        let made = cx.step_loop(&x, |x| {
             let before = cx.state("spikes", shape.clone(), 0.0);
             let spikes = before.expand(&shape[..]).reshape(x.shape());
             let fed = cx.child("feedback", |cx| self.feedback.forward(cx, spikes))?;

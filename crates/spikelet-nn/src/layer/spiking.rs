@@ -1,10 +1,10 @@
 //! Every neuron is a layer.
 
-use super::apart;
+use super::unfused;
 use crate::module::{Context, Init, Module, Tree};
-use crate::neuron::{Emits, Layout, Learnable, NOISE, Neuron, Share, State};
+use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, Trainable};
 use spikelet_core::{Error, Result};
-use spikelet_graph::{Over, Var};
+use spikelet_graph::{RandomAxes, Var};
 use std::sync::Arc;
 
 /// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters are named as the neuron names them, states
@@ -89,20 +89,20 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     let params: Vec<Var> = layout.params.iter().map(|l| layer.param(l)).collect();
     let mut sequences = vec![x.clone()];
     if layout.step.inputs.iter().any(|name| name == NOISE) {
-        let noise = cx.generator().uniform(x.shape(), Over::TimeAndBatch);
+        let noise = cx.generator().uniform(x.shape(), RandomAxes::TimeAndBatch);
         sequences.push(noise.cast(x.ty().dtype));
     }
     sequences.extend(layout.sequences.iter().map(|l| layer.sequence(l)));
     let made = if states.is_empty() {
         let known = [
-            apart::named(&layout.step.inputs, &sequences),
-            apart::named(&layout.step.params, &params),
+            unfused::named(&layout.step.inputs, &sequences),
+            unfused::named(&layout.step.params, &params),
         ];
         let fired = std::slice::from_ref(&layout.step.outputs[0].value);
-        let spikes = apart::kernel(fired, &known.concat(), stored).swap_remove(0);
+        let spikes = unfused::kernel(fired, &known.concat(), stored).swap_remove(0);
         vec![spikes.expand(x.shape())]
-    } else if cx.keeps_apart() && time_steps > 0 {
-        apart::forward(neuron, &layout.step, &sequences, &states, &params).map_err(wrong)?
+    } else if cx.disables_fusion() && time_steps > 0 {
+        unfused::forward(neuron, &layout.step, &sequences, &states, &params).map_err(wrong)?
     } else {
         Var::scan(
             &Arc::new(layout.step),
@@ -117,10 +117,10 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
         cx.set_state(state, last);
     }
     let mut out = made[0].clone();
-    if neuron.emits() != Emits::Real {
+    if neuron.output_kind() != OutputKind::Real {
         cx.record("spike_seq", &out);
     }
-    if let Some(decoded) = neuron.decode(&out) {
+    if let Some(decoded) = neuron.readout(&out) {
         cx.expect_all_steps(neuron.name())?;
         out = decoded.repeat_over_time(1);
     }
@@ -135,7 +135,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     Ok(Spiking { out, state_seqs })
 }
 
-/// A neuron's layer on its way into the graph: what is learnt becomes operands of the step.
+/// A neuron's layer on its way into the graph: what is learned becomes operands of the step.
 struct Layer<'a> {
     cx: &'a Context,
     /// The sequence that charges, `[T, N, …]`.
@@ -145,32 +145,32 @@ struct Layer<'a> {
 impl Layer<'_> {
     /// A parameter in the shape that broadcasts to a time step; one with a value for each step, in
     /// the shape that broadcasts to the sequence.
-    fn param(&self, learnt: &Learnable) -> Var {
+    fn param(&self, learned: &Trainable) -> Var {
         let step = &self.x.shape()[1..];
         let channels: &[usize] = step.get(1..2).unwrap_or_default();
         let behind = vec![1; step.len().saturating_sub(2)];
         let time_steps = || [self.cx.time_steps(self.x.dim(0))];
-        let (stored, own) = match learnt.share {
-            Share::Layer => (vec![], vec![]),
+        let (stored, own) = match learned.share {
+            Granularity::Layer => (vec![], vec![]),
             // [C, 1, …] broadcasts against [N, C, …].
-            Share::Channel => (channels.to_vec(), [channels, &behind].concat()),
-            Share::Neuron => (step[1..].to_vec(), step[1..].to_vec()),
-            Share::Step => (
+            Granularity::Channel => (channels.to_vec(), [channels, &behind].concat()),
+            Granularity::Neuron => (step[1..].to_vec(), step[1..].to_vec()),
+            Granularity::Step => (
                 time_steps().to_vec(),
                 [&time_steps()[..], &vec![1; step.len()]].concat(),
             ),
-            Share::StepChannel => (
+            Granularity::StepChannel => (
                 [&time_steps(), channels].concat(),
                 [&time_steps()[..], &[1], channels, &behind].concat(),
             ),
         };
-        let init = Init::Constant(learnt.init);
-        self.cx.parameter(&learnt.name, stored, init).reshape(own)
+        let init = Init::Constant(learned.init);
+        self.cx.parameter(&learned.name, stored, init).reshape(own)
     }
 
     /// A parameter with a value for each time step, as a sequence.
-    fn sequence(&self, learnt: &Learnable) -> Var {
-        let whole = self.param(learnt);
+    fn sequence(&self, learned: &Trainable) -> Var {
+        let whole = self.param(learned);
         let here = self.x.dim(0);
         let part = if whole.dim(0) == here {
             whole
@@ -182,15 +182,15 @@ impl Layer<'_> {
     }
 
     /// A state before the first step.
-    fn state(&self, state: &State, start: Option<&Learnable>) -> Var {
+    fn state(&self, state: &State, start: Option<&Trainable>) -> Var {
         let shape = self.x.shape()[1..].to_vec();
-        let Some(learnt) = start else {
+        let Some(learned) = start else {
             return self.cx.state(state.name, shape, state.reset);
         };
-        let bound = learnt.bound;
+        let bound = learned.bound;
         self.cx
-            .learn_start(state.name, &learnt.name, learnt.share, bound);
-        let param = self.param(learnt);
+            .trainable_start(state.name, &learned.name, learned.share, bound);
+        let param = self.param(learned);
         let start = || param.map1(|p| bound.apply(p));
         self.cx.state_from(state.name, shape, state.reset, start)
     }

@@ -41,9 +41,9 @@ impl Module for TimeLast {
 /// Runs a module whose input is constant over time on the first step alone and repeats what it
 /// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv`
 /// of SpikingJelly's Fashion-MNIST tutorial. Batch norm inside sees each image once.
-pub struct ConstantInput<M>(pub M);
+pub struct StaticInput<M>(pub M);
 
-impl<M: Module> Module for ConstantInput<M> {
+impl<M: Module> Module for StaticInput<M> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("constant input", &x, 2)?;
         let time_steps = x.dim(0);
@@ -71,9 +71,9 @@ impl<M: Module> Module for ConstantInput<M> {
 /// Runs a module that knows nothing of time on each step, all steps at once: time is folded into
 /// the batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
 /// Layers of this crate treat steps alike without it.
-pub struct Function<F>(pub F);
+pub struct TimeDistributed<F>(pub F);
 
-impl<F> Module for Function<F>
+impl<F> Module for TimeDistributed<F>
 where
     F: Fn(&Context, Var) -> Result<Var> + Send + Sync,
 {
@@ -101,16 +101,16 @@ where
 /// use spikelet::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
-/// let net = EachStep(Sequential::new().add(Linear::new(20, 10)).add(If::new()));
+/// let net = StepLoop(Sequential::new().add(Linear::new(20, 10)).add(If::new()));
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
 /// # Ok::<(), spikelet::Error>(())
 /// ```
-pub struct EachStep<M>(pub M);
+pub struct StepLoop<M>(pub M);
 
-impl<M: Module> Module for EachStep<M> {
+impl<M: Module> Module for StepLoop<M> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.expect_rank("each step", &x, 2)?;
-        let made = cx.each_step(&x, |step| self.0.forward(cx, step))?;
+        let made = cx.step_loop(&x, |step| self.0.forward(cx, step))?;
         Ok(made.join())
     }
 

@@ -4,10 +4,10 @@ mod checks;
 mod group;
 
 use super::unroll::Unrolling;
-use super::{Init, Module, OverTime, Propagation};
+use super::{Init, Module, Propagation, StepOutputs};
 use crate::domain;
 use crate::encoder::{self, Encoder};
-use crate::neuron::{Bound, Share};
+use crate::neuron::{Bound, Granularity};
 use group::Group;
 use spikelet_core::{Error, Result};
 use spikelet_graph::op::GENERATOR_STATE;
@@ -44,15 +44,15 @@ impl Mode {
     };
 }
 
-/// A carried state whose reset value is learnt.
+/// A carried state whose reset value is learned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LearntStart {
+pub struct LearnedStart {
     /// The state's name.
     pub state: String,
     /// The parameter's name.
     pub parameter: String,
     /// Which of the parameter's values is whose.
-    pub share: Share,
+    pub share: Granularity,
     /// What the parameter's values stand for.
     pub bound: Bound,
 }
@@ -96,9 +96,9 @@ pub struct Traced {
     pub parameters: Vec<(String, Vec<usize>, Init)>,
     /// Name, shape and reset value of each carried state.
     pub states: Vec<(String, Vec<usize>, f64)>,
-    /// Carried states that start from something learnt.
-    pub starts: Vec<LearntStart>,
-    /// Name, shape and start of each tensor that is kept with the model but not learnt.
+    /// Carried states that start from something learned.
+    pub starts: Vec<LearnedStart>,
+    /// Name, shape and start of each tensor that is kept with the model but not learned.
     pub buffers: Vec<(String, Vec<usize>, Init)>,
     /// What modules show of their insides: name and value.
     pub recorded: Vec<(String, Var)>,
@@ -154,7 +154,7 @@ impl Context {
     pub fn propagation(mut self, propagation: Propagation) -> Self {
         self.propagation = propagation;
         self.tracer
-            .keep_apart(propagation == Propagation::StepByStepUnfused);
+            .disable_fusion(propagation == Propagation::StepByStepUnfused);
         self
     }
 
@@ -195,7 +195,7 @@ impl Context {
     }
 
     /// Whether neurons are built of kernels for charge, fire and reset.
-    pub(crate) fn keeps_apart(&self) -> bool {
+    pub(crate) fn disables_fusion(&self) -> bool {
         self.propagation == Propagation::StepByStepUnfused
     }
 
@@ -251,7 +251,7 @@ impl Context {
     }
 
     /// As [`Context::state`], where the sequence begins with `start`, which broadcasts to the
-    /// state's shape, and `reset` is what a carried state holds before anything is learnt.
+    /// state's shape, and `reset` is what a carried state holds before anything is learned.
     pub(crate) fn state_from(
         &self,
         name: &str,
@@ -295,9 +295,15 @@ impl Context {
         var
     }
 
-    /// Says that the state `name` of the present module is reset to what is learnt.
-    pub(crate) fn learn_start(&self, name: &str, parameter: &str, share: Share, bound: Bound) {
-        let start = LearntStart {
+    /// Says that the state `name` of the present module is reset to what is learned.
+    pub(crate) fn trainable_start(
+        &self,
+        name: &str,
+        parameter: &str,
+        share: Granularity,
+        bound: Bound,
+    ) {
+        let start = LearnedStart {
             state: self.tracer.path_of(name),
             parameter: self.tracer.path_of(parameter),
             share,
@@ -324,7 +330,7 @@ impl Context {
         (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
     }
 
-    /// A tensor of the present module that is kept with the model but not learnt, such as running
+    /// A tensor of the present module that is kept with the model but not learned, such as running
     /// statistics. Where the network runs step by step, it is what the step before left.
     pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let path = self.tracer.path_of(name);
@@ -446,7 +452,7 @@ impl Context {
         encoder: &dyn Encoder,
         x: &Var,
         time_steps: usize,
-    ) -> Result<OverTime> {
+    ) -> Result<StepOutputs> {
         encoder::check(encoder)
             .map_err(|problem| Error::invalid("encoder", problem, domain::HELP))?;
         let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
@@ -463,11 +469,11 @@ impl Context {
         module: &dyn Module,
         time_steps: usize,
         part: impl Fn(Range<usize>) -> Var,
-    ) -> Result<OverTime> {
+    ) -> Result<StepOutputs> {
         if !self.propagation.is_step_by_step() || time_steps == 0 || self.is_unrolling() {
             let whole = module.forward(self, part(0..time_steps))?;
             self.tracer.check()?;
-            return Ok(OverTime::new(vec![whole]));
+            return Ok(StepOutputs::new(vec![whole]));
         }
         self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
     }
@@ -477,16 +483,20 @@ impl Context {
     ///
     /// # Errors
     /// Those of `step`.
-    pub fn each_step(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<OverTime> {
+    pub fn step_loop(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<StepOutputs> {
         let time_steps = x.dim(0);
         if self.is_unrolling() || time_steps == 0 {
-            return Ok(OverTime::new(vec![step(x.clone())?]));
+            return Ok(StepOutputs::new(vec![step(x.clone())?]));
         }
         self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
     }
 
     /// Traces step after step, and hands the states on from one to the next.
-    fn in_steps(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
+    fn in_steps(
+        &self,
+        time_steps: usize,
+        step: impl Fn(usize) -> Result<Var>,
+    ) -> Result<StepOutputs> {
         *self.unrolling.borrow_mut() = Some(Unrolling::of(time_steps));
         let made = self.unroll(time_steps, step);
         self.tracer.draw_from(0, self.tracer.streams());
@@ -503,7 +513,11 @@ impl Context {
         Ok(made)
     }
 
-    fn unroll(&self, time_steps: usize, step: impl Fn(usize) -> Result<Var>) -> Result<OverTime> {
+    fn unroll(
+        &self,
+        time_steps: usize,
+        step: impl Fn(usize) -> Result<Var>,
+    ) -> Result<StepOutputs> {
         let streams = self.tracer.streams();
         let mut parts = vec![];
         for t in 0..time_steps {
@@ -516,6 +530,6 @@ impl Context {
             parts.push(step(t)?);
             self.tracer.check()?;
         }
-        Ok(OverTime::new(parts))
+        Ok(StepOutputs::new(parts))
     }
 }

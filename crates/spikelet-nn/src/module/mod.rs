@@ -13,13 +13,13 @@ mod tree;
 mod unroll;
 
 pub use context::{BEFORE, GENERATOR};
-pub use context::{Chunk, ChunkState, Context, LearntStart, Mode, Traced};
+pub use context::{Chunk, ChunkState, Context, LearnedStart, Mode, Traced};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;
 pub use tree::Tree;
-pub use unroll::OverTime;
+pub use unroll::StepOutputs;
 
 use spikelet_core::{Error, Result};
 use spikelet_graph::Var;

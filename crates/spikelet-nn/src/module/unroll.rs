@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashSet};
 
 /// A value over time: a whole sequence `[T, N, …]`, or its time steps `[1, N, …]` one by one.
 #[derive(Clone, Debug)]
-pub struct OverTime {
+pub struct StepOutputs {
     parts: Vec<Var>,
 }
 
-impl OverTime {
+impl StepOutputs {
     /// From its parts along axis 0, of which there is at least one.
     pub fn new(parts: Vec<Var>) -> Self {
         Self { parts }
@@ -143,6 +143,6 @@ impl Unrolling {
     /// What was shown, joined over time.
     pub(super) fn recorded(self) -> impl Iterator<Item = (String, Var)> {
         let recorded = self.recorded.into_iter();
-        recorded.map(|(name, steps)| (name, OverTime::new(steps).join()))
+        recorded.map(|(name, steps)| (name, StepOutputs::new(steps).join()))
     }
 }

@@ -6,7 +6,7 @@
 //! the last layer are the scores.
 
 use super::{product, sized};
-use crate::layer::{BatchNorm2d, ConstantInput, Conv2d, Flatten, Linear, Pool2d};
+use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d, StaticInput};
 use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Csnn {
             .add(Linear::new(hidden, self.classes))
             .add(neuron);
         Ok(Net {
-            static_conv: Arc::new(ConstantInput(static_conv)),
+            static_conv: Arc::new(StaticInput(static_conv)),
             conv: Arc::new(conv),
             fc: Arc::new(fc),
         })

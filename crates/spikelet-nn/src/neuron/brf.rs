@@ -1,8 +1,8 @@
-//! Balanced resonate-and-fire: a resonator that its discretisation keeps stable, with a refractory
+//! Balanced resonate-and-fire: a resonator that its discretization keeps stable, with a refractory
 //! threshold in place of a reset.
 //!
 //! b[t] = p(ω) − b′ − q[t−1], where p(ω) = (√(1 − (ω·dt)²) − 1)/dt is the damping at which the
-//! discretisation neither grows nor falls
+//! discretization neither grows nor falls
 //!
 //! H[t] = V[t−1] + dt·(b[t]·V[t−1] − ω·u[t−1] + X[t]), u[t] = u[t−1] + dt·(ω·V[t−1] + b[t]·u[t−1])
 //!

@@ -1,6 +1,6 @@
 //! What all neurons have: threshold, reset, surrogate.
 
-use super::{Emits, Learn, Neuron};
+use super::{Neuron, OutputKind, Trainability};
 use crate::surrogate::{self, Sigmoid, Surrogate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub enum ResetGrad {
     Soft,
 }
 
-/// Threshold, reset and surrogate of a neuron, and which of its constants are learnt.
+/// Threshold, reset and surrogate of a neuron, and which of its constants are learned.
 ///
 /// | field | default | |
 /// |---|---|---|
@@ -30,7 +30,7 @@ pub enum ResetGrad {
 /// | `surrogate` | sigmoid, α = 4 | stands in for the step's derivative |
 /// | `reset_grad` | surrogate | what the reset lets through backwards |
 /// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
-/// | `learn` | nothing | constants that are learnt, by name |
+/// | `learn` | nothing | constants that are learned, by name |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Common {
     /// Fires when H reaches it.
@@ -44,10 +44,10 @@ pub struct Common {
     pub reset_grad: ResetGrad,
     /// False: the surrogate's primitive is the output.
     pub spiking: bool,
-    /// Constants that are learnt, by name: any that the neuron's equations use, `v_threshold` and
+    /// Constants that are learned, by name: any that the neuron's equations use, `v_threshold` and
     /// `v_reset` among them, and `<state>_start`, which a state starts from.
     #[serde(default)]
-    pub learn: BTreeMap<String, Learn>,
+    pub learn: BTreeMap<String, Trainability>,
 }
 
 fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
@@ -84,11 +84,11 @@ impl Common {
     }
 
     /// What a neuron puts out that puts out what fires.
-    pub fn emits(&self) -> Emits {
+    pub fn output_kind(&self) -> OutputKind {
         match (self.spiking, self.surrogate.is_binary()) {
-            (true, true) => Emits::Spikes,
-            (true, false) => Emits::Counts,
-            (false, _) => Emits::Real,
+            (true, true) => OutputKind::Spikes,
+            (true, false) => OutputKind::Counts,
+            (false, _) => OutputKind::Real,
         }
     }
 }
@@ -135,7 +135,7 @@ pub trait NeuronExt: Neuron + Sized {
     }
 
     /// Learns a constant of this name; see [`Common::learn`].
-    fn learn(mut self, name: &str, how: Learn) -> Self {
+    fn trainable(mut self, name: &str, how: Trainability) -> Self {
         self.common_mut().learn.insert(name.to_string(), how);
         self
     }

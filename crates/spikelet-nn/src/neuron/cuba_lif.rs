@@ -3,7 +3,7 @@
 //! I[t] = I[t−1]·c_decay + X[t], H[t] = V[t−1]·v_decay + I[t]
 //!
 //! Source: Davies et al., Loihi: a neuromorphic manycore processor with on-chip learning, IEEE
-//! Micro 38:82, 2018; the discretisation and the defaults are SpikingJelly's.
+//! Micro 38:82, 2018; the discretization and the defaults are SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};

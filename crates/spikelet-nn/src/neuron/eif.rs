@@ -5,7 +5,7 @@
 //! H[t] = V[t−1] + (X[t] + v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T)) / τ
 //!
 //! Source: Fourcaud-Trocmé et al., How spike generation mechanisms determine the neuronal response
-//! to fluctuating inputs, Journal of Neuroscience 23:11628, 2003; the discretisation is
+//! to fluctuating inputs, Journal of Neuroscience 23:11628, 2003; the discretization is
 //! SpikingJelly's.
 
 use super::{Common, Neuron, Scope};

@@ -10,12 +10,12 @@
 //!        − K[t]·γ·S[t−1] − (1 − γ)·v_subreset·S[t−1]
 //!
 //! S[t] = Θ(H[t] − v_threshold), V[t] = H[t]; all of α, β, γ, τ, linear_decay, v_subreset,
-//! v_threshold and the conductances g[t] are σ of something learnt.
+//! v_threshold and the conductances g[t] are σ of something learned.
 //!
 //! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
 //! networks, NeurIPS 2022.
 
-use super::{Common, Neuron, Param, Scope, Share, State};
+use super::{Common, Neuron, Param, Scope, Granularity, State};
 use spikelet_core::{Error, Result};
 use crate::module::Context;
 use crate::domain::{Constant, Domain};
@@ -33,7 +33,7 @@ use spikelet_graph::Var;
 /// | `linear_decay` | 0.03 | what linear decay takes from the potential, 0 to 1 |
 /// | `v_subreset` | 0.5 | what the constant reset takes, 0 to 1 |
 /// | `conduct` | 0.5 | g, one for each time step, 0 to 1 |
-/// | `v_threshold` | 0.5 | learnt as well, 0 to 1 |
+/// | `v_threshold` | 0.5 | learned as well, 0 to 1 |
 ///
 /// The gates start at ½. The number of time steps is part of the parameters' shape.
 ///
@@ -79,7 +79,7 @@ impl Default for GatedLif {
 impl Neuron for GatedLif {
     base!("gated_lif");
 
-    /// All are σ of something learnt.
+    /// All are σ of something learned.
     fn domains(&self) -> Vec<Constant> {
         let own = [
             ("tau", self.tau),
@@ -99,8 +99,8 @@ impl Neuron for GatedLif {
 
     fn params(&self) -> Vec<Param> {
         let (share, steps) = match self.inplane {
-            Some(_) => (Share::Channel, Share::StepChannel),
-            None => (Share::Layer, Share::Step),
+            Some(_) => (Granularity::Channel, Granularity::StepChannel),
+            None => (Granularity::Layer, Granularity::Step),
         };
         let constants = [
             ("alpha", 0.5),

@@ -5,7 +5,7 @@
 //! W[t] = W[t−1] + (a·(H[t] − v_rest) − W[t−1]) / τ_w + b·S[t]
 //!
 //! Source: Izhikevich, Simple model of spiking neurons, IEEE Transactions on Neural Networks
-//! 14:1569, 2003; the form and the discretisation are SpikingJelly's.
+//! 14:1569, 2003; the form and the discretization are SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};

@@ -6,7 +6,7 @@
 //! Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient
 //! slope and membrane potential, arXiv:2302.09238 (2023).
 
-use super::{Lif, Neuron, Param, Scope, Share};
+use super::{Lif, Neuron, Param, Scope, Granularity};
 use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Klif {
     /// Whether the reset undoes the scale.
     pub scale_reset: bool,
     /// How many k there are.
-    pub share: Share,
+    pub share: Granularity,
 }
 
 impl Neuron for Klif {

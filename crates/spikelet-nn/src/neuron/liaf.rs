@@ -7,7 +7,7 @@
 //! efficient spatiotemporal information processing, IEEE Transactions on Neural Networks and
 //! Learning Systems 33:6249, 2022.
 
-use super::{Emits, Lif, Neuron, Scope};
+use super::{OutputKind, Lif, Neuron, Scope};
 use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Neuron for Liaf {
         self.neuron.charge(n, x)
     }
 
-    fn emit(&self, n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+    fn output(&self, n: &Scope, h: &Expr, _s: &Expr) -> Expr {
         let x = match self.threshold_related {
             true => h - n.v_threshold(),
             false => h.clone(),
@@ -85,7 +85,7 @@ impl Neuron for Liaf {
         }
     }
 
-    fn emits(&self) -> Emits {
-        Emits::Real
+    fn output_kind(&self) -> OutputKind {
+        OutputKind::Real
     }
 }

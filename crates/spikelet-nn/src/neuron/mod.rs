@@ -6,24 +6,24 @@
 
 mod case;
 mod common;
-mod decode;
-mod learn;
 mod over_time;
+mod readout;
 mod run;
 mod scope;
 mod step;
+mod trainable;
 
 pub use case::{Difference, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
-pub use decode::Decode;
-pub use learn::{Bound, Learn};
 pub use liaf::Act;
+pub use readout::Readout;
 pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
 pub(crate) use step::check;
 pub(crate) use step::{CHARGED, FIRED, Layout, parts};
-pub use step::{Learnable, constants, derive, domains, is_parallel, learnables};
+pub use step::{Trainable, constants, derive, domains, is_parallel, trainables};
+pub use trainable::{Bound, Trainability};
 
 use crate::domain::Constant;
 use crate::module::Context;
@@ -59,7 +59,7 @@ impl State {
 /// How many values a learnable parameter has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Share {
+pub enum Granularity {
     /// One number for the layer.
     #[default]
     Layer,
@@ -76,7 +76,7 @@ pub enum Share {
 /// What comes out of a neuron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Emits {
+pub enum OutputKind {
     /// 0 or 1.
     Spikes,
     /// Whole numbers of spikes.
@@ -95,12 +95,12 @@ pub struct Param {
     /// Its value before training.
     pub init: f64,
     /// How many values it has.
-    pub share: Share,
+    pub share: Granularity,
 }
 
 impl Param {
     /// A parameter that starts from `init`.
-    pub fn new(name: &'static str, init: f64, share: Share) -> Self {
+    pub fn new(name: &'static str, init: f64, share: Granularity) -> Self {
         Self { name, init, share }
     }
 }
@@ -168,13 +168,13 @@ pub trait Neuron: Debug + Send + Sync {
     }
 
     /// What comes out: S unless said otherwise.
-    fn emit(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
+    fn output(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
         s.clone()
     }
 
     /// What kind of numbers come out.
-    fn emits(&self) -> Emits {
-        self.common().emits()
+    fn output_kind(&self) -> OutputKind {
+        self.common().output_kind()
     }
 
     /// What is charged with, if that is not X at each step by itself but something made of the
@@ -189,7 +189,7 @@ pub trait Neuron: Debug + Send + Sync {
 
     /// What becomes of the sequence that comes out, `[T, N, …]`, if not all its steps are wanted:
     /// one value for all of them, `[N, …]`.
-    fn decode(&self, _seq: &Var) -> Option<Var> {
+    fn readout(&self, _seq: &Var) -> Option<Var> {
         None
     }
 }

@@ -6,7 +6,7 @@
 //! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
 //! 14:119, 2020.
 
-use super::{Common, Decode, Neuron, Scope};
+use super::{Common, Readout, Neuron, Scope};
 use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -15,7 +15,7 @@ use spikelet_expr::Expr;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `decode` | none | last, max, max_abs or mean over time; none puts out every step |
+/// | `readout` | none | last, max, max_abs or mean over time; none puts out every step |
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -26,7 +26,7 @@ use spikelet_expr::Expr;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NonSpikingIf {
     /// What becomes of the membrane over time.
-    pub decode: Option<Decode>,
+    pub readout: Option<Readout>,
     /// `v_reset` is what V starts from; the rest does not matter.
     #[serde(flatten)]
     pub common: Common,

@@ -6,7 +6,7 @@
 //! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
 //! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
-use super::{Decode, Lif, Neuron, Scope};
+use super::{Readout, Lif, Neuron, Scope};
 use crate::domain::domains;
 use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
-/// | `decode` | | none | last, max, max_abs or mean over time; none puts out every step |
+/// | `readout` | | none | last, max, max_abs or mean over time; none puts out every step |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
 /// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they stand beside the others.
@@ -35,7 +35,7 @@ pub struct NonSpikingLif {
     #[serde(flatten)]
     pub neuron: Lif,
     /// What becomes of the membrane over time.
-    pub decode: Option<Decode>,
+    pub readout: Option<Readout>,
 }
 
 impl Neuron for NonSpikingLif {

@@ -2,7 +2,7 @@
 //!
 //! Forward, the leaky integrate-and-fire neuron, and the trace A[t] = A[t−1]·(1 − 1/τ) + S[t];
 //! backward, no gradient passes from a step to the one before it. What the next layer's weights
-//! learn from is the trace in place of the spikes: see [`OnTrace`](crate::layer::OnTrace).
+//! learn from is the trace in place of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 

@@ -5,10 +5,10 @@
 //! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest))·σ(w), or, if the input does not decay,
 //! H[t] = V[t−1] − (V[t−1] − v_rest)·σ(w) + X[t].
 //!
-//! Source: Fang et al., Incorporating Learnable Membrane Time Constant to Enhance Learning of
+//! Source: Fang et al., Incorporating Trainable Membrane Time Constant to Enhance Learning of
 //! Spiking Neural Networks, ICCV 2021.
 
-use super::{Common, Neuron, Param, Scope, Share};
+use super::{Common, Neuron, Param, Scope, Granularity};
 use crate::domain::{Domain, domains};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Plif {
     /// Whether X is scaled as well.
     pub decay_input: bool,
     /// How many w there are.
-    pub share: Share,
+    pub share: Granularity,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -46,7 +46,7 @@ impl Plif {
         Self {
             init_tau,
             decay_input: true,
-            share: Share::Layer,
+            share: Granularity::Layer,
             common: Common::default(),
         }
     }

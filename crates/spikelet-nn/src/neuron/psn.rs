@@ -1,7 +1,7 @@
 //! Parallel spiking neuron.
 //!
 //! H = W·X + b over the time axis, S = Θ(H): every step sees all steps, and nothing is reset, so
-//! that all steps are computed at once. W `[T, T]` and b `[T]` are learnt.
+//! that all steps are computed at once. W `[T, T]` and b `[T]` are learned.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.

@@ -6,7 +6,7 @@
 //!
 //! Above v_c the potential runs away by itself.
 //!
-//! Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretisation is SpikingJelly's.
+//! Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 
 use super::{Common, Neuron, Scope};
 use crate::domain::{Domain, domains};

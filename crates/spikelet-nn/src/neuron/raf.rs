@@ -8,7 +8,7 @@
 //!
 //! It answers to inputs that come in the rhythm of ω. Only V is reset.
 //!
-//! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretisation
+//! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization
 //! is SpikingJelly's.
 
 use super::{Common, Neuron, Scope, State};

@@ -1,8 +1,8 @@
 //! One neuron on its own: forward, and backward from given gradients.
 
 use super::{Neuron, NeuronExt};
-use crate::model::{Compiled, Store, host};
 use crate::module::{Context, Mode, Traced};
+use crate::runtime::{Program, VarStore, host};
 use crate::{device, layer};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, Tensor, Var};
@@ -72,7 +72,7 @@ pub fn run(
         cx.tracer().output(name, var);
         names.push(name.to_string());
     };
-    let decoded = neuron.decode(&made.out).is_some();
+    let decoded = neuron.readout(&made.out).is_some();
     let (out_name, out) = match decoded {
         true => ("out", made.out.reshape(&made.out.shape()[1..])),
         false => ("spike_seq", made.out.clone()),
@@ -121,10 +121,10 @@ pub fn run(
     }
     let graph = cx.tracer().finish()?;
 
-    let mut store = Store::new(backend);
-    store.initialise(&traced, float, 0)?;
+    let mut store = VarStore::new(backend);
+    store.initialize(&traced, float, 0)?;
     set_all(&mut store, &traced, inputs)?;
-    let mut compiled = Compiled::new(graph, &mut store)?;
+    let mut compiled = Program::new(graph, &mut store)?;
     for (name, tensor) in [("x_seq", x)].into_iter().chain(weights) {
         if compiled.has_input(name) {
             compiled.set(name, host(tensor))?;
@@ -137,7 +137,7 @@ pub fn run(
         .collect()
 }
 
-fn set_all(store: &mut Store, traced: &Traced, inputs: &Inputs) -> Result<()> {
+fn set_all(store: &mut VarStore, traced: &Traced, inputs: &Inputs) -> Result<()> {
     for (name, tensor) in inputs.states.iter().chain(&inputs.params) {
         let known = traced
             .states

@@ -107,14 +107,14 @@ impl<'a> Scope<'a> {
             return self.primitive(&x);
         }
         let value = surrogate.forward(&x, &Expr::symbol(NOISE));
-        Expr::with_slope(value, &x, surrogate.derivative(&x))
+        Expr::with_gradient_of(value, &x, surrogate.derivative(&x))
     }
 
     fn primitive(&self, x: &Expr) -> Expr {
         let surrogate = &self.common.surrogate;
         match surrogate.primitive(x) {
             // The formula of the derivative is exact where autodiff of the primitive is not.
-            Some(g) => Expr::with_slope(g, x, surrogate.derivative(x)),
+            Some(g) => Expr::with_gradient_of(g, x, surrogate.derivative(x)),
             None => {
                 self.fail(format!(
                     "{surrogate:?} has no primitive; `spiking = false` and the soft reset gradient need one"
@@ -163,11 +163,11 @@ impl<'a> Scope<'a> {
             ResetGrad::Detach => value,
             ResetGrad::Surrogate => {
                 let through_spike = s * (v_reset - h).detach();
-                Expr::graft(&value, &value + through_spike)
+                Expr::custom_gradient(&value, &value + through_spike)
             }
             ResetGrad::Soft => {
                 let g = self.primitive(&(h - v_threshold));
-                Expr::graft(value, v_reset * &g + h * (1.0 - g))
+                Expr::custom_gradient(value, v_reset * &g + h * (1.0 - g))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Sliding parallel spiking neuron.
 //!
 //! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is learnt with b.
+//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is learned with b.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.

@@ -1,6 +1,6 @@
 //! From a neuron's equations to the step that the engine runs.
 
-use super::{Bound, Emits, Neuron, Param, Scope, Share, State, scope::NOISE};
+use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, State, scope::NOISE};
 use crate::domain::{self, Constant, Domain};
 use crate::module::{Context, Mode};
 use crate::surrogate;
@@ -28,13 +28,13 @@ pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, String> {
 /// Something that a neuron learns: a parameter of its own, a constant, or the initial value
 /// `<state>_start` of a state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learnable {
+pub struct Trainable {
     /// Its name in files after the layer's path.
     pub name: String,
     /// The value that is stored before training; under a bound not that of the constant.
     pub init: f64,
     /// How many values it has.
-    pub share: Share,
+    pub share: Granularity,
     /// Where the values that it stands for are held.
     pub bound: Bound,
 }
@@ -44,7 +44,7 @@ pub struct Learnable {
 ///
 /// # Errors
 /// As [`derive()`].
-pub fn learnables(neuron: &dyn Neuron) -> Result<Vec<Learnable>, String> {
+pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<Trainable>, String> {
     let layout = Layout::of(neuron)?;
     let starts = layout.starts.into_iter().flatten();
     let held = layout.params.into_iter().chain(layout.sequences);
@@ -138,11 +138,11 @@ pub fn is_parallel(neuron: &dyn Neuron) -> bool {
 pub(crate) struct Layout {
     pub(crate) step: Recurrence,
     /// Those of the step, in its order.
-    pub(crate) params: Vec<Learnable>,
+    pub(crate) params: Vec<Trainable>,
     /// Parameters with a value for each time step: the last of the step's inputs, in its order.
-    pub(crate) sequences: Vec<Learnable>,
-    /// What each state starts from, where that is learnt.
-    pub(crate) starts: Vec<Option<Learnable>>,
+    pub(crate) sequences: Vec<Trainable>,
+    /// What each state starts from, where that is learned.
+    pub(crate) starts: Vec<Option<Trainable>>,
 }
 
 impl Layout {
@@ -157,24 +157,24 @@ impl Layout {
             constants,
             ..
         } = parts;
-        let own = |p: Param| Learnable {
+        let own = |p: Param| Trainable {
             name: p.name.to_string(),
             init: p.init,
             share: p.share,
             bound: Bound::None,
         };
         let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
-            .partition(|p| matches!(p.share, Share::Step | Share::StepChannel));
-        let learnt = Learnt {
+            .partition(|p| matches!(p.share, Granularity::Step | Granularity::StepChannel));
+        let learned = Learned {
             neuron,
             constants: &constants,
         };
-        learnt.check()?;
+        learned.check()?;
         for (name, value) in &constants {
-            params.extend(learnt.find(name, *value)?);
+            params.extend(learned.find(name, *value)?);
         }
         let states = neuron.states();
-        let starts = states.iter().map(|s| learnt.find(&start(s.name), s.reset));
+        let starts = states.iter().map(|s| learned.find(&start(s.name), s.reset));
         let common = neuron.common();
         let mut inputs = vec!["x"];
         if common.surrogate.needs_noise() && common.spiking {
@@ -183,7 +183,7 @@ impl Layout {
         inputs.extend(sequences.iter().map(|s| s.name.as_str()));
         let step = Recurrence::new(neuron.name(), inputs, states.iter().map(|s| s.name))
             .params(params.iter().map(|p| p.name.as_str()))
-            .output("s", emit, neuron.emits() == Emits::Spikes)
+            .output("s", emit, neuron.output_kind() == OutputKind::Spikes)
             .next(next);
         check_symbols(&step)?;
         Ok(Self {
@@ -194,7 +194,7 @@ impl Layout {
         })
     }
 
-    /// Refuses parameters that a neuron declares and does not use: they would never be learnt.
+    /// Refuses parameters that a neuron declares and does not use: they would never be learned.
     pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), String> {
         let values = self.step.outputs.iter().map(|output| &output.value);
         let used: Vec<String> = (values.chain(&self.step.next))
@@ -220,15 +220,15 @@ fn start(state: &str) -> String {
     format!("{state}_start")
 }
 
-/// The constants of a neuron that are to be learnt.
-struct Learnt<'a> {
+/// The constants of a neuron that are to be learned.
+struct Learned<'a> {
     neuron: &'a dyn Neuron,
     constants: &'a [(&'static str, f64)],
 }
 
-impl Learnt<'_> {
-    /// What is learnt of this name, if anything is.
-    fn find(&self, name: &str, value: f64) -> Result<Option<Learnable>, String> {
+impl Learned<'_> {
+    /// What is learned of this name, if anything is.
+    fn find(&self, name: &str, value: f64) -> Result<Option<Trainable>, String> {
         let Some(learn) = self.neuron.common().learn.get(name) else {
             return Ok(None);
         };
@@ -236,7 +236,7 @@ impl Learnt<'_> {
             .bound
             .invert(value)
             .map_err(|problem| format!("`{name}` of neuron `{}` {problem}", self.neuron.name()))?;
-        Ok(Some(Learnable {
+        Ok(Some(Trainable {
             name: name.to_string(),
             init,
             share: learn.share,
@@ -258,15 +258,15 @@ impl Learnt<'_> {
             if !known.contains(name) {
                 let known = known.join(", ");
                 return Err(format!(
-                    "neuron `{neuron}` has no constant `{name}` that could be learnt; it has: {known}"
+                    "neuron `{neuron}` has no constant `{name}` that could be learned; it has: {known}"
                 ));
             }
             if own.contains(&name.as_str()) {
                 return Err(format!(
-                    "neuron `{neuron}` uses the name `{name}` twice; it cannot be learnt"
+                    "neuron `{neuron}` uses the name `{name}` twice; it cannot be learned"
                 ));
             }
-            if matches!(learn.share, Share::Step | Share::StepChannel) {
+            if matches!(learn.share, Granularity::Step | Granularity::StepChannel) {
                 return Err(format!(
                     "the constant `{name}` of neuron `{neuron}` cannot have a value for each time step; \
                      share it by layer, channel or neuron"
@@ -319,7 +319,7 @@ fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<P
         true => h.clone(),
         false => neuron.reset(&n, &h, &s),
     };
-    let emit = neuron.emit(&n, &h, &s);
+    let emit = neuron.output(&n, &h, &s);
     if let Some(problem) = n.problem() {
         return Err(format!("neuron `{}`: {problem}", neuron.name()));
     }

@@ -7,7 +7,7 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
-use super::{Common, Emits, Neuron, Scope};
+use super::{Common, OutputKind, Neuron, Scope};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
@@ -49,9 +49,9 @@ pub(super) fn reset(n: &Scope, h: &Expr, s: &Expr) -> Expr {
 }
 
 /// What comes out if [`fire`] fires.
-pub(super) fn emits(common: &Common) -> Emits {
-    match common.emits() {
-        Emits::Spikes => Emits::Ternary,
+pub(super) fn output_kind(common: &Common) -> OutputKind {
+    match common.output_kind() {
+        OutputKind::Spikes => OutputKind::Ternary,
         other => other,
     }
 }
@@ -71,7 +71,7 @@ impl Neuron for TernaryIf {
         reset(n, h, s)
     }
 
-    fn emits(&self) -> Emits {
-        emits(&self.common)
+    fn output_kind(&self) -> OutputKind {
+        output_kind(&self.common)
     }
 }

@@ -6,7 +6,7 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
-use super::{Emits, Lif, Neuron, Scope, ternary_if};
+use super::{OutputKind, Lif, Neuron, Scope, ternary_if};
 use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl Neuron for TernaryLif {
         ternary_if::reset(n, h, s)
     }
 
-    fn emits(&self) -> Emits {
-        ternary_if::emits(self.common())
+    fn output_kind(&self) -> OutputKind {
+        ternary_if::output_kind(self.common())
     }
 }

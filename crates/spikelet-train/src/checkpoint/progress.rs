@@ -39,7 +39,7 @@ fn number_or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 /// How far a run is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Optimiser steps so far.
+    /// Optimizer steps so far.
     pub step: u64,
     /// The present epoch, counted from 0.
     pub epoch: usize,

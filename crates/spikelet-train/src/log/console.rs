@@ -26,7 +26,7 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 pub struct Console {
     output: Output,
     bar: bool,
-    colour: bool,
+    color: bool,
 }
 
 impl Console {
@@ -46,13 +46,13 @@ impl Console {
     fn with(
         output: Output,
         [stdout, stderr]: [bool; 2],
-        no_colour: bool,
+        no_color: bool,
         dumb_terminal: bool,
     ) -> Self {
         Self {
             output,
             bar: output == Output::Text && stderr && !dumb_terminal,
-            colour: output == Output::Text && stdout && !no_colour && !dumb_terminal,
+            color: output == Output::Text && stdout && !no_color && !dumb_terminal,
         }
     }
 
@@ -89,28 +89,28 @@ impl Console {
         failed.take().map_or(Ok(()), Err)
     }
 
-    /// `text` in bold where colour is allowed.
+    /// `text` in bold where color is allowed.
     pub fn bold(&self, text: impl Display) -> String {
         self.paint("1", text)
     }
 
-    /// `text` in grey where colour is allowed.
+    /// `text` in grey where color is allowed.
     pub fn dim(&self, text: impl Display) -> String {
         self.paint("2", text)
     }
 
-    /// `text` in green where colour is allowed.
+    /// `text` in green where color is allowed.
     pub fn green(&self, text: impl Display) -> String {
         self.paint("32", text)
     }
 
-    /// `text` in red where colour is allowed.
+    /// `text` in red where color is allowed.
     pub fn red(&self, text: impl Display) -> String {
         self.paint("31", text)
     }
 
     fn paint(&self, code: &str, text: impl Display) -> String {
-        if self.colour {
+        if self.color {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {
             text.to_string()
@@ -353,10 +353,10 @@ mod tests {
     }
 
     #[test]
-    fn colour_and_bar_need_a_terminal_and_leave() {
-        let console = |output, terminals, no_colour, dumb| {
-            let console = Console::with(output, terminals, no_colour, dumb);
-            (console.bar, console.colour)
+    fn color_and_bar_need_a_terminal_and_leave() {
+        let console = |output, terminals, no_color, dumb| {
+            let console = Console::with(output, terminals, no_color, dumb);
+            (console.bar, console.color)
         };
         use Output::*;
         assert_eq!(console(Text, [true, true], false, false), (true, true));
@@ -369,11 +369,11 @@ mod tests {
     }
 
     #[test]
-    fn painted_text_is_plain_without_colour() {
+    fn painted_text_is_plain_without_color() {
         let plain = Console::with(Output::Text, [false, false], false, false);
-        let coloured = Console::with(Output::Text, [true, true], false, false);
+        let colored = Console::with(Output::Text, [true, true], false, false);
         assert_eq!(plain.green("best"), "best");
-        assert_eq!(coloured.green("best"), "\x1b[32mbest\x1b[0m");
+        assert_eq!(colored.green("best"), "\x1b[32mbest\x1b[0m");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Optimisers: one file each, an update written as expressions.
+//! Optimizers: one file each, an update written as expressions.
 
 mod adam;
 mod clip;
@@ -8,7 +8,7 @@ mod sgd;
 pub use adam::Adam;
 pub use clip::Clip;
 pub use clip::squares;
-pub use schedule::Schedule;
+pub use schedule::LrSchedule;
 pub use sgd::Sgd;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Update<'a> {
     pub weight: &'a Expr,
     /// Its gradient.
     pub grad: &'a Expr,
-    /// The optimiser's own tensors, in the order of [`Optimizer::slots`].
+    /// The optimizer's own tensors, in the order of [`Optimizer::slots`].
     pub slots: &'a [Expr],
     /// Numbers that change from step to step, in the order of [`Optimizer::numbers`].
     pub numbers: &'a [Expr],
@@ -45,18 +45,18 @@ pub trait Optimizer: Send + Sync {
     }
 }
 
-/// An optimiser with its constants, as configurations hold it.
+/// An optimizer with its constants, as configurations hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
-pub enum AnyOptimizer {
+pub enum OptimizerConfig {
     /// Stochastic gradient descent.
     Sgd(Sgd),
     /// Adam, and AdamW with decoupled weight decay.
     Adam(Adam),
 }
 
-impl AnyOptimizer {
-    /// The optimiser itself.
+impl OptimizerConfig {
+    /// The optimizer itself.
     pub fn get(&self) -> &dyn Optimizer {
         match self {
             Self::Sgd(o) => o,

@@ -8,14 +8,14 @@ use std::f64::consts::PI;
 /// How the learning rate goes with training.
 ///
 /// ```
-/// use spikelet::optim::Schedule;
-/// let cosine = Schedule::Cosine { least: 0.0 };
+/// use spikelet::optim::LrSchedule;
+/// let cosine = LrSchedule::Cosine { min_factor: 0.0 };
 /// assert_eq!(cosine.factor(0.0, 64.0), 1.0);
 /// assert!((cosine.factor(32.0, 64.0) - 0.5).abs() < 1e-12);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
-pub enum Schedule {
+pub enum LrSchedule {
     /// The same throughout.
     #[default]
     Constant,
@@ -26,29 +26,29 @@ pub enum Schedule {
         /// The factor.
         gamma: f64,
     },
-    /// Half a cosine from the full rate to `least` of it.
+    /// Half a cosine from the full rate to `min_factor` of it.
     Cosine {
         /// The share of the rate that is left at the end.
-        least: f64,
+        min_factor: f64,
     },
-    /// Half a cosine over the first epochs, then `least` of the rate: [`Schedule::Cosine`] with a
+    /// Half a cosine over the first epochs, then `min_factor` of the rate: [`LrSchedule::Cosine`] with a
     /// length of its own (PyTorch's `T_max`).
     CosineOver {
         /// Epochs that the cosine takes.
         epochs: f64,
         /// The share of the rate that is left then.
-        least: f64,
+        min_factor: f64,
     },
     /// Linear growth over the first epochs, then another schedule for the rest.
     WarmUp {
         /// Epochs of growth.
         epochs: f64,
         /// What follows.
-        then: Box<Schedule>,
+        then: Box<LrSchedule>,
     },
 }
 
-impl Schedule {
+impl LrSchedule {
     /// The constants that have a domain, of the schedule and of those that it is made of.
     pub fn domains(&self) -> Vec<Constant> {
         let some = Domain::above(0.0);
@@ -59,10 +59,10 @@ impl Schedule {
                 Constant::new("epochs", *epochs, some),
                 Constant::new("gamma", *gamma, some),
             ],
-            Self::Cosine { least } => vec![Constant::new("least", *least, share)],
-            Self::CosineOver { epochs, least } => vec![
+            Self::Cosine { min_factor } => vec![Constant::new("min_factor", *min_factor, share)],
+            Self::CosineOver { epochs, min_factor } => vec![
                 Constant::new("epochs", *epochs, some),
-                Constant::new("least", *least, share),
+                Constant::new("min_factor", *min_factor, share),
             ],
             Self::WarmUp { epochs, then } => {
                 let own = vec![Constant::new("epochs", *epochs, some)];
@@ -88,11 +88,11 @@ impl Schedule {
                 epochs: size,
                 gamma,
             } => gamma.powf((epoch / size.max(f64::MIN_POSITIVE)).floor()),
-            Self::Cosine { least } => cosine(epoch, epochs, *least),
+            Self::Cosine { min_factor } => cosine(epoch, epochs, *min_factor),
             Self::CosineOver {
                 epochs: length,
-                least,
-            } => cosine(epoch, *length, *least),
+                min_factor,
+            } => cosine(epoch, *length, *min_factor),
             Self::WarmUp { epochs: size, then } => {
                 if epoch < *size {
                     epoch / size
@@ -104,10 +104,10 @@ impl Schedule {
     }
 }
 
-/// Half a cosine from 1 to `least`, which stays.
-fn cosine(epoch: f64, epochs: f64, least: f64) -> f64 {
+/// Half a cosine from 1 to `min_factor`, which stays.
+fn cosine(epoch: f64, epochs: f64, min_factor: f64) -> f64 {
     let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    least + (1.0 - least) * 0.5 * (1.0 + (PI * part).cos())
+    min_factor + (1.0 - min_factor) * 0.5 * (1.0 + (PI * part).cos())
 }
 
 #[cfg(test)]
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn a_cosine_of_its_own_length_ends_before_the_training() {
-        let whole = Schedule::Cosine { least: 0.1 };
-        let half = Schedule::CosineOver {
+        let whole = LrSchedule::Cosine { min_factor: 0.1 };
+        let half = LrSchedule::CosineOver {
             epochs: 32.0,
-            least: 0.1,
+            min_factor: 0.1,
         };
         for epoch in [0.0, 3.5, 16.0, 32.0] {
             assert_eq!(half.factor(epoch, 64.0), whole.factor(epoch, 32.0));

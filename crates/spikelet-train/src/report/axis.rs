@@ -160,7 +160,7 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A tick's label with the decimals that its neighbours, `step` away, need.
+/// A tick's label with the decimals that its neighbors, `step` away, need.
 fn label(tick: f64, step: f64, plain: bool) -> String {
     if tick.abs() < 1e-6 * step {
         return "0".to_string();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_ticks_never_have_the_same_label() {
+    fn neighboring_ticks_never_have_the_same_label() {
         for size in [1e-30, 3e-7, 0.02, 1.461, 97.5, 65_536.0, 4e9] {
             for span in [0.0, 1e-9, 1e-4, 1.1e-3, 0.02, 0.7] {
                 let axis = Axis::linear([size, size * (1.0 + span)].into_iter(), FREE, 5);

@@ -27,7 +27,7 @@ pub struct Bars {
     pub title: String,
     /// What stands below that.
     pub subtitle: String,
-    /// Names of the series, which have a colour each.
+    /// Names of the series, which have a color each.
     pub series: Vec<String>,
     /// The panels, each with an axis of its own.
     pub panels: Vec<BarPanel>,
@@ -50,14 +50,14 @@ const PANEL: f64 = 180.0;
 const BETWEEN: f64 = 64.0;
 const TOP: f64 = 108.0;
 const LABEL: TextStyle = TextStyle::caption(11.0);
-const COLOURS: [&str; 4] = [NEUTRAL, VERMILION, BLUE, GREEN];
+const COLORS: [&str; 4] = [NEUTRAL, VERMILION, BLUE, GREEN];
 
 impl Bars {
     /// The picture as an SVG document.
     pub fn to_svg(&self) -> String {
         let height = TOP + self.panels.len() as f64 * (PANEL + BETWEEN) - BETWEEN + 36.0;
         let mut svg = Svg::new(WIDTH, height, &self.title);
-        let title = TextStyle::caption(15.0).coloured(INK).bold();
+        let title = TextStyle::caption(15.0).colored(INK).bold();
         svg.text([LEFT, 26.0], title, &title.fit(&self.title, RIGHT - LEFT));
         svg.text(
             [LEFT, 44.0],
@@ -72,8 +72,8 @@ impl Bars {
                 width: 10.0,
                 height: 10.0,
             };
-            svg.rectangle(square, colour(k));
-            svg.text([x + 15.0, 65.0], LABEL.coloured(INK), name);
+            svg.rectangle(square, color(k));
+            svg.text([x + 15.0, 65.0], LABEL.colored(INK), name);
             x += 15.0 + LABEL.width_of(name) + 18.0;
         }
         for (k, panel) in self.panels.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Bars {
     }
 
     fn draw(&self, svg: &mut Svg, area: Area, panel: &BarPanel) {
-        let title = TextStyle::caption(12.0).coloured(INK).bold();
+        let title = TextStyle::caption(12.0).colored(INK).bold();
         svg.text([area.x, area.y - 14.0], title, &panel.title);
         let values = panel.groups.iter().flat_map(|(_, v)| v.iter().flatten());
         let axis = Axis::linear(values.copied().chain([0.0]), [0.0, f64::INFINITY], 4);
@@ -105,7 +105,7 @@ impl Bars {
         // A fifth of a group keeps it apart from the next.
         let bar = 0.8 * group / self.series.len().max(1) as f64;
         let style = TextStyle::caption(bar.min(30.0) / 3.0)
-            .coloured(FAINT_INK)
+            .colored(FAINT_INK)
             .anchored(Anchor::Middle);
         for (k, (name, values)) in panel.groups.iter().enumerate() {
             let left = area.x + group * (k as f64 + 0.1);
@@ -120,7 +120,7 @@ impl Bars {
                     width: 0.94 * bar,
                     height,
                 };
-                svg.rectangle(shape, colour(series));
+                svg.rectangle(shape, color(series));
                 let at = [x + 0.47 * bar, shape.y - 3.0];
                 svg.text(at, style, &three_digits(value));
             }
@@ -133,8 +133,8 @@ impl Bars {
     }
 }
 
-fn colour(series: usize) -> &'static str {
-    COLOURS[series % COLOURS.len()]
+fn color(series: usize) -> &'static str {
+    COLORS[series % COLORS.len()]
 }
 
 /// `0.0123`, `1.23`, `123`, `1234`.
@@ -177,10 +177,10 @@ mod tests {
         };
         let svg = bars.to_svg();
         assert!(svg.contains("a &lt;title&gt;") && !svg.contains("NaN"));
-        let heights = |colour: &str| -> Vec<f64> {
+        let heights = |color: &str| -> Vec<f64> {
             let bars = svg
                 .lines()
-                .filter(|l| l.contains("<rect") && l.contains(colour));
+                .filter(|l| l.contains("<rect") && l.contains(color));
             let height = |line: &str| {
                 line.split("height=\"")
                     .nth(1)?

@@ -5,7 +5,7 @@ use super::font::{self, ADVANCE, HEIGHT, WIDTH};
 use super::png;
 use super::svg::{Anchor, Area, TextStyle};
 
-/// A white page of coloured pixels.
+/// A white page of colored pixels.
 pub(super) struct Canvas {
     width: usize,
     height: usize,
@@ -13,7 +13,7 @@ pub(super) struct Canvas {
 }
 
 /// Red, green and blue of `#rrggbb`; black for anything else.
-fn colour(text: &str) -> [u8; 3] {
+fn color(text: &str) -> [u8; 3] {
     let part = |k: usize| {
         let digits = text.strip_prefix('#')?.get(2 * k..2 * k + 2)?;
         u8::from_str_radix(digits, 16).ok()
@@ -32,10 +32,10 @@ impl Canvas {
     }
 
     /// Sets a pixel, if it lies on the page.
-    fn set(&mut self, x: usize, y: usize, colour: [u8; 3]) {
+    fn set(&mut self, x: usize, y: usize, color: [u8; 3]) {
         if x < self.width && y < self.height {
             let at = 3 * (y * self.width + x);
-            self.pixels[at..at + 3].copy_from_slice(&colour);
+            self.pixels[at..at + 3].copy_from_slice(&color);
         }
     }
 
@@ -55,10 +55,10 @@ impl Canvas {
             return;
         }
         let [left, right, top, bottom] = Self::pixels_of(area);
-        let colour = colour(fill);
+        let color = color(fill);
         for y in top..bottom.min(self.height) {
             for x in left..right.min(self.width) {
-                self.set(x, y, colour);
+                self.set(x, y, color);
             }
         }
     }
@@ -75,7 +75,7 @@ impl Canvas {
             for x in left..right.min(self.width) {
                 let column = (x - left) * picture.width / (right - left);
                 let at = channels * (row * picture.width + column);
-                // Grey stands for all three colours.
+                // Grey stands for all three colors.
                 let value = |k: usize| picture.pixels[at + k.min(channels - 1)];
                 self.set(x, y, [value(0), value(1), value(2)]);
             }
@@ -94,13 +94,13 @@ impl Canvas {
         let left = left.round().max(0.0) as usize;
         // The last row of a letter hangs below the base line.
         let top = (at[1].round() as usize).saturating_sub((HEIGHT - 1) * scale);
-        let colour = colour(style.colour);
+        let color = color(style.color);
         for (k, letter) in text.chars().enumerate() {
             let rows = font::glyph(letter);
             for (y, x) in (0..HEIGHT * scale).flat_map(|y| (0..WIDTH * scale).map(move |x| (y, x)))
             {
                 if rows[y / scale] >> (WIDTH - 1 - x / scale) & 1 == 1 {
-                    self.set(left + k * ADVANCE * scale + x, top + y, colour);
+                    self.set(left + k * ADVANCE * scale + x, top + y, color);
                 }
             }
         }

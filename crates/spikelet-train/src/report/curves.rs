@@ -48,8 +48,8 @@ impl Quantity {
 pub struct Series {
     /// Its name in the legend.
     pub name: &'static str,
-    /// Its colour.
-    pub colour: &'static str,
+    /// Its color.
+    pub color: &'static str,
     /// Epoch and value; a value that is not finite leaves a gap.
     pub points: Vec<(usize, f64)>,
 }
@@ -106,10 +106,10 @@ impl Panel {
         for one in &series {
             draw_curve(svg, one, place);
         }
-        if let Some((epoch, value, colour)) = best
+        if let Some((epoch, value, color)) = best
             && let Some(at) = place(epoch, value)
         {
-            svg.disc(at, 5.0, "#ffffff", Stroke::new(colour, 2.0));
+            svg.disc(at, 5.0, "#ffffff", Stroke::new(color, 2.0));
         }
         if !points().any(|&(_, value)| drawable(value)) {
             let at = [plot.x + plot.width / 2.0, plot.y + plot.height / 2.0];
@@ -117,14 +117,14 @@ impl Panel {
         }
     }
 
-    /// Epoch, value and colour of the best point; the first of equals.
+    /// Epoch, value and color of the best point; the first of equals.
     fn best(&self, series: &[&Series]) -> Option<(usize, f64, &'static str)> {
         let last = series.last().filter(|_| self.mark_best)?;
         let values = last.points.iter().filter(|&&(_, value)| drawable(value));
         let (epoch, value) = values
             .copied()
             .reduce(|best, point| if point.1 > best.1 { point } else { best })?;
-        Some((epoch, value, last.colour))
+        Some((epoch, value, last.color))
     }
 
     /// The title, and below it each curve's name and last value, and the best.
@@ -135,29 +135,29 @@ impl Panel {
         series: &[&Series],
         best: Option<(usize, f64, &'static str)>,
     ) {
-        let title = TextStyle::caption(14.0).coloured(INK).bold();
+        let title = TextStyle::caption(14.0).colored(INK).bold();
         svg.text([area.x, area.y + 12.0], title, self.title);
 
         let mut entries: Vec<(String, &'static str, bool)> = Vec::new();
         for one in series {
             let last = one.points.iter().rfind(|&&(_, value)| drawable(value));
             let value = last.map_or("–".to_string(), |&(_, value)| self.quantity.show(value));
-            entries.push((format!("{} {value}", one.name), one.colour, false));
+            entries.push((format!("{} {value}", one.name), one.color, false));
         }
-        if let Some((epoch, value, colour)) = best {
+        if let Some((epoch, value, color)) = best {
             let text = format!("best {} (epoch {epoch})", self.quantity.show(value));
-            entries.push((text, colour, true));
+            entries.push((text, color, true));
         }
         let style = TextStyle::caption(12.0);
         let base = area.y + 34.0;
         let mut x = area.x;
-        for (text, colour, ring) in &entries {
+        for (text, color, ring) in &entries {
             let y = base - 4.0;
             if *ring {
-                svg.disc([x + 5.0, y], 4.0, "#ffffff", Stroke::new(colour, 2.0));
+                svg.disc([x + 5.0, y], 4.0, "#ffffff", Stroke::new(color, 2.0));
                 x += 15.0;
             } else {
-                svg.line([x, y], [x + 17.0, y], Stroke::new(colour, 2.5));
+                svg.line([x, y], [x + 17.0, y], Stroke::new(color, 2.5));
                 x += 23.0;
             }
             svg.text([x, base], style, text);
@@ -195,7 +195,7 @@ fn draw_axes(svg: &mut Svg, plot: Area, across: &Axis, upwards: &Axis) {
 }
 
 /// A line from point to point, broken where a value has no place; a dot at each point if they are
-/// few, and at any that has no neighbour to be joined to.
+/// few, and at any that has no neighbor to be joined to.
 fn draw_curve(svg: &mut Svg, series: &Series, place: impl Fn(usize, f64) -> Option<[f64; 2]>) {
     let places: Vec<Option<[f64; 2]>> = series
         .points
@@ -210,17 +210,17 @@ fn draw_curve(svg: &mut Svg, series: &Series, place: impl Fn(usize, f64) -> Opti
         }
     }
     let width = if places.len() <= MANY { 2.0 } else { 1.25 };
-    svg.path(&commands, Stroke::new(series.colour, width));
+    svg.path(&commands, Stroke::new(series.color, width));
     for (index, at) in places.iter().enumerate() {
         let near = |offset: isize| {
-            let neighbour = index.checked_add_signed(offset);
-            neighbour.and_then(|i| *places.get(i)?).is_some()
+            let neighbor = index.checked_add_signed(offset);
+            neighbor.and_then(|i| *places.get(i)?).is_some()
         };
         let alone = !near(-1) && !near(1);
         if let Some(at) = at
             && (places.len() <= MOST_DOTS || alone)
         {
-            svg.disc(*at, 2.5, series.colour, Stroke::new(series.colour, 0.5));
+            svg.disc(*at, 2.5, series.color, Stroke::new(series.color, 0.5));
         }
     }
 }
@@ -242,12 +242,12 @@ mod tests {
             series: vec![
                 Series {
                     name: "train",
-                    colour: BLUE,
+                    color: BLUE,
                     points: Vec::new(),
                 },
                 Series {
                     name: "test",
-                    colour: VERMILION,
+                    color: VERMILION,
                     points,
                 },
             ],

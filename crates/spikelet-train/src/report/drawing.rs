@@ -12,7 +12,7 @@ enum Shape {
     Picture(Area, Picture),
 }
 
-/// A picture, grey `[height, width]` or coloured `[height, width, 3]`, a byte a value.
+/// A picture, grey `[height, width]` or colored `[height, width, 3]`, a byte a value.
 #[derive(Clone, Debug)]
 pub(super) struct Picture {
     pub(super) width: usize,
@@ -21,7 +21,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Whether there is a value for each pixel, and three for a coloured one.
+    /// Whether there is a value for each pixel, and three for a colored one.
     pub(super) fn is_whole(&self) -> bool {
         let plane = self.width * self.height;
         plane > 0 && (self.pixels.len() == plane || self.pixels.len() == 3 * plane)

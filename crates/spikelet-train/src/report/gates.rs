@@ -41,7 +41,7 @@ const PANEL: f64 = 160.0;
 const BETWEEN: f64 = 52.0;
 const TOP: f64 = 80.0;
 const LABEL: TextStyle = TextStyle::caption(11.0);
-const COLOURS: [&str; 6] = [BLUE, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9"];
+const COLORS: [&str; 6] = [BLUE, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9"];
 
 /// A curve: a value, if it is one, at each place.
 type Curve = Vec<f64>;
@@ -62,15 +62,15 @@ impl Gates {
         };
         let (mut gates, mut resets, mut derivatives) = (vec![], vec![], vec![]);
         for (k, (name, surrogate)) in self.surrogates.iter().enumerate() {
-            let colour = COLOURS[k % COLOURS.len()];
+            let color = COLORS[k % COLORS.len()];
             let x = Expr::symbol("x");
             if let Some(gate) = surrogate.primitive(&x) {
                 let gate = values(&gate, &xs)?;
-                resets.push((name.as_str(), colour, reset(&gate)));
-                gates.push((name.as_str(), colour, gate));
+                resets.push((name.as_str(), color, reset(&gate)));
+                gates.push((name.as_str(), color, gate));
             }
             let derivative = values(&surrogate.derivative(&x), &xs)?;
-            derivatives.push((name.as_str(), colour, derivative));
+            derivatives.push((name.as_str(), color, derivative));
         }
         let mut panels = vec![];
         if !gates.is_empty() {
@@ -85,11 +85,11 @@ impl Gates {
         panels.push(("derivative g′(x)", derivatives));
         let height = TOP + panels.len() as f64 * (PANEL + BETWEEN);
         let mut svg = Svg::new(WIDTH, height, &self.title);
-        let title = TextStyle::caption(15.0).coloured(INK).bold();
+        let title = TextStyle::caption(15.0).colored(INK).bold();
         svg.text([LEFT, 26.0], title, &self.title);
         let mut x = LEFT;
-        for (name, colour, _) in &panels[0].1 {
-            let style = LABEL.coloured(colour).bold();
+        for (name, color, _) in &panels[0].1 {
+            let style = LABEL.colored(color).bold();
             svg.text([x, 46.0], style, name);
             x += style.width_of(name) + 14.0;
         }
@@ -129,7 +129,7 @@ fn values(expr: &Expr, xs: &[f64]) -> Result<Curve> {
 }
 
 fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, Curve)]) {
-    svg.text([area.x, area.y - 6.0], LABEL.coloured(INK), title);
+    svg.text([area.x, area.y - 6.0], LABEL.colored(INK), title);
     let free = [f64::NEG_INFINITY, f64::INFINITY];
     let all = curves
         .iter()
@@ -152,7 +152,7 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
             svg.text([x, area.bottom() + 16.0], style, label);
         }
     }
-    for (_, colour, values) in curves.iter().rev() {
+    for (_, color, values) in curves.iter().rev() {
         let (mut commands, mut begins) = (String::new(), true);
         for (k, value) in values.iter().enumerate() {
             // What is not finite leaves a gap.
@@ -164,7 +164,7 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
             commands.push_str(&format!("{step}{} {}", number(x), number(y)));
             begins = false;
         }
-        svg.path(&commands, Stroke::new(colour, 1.6));
+        svg.path(&commands, Stroke::new(color, 1.6));
     }
 }
 

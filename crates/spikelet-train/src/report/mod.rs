@@ -117,7 +117,7 @@ impl Report {
     }
 
     fn draw_title(&self, svg: &mut Svg) {
-        let title = TextStyle::caption(21.0).coloured(INK).bold();
+        let title = TextStyle::caption(21.0).colored(INK).bold();
         svg.text([MARGIN, 44.0], title, &title.fit(&self.title, INNER));
         let subtitle = TextStyle::caption(13.5);
         svg.text(
@@ -128,9 +128,9 @@ impl Report {
     }
 
     fn draw_panels(&self, svg: &mut Svg) {
-        let series = |name, colour, value: &dyn Fn(&EpochPoint) -> Option<f64>| Series {
+        let series = |name, color, value: &dyn Fn(&EpochPoint) -> Option<f64>| Series {
             name,
-            colour,
+            color,
             points: self
                 .epochs
                 .iter()
@@ -181,7 +181,7 @@ impl Report {
             Stroke::new(GRID, 1.0),
         );
         let base = EXAMPLES_TOP + 14.0;
-        let heading = TextStyle::caption(14.0).coloured(INK).bold();
+        let heading = TextStyle::caption(14.0).colored(INK).bold();
         let text = "Inputs, output spikes over time, firing rates";
         svg.text([MARGIN, base], heading, text);
         raster::draw_legend(svg, WIDTH - MARGIN, base);

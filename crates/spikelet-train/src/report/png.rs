@@ -1,7 +1,7 @@
 //! Small pictures as PNG files, and base64 to put them into text.
 
 /// An 8-bit picture as a PNG file: grey if `pixels` holds one byte a pixel (`[height, width]`),
-/// coloured if it holds three (`[height, width, 3]`, red first). `None` for any other number of
+/// colored if it holds three (`[height, width, 3]`, red first). `None` for any other number of
 /// bytes and for an empty picture.
 pub fn encode(width: usize, height: usize, pixels: &[u8]) -> Option<Vec<u8>> {
     const GREY: u8 = 0;

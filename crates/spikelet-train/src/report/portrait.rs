@@ -22,7 +22,7 @@ const ROW: f64 = 15.0;
 const MOST_CLASSES: usize = 20;
 
 const SMALL: TextStyle = TextStyle::caption(10.5);
-const HEAD: TextStyle = TextStyle::caption(11.5).coloured(INK).bold();
+const HEAD: TextStyle = TextStyle::caption(11.5).colored(INK).bold();
 
 impl Activity {
     /// The first layer whose neurons lie in images.
@@ -35,7 +35,7 @@ impl Activity {
     /// The page.
     pub(super) fn draw(&self, title: &str) -> Drawing {
         let mut drawing = Drawing::new(WIDTH, title);
-        let style = TextStyle::caption(19.0).coloured(INK).bold();
+        let style = TextStyle::caption(19.0).colored(INK).bold();
         drawing.text(
             [MARGIN, 40.0],
             style,
@@ -70,18 +70,18 @@ impl Activity {
     fn draw_image(&self, drawing: &mut Drawing, k: usize, top: f64) {
         let example = &self.examples[k];
         let index = self.indices.get(k).copied().unwrap_or(k);
-        let bold = TextStyle::caption(13.0).coloured(INK).bold();
+        let bold = TextStyle::caption(13.0).colored(INK).bold();
         let caption = format!("image {index}: {}", self.class(example.label));
         drawing.text([MARGIN, top + 6.0], bold, &caption);
-        let (verdict, colour) = match example.label == example.predicted {
-            true => ("recognised".to_string(), GREEN),
+        let (verdict, color) = match example.label == example.predicted {
+            true => ("recognized".to_string(), GREEN),
             false => (
                 format!("taken for {}", self.class(example.predicted)),
                 VERMILION,
             ),
         };
         let after = MARGIN + bold.width_of(&caption) + 14.0;
-        let style = TextStyle::caption(13.0).coloured(colour);
+        let style = TextStyle::caption(13.0).colored(color);
         drawing.text([after, top + 6.0], style, &verdict);
 
         let top = top + 26.0;
@@ -154,7 +154,7 @@ fn draw_row(
     largest: f64,
 ) {
     let base = y + 0.72 * ROW;
-    let style = SMALL.coloured(ink);
+    let style = SMALL.colored(ink);
     drawing.text([left, base], style, &style.fit(name, NAME_WIDTH - 4.0));
     let bar = Area {
         x: left + NAME_WIDTH + SPIKES_WIDTH + 10.0,
@@ -311,7 +311,7 @@ mod tests {
         for part in [
             "csnn on &lt;digits&gt;",
             "image 7: 0<",
-            "recognised",
+            "recognized",
             "image 8: 1 cat",
             "taken for 0",
             "8 of 20 channels, 8 of 12 time steps",

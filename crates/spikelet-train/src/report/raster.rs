@@ -10,7 +10,7 @@ use super::svg::{
 /// An input, the spikes of the output layer, and the two verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The input picture: grey `[height, width]` or coloured `[height, width, 3]`, a byte a value.
+    /// The input picture: grey `[height, width]` or colored `[height, width, 3]`, a byte a value.
     pub image: Vec<u8>,
     /// Width of the picture in pixels.
     pub width: usize,
@@ -62,7 +62,7 @@ impl Example {
         self.label == self.predicted
     }
 
-    fn colour(&self, class: usize) -> &'static str {
+    fn color(&self, class: usize) -> &'static str {
         match class {
             class if class == self.label => GREEN,
             class if class == self.predicted => VERMILION,
@@ -94,16 +94,16 @@ impl Example {
 
     /// Draws picture, spikes and firing rates into `area`, the rates against `rates`.
     pub fn draw(&self, svg: &mut Svg, area: Area, rates: &Axis) {
-        let bold = TextStyle::caption(12.0).coloured(INK).bold();
+        let bold = TextStyle::caption(12.0).colored(INK).bold();
         let caption = format!("class {}", self.label);
         svg.text([area.x, area.y + 11.0], bold, &caption);
         let verdict = if self.correct() {
-            ("recognised".to_string(), GREEN)
+            ("recognized".to_string(), GREEN)
         } else {
             (format!("taken for {}", self.predicted), VERMILION)
         };
         let after = area.x + bold.width_of(&caption) + 6.0;
-        let style = TextStyle::caption(12.0).coloured(verdict.1);
+        let style = TextStyle::caption(12.0).colored(verdict.1);
         svg.text([after, area.y + 11.0], style, &verdict.0);
 
         let top = area.y + 20.0;
@@ -139,17 +139,17 @@ impl Example {
         let pitch = height / rows.len().max(1) as f64;
         for (row, &class) in rows.iter().enumerate() {
             let y = top + pitch * row as f64;
-            let colour = self.colour(class);
+            let color = self.color(class);
             let mut style = SMALL.anchored(Anchor::End);
-            if colour != NEUTRAL {
-                style = style.coloured(colour).bold();
+            if color != NEUTRAL {
+                style = style.colored(color).bold();
             }
             let base = y + 0.5 * pitch + 3.5;
             svg.text([left - 5.0, base], style, &class.to_string());
 
             let step = raster.width / self.time_steps.max(1) as f64;
             let commands = self.ticks(class, raster.x, step, y + 0.14 * pitch, 0.72 * pitch);
-            svg.path(&commands, Stroke::new(colour, (0.7 * step).clamp(0.7, 2.5)));
+            svg.path(&commands, Stroke::new(color, (0.7 * step).clamp(0.7, 2.5)));
 
             if let Some(position) = rates.position(self.firing_rate(class)) {
                 let bar = Area {
@@ -158,7 +158,7 @@ impl Example {
                     height: 0.72 * pitch,
                     ..bars
                 };
-                svg.rectangle(bar, colour);
+                svg.rectangle(bar, color);
             }
         }
     }
@@ -224,9 +224,9 @@ impl Example {
 
 /// The legend of all examples, written to the left of `right`.
 pub(super) fn draw_legend(svg: &mut Svg, right: f64, base: f64) {
-    let style = TextStyle::caption(12.0).coloured(FAINT_INK);
+    let style = TextStyle::caption(12.0).colored(FAINT_INK);
     let mut right = right;
-    for (text, colour) in [
+    for (text, color) in [
         ("other classes", NEUTRAL),
         ("wrong answer", VERMILION),
         ("true class", GREEN),
@@ -239,7 +239,7 @@ pub(super) fn draw_legend(svg: &mut Svg, right: f64, base: f64) {
             width: 10.0,
             height: 10.0,
         };
-        svg.rectangle(square, colour);
+        svg.rectangle(square, color);
         right = square.x - 14.0;
     }
 }
@@ -303,7 +303,7 @@ mod tests {
             predicted: 1,
             ..example(10)
         };
-        assert!(draw(&right).contains("recognised") && !draw(&right).contains(VERMILION));
+        assert!(draw(&right).contains("recognized") && !draw(&right).contains(VERMILION));
     }
 
     #[test]

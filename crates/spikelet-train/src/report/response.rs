@@ -7,7 +7,7 @@ use super::svg::{
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
 use spikelet_nn::device;
-use spikelet_nn::neuron::{Emits, Inputs, Neuron, run};
+use spikelet_nn::neuron::{Inputs, Neuron, OutputKind, run};
 
 /// A neuron's answer to a step input.
 ///
@@ -30,7 +30,7 @@ pub struct Response {
     /// What comes out at each step.
     pub output: Vec<f64>,
     /// What kind of numbers come out.
-    pub emits: Emits,
+    pub output_kind: OutputKind,
 }
 
 const STEPS: usize = 60;
@@ -46,7 +46,7 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const LABEL: TextStyle = TextStyle::caption(11.0);
-const COLOURS: [&str; 4] = [BLUE, VERMILION, GREEN, NEUTRAL];
+const COLORS: [&str; 4] = [BLUE, VERMILION, GREEN, NEUTRAL];
 
 impl Response {
     /// Runs a neuron on the CPU, with an input that is strong enough for it to fire.
@@ -73,10 +73,10 @@ impl Response {
                 input,
                 states: states.collect(),
                 output: values("spike_seq"),
-                emits: neuron.emits(),
+                output_kind: neuron.output_kind(),
             })
         };
-        if neuron.emits() == Emits::Real {
+        if neuron.output_kind() == OutputKind::Real {
             return at(1.5);
         }
         let mut response = at(STRENGTHS[0])?;
@@ -92,11 +92,11 @@ impl Response {
     /// The picture as an SVG document, 640 units wide.
     pub fn to_svg(&self) -> String {
         let states = if self.states.is_empty() { 0.0 } else { 150.0 };
-        let real = self.emits == Emits::Real;
+        let real = self.output_kind == OutputKind::Real;
         let heights = [46.0, states, if real { 90.0 } else { 34.0 }];
         let height = 56.0 + heights.iter().sum::<f64>() + 24.0 * 3.0;
         let mut svg = Svg::new(WIDTH, height, &self.title);
-        let title = TextStyle::caption(15.0).coloured(INK).bold();
+        let title = TextStyle::caption(15.0).colored(INK).bold();
         svg.text([LEFT, 26.0], title, &self.title);
         let mut top = 48.0;
         let mut panel = |svg: &mut Svg, name: &str, height: f64| {
@@ -180,7 +180,7 @@ fn draw_curves(svg: &mut Svg, area: Area, curves: &[(&str, &[f64])], ticks: usiz
     }
     let mut right = area.right();
     for (k, (name, values)) in curves.iter().enumerate().rev() {
-        let colour = COLOURS[k.min(COLOURS.len() - 1)];
+        let color = COLORS[k.min(COLORS.len() - 1)];
         let (mut commands, mut begins) = (String::new(), true);
         for (t, value) in values.iter().enumerate() {
             // What is not finite leaves a gap.
@@ -193,9 +193,9 @@ fn draw_curves(svg: &mut Svg, area: Area, curves: &[(&str, &[f64])], ticks: usiz
             commands.push_str(&format!("{step}{x} {}", number(y)));
             begins = false;
         }
-        svg.path(&commands, Stroke::new(colour, 1.6));
+        svg.path(&commands, Stroke::new(color, 1.6));
         if !name.is_empty() {
-            let style = LABEL.coloured(colour).bold().anchored(Anchor::End);
+            let style = LABEL.colored(color).bold().anchored(Anchor::End);
             svg.text([right, area.y - 5.0], style, name);
             right -= style.width_of(name) + 14.0;
         }
@@ -216,7 +216,7 @@ mod tests {
                 vec![0.1, f64::NAN, 0.3, f64::INFINITY, 0.5],
             )],
             output: vec![0.0, 1.0, -1.0, 2.0, 0.0],
-            emits: Emits::Ternary,
+            output_kind: OutputKind::Ternary,
         };
         let svg = response.to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"));

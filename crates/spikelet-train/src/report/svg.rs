@@ -12,7 +12,7 @@ pub const AXIS: &str = "#9aa4b1";
 pub const GRID: &str = "#e4e8ed";
 /// Bars and spikes that are not singled out.
 pub const NEUTRAL: &str = "#7d8896";
-/// The first curve. This and the next two keep apart for all kinds of colour vision (Okabe and Ito).
+/// The first curve. This and the next two keep apart for all kinds of color vision (Okabe and Ito).
 pub const BLUE: &str = "#0072b2";
 /// The second curve, and what is wrong.
 pub const VERMILION: &str = "#d55e00";
@@ -63,8 +63,8 @@ pub enum Anchor {
 pub struct TextStyle {
     /// Height in units.
     pub size: f64,
-    /// Any CSS colour.
-    pub colour: &'static str,
+    /// Any CSS color.
+    pub color: &'static str,
     /// What the position means.
     pub anchor: Anchor,
     /// Heavy letters.
@@ -76,7 +76,7 @@ impl TextStyle {
     pub const fn caption(size: f64) -> Self {
         Self {
             size,
-            colour: FAINT_INK,
+            color: FAINT_INK,
             anchor: Anchor::Start,
             bold: false,
         }
@@ -88,9 +88,9 @@ impl TextStyle {
         self
     }
 
-    /// The same in another colour.
-    pub const fn coloured(mut self, colour: &'static str) -> Self {
-        self.colour = colour;
+    /// The same in another color.
+    pub const fn colored(mut self, color: &'static str) -> Self {
+        self.color = color;
         self
     }
 
@@ -141,16 +141,16 @@ fn letter_width(letter: char) -> f64 {
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {
-    /// Any CSS colour.
-    pub colour: &'static str,
+    /// Any CSS color.
+    pub color: &'static str,
     /// Width in units.
     pub width: f64,
 }
 
 impl Stroke {
-    /// A stroke of this colour and width.
-    pub const fn new(colour: &'static str, width: f64) -> Self {
-        Self { colour, width }
+    /// A stroke of this color and width.
+    pub const fn new(color: &'static str, width: f64) -> Self {
+        Self { color, width }
     }
 }
 
@@ -225,8 +225,8 @@ impl Svg {
     }
 
     /// A filled disc with a rim.
-    pub fn disc(&mut self, centre: [f64; 2], radius: f64, fill: &str, rim: Stroke) {
-        let [x, y, r] = [centre[0], centre[1], radius].map(number);
+    pub fn disc(&mut self, center: [f64; 2], radius: f64, fill: &str, rim: Stroke) {
+        let [x, y, r] = [center[0], center[1], radius].map(number);
         self.push(format!(
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{fill}\" {}/>",
             stroke_of(rim)
@@ -249,7 +249,7 @@ impl Svg {
         self.push(format!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\"{anchor}{weight}>{}</text>",
             number(style.size),
-            style.colour,
+            style.color,
             escaped(text)
         ));
     }
@@ -287,7 +287,7 @@ fn box_of(area: Area) -> String {
 fn stroke_of(stroke: Stroke) -> String {
     format!(
         "stroke=\"{}\" stroke-width=\"{}\"",
-        stroke.colour,
+        stroke.color,
         number(stroke.width)
     )
 }

@@ -1,14 +1,14 @@
 //! What a run reads from its folder and writes into it.
 
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
-use super::super::diagnosis::check_weights;
+use super::super::failed_step::check_weights;
 use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of};
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
 use super::{Own, Run};
 use crate::DatasetId;
 use crate::log::{JsonLines, SummaryWriter};
-use crate::together::Together;
+use crate::ranks::Ranks;
 use spikelet_core::Result;
 use spikelet_core::files;
 use spikelet_nn::tensors::TensorFile;
@@ -37,11 +37,11 @@ pub(super) fn checkpoint_to_resume(
     trainer: &Trainer,
     folder: Option<&RunFolder>,
     dataset: Option<&DatasetId>,
-    together: &Together,
+    together: &Ranks,
 ) -> Result<Option<Checkpoint>> {
     let path = folder.and_then(|folder| checkpoint_of(folder.path(), &trainer.former));
     let bytes = path.as_ref().map_or(Ok(vec![]), files::read)?;
-    let bytes = together.hear_the_first(bytes)?;
+    let bytes = together.broadcast_from_rank0(bytes)?;
     // A checkpoint is never empty.
     if bytes.is_empty() && path.is_none() {
         return Ok(None);
@@ -64,7 +64,7 @@ fn check_same_run(
     let mut theirs = checkpoint.settings.clone();
     let ours = &trainer.settings;
     // More epochs may be asked for when the learning rate does not depend on their number.
-    if theirs.schedule == crate::optim::Schedule::Constant
+    if theirs.schedule == crate::optim::LrSchedule::Constant
         && ours.epochs >= checkpoint.progress.epoch
     {
         theirs.epochs = ours.epochs;

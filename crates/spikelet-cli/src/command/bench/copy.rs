@@ -8,8 +8,8 @@ use serde_json::json;
 use spikelet::graph::{Backend, DType};
 use spikelet::human::bytes;
 use spikelet::log::Console;
-use spikelet::model::{Compiled, Store};
 use spikelet::module::{Context, Mode};
+use spikelet::runtime::{Program, VarStore};
 use std::sync::Arc;
 
 /// The key of the measurement.
@@ -96,8 +96,8 @@ impl Copy {
         let cx = Context::new(Mode::EVAL, DType::F32);
         let from = cx.tracer().state("from", [(self.bytes / 4) as usize]);
         cx.tracer().output("to", &from.map1(Clone::clone));
-        let mut store = Store::new(backend.clone());
-        let mut program = Compiled::new(cx.tracer().finish()?, &mut store)?;
+        let mut store = VarStore::new(backend.clone());
+        let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
         let wait = || Ok(backend.synchronize()?);
         repeats.measure(COPY, wait, || Ok(program.run()?))
     }

@@ -11,9 +11,9 @@ use serde_json::json;
 use spikelet::graph::{Backend, Plan};
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::model::Store;
 use spikelet::network::Network;
-use spikelet::train::{EvalPlan, EvalStep, InFlight, Settings, Shape};
+use spikelet::runtime::VarStore;
+use spikelet::train::{BatchShape, EvalPlan, EvalStep, InFlight, Settings};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn planned(
     batch: usize,
     device: &dyn Backend,
 ) -> Result<EvalPlan, Failure> {
-    let shape = Shape {
+    let shape = BatchShape {
         batch,
         image: network.image(),
     };
@@ -149,13 +149,13 @@ impl Infer {
         let name = key(batch);
         let shown = plan.plan().clone();
         let here = || {
-            let mut step = plan.load(&mut Store::new(backend.clone()))?;
+            let mut step = plan.load(&mut VarStore::new(backend.clone()))?;
             let images = random_batch(batch, network.image());
             let mut in_flight = InFlight::new();
             let mut first = 0;
             let wait = || Ok(backend.synchronize()?);
             let found = self.repeats.measure(&name, wait, || {
-                in_flight.make_room()?;
+                in_flight.wait_if_full()?;
                 first += batch;
                 in_flight.push(step.start(&images, first)?, ());
                 Ok(())

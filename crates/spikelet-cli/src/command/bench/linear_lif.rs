@@ -12,9 +12,9 @@ use serde_json::json;
 use spikelet::graph::{Plan, Var};
 use spikelet::human::bytes;
 use spikelet::log::Console;
-use spikelet::model::Store;
 use spikelet::module::{Context, Init, Module, Precision, Propagation};
 use spikelet::prelude::{Atan, Lif, NeuronExt};
+use spikelet::runtime::VarStore;
 use std::process::ExitCode;
 
 /// Measure one linear layer with its neurons
@@ -176,7 +176,7 @@ impl LinearLif {
                 "leave out --only",
             )
         })?;
-        let mut store = Store::new(backend.clone());
+        let mut store = VarStore::new(backend.clone());
         let net = Layer { features };
         let mut program = self.passes(&net, features, backward).compile(&mut store)?;
         let wait = || Ok(backend.synchronize()?);

@@ -14,9 +14,9 @@ use serde_json::json;
 use spikelet::graph::{Backend, DType, Plan, TensorType};
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::model::Store;
 use spikelet::module::{Precision, Propagation};
 use spikelet::neuron::is_parallel;
+use spikelet::runtime::VarStore;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -348,7 +348,7 @@ impl Neuron {
                 "leave out --only",
             )
         })?;
-        let mut store = Store::new(backend.clone());
+        let mut store = VarStore::new(backend.clone());
         let passes = self.passes(row, &one.neuron, backward);
         let mut program = passes.compile(&mut store)?;
         let wait = || Ok(backend.synchronize()?);

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use spikelet::graph::op::HostTensor;
-use spikelet::graph::{DType, Graph, Over, Var};
-use spikelet::model::{Compiled, Store};
+use spikelet::graph::{DType, Graph, RandomAxes, Var};
 use spikelet::module::{Context, Mode, Module, Precision, Propagation, Traced};
+use spikelet::runtime::{Program, VarStore};
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -136,11 +136,11 @@ impl Passes<'_> {
     ///
     /// # Errors
     /// When shapes do not fit or the device refuses.
-    pub fn compile(&self, store: &mut Store) -> Result<Compiled, Failure> {
+    pub fn compile(&self, store: &mut VarStore) -> Result<Program, Failure> {
         let passes = self.trace()?;
         self.fill(&passes.sequences, store)?;
-        store.initialise(&passes.traced, self.dtype.arithmetic(), 0)?;
-        let program = Compiled::new(passes.graph, store)?;
+        store.initialize(&passes.traced, self.dtype.arithmetic(), 0)?;
+        let program = Program::new(passes.graph, store)?;
         if program.has_input(GENERATOR) {
             program.set(GENERATOR, HostTensor::I64(&[0, 1, 0, 0]))?;
         }
@@ -148,13 +148,17 @@ impl Passes<'_> {
     }
 
     /// Draws tensors of the store on the device, uniform on (0, 1].
-    fn fill(&self, sequences: &[(String, Vec<usize>)], store: &mut Store) -> Result<(), Failure> {
+    fn fill(
+        &self,
+        sequences: &[(String, Vec<usize>)],
+        store: &mut VarStore,
+    ) -> Result<(), Failure> {
         for (k, (name, shape)) in sequences.iter().enumerate() {
             let cx = Context::new(Mode::EVAL, self.dtype.arithmetic());
             let tensor = cx.tracer().state_of(name, self.dtype, shape.clone());
-            let drawn = cx.generator().uniform(shape.clone(), Over::Nothing);
+            let drawn = cx.generator().uniform(shape.clone(), RandomAxes::Nothing);
             cx.tracer().update(&tensor, &drawn.cast(self.dtype));
-            let mut program = Compiled::new(cx.tracer().finish()?, store)?;
+            let mut program = Program::new(cx.tracer().finish()?, store)?;
             program.set(GENERATOR, HostTensor::I64(&[k as i64, 0, 0, 0]))?;
             program.run()?;
             program.synchronize()?;

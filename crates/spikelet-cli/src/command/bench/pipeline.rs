@@ -10,10 +10,10 @@ use serde_json::json;
 use spikelet::data::Batch;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::model::Store;
 use spikelet::network::Network;
 use spikelet::pipeline::PipelineOptions;
 use spikelet::pipeline::PipelineStep;
+use spikelet::runtime::VarStore;
 use spikelet::train::{BuildEngine, Settings};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -160,7 +160,7 @@ impl Pipeline {
     ) -> Result<Row, Failure> {
         let image = network.image();
         let layout = options.layout(&network.module()?, settings, image)?;
-        let mut store = Store::new(layout.devices()[0].clone());
+        let mut store = VarStore::new(layout.devices()[0].clone());
         let mut step = PipelineStep::new(&layout, settings, image, &mut store)?;
         console.say(format!("split size {}", options.parts.split_size));
         console.say(pipeline_text::describe(&step, &layout, None));
@@ -170,7 +170,7 @@ impl Pipeline {
         step.run(&batch, 1_000_000, 0.0)?;
         let idle = step
             .trace()
-            .map_or(f64::NAN, spikelet::pipeline::Trace::idle);
+            .map_or(f64::NAN, spikelet::pipeline::Timeline::idle);
         Ok(Row {
             name: format!("split size {}", options.parts.split_size),
             ms,

@@ -4,11 +4,11 @@ use crate::args::DeviceArgs;
 use crate::command::{StepProgram, median};
 use crate::failure::Failure;
 use serde_json::json;
+use spikelet::distributed::Group;
 use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::network::Network;
-use spikelet::parallel::Group;
-use spikelet::train::{Place, Settings};
+use spikelet::train::{RankInfo, Settings};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub fn measure(
         _ => 0.0,
     };
     let backend = spikelet::device::open_in_group(&group, &device, own.threads)?;
-    let program = StepProgram::compile_at(network, settings, Place { rank, ranks }, backend)?;
+    let program = StepProgram::compile_at(network, settings, RankInfo { rank, ranks }, backend)?;
     group.exchange().barrier().map_err(spikelet::Error::from)?;
     let together = time(program)?;
     if rank > 0 {

@@ -7,9 +7,9 @@ use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, SettingsArgs, TutorialA
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
+use spikelet::distributed::Role;
 use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
-use spikelet::parallel::Role;
 use std::process::ExitCode;
 
 /// Measure a training step of a network
@@ -48,7 +48,7 @@ impl Train {
         let mut settings = self.settings.build(settings)?;
         self.parallel.put(&mut settings);
         match self.parallel.role()? {
-            Role::Alone => {}
+            Role::Single => {}
             Role::Launch(ranks) => return self.parallel.launch(ranks, &self.device),
             Role::Rank(world) => {
                 let met = self.parallel.meet(

@@ -4,7 +4,7 @@ use super::show::{Dtype, Pass, Show, Written};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::graph::{DType, Error};
-use spikelet::neuron::{Neuron, Share, derive};
+use spikelet::neuron::{Granularity, Neuron, derive};
 use spikelet_cuda::Properties;
 use spikelet_cuda::scan_source::{self, Held, NeuronScan};
 
@@ -28,7 +28,7 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
     let held = |name: &String| {
         let share = params.iter().find(|p| p.name == name).map(|p| p.share);
         match share.unwrap_or_default() {
-            Share::Layer => Held::Shared,
+            Granularity::Layer => Held::Shared,
             _ => Held::PerNeuron,
         }
     };

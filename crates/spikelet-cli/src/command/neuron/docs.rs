@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::files::write_atomically;
 use spikelet::log::Console;
-use spikelet::neuron::{self, Neuron, Share, constants, is_parallel, learnables};
+use spikelet::neuron::{self, Granularity, Neuron, constants, is_parallel, trainables};
 use spikelet::report::Response;
 use spikelet::{Entry, Error};
 use std::path::{Path, PathBuf};
@@ -83,14 +83,14 @@ fn list() -> Result<String, Failure> {
         let neuron = built(&entry)?;
         let name = entry.name;
         let states: Vec<&str> = neuron.states().iter().map(|s| s.name).collect();
-        let learnt = learnables(&*neuron).map_err(wrong)?;
-        let learnt: Vec<&str> = learnt.iter().map(|l| &l.name[..]).collect();
+        let learned = trainables(&*neuron).map_err(wrong)?;
+        let learned: Vec<&str> = learned.iter().map(|l| &l.name[..]).collect();
         table.push_str(&format!(
             "| [`{name}`](#{name}) | {} | {} | {} | {} |\n",
             entry.summary,
             states.join(", "),
-            learnt.join(", "),
-            word(&json!(neuron.emits())),
+            learned.join(", "),
+            word(&json!(neuron.output_kind())),
         ));
     }
     Ok(table)
@@ -110,7 +110,7 @@ fn section(
     let step = Step::of(neuron).map_err(wrong)?;
     let (name, head, description) = (entry.name, entry.head(), entry.description());
     let mut defaults = (entry.defaults)();
-    // Nothing is learnt unless it is asked for.
+    // Nothing is learned unless it is asked for.
     defaults.remove("learn");
     let mut text = format!("\n## {name}\n\n{head}\n\n{description}\n\n![{name}]({picture})\n\n");
     text.push_str(&format!("Defaults: `{}`.\n\n", value::list(&defaults)));
@@ -122,25 +122,25 @@ fn section(
     }
     let known = constants(neuron).map_err(wrong)?;
     let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let learnt = learnables(neuron).map_err(wrong)?;
-    for learnt in &learnt {
-        let share = match learnt.share {
-            Share::Layer => "layer",
-            Share::Channel => "channel",
-            Share::Neuron => "neuron",
-            Share::Step => "time step",
-            Share::StepChannel => "time step and channel",
+    let learned = trainables(neuron).map_err(wrong)?;
+    for learned in &learned {
+        let share = match learned.share {
+            Granularity::Layer => "layer",
+            Granularity::Channel => "channel",
+            Granularity::Neuron => "neuron",
+            Granularity::Step => "time step",
+            Granularity::StepChannel => "time step and channel",
         };
         // −0 is printed as 0.
-        let init = value::text(&json!(learnt.init + 0.0));
+        let init = value::text(&json!(learned.init + 0.0));
         text.push_str(&format!(
-            "Learnable: `{}`, one a {share}, starts at {init}.\n\n",
-            learnt.name
+            "Trainable: `{}`, one a {share}, starts at {init}.\n\n",
+            learned.name
         ));
     }
     if !known.is_empty() {
         text.push_str(&format!(
-            "Constants that can be learnt: {}.\n\n",
+            "Constants that can be learned: {}.\n\n",
             known.join(", ")
         ));
     }

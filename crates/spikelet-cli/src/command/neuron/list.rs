@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::log::Console;
-use spikelet::neuron::{self, Common, learnables};
+use spikelet::neuron::{self, Common, trainables};
 use std::process::ExitCode;
 
 /// List all neurons with their constants
@@ -30,14 +30,14 @@ impl List {
                 )
             };
             let made = (entry.build)(&Map::new()).map_err(wrong)?;
-            let learnt = learnables(&*made).map_err(wrong)?;
+            let learned = trainables(&*made).map_err(wrong)?;
             console.say_json(&json!({
                 "name": entry.name,
                 "summary": entry.summary,
                 "constants": defaults,
                 "states": made.states().iter().map(|s| s.name).collect::<Vec<_>>(),
-                "learnable": learnt.iter().map(|l| &l.name).collect::<Vec<_>>(),
-                "emits": made.emits(),
+                "learnable": learned.iter().map(|l| &l.name).collect::<Vec<_>>(),
+                "output_kind": made.output_kind(),
             }));
             let own: Map<String, Value> = defaults
                 .into_iter()
@@ -51,7 +51,7 @@ impl List {
         }
         say_table(console, &table);
         let mut shared = shared;
-        // Nothing is learnt unless it is asked for.
+        // Nothing is learned unless it is asked for.
         shared.remove("learn");
         console.say(format!("\nall neurons: {}", value::list(&shared)));
         console.say(console.dim("equations: spikelet neuron show NAME"));

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use spikelet::Constant;
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
-use spikelet::neuron::{self, Bound, Neuron, Share, derive, is_parallel, learnables};
+use spikelet::neuron::{self, Bound, Granularity, Neuron, derive, is_parallel, trainables};
 use spikelet::surrogate::{self, Surrogate};
 use std::process::ExitCode;
 
@@ -88,21 +88,21 @@ impl Show {
         }
         console.say("");
         say_table(console, &table);
-        for learnt in learnables(&*neuron).map_err(wrong)? {
-            let share = match learnt.share {
-                Share::Layer => "one for the layer",
-                Share::Channel => "one for each channel",
-                Share::Neuron => "one for each neuron",
-                Share::Step => "one for each time step",
-                Share::StepChannel => "one for each time step and channel",
+        for learned in trainables(&*neuron).map_err(wrong)? {
+            let share = match learned.share {
+                Granularity::Layer => "one for the layer",
+                Granularity::Channel => "one for each channel",
+                Granularity::Neuron => "one for each neuron",
+                Granularity::Step => "one for each time step",
+                Granularity::StepChannel => "one for each time step and channel",
             };
             // −0 is printed as 0.
-            let init = pretty(&Expr::constant(learnt.init + 0.0));
-            let stands_for = match learnt.bound {
+            let init = pretty(&Expr::constant(learned.init + 0.0));
+            let stands_for = match learned.bound {
                 Bound::None => String::new(),
                 bound => {
                     let p = Expr::symbol("p");
-                    let value = pretty(&Expr::constant(bound.value(learnt.init)));
+                    let value = pretty(&Expr::constant(bound.value(learned.init)));
                     format!(
                         ": p, which stands for {}, {value} at first",
                         pretty(&bound.apply(&p))
@@ -111,7 +111,7 @@ impl Show {
             };
             console.say(format!(
                 "\nlearnable: {}, {share}, starts at {init}{stands_for}",
-                console.bold(&learnt.name)
+                console.bold(&learned.name)
             ));
         }
         Ok(ExitCode::SUCCESS)
@@ -139,10 +139,10 @@ impl Show {
             "constants": constants,
             "domains": domains_json(&neuron::domains(neuron)),
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
-            "learnable": learnables(neuron)?.iter()
+            "learnable": trainables(neuron)?.iter()
                 .map(|l| json!({"name": l.name, "init": l.init, "share": l.share, "bound": l.bound}))
                 .collect::<Vec<_>>(),
-            "emits": neuron.emits(),
+            "output_kind": neuron.output_kind(),
             "step": forward,
             "surrogate": surrogate_json(&*neuron.common().surrogate),
             "surrogate_arguments": step.arguments.iter().map(Expr::to_string).collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use super::window::Windows;
 use super::{Layout, Part, Pieces, ROUND};
 use crate::gemm::GemmError;
 use rayon::prelude::*;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// Rows of one task, and of one chunk of sums at least.
 const ROWS: usize = 128;
@@ -84,7 +84,7 @@ impl Channelwise {
         places: impl Fn(usize, usize, usize) -> [usize; 3],
     ) {
         let channels = self.windows.channels;
-        vectorised(
+        vectorized(
             (to, a, b),
             #[inline(always)]
             |(to, a, b)| {

@@ -2,7 +2,7 @@
 
 use super::super::Float;
 use super::window::Windows;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 use std::ops::Range;
 
 /// Copies the windows of `rows` into the rows of a matrix.
@@ -66,7 +66,7 @@ pub(super) fn scatter<R: Float>(
     image: &mut [R],
 ) {
     let length = w.window();
-    vectorised(
+    vectorized(
         (w, from, image),
         #[inline(always)]
         |(w, from, image)| {

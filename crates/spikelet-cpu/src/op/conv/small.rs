@@ -1,7 +1,7 @@
 //! Products of matrices of which one side is short: windows of a few elements.
 
 use super::super::Float;
-use spikelet_expr::vectorised;
+use spikelet_expr::vectorized;
 
 /// Columns that are summed side by side.
 const WIDTH: usize = 16;
@@ -23,7 +23,7 @@ pub(super) fn multiply<R: Float>(
     c: &mut [R],
     c_stride: usize,
 ) {
-    vectorised(
+    vectorized(
         (operands, c),
         #[inline(always)]
         |(o, c)| {

@@ -91,7 +91,7 @@ impl Windows {
         self.taps() == 1 && self.stride == [1; 3] && self.origin == [0; 3] && self.image == self.out
     }
 
-    /// Whether neighbours along the last axis of the kernel are neighbours in memory.
+    /// Whether neighbors along the last axis of the kernel are neighbors in memory.
     fn in_one_piece(&self) -> bool {
         self.dilation[2] == 1 && self.groups == 1
     }
@@ -203,7 +203,7 @@ impl Windows {
         }
     }
 
-    /// The distance in positions of two neighbours of a run.
+    /// The distance in positions of two neighbors of a run.
     pub(super) fn run_step(&self) -> usize {
         self.stride[2]
     }

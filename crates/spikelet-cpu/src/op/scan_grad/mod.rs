@@ -7,7 +7,7 @@
 
 mod pieces;
 
-use super::bands::Bands;
+use super::bands::PoolTiles;
 use super::scan::{Operands, blocks, open, tile};
 use super::{BLOCK, Float, Kernel, MOST, Types};
 use crate::memory::{Shared, View, ViewMut};
@@ -29,13 +29,13 @@ pub(super) struct ScanGradKernel<R> {
     grads: Vec<Option<usize>>,
     outputs: usize,
     /// The operand that the gradient of each parameter starts from.
-    adds: Vec<Option<usize>>,
+    accumulates: Vec<Option<usize>>,
     /// Which sequences and parameters need a gradient.
     wanted_inputs: Vec<bool>,
     wanted_params: Vec<bool>,
     tile: usize,
     /// The blocks of which the gradients of the outputs are.
-    bands: Option<Bands>,
+    bands: Option<PoolTiles>,
     scratch: PerThread<Scratch<R>>,
     threads: PerThread<()>,
 }
@@ -82,10 +82,10 @@ fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     tile(elements, threads, history.clamp(64, most))
 }
 
-fn bands_of(op: &ScanGrad, types: &Types) -> Option<Bands> {
+fn bands_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
     let present = op.present[..op.recurrence.outputs.len()].contains(&true);
     let pool = op.pool.filter(|_| present)?;
-    Some(Bands::new(pool, &types.inputs[0].shape[1..]))
+    Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
 }
 
 /// The states of a tile, or those of a band with its spikes.
@@ -133,7 +133,7 @@ impl<R: Float> ScanGradKernel<R> {
                 step: filled(sequences + params, tile),
                 sums: filled(sequences + params, tile),
             }),
-            adds: (0..params).map(|k| op.added_operand(k)).collect(),
+            accumulates: (0..params).map(|k| op.accumulator_operand(k)).collect(),
             grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
             tile,
             bands,
@@ -262,7 +262,7 @@ impl<R: Float> ScanGradKernel<R> {
         for block in after.iter_mut().chain(sums.iter_mut()) {
             block[..length].fill(R::ZERO);
         }
-        for (sum, operand) in sums[o.sequences..].iter_mut().zip(&self.adds) {
+        for (sum, operand) in sums[o.sequences..].iter_mut().zip(&self.accumulates) {
             if let Some(operand) = operand {
                 sum[..length].copy_from_slice(&reads[*operand][start..start + length]);
             }

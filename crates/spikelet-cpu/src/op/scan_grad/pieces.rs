@@ -1,6 +1,6 @@
 //! The pieces of work of a backward pass: tiles of neurons, and bands of pooled ones.
 
-use super::super::bands::Bands;
+use super::super::bands::PoolTiles;
 use super::super::{Float, MOST};
 use super::{OutputGrads, ScanGradKernel};
 use crate::memory::Shared;
@@ -31,7 +31,7 @@ impl<R: Float> ScanGradKernel<R> {
         &self,
         reads: &[&[R]],
         writes: &[Option<Shared<'_, R>>; MOST],
-        bands: Bands,
+        bands: PoolTiles,
         scratch: &mut [R],
         (start, length): (usize, usize),
     ) {

@@ -79,9 +79,11 @@ extern \"C\" __global__ void halves(const half2* from, half2* out, int count) {{
 
 /// The headers that this machine has.
 fn headers(compiler: &Compiler) -> Vec<Headers> {
-    let mut all = vec![Headers::Own];
+    let mut all = vec![Headers::CustomKernel];
     match compiler.headers(&source()) {
-        Headers::Own => eprintln!("the toolkit's headers are not here: only the own one is tried"),
+        Headers::CustomKernel => {
+            eprintln!("the toolkit's headers are not here: only the own one is tried")
+        }
         theirs => all.push(theirs.clone()),
     }
     all
@@ -122,7 +124,7 @@ fn an_error_says_that_the_header_was_a_small_one() {
     let compiler = Compiler::get().unwrap();
     let source = source().replace("__hadd2(a, b)", "h2trunc(a)");
     let target = compiler.target((9, 0)).unwrap();
-    let error = compile_with(compiler, &source, target, &Headers::Own)
+    let error = compile_with(compiler, &source, target, &Headers::CustomKernel)
         .unwrap_err()
         .to_string();
     assert!(
@@ -145,7 +147,7 @@ fn headers_that_lack_a_part_give_way_to_the_own_one() {
     assert!(!code.unwrap().is_empty());
 }
 
-/// Halves of every kind, three by three.
+/// ForwardBackwardPlans of every kind, three by three.
 fn operands() -> Vec<f16> {
     let special: Vec<f16> = [
         0.0,

@@ -1,12 +1,12 @@
 //! Convolutions of images with few channels, such as the first layer's.
 //!
 //! A window of at most [`MOST_TAPS`] numbers makes a whole row of output channels: little to
-//! multiply, much to write. A thread keeps the weights of some neighbouring output channels in
+//! multiply, much to write. A thread keeps the weights of some neighboring output channels in
 //! registers and goes over the positions; for the gradient of the weight it keeps their sums.
 
-use crate::op::Site;
-use crate::op::channels::Columns;
-use crate::piece::{Leads, Piece, element};
+use crate::kernel_source::{Binding, KernelSource, element};
+use crate::op::LoweringContext;
+use crate::op::channels::ChannelReduceTiling;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 
 /// Numbers of a window: more would not stay in registers.
@@ -14,13 +14,13 @@ const MOST_TAPS: usize = 9;
 
 pub(super) struct Thin {
     sizes: ConvSizes,
-    columns: Columns,
+    columns: ChannelReduceTiling,
 }
 
 impl Thin {
     /// The convolution, if it is one of these: one group, a small window, output channels in
     /// packs of two.
-    pub(super) fn of(op: &Conv, site: &Site<'_>) -> Option<Self> {
+    pub(super) fn of(op: &Conv, site: &LoweringContext<'_>) -> Option<Self> {
         let sizes = op.sizes(&site.inputs);
         let taps = sizes.kernel.iter().product::<usize>() * sizes.inputs;
         let fits = op.groups == 1
@@ -35,7 +35,7 @@ impl Thin {
                 2
             };
             Self {
-                columns: Columns::new(site.gpu, positions, sizes.outputs, pack),
+                columns: ChannelReduceTiling::new(site.gpu, positions, sizes.outputs, pack),
                 sizes,
             }
         })
@@ -90,7 +90,7 @@ impl Thin {
         text
     }
 
-    pub(super) fn pieces(&self, op: &Conv, site: &Site<'_>) -> Vec<Piece> {
+    pub(super) fn pieces(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
         match op.part {
             ConvPart::Weight => self.weight(op, site),
             _ => vec![self.forward(op, site)],
@@ -101,12 +101,12 @@ impl Thin {
         self.sizes.batch * self.sizes.y.iter().product::<usize>()
     }
 
-    fn forward(&self, op: &Conv, site: &Site<'_>) -> Piece {
+    fn forward(&self, op: &Conv, site: &LoweringContext<'_>) -> KernelSource {
         let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
         let mut piece = self.columns.piece("thin_conv");
-        piece.argument("x", &site.inputs[0], Leads::Read(0));
-        piece.argument("w", &site.inputs[1], Leads::Read(1));
-        piece.argument("y", &site.outputs[0], Leads::Write(0));
+        piece.argument("x", &site.inputs[0], Binding::Read(0));
+        piece.argument("w", &site.inputs[1], Binding::Read(1));
+        piece.argument("y", &site.outputs[0], Binding::Write(0));
         piece.line(format!(
             "  float weight[{pack}][{taps}];
   #pragma unroll
@@ -114,7 +114,7 @@ impl Thin {
     for (int k = 0; k < {taps}; ++k) weight[j][k] = spk_get(w[(c + j) * {taps}u + k]);
   #pragma unroll 2
   for (Index r = row0; r < {}u; r += step) {{
-{}    spk_pack<{}, {pack}> out;
+{}    spk_vec<{}, {pack}> out;
     #pragma unroll
     for (int j = 0; j < {pack}; ++j) {{
       float sum = 0.0f;
@@ -131,11 +131,11 @@ impl Thin {
         piece
     }
 
-    fn weight(&self, op: &Conv, site: &Site<'_>) -> Vec<Piece> {
+    fn weight(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
         let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
         let mut first = self.columns.piece("thin_conv_weight");
-        first.argument("x", &site.inputs[0], Leads::Read(0));
-        first.argument("g", &site.inputs[1], Leads::Read(1));
+        first.argument("x", &site.inputs[0], Binding::Read(0));
+        first.argument("g", &site.inputs[1], Binding::Read(1));
         first.line(format!(
             "  float sum[{pack}][{taps}] = {{}};
   #pragma unroll 2
@@ -154,7 +154,7 @@ impl Thin {
         let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
         let place = [channel.as_str(), tap.as_str()];
         let mut second = (self.columns).sums("thin_conv_weight_join", outputs * taps, taps, place);
-        second.argument("dw", &site.outputs[0], Leads::Write(0));
+        second.argument("dw", &site.outputs[0], Binding::Write(0));
         second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]
     }

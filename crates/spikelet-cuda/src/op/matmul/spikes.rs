@@ -3,13 +3,13 @@
 //! The other operand is cut into 16-bit numbers whose sum it is: three for f32, two where TF32
 //! would do (they keep more digits than TF32), one for 16-bit operands.
 
-use super::super::Site;
+use super::super::LoweringContext;
 use crate::gemm::Product;
-use crate::piece::{Geometry, Leads, Piece, element};
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::MatMul;
 use spikelet_graph::{DType, TensorType};
 
-/// Columns of the result that a block of the forward product takes at most. Wider blocks read the
+/// ChannelReduceTiling of the result that a block of the forward product takes at most. Wider blocks read the
 /// spikes less often, narrower ones balance better and keep more warps on a multiprocessor.
 const COLUMNS: usize = 40;
 
@@ -124,7 +124,7 @@ impl Backward {
     }
 }
 
-pub(super) fn workspace(op: &MatMul, p: Product, site: &Site<'_>) -> usize {
+pub(super) fn workspace(op: &MatMul, p: Product, site: &LoweringContext<'_>) -> usize {
     if op.transpose_a {
         4 * Backward::new(p, site.gpu.multiprocessors).splits * p.m * p.n
     } else {
@@ -134,7 +134,7 @@ pub(super) fn workspace(op: &MatMul, p: Product, site: &Site<'_>) -> usize {
     }
 }
 
-pub(super) fn pieces(op: &MatMul, p: Product, site: &Site<'_>) -> Vec<Piece> {
+pub(super) fn pieces(op: &MatMul, p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     if op.transpose_a {
         weight_grad(p, site)
     } else {
@@ -142,15 +142,15 @@ pub(super) fn pieces(op: &MatMul, p: Product, site: &Site<'_>) -> Vec<Piece> {
     }
 }
 
-fn linear(p: Product, site: &Site<'_>) -> Vec<Piece> {
+fn linear(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let parts = Parts::new(site.inputs[1].dtype, p);
     let f = Forward::new(p);
     let planes = f.planes(&parts);
     let (columns, row) = (f.blocks * f.tile, f.words * 64);
-    let mut split = Piece::new("spike_linear_parts", Geometry::Items(columns * row));
+    let mut split = KernelSource::new("spike_linear_parts", Geometry::Items(columns * row));
     split.before = parts.text();
-    split.argument("w", &site.inputs[1], Leads::Read(1));
-    split.argument("planes", &planes, Leads::Workspace(0));
+    split.argument("w", &site.inputs[1], Binding::Read(1));
+    split.argument("planes", &planes, Binding::Workspace(0));
     split.line(format!(
         "    const Index n = i / {row}u, k = i % {row}u;
     float rest = n < {}u && k < {}u ? spk_get(w[n * {}u + k]) : 0.0f;
@@ -162,7 +162,7 @@ fn linear(p: Product, site: &Site<'_>) -> Vec<Piece> {
         columns * row
     ));
     let shared = 2 * parts.count * f.tile * 128;
-    let mut product = Piece::new(
+    let mut product = KernelSource::new(
         "spike_linear",
         Geometry::Blocks {
             grid: [p.m.div_ceil(128), f.blocks],
@@ -180,18 +180,18 @@ fn linear(p: Product, site: &Site<'_>) -> Vec<Piece> {
         element(site.outputs[0].dtype),
         include_str!("../../text/spike_linear.cuh")
     );
-    product.argument("spikes", &site.inputs[0], Leads::Read(0));
-    product.argument("planes", &planes, Leads::Workspace(0));
-    product.argument("y", &site.outputs[0], Leads::Write(0));
+    product.argument("spikes", &site.inputs[0], Binding::Read(0));
+    product.argument("planes", &planes, Binding::Workspace(0));
+    product.argument("y", &site.outputs[0], Binding::Write(0));
     product.line("  spk_spike_linear_block(spikes, (const unsigned short*)planes, y);");
     vec![split, product]
 }
 
-fn weight_grad(p: Product, site: &Site<'_>) -> Vec<Piece> {
+fn weight_grad(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let parts = Parts::new(site.inputs[0].dtype, p);
     let b = Backward::new(p, site.gpu.multiprocessors);
     let partial = TensorType::new(DType::F32, [b.splits, p.m, p.n]);
-    let mut product = Piece::new(
+    let mut product = KernelSource::new(
         "spike_weight_grad",
         Geometry::Blocks {
             grid: [b.blocks_n * b.blocks_k, b.splits],
@@ -212,14 +212,14 @@ fn weight_grad(p: Product, site: &Site<'_>) -> Vec<Piece> {
         element(site.inputs[0].dtype),
         include_str!("../../text/spike_weight_grad.cuh")
     );
-    product.argument("g", &site.inputs[0], Leads::Read(0));
-    product.argument("spikes", &site.inputs[1], Leads::Read(1));
-    product.argument("partial", &partial, Leads::Workspace(0));
+    product.argument("g", &site.inputs[0], Binding::Read(0));
+    product.argument("spikes", &site.inputs[1], Binding::Read(1));
+    product.argument("partial", &partial, Binding::Workspace(0));
     product.line("  spk_spike_weight_grad_block(g, (const unsigned*)spikes, partial);");
     let items = p.m * p.n;
-    let mut sum = Piece::new("spike_weight_grad_sum", Geometry::Items(items));
-    sum.argument("partial", &partial, Leads::Workspace(0));
-    sum.argument("y", &site.outputs[0], Leads::Write(0));
+    let mut sum = KernelSource::new("spike_weight_grad_sum", Geometry::Items(items));
+    sum.argument("partial", &partial, Binding::Workspace(0));
+    sum.argument("y", &site.outputs[0], Binding::Write(0));
     sum.line(format!(
         "    float total = 0.0f;
     #pragma unroll 8

@@ -5,10 +5,10 @@
 //! operands are transposed first, at the speed of memory, where the product is large enough to
 //! pay for it.
 
-use super::super::{LibraryWorkspaces, Site, Work};
+use super::super::{LibraryWorkspaces, LoweredOp, LoweringContext};
 use crate::backend::Shared;
 use crate::gemm::{GemmCall, Product};
-use crate::piece::{Geometry, Leads, Piece};
+use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, Result, TensorType};
 
 /// Below this, an operand's transposition costs more than it saves.
@@ -58,16 +58,26 @@ impl Transposed {
         a + b + libraries.of_product(self.product)
     }
 
-    pub(super) fn work(&self, shared: &Shared, site: &Site<'_>) -> Result<Vec<Work>> {
+    pub(super) fn work(
+        &self,
+        shared: &Shared,
+        site: &LoweringContext<'_>,
+    ) -> Result<Vec<LoweredOp>> {
         let call: GemmCall = shared.gemm.call(self.product)?;
         let (bytes_a, bytes_b) = self.bytes();
         let p = &self.product;
         let mut work = vec![];
         if self.a {
-            work.push(Work::Kernel(transpose(&site.inputs[0], 0, p.k, p.m, 0)));
+            work.push(LoweredOp::Kernel(transpose(
+                &site.inputs[0],
+                0,
+                p.k,
+                p.m,
+                0,
+            )));
         }
         if self.b {
-            work.push(Work::Kernel(transpose(
+            work.push(LoweredOp::Kernel(transpose(
                 &site.inputs[1],
                 1,
                 p.k,
@@ -75,17 +85,17 @@ impl Transposed {
                 bytes_a,
             )));
         }
-        work.push(Work::Gemm {
+        work.push(LoweredOp::Gemm {
             call,
             a: if self.a {
-                Leads::Workspace(0)
+                Binding::Workspace(0)
             } else {
-                Leads::Read(0)
+                Binding::Read(0)
             },
             b: if self.b {
-                Leads::Workspace(bytes_a)
+                Binding::Workspace(bytes_a)
             } else {
-                Leads::Read(1)
+                Binding::Read(1)
             },
             workspace: bytes_a + bytes_b,
         });
@@ -94,9 +104,15 @@ impl Transposed {
 }
 
 /// `[rows, columns] → [columns, rows]` by tiles of 32 × 32 in shared memory.
-fn transpose(ty: &TensorType, operand: usize, rows: usize, columns: usize, at: usize) -> Piece {
+fn transpose(
+    ty: &TensorType,
+    operand: usize,
+    rows: usize,
+    columns: usize,
+    at: usize,
+) -> KernelSource {
     let across = columns.div_ceil(32);
-    let mut piece = Piece::new(
+    let mut piece = KernelSource::new(
         "transpose",
         Geometry::Blocks {
             grid: [across * rows.div_ceil(32), 1],
@@ -104,8 +120,8 @@ fn transpose(ty: &TensorType, operand: usize, rows: usize, columns: usize, at: u
             shared: 0,
         },
     );
-    piece.argument("x", ty, Leads::Read(operand));
-    piece.argument("y", ty, Leads::Workspace(at));
+    piece.argument("x", ty, Binding::Read(operand));
+    piece.argument("y", ty, Binding::Workspace(at));
     piece.line(format!(
         "  __shared__ float tile[32][33];
   const Index column = blockIdx.x % {across}u * 32u, row = blockIdx.x / {across}u * 32u;

@@ -6,7 +6,7 @@ use crate::auto_cuda::{BlockSum, Callable, PlannedArgument, THREADS};
 use spikelet_graph::op::{
     CustomOp, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, HostCall,
 };
-use spikelet_graph::{DType, Refusal, TensorType};
+use spikelet_graph::{DType, InvalidOp, TensorType};
 use std::sync::Arc;
 
 /// What was saved → grad_x_seq, grad_v_init, gradients of own tensors
@@ -22,18 +22,18 @@ impl CustomOp for Backward {
         2 + self.0.own.len()
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         let pre = NeuronATGFBase::pre_backward(&self.0.saved, inputs)?;
         let mut made = vec![pre.grad_x_seq, pre.grad_v_init];
         made.extend(self.0.own.iter().map(|_| TensorType::new(DType::F32, [1])));
         Ok(made)
     }
 
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         self.0.host.backward(&self.0.saved, call)
     }
 
-    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, InvalidOp> {
         let (kernels, scratch) = self.kernels(call.inputs)?;
         // SAFETY: whoever applied the neuron's kernels answers for their texts; those beside them
         // compare their threads with what they are told to count.
@@ -47,7 +47,7 @@ impl Backward {
     pub(super) fn kernels(
         &self,
         inputs: &[TensorType],
-    ) -> Result<(Vec<DeviceKernel>, usize), Refusal> {
+    ) -> Result<(Vec<DeviceKernel>, usize), InvalidOp> {
         let Self(definition) = self;
         let pre = NeuronATGFBase::pre_backward(&definition.saved, inputs)?;
         let kernel = &*definition.backward;
@@ -62,8 +62,9 @@ impl Backward {
         let mut kernels = definition.own_in_pairs(&mut args)?;
 
         // A block leaves one number for each gradient of an own tensor.
-        let room = (4 * pre.blocks as usize).max(1).next_multiple_of(256);
-        let partial = |k: usize| DeviceArgument::Scratch(definition.bytes_of_pairs() + k * room);
+        let workspace_bytes = (4 * pre.blocks as usize).max(1).next_multiple_of(256);
+        let partial =
+            |k: usize| DeviceArgument::Scratch(definition.bytes_of_pairs() + k * workspace_bytes);
         let gradients: Vec<String> = definition.own.iter().map(|name| gradient(name)).collect();
         for (k, name) in gradients.iter().enumerate() {
             args.push((name, partial(k).into()));
@@ -82,7 +83,7 @@ impl Backward {
         }
         Ok((
             kernels,
-            definition.bytes_of_pairs() + gradients.len() * room,
+            definition.bytes_of_pairs() + gradients.len() * workspace_bytes,
         ))
     }
 }

@@ -4,7 +4,7 @@ use crate::auto_cuda::params::CType;
 use crate::auto_cuda::simple::MOST_THREADS;
 use crate::auto_cuda::{Dtype, Kernel, PlannedArgument, THREADS};
 use spikelet_graph::op::{BackwardOperand, DeviceArgument};
-use spikelet_graph::{DType, Refusal, ShapeText, TensorType};
+use spikelet_graph::{DType, InvalidOp, ShapeText, TensorType};
 
 /// The results of a forward operation, in order.
 pub(super) const SPIKE_SEQ: usize = 0;
@@ -103,13 +103,13 @@ impl NeuronATGFBase {
     /// assert_eq!(float.v_v_seq.shape, [9, 1000]);
     /// let half2 = NeuronATGFBase::pre_forward(&sequence(DType::F16), &start(DType::F16))?;
     /// assert_eq!((half2.numel, half2.n, half2.blocks), (4000, 500, 1));
-    /// # Ok::<(), spikelet_graph::Refusal>(())
+    /// # Ok::<(), spikelet_graph::InvalidOp>(())
     /// ```
-    pub fn pre_forward(x_seq: &TensorType, v_init: &TensorType) -> Result<PreForward, Refusal> {
+    pub fn pre_forward(x_seq: &TensorType, v_init: &TensorType) -> Result<PreForward, InvalidOp> {
         let Counts { dtype, numel, n } = Counts::new("x_seq", x_seq)?;
         let start = TensorType::new(x_seq.dtype, &x_seq.shape[1..]);
         if *v_init != start {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("x_seq is {x_seq}, so v_init has to be {start}; it is {v_init}"),
                 "give a potential for each neuron, of the type of x_seq",
             ));
@@ -186,10 +186,10 @@ impl NeuronATGFBase {
     pub fn pre_backward(
         saved: &[(String, BackwardOperand)],
         operands: &[TensorType],
-    ) -> Result<PreBackward, Refusal> {
+    ) -> Result<PreBackward, InvalidOp> {
         let mut named = saved.iter().map(|(name, _)| name).zip(operands);
         let Some((_, sequence)) = named.find(|(name, _)| *name == "grad_spike_seq") else {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 "the backward kernel has no `grad_spike_seq`",
                 "give it the parameters of `BPTTKernel`",
             ));
@@ -230,19 +230,19 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(name: &str, sequence: &TensorType) -> Result<Self, Refusal> {
+    fn new(name: &str, sequence: &TensorType) -> Result<Self, InvalidOp> {
         let (dtype, lanes) = match sequence.dtype {
             DType::F32 => (Dtype::Float, 1),
             DType::F16 => (Dtype::Half2, 2),
             other => {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("{name} is {other}; kernels are written for f32 and, as half2, f16"),
                     "cast it to one of them",
                 ));
             }
         };
         let [steps, neurons] = sequence.shape[..] else {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "{name} has the shape {}; it has to be [T, N]",
                     ShapeText(&sequence.shape)
@@ -251,7 +251,7 @@ impl Counts {
             ));
         };
         if neurons % lanes != 0 {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("{name} has {neurons} neurons, halves are taken in pairs"),
                 "give it an even number of neurons",
             ));
@@ -266,7 +266,7 @@ impl Counts {
             i32::try_from(n),
         ) {
             (Ok(_), Ok(numel), Ok(n)) => Ok(Self { dtype, numel, n }),
-            _ => Err(Refusal::new(
+            _ => Err(InvalidOp::new(
                 format!("{name} has more elements than the kernels' `int` can count"),
                 "run fewer neurons or time steps at once",
             )),

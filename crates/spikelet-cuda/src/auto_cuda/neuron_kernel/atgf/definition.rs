@@ -7,14 +7,14 @@ use crate::auto_cuda::neuron_kernel::{NeuronBackward, NeuronForward};
 use crate::auto_cuda::params::{Base, CType};
 use crate::auto_cuda::{AutoCudaError, CKernel1D, Callable, Dtype, Kernel, PlannedArgument};
 use spikelet_graph::op::{BackwardOperand, DeviceArgument, DeviceKernel};
-use spikelet_graph::{DType, Refusal, TensorType};
+use spikelet_graph::{DType, InvalidOp, TensorType};
 use std::fmt;
 use std::sync::Arc;
 
 /// Bytes of scratch memory for a number.
 const PLACE: usize = 256;
 
-pub(super) type Checked = Result<(), Refusal>;
+pub(super) type Checked = Result<(), InvalidOp>;
 
 /// What the forward and the backward operation share.
 pub(super) struct Definition {
@@ -75,13 +75,13 @@ impl Definition {
     pub(super) fn check(&self, dtype: Dtype) -> Checked {
         let [forward, backward] = [self.forward.kernel_name(), self.backward.kernel_name()];
         if self.forms[0] != self.forms[1] {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("its kernels `{forward}` and `{backward}` are no pair"),
                 "write both for one number type and one kind of reset",
             ));
         }
         if self.dtype() != dtype {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "its kernels are written for {}, the sequence needs {dtype}",
                     self.dtype()
@@ -92,13 +92,13 @@ impl Definition {
         let v_reset = self.numbers.iter().any(|(name, _)| name == "v_reset");
         match (self.forms[0].hard_reset, v_reset) {
             (true, false) => {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("`{forward}` has a hard reset, but v_reset is none"),
                     "give the potential to reset to, or write the kernels for a soft reset",
                 ));
             }
             (false, true) => {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("`{forward}` has a soft reset, but v_reset is a number"),
                     "give none, or write the kernels for a hard reset",
                 ));
@@ -113,7 +113,7 @@ impl Definition {
                 .take(k)
                 .any(|known| known == name)
             {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("`{name}` is given twice"),
                     "give each parameter once",
                 ));
@@ -122,7 +122,7 @@ impl Definition {
         for name in numbers {
             let has = |kernel: &dyn Kernel| kernel.cparams().contains_key(name);
             if !has(&*self.forward) && !has(&*self.backward) {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("neither `{forward}` nor `{backward}` has the parameter `{name}`"),
                     "leave it out, or declare it in the neuron's `params`",
                 ));
@@ -138,7 +138,7 @@ impl Definition {
         };
         let read = ctype(&*self.forward, name);
         if read.is_none_or(CType::is_output) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "`{}` has no parameter `const {} * {name}` for the tensor",
                     self.forward.kernel_name(),
@@ -149,7 +149,7 @@ impl Definition {
         }
         let written = ctype(&*self.backward, &gradient(name));
         if written.is_none_or(|t| !t.is_output() || t.base != Some(Base::Float)) {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "`{}` has no parameter `float * {}`, which takes a number a block",
                     self.backward.kernel_name(),
@@ -164,7 +164,7 @@ impl Definition {
     /// Checks the operands behind x_seq and v_init.
     pub(super) fn check_operands(&self, own: &[TensorType]) -> Checked {
         if own.len() != self.own.len() {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!(
                     "it has {} operands of its own, not {}",
                     self.own.len(),
@@ -176,7 +176,7 @@ impl Definition {
         let one = TensorType::new(DType::F32, [1]);
         for (name, ty) in self.own.iter().zip(own) {
             if *ty != one {
-                return Err(Refusal::new(
+                return Err(InvalidOp::new(
                     format!("`{name}` is {ty}; it has to be one number, {one}"),
                     "share one number among the neurons, or write a custom operation",
                 ));

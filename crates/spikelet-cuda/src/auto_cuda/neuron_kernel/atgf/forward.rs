@@ -9,7 +9,7 @@ use crate::auto_cuda::{
 use spikelet_graph::op::{
     BackwardOperand, CustomOp, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, HostCall,
 };
-use spikelet_graph::{Refusal, TensorType};
+use spikelet_graph::{InvalidOp, TensorType};
 use std::sync::Arc;
 
 /// x_seq, v_init, own tensors → spike_seq, v_v_seq, h_seq
@@ -25,9 +25,9 @@ impl CustomOp for Forward {
         3
     }
 
-    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, Refusal> {
+    fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         let [x_seq, v_init, own @ ..] = inputs else {
-            return Err(Refusal::new(
+            return Err(InvalidOp::new(
                 format!("it has {} operands", inputs.len()),
                 "give x_seq and v_init",
             ));
@@ -42,11 +42,11 @@ impl CustomOp for Forward {
         Ok(vec![pre.spike_seq, pre.v_v_seq, pre.h_seq])
     }
 
-    fn run(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    fn run(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         self.0.host.forward(call)
     }
 
-    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, Refusal> {
+    fn device_code(&self, call: &DeviceCall<'_>) -> Result<Option<DeviceCode>, InvalidOp> {
         let kernels = self.kernels(call.inputs)?;
         let scratch = self.0.bytes_of_pairs();
         // SAFETY: whoever applied the neuron's kernels answers for their texts; those beside them
@@ -65,7 +65,7 @@ impl CustomOp for Forward {
 }
 
 impl Forward {
-    fn kernels(&self, inputs: &[TensorType]) -> Result<Vec<DeviceKernel>, Refusal> {
+    fn kernels(&self, inputs: &[TensorType]) -> Result<Vec<DeviceKernel>, InvalidOp> {
         let Self(definition) = self;
         let pre = NeuronATGFBase::pre_forward(&inputs[0], &inputs[1])?;
         let kernel = &*definition.forward;

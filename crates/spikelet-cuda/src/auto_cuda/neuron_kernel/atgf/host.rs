@@ -9,7 +9,7 @@ use crate::auto_cuda::neuron_kernel::{NeuronBackward, NeuronForward};
 use crate::auto_cuda::{Dtype, Kernel};
 use spikelet_expr::{Expr, Program};
 use spikelet_graph::op::{BackwardOperand, HostCall, HostTensor, HostTensorMut};
-use spikelet_graph::{Refusal, f16};
+use spikelet_graph::{InvalidOp, f16};
 use std::borrow::Cow;
 
 /// Neurons that are computed together.
@@ -74,7 +74,10 @@ impl Host {
     }
 
     /// The numbers, then own tensors, as a kernel has them.
-    fn held<'a>(&self, own: impl Iterator<Item = &'a HostTensor<'a>>) -> Result<Vec<f32>, Refusal> {
+    fn held<'a>(
+        &self,
+        own: impl Iterator<Item = &'a HostTensor<'a>>,
+    ) -> Result<Vec<f32>, InvalidOp> {
         let mut held = self.numbers.clone();
         for number in own {
             held.extend(number.f32()?.first());
@@ -83,7 +86,7 @@ impl Host {
         Ok(held)
     }
 
-    pub(super) fn forward(&self, call: &mut HostCall<'_>) -> Result<(), Refusal> {
+    pub(super) fn forward(&self, call: &mut HostCall<'_>) -> Result<(), InvalidOp> {
         let Forward { charge, fire } = available(&self.forward)?;
         let n = call.input_types[1].len();
         let x_seq = read(&call.inputs[0])?;
@@ -115,7 +118,7 @@ impl Host {
         &self,
         saved: &[(String, BackwardOperand)],
         call: &mut HostCall<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), InvalidOp> {
         let Backward { step, charged, own } = available(&self.backward)?;
         let n = call.output_types[1].len();
         let inputs = &call.inputs;
@@ -266,9 +269,9 @@ fn compile(expressions: &[Expr], held: &[&str], step: &[&str]) -> Result<Program
     Program::compile(expressions, held, step).map_err(|error| error.to_string())
 }
 
-fn available<T>(code: &Result<T, String>) -> Result<&T, Refusal> {
+fn available<T>(code: &Result<T, String>) -> Result<&T, InvalidOp> {
     code.as_ref().map_err(|why| {
-        Refusal::new(
+        InvalidOp::new(
             format!("it has no code for the CPU: {why}"),
             "run this network with --device cuda",
         )
@@ -285,14 +288,14 @@ fn blocks(elements: usize, n: usize) -> impl DoubleEndedIterator<Item = (usize, 
     (0..steps).flat_map(row)
 }
 
-fn read<'a>(tensor: &'a HostTensor<'_>) -> Result<Cow<'a, [f32]>, Refusal> {
+fn read<'a>(tensor: &'a HostTensor<'_>) -> Result<Cow<'a, [f32]>, InvalidOp> {
     match tensor {
         HostTensor::F16(values) => Ok(values.iter().map(|x| x.to_f32()).collect()),
         other => other.f32().map(Cow::Borrowed),
     }
 }
 
-fn write(tensor: &mut HostTensorMut<'_>, values: &[f32]) -> Result<(), Refusal> {
+fn write(tensor: &mut HostTensorMut<'_>, values: &[f32]) -> Result<(), InvalidOp> {
     match tensor {
         HostTensorMut::F16(to) => {
             let pairs = to.iter_mut().zip(values);

@@ -1,0 +1,153 @@
+//! Mean and variance of each channel.
+//!
+//! Fixed chunks of rows are summed on their own, first the elements, then the squares of their
+//! distances from the chunk's own mean, and then joined in order (Chan's formula).
+
+use super::{Float, Kernel, Types};
+use crate::memory::{Shared, View, ViewMut};
+use rayon::prelude::*;
+use spikelet_expr::vectorized;
+use std::marker::PhantomData;
+
+/// Elements of a chunk, about: they are read twice, the second time from the first-level cache
+/// or the second.
+const CHUNK: usize = 8 * 1024;
+
+/// Rows of a chunk at least, as many as chunks' sums are worth.
+const FEWEST: usize = 16;
+
+fn chunk_rows(channels: usize) -> usize {
+    (CHUNK / channels.max(1)).max(FEWEST)
+}
+
+pub(super) struct MomentsKernel<R> {
+    rows: usize,
+    channels: usize,
+    element: PhantomData<R>,
+}
+
+impl<R> MomentsKernel<R> {
+    pub(super) fn new(types: &Types) -> Self {
+        let (rows, channels) = types.inputs[0].rows_and_columns();
+        Self {
+            rows,
+            channels,
+            element: PhantomData,
+        }
+    }
+}
+
+/// Mean and summed squares of every chunk, as words: f64 whatever the elements are.
+pub(super) fn workspace_words(types: &Types) -> usize {
+    let (rows, channels) = types.inputs[0].rows_and_columns();
+    let chunks = rows.div_ceil(chunk_rows(channels));
+    channels.saturating_mul(chunks).saturating_mul(2)
+}
+
+/// Channels whose sums are kept in registers.
+const LANES: usize = 16;
+
+/// Means and sums of squared distances from them, over the rows of a chunk.
+#[inline(always)]
+fn chunk_moments<R: Float>(x: &[R], channels: usize, means: &mut [f64], squares: &mut [f64]) {
+    for first in (0..channels).step_by(LANES) {
+        let width = LANES.min(channels - first);
+        // Whole lanes get a loop of their own, whose length the compiler knows.
+        let (mean, rest, sums) = if width == LANES {
+            lanes(x, channels, |row: &[R]| -> [R; LANES] {
+                std::array::from_fn(|k| row[first..first + LANES][k])
+            })
+        } else {
+            lanes(x, channels, |row: &[R]| -> [R; LANES] {
+                let row = &row[first..];
+                std::array::from_fn(|k| row.get(k).copied().unwrap_or(R::ZERO))
+            })
+        };
+        let count = (x.len() / channels) as f64;
+        for k in 0..width {
+            let rest = rest[k].to_f64();
+            means[first + k] = mean[k].to_f64() + rest / count;
+            squares[first + k] = sums[k].to_f64() - rest * rest / count;
+        }
+    }
+}
+
+/// Rounded means of some channels, and sums of distances and squared distances from these.
+#[inline(always)]
+fn lanes<R: Float>(
+    x: &[R],
+    channels: usize,
+    take: impl Fn(&[R]) -> [R; LANES],
+) -> ([R; LANES], [R; LANES], [R; LANES]) {
+    let count = R::from_f64((x.len() / channels) as f64);
+    let (mut mean, mut rest, mut sums) = ([R::ZERO; LANES], [R::ZERO; LANES], [R::ZERO; LANES]);
+    for row in x.chunks_exact(channels) {
+        let row = take(row);
+        for k in 0..LANES {
+            mean[k] = mean[k] + row[k];
+        }
+    }
+    for mean in &mut mean {
+        *mean = *mean / count;
+    }
+    for row in x.chunks_exact(channels) {
+        let row = take(row);
+        for k in 0..LANES {
+            let distance = row[k] - mean[k];
+            rest[k] = rest[k] + distance;
+            sums[k] = sums[k] + distance * distance;
+        }
+    }
+    (mean, rest, sums)
+}
+
+impl<R: Float> Kernel for MomentsKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        workspace: &mut [u64],
+    ) -> Result<(), String> {
+        let x = R::of(&reads[0]);
+        let (channels, all) = (self.channels, self.rows);
+        let rows = chunk_rows(channels);
+        let partial = &mut f64::from_words(workspace)[..2 * channels * all.div_ceil(rows)];
+        partial
+            .par_chunks_exact_mut(2 * channels)
+            .zip(x.par_chunks(rows * channels))
+            .for_each(|(partial, x)| {
+                let (means, squares) = partial.split_at_mut(channels);
+                vectorized(
+                    (x, channels, means, squares),
+                    #[inline(always)]
+                    |(x, channels, means, squares)| chunk_moments(x, channels, means, squares),
+                );
+            });
+        let mut shared: [Option<Shared<'_, R>>; 2] = [const { None }; 2];
+        for (shared, write) in shared.iter_mut().zip(writes) {
+            if !matches!(write, ViewMut::Unused) {
+                *shared = Some(Shared::new(R::of_mut(write)));
+            }
+        }
+        let partial = &*partial;
+        (0..channels).into_par_iter().for_each(|c| {
+            let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+            for (k, part) in partial.chunks_exact(2 * channels).enumerate() {
+                let more = rows.min(all - k * rows) as f64;
+                let distance = part[c] - mean;
+                let total = count + more;
+                mean += distance * more / total;
+                squares += part[channels + c] + distance * distance * count * more / total;
+                count = total;
+            }
+            for (shared, value) in shared.iter().zip([mean, squares / count]) {
+                if let Some(shared) = shared {
+                    // SAFETY: every channel is written by its own task.
+                    let to = unsafe { shared.range(c, 1) };
+                    to[0] = R::from_f64(value);
+                }
+            }
+        });
+        Ok(())
+    }
+}

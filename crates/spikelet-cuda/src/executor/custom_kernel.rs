@@ -1,0 +1,162 @@
+//! Kernels of custom operations, with what they are given.
+
+use crate::backend::Shared;
+use crate::error::{Doing, failure};
+use crate::gpu::Gpu;
+use crate::kernel_source::Binding;
+use crate::launch::Launch;
+use crate::memory::{DeviceMemory, upload_async};
+use spikelet_graph::Result;
+use spikelet_graph::op::{DeviceArgument, DeviceKernel};
+use std::sync::Arc;
+
+/// Constants start at multiples of this: every type of CUDA may lie there.
+const ALIGNMENT: usize = 256;
+
+/// An argument, as far as it is known before the constants have an address.
+enum Given {
+    Address(u64),
+    /// At this byte of the constants.
+    Constant(usize),
+    Value(Vec<u8>),
+}
+
+/// A kernel that is to be compiled.
+pub(super) struct CustomKernel {
+    kernel: DeviceKernel,
+    given: Vec<Given>,
+    /// The plan's kernel that it belongs to.
+    pub(super) number: usize,
+}
+
+impl CustomKernel {
+    /// A kernel whose operands, results and scratch memory are where `lead` says.
+    pub(super) fn new(
+        mut kernel: DeviceKernel,
+        number: usize,
+        constants: &mut Constants,
+        lead: impl Fn(Binding) -> u64,
+    ) -> Self {
+        let arguments = std::mem::take(&mut kernel.arguments);
+        let given = arguments.into_iter().map(|argument| match argument {
+            DeviceArgument::Input(k) => Given::Address(lead(Binding::Read(k))),
+            DeviceArgument::Output(k) => Given::Address(lead(Binding::Write(k))),
+            DeviceArgument::InputAt(k, at) => Given::Address(lead(Binding::Read(k)) + at as u64),
+            DeviceArgument::OutputAt(k, at) => Given::Address(lead(Binding::Write(k)) + at as u64),
+            DeviceArgument::Scratch(at) => Given::Address(lead(Binding::Workspace(at))),
+            DeviceArgument::Constant(bytes) => Given::Constant(constants.add(&bytes)),
+            DeviceArgument::Value(bytes) => Given::Value(bytes),
+        });
+        Self {
+            given: given.collect(),
+            kernel,
+            number,
+        }
+    }
+
+    /// Compiles it; the constants begin at `constants`.
+    pub(super) fn launch(self, gpu: &Gpu, constants: u64) -> Result<Launch> {
+        let Self { kernel, given, .. } = self;
+        let function = gpu.function(&kernel.source, &kernel.name)?;
+        let most = function
+            .max_threads_per_block()
+            .doing(&gpu.name, "asking for the threads that a kernel can have")?;
+        if i64::from(kernel.block) > i64::from(most) {
+            return Err(failure(
+                &gpu.name,
+                format!(
+                    "kernel `{}` can have {most} threads in a block, by the registers that it \
+                     needs; {} were asked for: make the block smaller, or write \
+                     `__launch_bounds__({})` in front of the name",
+                    kernel.name, kernel.block, kernel.block
+                ),
+            ));
+        }
+        gpu.allow_shared(&function, kernel.shared)?;
+        let mut launch = Launch::new(&kernel.name, function, kernel.grid, [kernel.block, 1, 1]);
+        launch.shared = kernel.shared;
+        for argument in given {
+            match argument {
+                Given::Address(address) => launch.word(address),
+                Given::Constant(at) => launch.word(constants + at as u64),
+                Given::Value(bytes) => launch.bytes(&bytes),
+            }
+        }
+        launch.check_arguments(gpu)?;
+        Ok(launch)
+    }
+}
+
+/// The numbers that kernels take by address, one after the other.
+#[derive(Default)]
+pub(super) struct Constants {
+    bytes: Vec<u8>,
+}
+
+impl Constants {
+    fn add(&mut self, bytes: &[u8]) -> usize {
+        let at = self.bytes.len().next_multiple_of(ALIGNMENT);
+        self.bytes.resize(at, 0);
+        self.bytes.extend(bytes);
+        at
+    }
+
+    /// Puts them on the device; none need no memory.
+    pub(super) fn upload(&self, shared: &Shared, gpu: &Arc<Gpu>) -> Result<Option<DeviceMemory>> {
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let memory = DeviceMemory::new(gpu, self.bytes.len(), "constants of custom operations")?;
+        let _alone = shared.stream_alone()?;
+        // SAFETY: the memory is as large as the bytes, and the copy is waited for here.
+        unsafe { upload_async(memory.pointer, &self.bytes, &gpu.stream) }
+            .doing(&gpu.name, "copying constants to the GPU")?;
+        gpu.synchronize()?;
+        Ok(Some(memory))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_constant_has_a_place_of_its_own_where_any_type_may_lie() {
+        let mut constants = Constants::default();
+        let places = [&[1_u8, 2][..], &[3; 256], &[4]].map(|bytes| constants.add(bytes));
+        assert_eq!(places, [0, 256, 512]);
+        assert_eq!(constants.bytes.len(), 513);
+        assert_eq!(constants.bytes[..3], [1, 2, 0]);
+        assert_eq!((constants.bytes[256], constants.bytes[512]), (3, 4));
+    }
+
+    #[test]
+    fn operands_results_and_scratch_memory_become_addresses() {
+        let kernel = DeviceKernel::new("f", "")
+            .output(1)
+            .constant(7_i32)
+            .input(0)
+            .scratch(8)
+            .input_at(2, 16)
+            .output_at(0, 4)
+            .value(2.0_f32);
+        let mut constants = Constants::default();
+        let lead = |binding| match binding {
+            Binding::Read(k) => 100 + k as u64,
+            Binding::Write(k) => 200 + k as u64,
+            Binding::Workspace(at) => 300 + at as u64,
+        };
+        let own = CustomKernel::new(kernel, 3, &mut constants, lead);
+        let words: Vec<u64> = own
+            .given
+            .iter()
+            .map(|given| match given {
+                Given::Address(address) => *address,
+                Given::Constant(at) => *at as u64,
+                Given::Value(bytes) => bytes.len() as u64,
+            })
+            .collect();
+        assert_eq!(words, [201, 0, 100, 308, 118, 204, 4]);
+        assert_eq!((own.number, constants.bytes), (3, vec![7, 0, 0, 0]));
+    }
+}

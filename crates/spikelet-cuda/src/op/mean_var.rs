@@ -1,0 +1,103 @@
+//! Mean and variance of each channel, in two rounds.
+//!
+//! A thread sums deviations from its own first element and their squares; counts, means and sums
+//! of squared deviations are then joined pairwise (Chan, Golub, LeVeque, 1979), in a fixed order.
+
+use super::LoweringContext;
+use super::channels::ChannelReduceTiling;
+use crate::kernel_source::{Binding, Geometry, KernelSource, element};
+
+/// Loads of a thread that are under way together.
+const AHEAD: usize = 8;
+
+/// Takes count, mean and squared deviations `b` into `a`.
+const JOIN: &str = "if (b[0] > 0.0f) {
+        const float n = a[0] + b[0], apart = b[1] - a[1], share = b[0] / n;
+        a[2] += b[2] + apart * apart * a[0] * share;
+        a[1] += apart * share;
+        a[0] = n;
+      }";
+
+fn columns(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
+    let x = &site.inputs[0];
+    let (rows, channels) = x.rows_and_columns();
+    let mut pack = 16 / (x.bytes() / x.len());
+    while !channels.is_multiple_of(pack) {
+        pack /= 2;
+    }
+    (
+        ChannelReduceTiling::with(2 * site.gpu.saturating_threads(), rows, channels, pack),
+        rows,
+    )
+}
+
+pub(crate) fn workspace(site: &LoweringContext<'_>) -> usize {
+    columns(site).0.partial(3).bytes()
+}
+
+pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (columns, rows) = columns(site);
+    let (pack, channels) = (columns.pack, columns.channels);
+    let mut first = columns.piece("mean_var");
+    first.argument("x", &site.inputs[0], Binding::Read(0));
+    let (ty, ahead_less_one) = (element(site.inputs[0].dtype), AHEAD - 1);
+    first.line(format!(
+        "  float from[{pack}], sum[{pack}] = {{}}, squares[{pack}] = {{}}, count = 0.0f;
+  if (row0 < {rows}u) {{
+    const auto e = spk_load<{pack}>(x + row0 * {channels}u + c);
+    for (int j = 0; j < {pack}; ++j) from[j] = e[j];
+  }} else {{
+    for (int j = 0; j < {pack}; ++j) from[j] = 0.0f;
+  }}
+  const auto add = [&](const auto& e) {{
+    count += 1.0f;
+    #pragma unroll
+    for (int j = 0; j < {pack}; ++j) {{
+      const float apart = e[j] - from[j];
+      sum[j] += apart;
+      squares[j] = __fmaf_rn(apart, apart, squares[j]);
+    }}
+  }};
+  Index r = row0;
+  for (; r + {ahead_less_one}u * step < {rows}u; r += {AHEAD}u * step) {{
+    spk_vec<{ty}, {pack}> e[{AHEAD}];
+    #pragma unroll
+    for (int k = 0; k < {AHEAD}; ++k) e[k] = spk_load<{pack}>(x + (r + k * step) * {channels}u + c);
+    #pragma unroll
+    for (int k = 0; k < {AHEAD}; ++k) add(e[k]);
+  }}
+  for (; r < {rows}u; r += step) add(spk_load<{pack}>(x + r * {channels}u + c));
+  float own[{pack}][3];
+  for (int j = 0; j < {pack}; ++j) {{
+    const float share = count > 0.0f ? sum[j] / count : 0.0f;
+    own[j][0] = count;
+    own[j][1] = from[j] + share;
+    own[j][2] = fmaxf(squares[j] - sum[j] * share, 0.0f);
+  }}"
+    ));
+    columns.gather(&mut first, "own", 3, JOIN);
+    let groups = columns.groups;
+    let mut second = KernelSource::new("moments_join", Geometry::Warps(channels));
+    second.depth = groups.div_ceil(32).max(1) * 4;
+    second.argument("partial", &columns.partial(3), Binding::Workspace(0));
+    second.line(format!(
+        "    float a[3] = {{}};
+    for (Index g = lane; g < {groups}u; g += 32) {{
+      float b[3];
+      for (int s = 0; s < 3; ++s) b[s] = partial[(g * 3 + s) * {channels}u + row];
+      {JOIN}
+    }}
+    for (int apart = 16; apart > 0; apart /= 2) {{
+      float b[3];
+      for (int s = 0; s < 3; ++s) b[s] = __shfl_down_sync(0xffffffffu, a[s], apart);
+      {JOIN}
+    }}"
+    ));
+    for (k, value) in ["a[1]", "a[2] / a[0]"].into_iter().enumerate() {
+        if site.wanted[k] {
+            second.argument(format!("y{k}"), &site.outputs[k], Binding::Write(k));
+            second.line(format!("    if (lane == 0) y{k}[row] = {value};"));
+        }
+    }
+    vec![first, second]
+}

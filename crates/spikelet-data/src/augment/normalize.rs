@@ -1,0 +1,61 @@
+//! Pixels with the mean 0 and the deviation 1.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// What to subtract from and to divide by in each channel: (pixel − mean) / std, where the pixel is
+/// 0 (black) to 1 (white).
+///
+/// One value stands for all channels.
+///
+/// ```
+/// use spikelet_data::{Loader, LoaderConfig, Normalize, synthetic};
+///
+/// let config = LoaderConfig {
+///     normalize: Some(Normalize { mean: vec![0.13], std: vec![0.31] }),
+///     ..LoaderConfig::default()
+/// };
+/// let loader = Loader::new(synthetic::digits_of(1, 100, 10).train, config)?;
+/// let batch = loader.epoch(0, 0).next().expect("an epoch has a batch");
+/// assert!(batch.images.contains(&((0.0 - 0.13) / 0.31)));
+/// # Ok::<(), spikelet_data::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Normalize {
+    /// Mean of each channel.
+    pub mean: Vec<f32>,
+    /// Standard deviation of each channel.
+    pub std: Vec<f32>,
+}
+
+impl Normalize {
+    /// Checks that there are values for images of so many channels, and that every mean is finite
+    /// and every deviation finite and more than 0. [`Loader`](crate::Loader) calls it.
+    ///
+    /// # Errors
+    /// [`Error::NormalizeLength`] or [`Error::NormalizeValue`].
+    pub fn check(&self, channels: usize) -> Result<()> {
+        for (field, values) in [("mean", &self.mean), ("std", &self.std)] {
+            if values.len() != 1 && values.len() != channels {
+                return Err(Error::NormalizeLength {
+                    field,
+                    found: values.len(),
+                    channels,
+                });
+            }
+            let good = |value: f32| value.is_finite() && (field == "mean" || value > 0.0);
+            if let Some(&value) = values.iter().find(|&&value| !good(value)) {
+                return Err(Error::NormalizeValue { field, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// Mean and deviation of a channel, once they have been checked.
+    pub(super) fn of_channel(&self, channel: usize) -> (f32, f32) {
+        let pick = |values: &[f32]| values[channel.min(values.len() - 1)];
+        (pick(&self.mean), pick(&self.std))
+    }
+}

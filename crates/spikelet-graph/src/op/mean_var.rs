@@ -1,0 +1,68 @@
+//! Mean and variance of each channel.
+
+use super::{Map, Operation, arity, elements};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::TensorType;
+
+/// Mean and biased variance over all axes but the last: `x [.., C] → mean [C], variance [C]`,
+/// both f32 (f64 for f64), summed in a fixed order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MeanVar;
+
+impl Operation for MeanVar {
+    fn name(&self) -> String {
+        "mean_var".to_string()
+    }
+
+    fn outputs(&self, _: usize) -> usize {
+        2
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 1)?;
+        let x = &inputs[0];
+        if !x.dtype.is_float() || x.shape.len() < 2 || x.is_empty() {
+            return Err(InvalidOp::new(
+                "mean and variance need floating-point elements, at least one for each channel",
+                "give a tensor [.., channels] that is not empty",
+            ));
+        }
+        let (_, channels) = x.rows_and_columns();
+        Ok(vec![TensorType::new(x.dtype.arithmetic(), [channels]); 2])
+    }
+
+    /// `dx = (d_mean + 2·d_variance·(x − mean)) / n`, added to what is known of the gradient of
+    /// `x`: normalization reads the same `x`, and one pass over it serves both.
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let (x, mean) = (node.inputs[0], node.outputs[0]);
+        let ty = b.graph.ty(x).clone();
+        let count = ty.rows_and_columns().0 as f64;
+        let mut operands = vec![];
+        let mut operand = |value: ValueId| {
+            operands.push(value);
+            Map::operand(operands.len() - 1)
+        };
+        let mut terms = vec![];
+        if let Some(g) = b.grads[1] {
+            let deviation = operand(x) - operand(mean);
+            terms.push(operand(g) * (2.0 / count) * deviation);
+        }
+        if let Some(g) = b.grads[0] {
+            terms.push(operand(g) * (1.0 / count));
+        }
+        let Some(own) = terms.into_iter().reduce(|a, b| a + b) else {
+            return Ok(vec![None]);
+        };
+        let sum = match b.take_partial_grad(0) {
+            Some(before) => operand(before) + own,
+            None => own,
+        };
+        Ok(vec![Some(b.map1(sum, ty.shape, ty.dtype, &operands)?)])
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs).saturating_mul(4)
+    }
+}

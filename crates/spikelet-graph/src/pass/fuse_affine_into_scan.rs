@@ -1,0 +1,314 @@
+//! Takes normalization before a neuron, and maxima of blocks behind it, into the neuron's scan.
+//!
+//! ```text
+//! %5 = map[x0 · x1 + x2](%3, %scale, %shift)
+//! %6 = scan[if, T=4](%5, …)                       →   %7 = scan[if, T=4, pooled 2×2](%3, …, %scale, %shift)
+//! %7 = max_pool2d[2 by 2, padding 0](%6)
+//! ```
+//!
+//! An elementwise operation of one sequence and of numbers that do not change over time (batch
+//! norm's scale and shift, a bias) becomes part of the neuron's step, and the numbers parameters
+//! of it: the normalized sequence is never written, and what is derived from the step has the
+//! gradients of scale and shift with it. Spikes of which only the maxima of blocks are read leave
+//! the scan as maxima. Allowed because the same numbers are computed in the same order; a sequence
+//! of 16 bits misses one rounding on its way into the neuron.
+//!
+//! What is added to each channel (a convolution's bias) moves behind maxima and behind mean and
+//! variance first, and so into the neuron too. Of two elements of a block that the addition would
+//! round to the same number, the larger takes the gradient.
+//!
+//! It runs before gradients are taken, so that the backward pass is that of what is left. What is
+//! taken in stays in the graph for others who may read it, and is dropped as dead code if nobody
+//! does.
+
+use super::Report;
+use super::links::Links;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{Map, Op, Pool, Pooling, Recurrence, Scan};
+use crate::types::{TensorType, broadcast};
+use spikelet_expr::Expr;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A pooled scan keeps its blocks' neurons through all steps in registers.
+const MOST_POOLED_STEPS: usize = 16;
+
+/// A neuron with more parameters than this is left as it is.
+const MOST_PARAMS: usize = 12;
+
+/// Joins scans with what stands before and behind them.
+pub fn run(graph: &mut Graph) -> Report {
+    if graph.disable_fusion {
+        return report(0, 0);
+    }
+    let (mut maps, mut pools) = (0, 0);
+    let mut links = Links::of(graph);
+    let count = graph.nodes.len();
+    let mut order = vec![];
+    for k in 0..count {
+        order.push(k);
+        let added = behind_pool(graph, &mut links, k);
+        let added = added.or_else(|| behind_moments(graph, &mut links, k));
+        maps += usize::from(added.is_some());
+        order.extend(added);
+    }
+    if maps > 0 {
+        in_order(graph, &order);
+        links = Links::of(graph);
+    }
+    let mut taken = HashSet::new();
+    for k in 0..graph.nodes.len() {
+        while let Some((joined, map)) = with_map(graph, &links, k, &taken) {
+            links.replace(graph, k, joined);
+            taken.insert(map);
+            maps += 1;
+        }
+    }
+    for k in 0..graph.nodes.len() {
+        if let Some(joined) = with_pool(graph, &links, k, &taken) {
+            links.replace(graph, k, joined);
+            pools += 1;
+        }
+    }
+    report(maps, pools)
+}
+
+/// Puts the nodes in an order.
+fn in_order(graph: &mut Graph, order: &[usize]) {
+    let mut nodes: Vec<Option<Node>> = graph.nodes.drain(..).map(Some).collect();
+    graph.nodes = order.iter().filter_map(|k| nodes[*k].take()).collect();
+}
+
+fn report(maps: usize, pools: usize) -> Report {
+    Report {
+        pass: "neurons' surroundings",
+        changes: maps + pools,
+        summary: format!(
+            "{maps} elementwise operations and {pools} poolings taken into neuron scans"
+        ),
+    }
+}
+
+/// How often a value is read by operations that somebody may read: a movement of elements whose
+/// result nobody reads does not count, nor does a map that was `taken` into its only reader.
+fn readers(graph: &Graph, links: &Links, value: ValueId, taken: &HashSet<ValueId>) -> usize {
+    let counts = |k: &&usize| {
+        let node = &graph.nodes[**k];
+        let made = node.outputs[0];
+        let moves = matches!(node.op, Op::Permute(_) | Op::Reshape(_) | Op::Expand(_));
+        !(moves || taken.contains(&made)) || readers(graph, links, made, taken) > 0
+    };
+    links.named(value) + links.readers(value).iter().filter(counts).count()
+}
+
+/// What is added to each channel of `value`, if that is how it is made: the sequence and the numbers
+/// `[C]`.
+fn shift(graph: &Graph, links: &Links, value: ValueId) -> Option<(ValueId, ValueId)> {
+    let node = links.maker(graph, value)?;
+    let Op::Map(map) = &node.op else { return None };
+    let (&[x, b], [expression]) = (&node.inputs[..], &map.expressions[..]) else {
+        return None;
+    };
+    let sum = Map::operand(0) + Map::operand(1);
+    let channels = graph.shape(value).last().copied()?;
+    let fits = graph.ty(x) == graph.ty(value)
+        && graph.shape(b) == [channels]
+        && graph.ty(b).dtype == graph.ty(x).dtype.arithmetic()
+        && expression.same_value(&sum);
+    fits.then_some((x, b))
+}
+
+/// `max_pool(x + b)` → `max_pool(x) + b`: the same numbers, of which there are fewer. The node that
+/// was added, which belongs right behind node `k`.
+fn behind_pool(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
+    let Op::Pool(pool) = &graph.nodes[k].op else {
+        return None;
+    };
+    let x = graph.nodes[k].inputs[0];
+    let (source, b) = shift(graph, links, x)?;
+    if pool.pooling != Pooling::Max || readers(graph, links, x, &HashSet::new()) != 1 {
+        return None;
+    }
+    let node = graph.nodes[k].clone();
+    let ty = graph.ty(node.outputs[0]).clone();
+    let pooled = graph.make_node(node.op.clone(), &[source], &node.layer, false);
+    let pooled = pooled.ok()?;
+    let map = Map {
+        expressions: vec![Map::operand(0) + Map::operand(1)],
+        shape: ty.shape,
+        dtypes: vec![ty.dtype],
+    };
+    let inputs = vec![pooled.outputs[0], b];
+    links.replace(graph, k, pooled);
+    let op = map.into();
+    Some(links.push(graph, Node { op, inputs, ..node }))
+}
+
+/// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`. The node that
+/// was added, which belongs right behind node `k`.
+fn behind_moments(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
+    let Op::MeanVar(op) = &graph.nodes[k].op else {
+        return None;
+    };
+    let (source, b) = shift(graph, links, graph.nodes[k].inputs[0])?;
+    let node = graph.nodes[k].clone();
+    let mean_var = graph.make_node((*op).into(), &[source], &node.layer, false);
+    let mut mean_var = mean_var.ok()?;
+    let map = Map::new(vec![Map::operand(0) + Map::operand(1)], graph.shape(b));
+    let inputs = vec![mean_var.outputs[0], b];
+    mean_var.outputs[1] = node.outputs[1];
+    let outputs = vec![node.outputs[0]];
+    links.replace(graph, k, mean_var);
+    let map = Node {
+        op: map.into(),
+        inputs,
+        outputs,
+        ..node
+    };
+    Some(links.push(graph, map))
+}
+
+/// The scan at `k` with the elementwise operation before one of its sequences taken in, and what
+/// that made.
+fn with_map(
+    graph: &Graph,
+    links: &Links,
+    k: usize,
+    taken: &HashSet<ValueId>,
+) -> Option<(Node, ValueId)> {
+    let Op::Scan(scan) = &graph.nodes[k].op else {
+        return None;
+    };
+    let (node, r) = (&graph.nodes[k], &*scan.recurrence);
+    (0..r.inputs.len()).find_map(|at| {
+        let map_node = links.maker(graph, node.inputs[at])?;
+        let Op::Map(map) = &map_node.op else {
+            return None;
+        };
+        let sequence = graph.ty(node.inputs[at]).clone();
+        let state = sequence.dtype.arithmetic();
+        let step = &sequence.shape[1..];
+        let whole = |v: ValueId| graph.shape(v) == sequence.shape;
+        let varying: Vec<usize> = (0..map_node.inputs.len())
+            .filter(|&j| whole(map_node.inputs[j]))
+            .collect();
+        let [source] = varying[..] else { return None };
+        let held: Vec<usize> = (0..map_node.inputs.len())
+            .filter(|&j| j != source)
+            .collect();
+        let fits = |&j: &usize| {
+            let ty = graph.ty(map_node.inputs[j]);
+            ty.dtype == state && broadcast(&ty.shape, step).as_deref() == Some(step)
+        };
+        let same_type = graph.ty(map_node.inputs[source]).dtype == sequence.dtype;
+        if map.expressions.len() != 1
+            || !same_type
+            || !held.iter().all(fits)
+            || r.params.len() + held.len() > MOST_PARAMS
+            || readers(graph, links, node.inputs[at], taken) != 1
+        {
+            return None;
+        }
+        let taken_names: Vec<&String> = [&r.inputs, &r.states, &r.params]
+            .into_iter()
+            .flatten()
+            .collect();
+        let fresh: Vec<String> = (0..)
+            .map(|j| format!("{}_in{j}", r.inputs[at]))
+            .filter(|name| !taken_names.contains(&name))
+            .take(held.len())
+            .collect();
+        let inside = map.expressions[0].substitute(&|name: &str| {
+            let j = (0..map_node.inputs.len()).find(|j| Map::operand_name(*j) == name)?;
+            Some(match held.iter().position(|h| *h == j) {
+                Some(h) => Expr::symbol(fresh[h].clone()),
+                None => Expr::symbol(r.inputs[at].clone()),
+            })
+        });
+        let put =
+            |e: &Expr| e.substitute(&|name: &str| (name == r.inputs[at]).then(|| inside.clone()));
+        let mut joined = Recurrence {
+            next: r.next.iter().map(put).collect(),
+            ..r.clone()
+        };
+        for output in &mut joined.outputs {
+            output.value = put(&output.value);
+        }
+        joined.params.extend(fresh);
+        let mut inputs = node.inputs.clone();
+        inputs[at] = map_node.inputs[source];
+        inputs.extend(held.iter().map(|&j| map_node.inputs[j]));
+        let joined = Node {
+            op: Scan {
+                recurrence: Arc::new(joined),
+                ..scan.clone()
+            }
+            .into(),
+            inputs,
+            ..node.clone()
+        };
+        Some((joined, node.inputs[at]))
+    })
+}
+
+/// The block that a pooling takes the maximum of, if it covers its operand with blocks.
+fn blocks(graph: &Graph, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
+    let (_, sizes, _) = pool.split(graph.shape(x));
+    let (&[h, w], &[height, width]) = (&pool.windows[..], sizes) else {
+        return None;
+    };
+    let max = pool.pooling == Pooling::Max;
+    max.then_some([h.as_blocks(height)?, w.as_blocks(width)?])
+}
+
+/// A scan that makes what the pooling at `k` makes.
+fn with_pool(graph: &mut Graph, links: &Links, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
+    let Op::Pool(pool) = &graph.nodes[k].op else {
+        return None;
+    };
+    let x = graph.nodes[k].inputs[0];
+    let size = blocks(graph, pool, x)?;
+    let before = links.maker(graph, x)?.clone();
+    let Op::Scan(scan) = &before.op else {
+        return None;
+    };
+    let states = scan.recurrence.states.len();
+    let types: Vec<TensorType> = (before.inputs.iter())
+        .map(|v| graph.ty(*v).clone())
+        .collect();
+    let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
+    let others = before.outputs[1..]
+        .iter()
+        .any(|v| readers(graph, links, *v, taken) > 0);
+    if !spikes_alone
+        || others
+        || scan.pool.is_some()
+        || scan.checkpoint.is_some()
+        || scan.time_steps > MOST_POOLED_STEPS
+        || graph.shape(x).len() < 4
+        || readers(graph, links, x, taken) != 1
+        || !scan.recurrence.params_by_channel(&types)
+    {
+        return None;
+    }
+    // The states' values are the scan's own; those of this one are new.
+    let mut outputs = vec![graph.nodes[k].outputs[0]];
+    for v in &before.outputs[1..1 + 2 * states] {
+        let ty = graph.ty(*v).clone();
+        outputs.push(graph.add_value(ty));
+    }
+    let Op::Scan(scan) = before.op else {
+        return None;
+    };
+    Some(Node {
+        op: Scan {
+            pool: Some(size),
+            ..scan
+        }
+        .into(),
+        inputs: before.inputs,
+        outputs,
+        layer: before.layer,
+        backward: false,
+    })
+}

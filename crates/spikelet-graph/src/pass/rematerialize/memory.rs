@@ -1,0 +1,98 @@
+//! Which memory of a graph is in use when, and what is asked of every value of a search.
+
+use crate::graph::{Graph, InputKind, ValueId};
+use crate::op::{Op, Operation};
+use crate::plan::roots;
+use crate::types::DType;
+
+/// When each piece of memory is touched.
+pub(super) struct Memory {
+    /// The value whose memory each value is.
+    roots: Vec<usize>,
+    /// The nodes that make or read it, ascending; by root.
+    touched: Vec<Vec<usize>>,
+    pub(super) bytes: Vec<usize>,
+    nodes: usize,
+    /// The node that makes each value.
+    pub(super) producers: Vec<Option<usize>>,
+    /// The kind of the input that each value is.
+    inputs: Vec<Option<InputKind>>,
+    /// The first node that packs each value into bits, and the first that packs or unpacks it.
+    pub(super) packs_to_bits: Vec<Option<usize>>,
+    pub(super) packs: Vec<Option<usize>>,
+}
+
+impl Memory {
+    pub(super) fn new(graph: &Graph) -> Self {
+        let roots = roots(graph);
+        let mut touched = vec![vec![]; graph.values()];
+        for (k, node) in graph.nodes.iter().enumerate() {
+            // What was made in parts is there when the last of them is.
+            if !node.op.runs() && !matches!(node.op, Op::ConcatChunks(_)) {
+                continue;
+            }
+            for v in node.outputs.iter().chain(&node.inputs) {
+                let all: &mut Vec<usize> = &mut touched[roots[v.index()]];
+                if all.last() != Some(&k) {
+                    all.push(k);
+                }
+            }
+        }
+        for output in &graph.outputs {
+            touched[roots[output.value.index()]].push(graph.nodes.len());
+        }
+        let mut bytes: Vec<usize> = (0..graph.values())
+            .map(|v| graph.ty(ValueId(v as u32)).bytes())
+            .collect();
+        for input in &graph.inputs {
+            bytes[input.value.index()] = 0;
+        }
+        // What becomes an output lives in its buffer.
+        for output in &graph.outputs {
+            bytes[roots[output.value.index()]] = 0;
+        }
+        let mut inputs = vec![None; graph.values()];
+        for input in &graph.inputs {
+            inputs[input.value.index()] = Some(input.kind);
+        }
+        let (mut packs_to_bits, mut packs) =
+            (vec![None; graph.values()], vec![None; graph.values()]);
+        for (k, node) in graph.nodes.iter().enumerate() {
+            if let Op::Pack(op) = &node.op {
+                let read = node.inputs[0].index();
+                packs[read].get_or_insert(k);
+                if op.to == DType::Bits {
+                    packs_to_bits[read].get_or_insert(k);
+                }
+            }
+        }
+        Self {
+            roots,
+            touched,
+            bytes,
+            nodes: graph.nodes.len(),
+            producers: graph.producers(),
+            inputs,
+            packs_to_bits,
+            packs,
+        }
+    }
+
+    /// The last time before `node` and the first after at which the memory is touched, if it is
+    /// alive but not in use then.
+    pub(super) fn gap(&self, root: usize, node: usize) -> Option<(usize, usize)> {
+        let touched = &self.touched[root];
+        let after = touched.partition_point(|k| *k <= node);
+        let (&before, &next) = (touched.get(after.checked_sub(1)?)?, touched.get(after)?);
+        (before < node && next < self.nodes).then_some((before, next))
+    }
+
+    /// Whether the value can be read at `node`: it is an input, or its memory is still in use.
+    pub(super) fn is_there(&self, value: ValueId, node: usize) -> bool {
+        let root = self.roots[value.index()];
+        match self.inputs[root] {
+            Some(kind) => kind != InputKind::State,
+            None => self.touched[root].last().is_some_and(|last| *last >= node),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A layer that learns from traces of spikes instead of the spikes.
+//!
+//! Forward, y = M(S); backward, y is M(A), with A the neuron's trace of its spikes: the weights of M
+//! learn from A, and the gradient goes on to S as if S had been A. With a neuron whose potential
+//! has no gradient through time this is online training: no step needs what earlier steps saw.
+//!
+//! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
+
+use super::spiking;
+use crate::module::{Context, Module, Tree};
+use crate::neuron::{Neuron, OtttLif};
+use spikelet_core::{Error, Result};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+
+/// A neuron with a state `trace`, and what reads it; parameters are named `neuron.…` and `then.…`.
+///
+/// What reads it has no states and draws nothing: it is run on the spikes and on the trace.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let net = Sequential::new()
+///     .add(Linear::new(20, 16))
+///     .add(TraceLearning::new(OtttLif::default(), Linear::new(16, 10)));
+/// let cx = Context::new(Mode::TRAIN, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
+/// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+pub struct TraceLearning<N = OtttLif> {
+    neuron: N,
+    then: Box<dyn Module>,
+}
+
+impl<N: Neuron> TraceLearning<N> {
+    /// A neuron, and the layer that learns from its trace.
+    pub fn new(neuron: N, then: impl Module + 'static) -> Self {
+        Self {
+            neuron,
+            then: Box::new(then),
+        }
+    }
+}
+
+/// The value of one, the derivative of the other.
+fn custom_gradient(value: &Var, tangent: &Var) -> Var {
+    Var::map(&[value, tangent], |x| Expr::custom_gradient(&x[0], &x[1]))
+}
+
+impl<N: Neuron> Module for TraceLearning<N> {
+    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+        let made = cx.child("neuron", |cx| spiking(&self.neuron, cx, x))?;
+        let Some(trace) = made.state_seq("trace") else {
+            return Err(Error::invalid(
+                cx.place("layer"),
+                format!("the neuron `{}` has no state `trace`", self.neuron.name()),
+                "use `OtttLif`, or a neuron that keeps a trace of its spikes",
+            ));
+        };
+        let then = |x: Var| cx.child("then", |cx| self.then.forward(cx, x));
+        let learns_from = then(custom_gradient(trace, &made.out))?;
+        Ok(custom_gradient(&then(made.out)?, &learns_from))
+    }
+
+    fn tree(&self) -> Tree {
+        let tree = Tree::of::<Self>().child("neuron", &self.neuron);
+        tree.child("then", &*self.then)
+    }
+}

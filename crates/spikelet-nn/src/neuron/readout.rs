@@ -1,0 +1,44 @@
+//! What becomes of a membrane that is read out.
+
+use serde::{Deserialize, Serialize};
+use spikelet_graph::Var;
+
+/// One value for all time steps of a membrane that does not fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readout {
+    /// That of the last step.
+    #[serde(alias = "last_mem")]
+    Last,
+    /// The largest.
+    #[serde(alias = "max_mem")]
+    Max,
+    /// The one furthest from 0.
+    #[serde(alias = "max_abs_mem")]
+    MaxAbs,
+    /// The mean.
+    #[serde(alias = "mean_mem")]
+    Mean,
+}
+
+impl Readout {
+    /// `[T, N, …] → [N, …]`
+    pub(super) fn over_time(self, v_seq: &Var) -> Var {
+        let time = v_seq.dim(0);
+        match self {
+            Self::Last => {
+                let last = v_seq.slice(0, time.saturating_sub(1)..time);
+                last.reshape(&v_seq.shape()[1..])
+            }
+            Self::Max => v_seq.max(&[0]),
+            Self::MaxAbs => {
+                let (most, least) = (v_seq.max(&[0]), -(-v_seq).max(&[0]));
+                Var::map(&[&most, &least], |x| {
+                    let upwards = x[0].abs().gt(x[1].abs());
+                    spikelet_expr::Expr::select(upwards, &x[0], &x[1])
+                })
+            }
+            Self::Mean => v_seq.mean(&[0]),
+        }
+    }
+}

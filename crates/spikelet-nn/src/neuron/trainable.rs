@@ -1,0 +1,201 @@
+//! Constants that are learned.
+//!
+//! Any constant of any neuron can be: its equations ask for constants by name, and get a number,
+//! or, if the constant is learned, the parameter p of that name under its bound.
+
+use super::Granularity;
+use serde::{Deserialize, Serialize};
+use spikelet_expr::Expr;
+
+/// How a constant is learned.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let lif = Lif::new(2.0)
+///     .trainable("tau", Trainability::new(Granularity::Channel).above(1.0))
+///     .trainable("v_threshold", Trainability::default())
+///     .trainable("v_start", Trainability::new(Granularity::Neuron));
+/// let names: Vec<String> = spikelet::neuron::trainables(&lif)?.into_iter().map(|l| l.name).collect();
+/// assert_eq!(names, ["tau", "v_threshold", "v_start"]);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Form")]
+pub struct Trainability {
+    /// How many values it has.
+    pub share: Granularity,
+    /// Where they are held.
+    pub bound: Bound,
+}
+
+/// Where the values of a learned constant are held; p is what is learned and stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Nowhere: the constant is p.
+    #[default]
+    None,
+    /// Between two values: low + (high − low)·σ(p).
+    Between {
+        /// Never reached from above.
+        low: f64,
+        /// Never reached from below.
+        high: f64,
+    },
+    /// Above a value: low + ln(1 + eᵖ).
+    Above {
+        /// Never reached.
+        low: f64,
+    },
+    /// Cut off at two values: min(max(p, low), high). Beyond them p has no gradient.
+    Clamp {
+        /// The least value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+    },
+}
+
+/// In files `"channel"` is short for `{"share": "channel"}`.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `share` and `bound`"
+)]
+enum Form {
+    Granularity(Granularity),
+    Whole(Whole),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Whole {
+    share: Granularity,
+    bound: Bound,
+}
+
+impl From<Form> for Trainability {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Granularity(share) => Self::new(share),
+            Form::Whole(Whole { share, bound }) => Self { share, bound },
+        }
+    }
+}
+
+impl Trainability {
+    /// So many values, held nowhere.
+    pub fn new(share: Granularity) -> Self {
+        Self {
+            share,
+            bound: Bound::None,
+        }
+    }
+
+    /// Held between two values by a sigmoid.
+    pub fn between(mut self, low: f64, high: f64) -> Self {
+        self.bound = Bound::Between { low, high };
+        self
+    }
+
+    /// Held above a value by a softplus.
+    pub fn above(mut self, low: f64) -> Self {
+        self.bound = Bound::Above { low };
+        self
+    }
+
+    /// Cut off at two values.
+    pub fn clamp(mut self, low: f64, high: f64) -> Self {
+        self.bound = Bound::Clamp { low, high };
+        self
+    }
+}
+
+impl Bound {
+    /// The constant that a p stands for.
+    pub fn apply(self, p: &Expr) -> Expr {
+        match self {
+            Self::None => p.clone(),
+            Self::Between { low, high } => low + (high - low) * p.sigmoid(),
+            // ln(1 + eᵖ), written so that no power overflows.
+            Self::Above { low } => low + (p.max(0.0) + (1.0 + (-p.abs()).exp()).ln()),
+            Self::Clamp { low, high } => p.clamp(low, high),
+        }
+    }
+
+    /// The constant that the number `p` stands for.
+    pub fn value(self, p: f64) -> f64 {
+        let folded = self.apply(&Expr::constant(p)).as_constant();
+        folded.expect("arithmetic on numbers gives a number")
+    }
+
+    /// The p that stands for a constant.
+    ///
+    /// # Errors
+    /// When the bound excludes the constant.
+    pub fn invert(self, value: f64) -> Result<f64, String> {
+        let outside = |held: String| Err(format!("starts at {value}, which is not {held}"));
+        match self {
+            Self::Between { low, high } if !(low < value && value < high) => {
+                outside(format!("between {low} and {high}"))
+            }
+            Self::Above { low } if value <= low || value.is_nan() => {
+                outside(format!("above {low}"))
+            }
+            Self::Clamp { low, high } if !(low <= value && value <= high) => {
+                outside(format!("from {low} to {high}"))
+            }
+            Self::Between { low, high } => Ok(((value - low) / (high - value)).ln()),
+            // Where eᵖ − 1 would overflow, p is the value to the last bit.
+            Self::Above { low } if value - low > 30.0 => Ok(value - low),
+            Self::Above { low } => Ok((value - low).exp_m1().ln()),
+            Self::None | Self::Clamp { .. } => Ok(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_stands_for_the_constant_that_it_was_made_of() {
+        let bounds = [
+            Bound::None,
+            Bound::Between {
+                low: -1.0,
+                high: 60.0,
+            },
+            Bound::Above { low: 0.5 },
+            Bound::Clamp {
+                low: 0.0,
+                high: 60.0,
+            },
+        ];
+        for bound in bounds {
+            for value in [0.501, 1.0, 2.0, 45.0] {
+                let p = bound.invert(value).expect("inside");
+                assert!((bound.value(p) - value).abs() < 1e-12 * value, "{bound:?}");
+            }
+        }
+        let refused = Bound::Above { low: 1.0 }.invert(1.0);
+        assert_eq!(
+            refused,
+            Err("starts at 1, which is not above 1".to_string())
+        );
+    }
+
+    #[test]
+    fn a_share_alone_is_short_for_the_whole() {
+        let read = |text: &str| serde_json::from_str::<Trainability>(text);
+        assert_eq!(
+            read(r#""channel""#).expect("short"),
+            Trainability::new(Granularity::Channel)
+        );
+        let whole = read(r#"{"bound": {"above": {"low": 1}}}"#).expect("whole");
+        assert_eq!(whole, Trainability::default().above(1.0));
+        let written = serde_json::to_string(&whole).expect("plain data");
+        assert_eq!(read(&written).expect("as written"), whole);
+        assert!(read(r#"{"bounds": 1}"#).is_err());
+    }
+}

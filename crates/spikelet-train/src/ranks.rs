@@ -1,0 +1,321 @@
+//! What the ranks of a run do together between steps; a run without ranks does it by itself.
+
+use super::Progress;
+use sha2::{Digest, Sha256};
+use spikelet_core::{Error, Result};
+use spikelet_data::Shard;
+use spikelet_distributed::{Group, gather, sum_numbers};
+use spikelet_graph::{Data, Tensor};
+use spikelet_nn::runtime::VarStore;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// About how often ranks ask each other whether to save or to stop.
+const TALK: Duration = Duration::from_millis(250);
+
+/// Steps between two such talks at most.
+const MOST_STEPS: f32 = 256.0;
+
+/// Values that are digested at once.
+const DIGESTED: usize = 4096;
+
+/// The ranks of a run, as one of them sees them.
+#[derive(Clone)]
+pub(super) struct Ranks(Option<Arc<Group>>);
+
+impl Ranks {
+    pub(super) fn new(group: Option<Arc<Group>>) -> Self {
+        Self(group)
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.0.as_ref().map_or(0, |group| group.world().rank)
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.0.as_ref().map_or(1, |group| group.world().size)
+    }
+
+    /// How many ranks are on this host, this one included.
+    pub(super) fn ranks_here(&self) -> usize {
+        let Some(group) = &self.0 else {
+            return 1;
+        };
+        let own = &group.world().host;
+        let here = group.hosts().iter().filter(|host| *host == own).count();
+        group.world().local_size.unwrap_or(here).max(1)
+    }
+
+    /// Waits until all ranks are here.
+    pub(super) fn wait_for_all(&self) -> Result<()> {
+        self.sum(&mut [0.0])
+    }
+
+    /// Whether this rank writes and speaks for all.
+    pub(super) fn leads(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// This rank's share of an epoch of which so many images are done.
+    pub(super) fn share(&self, first_image: usize) -> Shard {
+        Shard {
+            rank: self.rank(),
+            ranks: self.ranks(),
+            first_image,
+        }
+    }
+
+    /// The sums of numbers over all ranks, to the last bit alike on all.
+    pub(super) fn sum(&self, numbers: &mut [f64]) -> Result<()> {
+        match &self.0 {
+            Some(group) => Ok(sum_numbers(&*group.exchange(), numbers)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts together what each rank has found, where it has left zeros for what others find.
+    pub(super) fn join(&self, found: &mut [f32]) -> Result<()> {
+        match &self.0 {
+            Some(group) => Ok(group.exchange().all_reduce(found)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of rank 0.
+    pub(super) fn broadcast_from_rank0(&self, mut own: Vec<u8>) -> Result<Vec<u8>> {
+        if let Some(group) = &self.0 {
+            group.exchange().broadcast(&mut own, 0)?;
+        }
+        Ok(own)
+    }
+
+    /// The number of rank 0.
+    pub(super) fn agree(&self, own: usize) -> Result<usize> {
+        let heard = self.broadcast_from_rank0((own as u64).to_le_bytes().to_vec())?;
+        let bytes = <[u8; 8]>::try_from(&heard[..]).unwrap_or_default();
+        Ok((u64::from_le_bytes(bytes) as usize).max(1))
+    }
+
+    /// Sets tensors that ranks keep apart (running statistics) to those of rank 0.
+    pub(super) fn follow_the_first(&self, store: &mut VarStore, names: &[String]) -> Result<()> {
+        let Some(group) = &self.0 else {
+            return Ok(());
+        };
+        for name in names {
+            let mut tensor = store.get(name)?;
+            if let Data::F32(values) = &mut tensor.data {
+                let own = values.iter().flat_map(|value| value.to_le_bytes());
+                let mut bytes: Vec<u8> = own.collect();
+                group.exchange().broadcast(&mut bytes, 0)?;
+                let each = bytes.chunks_exact(4);
+                *values = each
+                    .map(|b| f32::from_le_bytes(b.try_into().expect("chunks have four bytes")))
+                    .collect();
+                store.set(name, &tensor)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all ranks have the same parameters, to the last bit.
+    pub(super) fn check_same_weights(&self, store: &VarStore, names: &[String]) -> Result<()> {
+        let Some(group) = &self.0 else {
+            return Ok(());
+        };
+        let exchange = group.exchange();
+        let digests = names.iter().map(|name| Ok(digest(&store.get(name)?)));
+        let digests = digests.collect::<Result<Vec<[u8; 32]>>>()?;
+        let of_all: [u8; 32] = Sha256::digest(digests.as_flattened()).into();
+        let whole = gather(&*exchange, &of_all)?;
+        if whole.iter().all(|other| *other == whole[0]) {
+            return Ok(());
+        }
+        for (name, digest) in names.iter().zip(digests) {
+            group.check_same(
+                &format!("parameter `{name}`"),
+                &digest,
+                "ranks must compute alike: use the same program, libraries and kind of device on all hosts",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run on all ranks because of this one's error.
+    pub(super) fn report(&self, error: &Error) {
+        if let Some(group) = &self.0 {
+            group.report(error);
+        }
+    }
+
+    /// Tells all ranks of a checkpoint that can be resumed.
+    pub(super) fn tell_checkpoint(&self, path: &Path, progress: &Progress) {
+        if let Some(group) = &self.0 {
+            group.set_checkpoint(format!("{} (step {})", path.display(), progress.step));
+        }
+    }
+
+    /// Refuses a batch that leaves nothing to train on.
+    pub(super) fn check_batch(&self, batch_size: usize, images: usize) -> Result<()> {
+        let ranks = self.ranks();
+        if images >= batch_size * ranks {
+            return Ok(());
+        }
+        let given = match ranks {
+            1 => format!("{batch_size} was given"),
+            _ => format!("{batch_size} on each of {ranks} ranks were given"),
+        };
+        Err(Error::invalid(
+            "batch size",
+            format!("{given}, the training set has {images} images"),
+            "use a smaller batch",
+        ))
+    }
+}
+
+/// A digest that two tensors share if they have the same bits, on hosts of any kind.
+fn digest(tensor: &Tensor) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let mut bytes = vec![];
+    match &tensor.data {
+        Data::F32(values) => {
+            for values in values.chunks(DIGESTED) {
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                digest.update(&bytes);
+            }
+        }
+        _ => {
+            for values in tensor.to_f64().chunks(DIGESTED) {
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                digest.update(&bytes);
+            }
+        }
+    }
+    digest.finalize().into()
+}
+
+/// What a run is to do before its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Signal {
+    pub(super) stop: bool,
+    pub(super) save: bool,
+}
+
+/// When ranks talk of stopping and saving: some steps apart, since a talk waits for all hosts, and
+/// all at the same step. How many steps, rank 0 says from its speed.
+pub(super) struct SyncSchedule {
+    /// Steps until the next.
+    left: usize,
+    steps: usize,
+    since: Instant,
+}
+
+impl SyncSchedule {
+    pub(super) fn new() -> Self {
+        Self {
+            left: 1,
+            steps: 1,
+            since: Instant::now(),
+        }
+    }
+
+    /// What is to be done after another step, given what this rank would do: any rank can stop the
+    /// run, rank 0 has it saved.
+    pub(super) fn step(&mut self, together: &Ranks, own: Signal) -> Result<Signal> {
+        let Some(group) = &together.0 else {
+            return Ok(own);
+        };
+        self.left -= 1;
+        if self.left > 0 {
+            return Ok(Signal {
+                stop: false,
+                save: false,
+            });
+        }
+        let speed = self.steps as f32 / self.since.elapsed().as_secs_f32().max(1e-6);
+        // The first steps are started without a wait for the device: they seem to take no time.
+        let most = MOST_STEPS.min(2.0 * self.steps as f32);
+        let next = (speed * TALK.as_secs_f32()).clamp(1.0, most).floor();
+        let first = |value: f32| if together.leads() { value } else { 0.0 };
+        let mut said = [
+            f32::from(u8::from(own.stop)),
+            first(f32::from(u8::from(own.save))),
+            first(next),
+        ];
+        group.exchange().all_reduce(&mut said)?;
+        let [stop, save, next] = said;
+        self.steps = (next as usize).max(1);
+        self.left = self.steps;
+        self.since = Instant::now();
+        Ok(Signal {
+            stop: stop > 0.0,
+            save: save > 0.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spikelet_distributed::{Address, Fingerprint, Limits, World};
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// What two ranks say of weights that differ in one place.
+    fn compared(second: f32) -> Vec<Result<()>> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let master = Address {
+            host: "127.0.0.1".to_string(),
+            port: listener.local_addr().expect("an address").port(),
+        };
+        let one = |rank: usize, listener: Option<TcpListener>| {
+            let world = World::new(rank, 2, rank, master.clone())?;
+            let (run, limits) = (Fingerprint::new(), Limits::default());
+            let group = match listener {
+                Some(listener) => Group::connect_on(listener, world, &run, limits)?,
+                None => Group::connect(world, &run, limits)?,
+            };
+            group.run(|| {
+                let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+                let last = if rank == 0 { 1.0 } else { second };
+                store.insert("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
+                store.insert("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
+                let names = ["a.weight", "b.weight"].map(String::from);
+                Ranks::new(Some(group.clone())).check_same_weights(&store, &names)
+            })
+        };
+        thread::scope(|scope| {
+            let one = &one;
+            let ranks = [(0, Some(listener)), (1, None)];
+            let ranks = ranks.map(|(rank, listener)| scope.spawn(move || one(rank, listener)));
+            let ends = ranks.into_iter();
+            ends.map(|rank| rank.join().expect("no rank panics"))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn a_digest_is_the_sha_256_of_the_values_in_little_endian() {
+        // printf '\0\0\200?\0\0\0@' | sha256sum
+        let expected = "b9c80b5adeca450753a16950c3cc655d271f7bef7a485bc83f112b72fef21d37";
+        let digest = digest(&Tensor::f32([2], [1.0, 2.0]));
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, expected);
+    }
+
+    #[test]
+    fn weights_that_differ_between_ranks_are_named() {
+        for end in compared(1.0) {
+            end.expect("the same");
+        }
+        for end in compared(1.0 + f32::EPSILON) {
+            let message = end.expect_err("different").to_string();
+            assert!(
+                message.contains("parameter `b.weight`: rank 1 on "),
+                "{message}"
+            );
+        }
+    }
+}
