@@ -17,6 +17,7 @@ pages! {
     files_and_logs = "docs/guide/files-and-logs.md",
     from_spikingjelly = "docs/guide/from-spikingjelly.md",
     getting_started = "docs/guide/getting-started.md",
+    glossary = "docs/guide/glossary.md",
     gpu = "docs/guide/gpu.md",
     kernels = "docs/guide/kernels.md",
     limits = "docs/guide/limits.md",
@@ -27,5 +28,7 @@ pages! {
     state_and_time = "docs/guide/state-and-time.md",
     surrogates = "docs/guide/surrogates.md",
     training = "docs/guide/training.md",
+    training_loop = "docs/guide/training-loop.md",
+    troubleshooting = "docs/guide/troubleshooting.md",
     your_own_neuron = "docs/guide/your-own-neuron.md",
 }
