@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         decay: 0.5,
         ..Squaring::default()
     };
-    let step = spikelet::neuron::derive(&neuron).map_err(|e| Error::invalid("neuron", e, ""))?;
+    let step = spikelet::neuron::derive(&neuron)?;
     println!("S = {}", step.outputs[0].value);
     println!("V = {}", step.next[0]);
     println!("dL/dx = {}", step.step_gradients()[0]);

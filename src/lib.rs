@@ -21,10 +21,10 @@ pub mod device;
 mod guide;
 pub mod prelude;
 
-pub use spikelet_core::{Error, MemoryBudget, Result, files, human};
+pub use spikelet_core::{Error, MemoryBudget, ParseMemoryBudgetError, Result, files, human};
 pub use spikelet_nn::{
-    Build, Constant, Domain, Entry, encoder, layer, loss, module, network, neuron, runtime,
-    surrogate, tensors,
+    Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
+    RuntimeError, encoder, layer, loss, module, network, neuron, runtime, surrogate, tensors,
 };
 pub use spikelet_train::{log, optim, report, timing};
 pub use {

@@ -3,7 +3,7 @@
 pub use crate::encoder::members::*;
 pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
 pub use crate::layer::{
-    BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d, ConvTransposed1d,
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d, ConvTransposed1d,
     ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm, Join, LayerNorm,
     Linear, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput, StepLoop, TimeDistributed,
     TimeLast, TimeMean, TraceLearning,

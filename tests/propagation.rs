@@ -229,9 +229,11 @@ fn what_is_kept_apart_is_three_kernels_a_step() -> Result<()> {
 #[test]
 fn a_layer_that_needs_the_whole_sequence_says_so() {
     let net = Sequential::new().add(Linear::new(PIXELS, 4)).add(TimeLast);
-    let error = run(&net, Mode::EVAL, Propagation::StepByStep, &Poisson)
-        .expect_err("refused")
-        .to_string();
-    assert!(error.contains("time last `1`"), "{error}");
-    assert!(error.contains("layer by layer"), "{error}");
+    let error = run(&net, Mode::EVAL, Propagation::StepByStep, &Poisson).expect_err("refused");
+    let error: &spikelet::LayerError = error.downcast_ref().expect("a layer");
+    assert_eq!(error.layer, "time last `1`");
+    assert!(
+        matches!(error.problem, spikelet::LayerProblem::StepByStep),
+        "{error}"
+    );
 }

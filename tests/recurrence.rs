@@ -223,6 +223,10 @@ fn a_neuron_without_a_trace_is_refused() {
     let cx = Context::new(Mode::TRAIN, DType::F32);
     let x = cx.tracer().input("x", DType::F32, SHAPE);
     let net = TraceLearning::new(Lif::new(2.0), Linear::new(FEATURES, 2));
-    let error = cx.trace(&net, x).expect_err("refused").to_string();
-    assert!(error.contains("`lif` has no state `trace`"), "{error}");
+    let error = cx.trace(&net, x).expect_err("refused");
+    let error: &spikelet::LayerError = error.downcast_ref().expect("a layer");
+    assert!(
+        matches!(&error.problem, spikelet::LayerProblem::NoTrace { neuron } if neuron == "lif"),
+        "{error}"
+    );
 }

@@ -84,11 +84,19 @@ fn a_loss_that_is_not_finite_is_reported_with_its_own_step() {
         ..settings(1)
     };
     let data = synthetic::digits_of(0, 512, 128);
-    let error = Trainer::new(net, settings)
-        .fit(&data)
-        .expect_err("refused")
-        .to_string();
-    assert!(error.contains("in step 2 (epoch 1, batch 2)"), "{error}");
+    let error = Trainer::new(net, settings).fit(&data).expect_err("refused");
+    assert!(
+        matches!(
+            error.downcast_ref(),
+            Some(spikelet::train::TrainError::Diverged {
+                step: 2,
+                epoch: 1,
+                batch: 2,
+                ..
+            })
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -253,7 +261,7 @@ fn own() -> Own {
     let layers = Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 16).bias(true))
-        .add(BatchNorm0d::new(16))
+        .add(BatchNorm1d::new(16))
         .add(Plif::new(3.0))
         .add(Linear::new(16, 10))
         .add(Lif::new(2.0));

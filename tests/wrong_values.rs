@@ -3,16 +3,15 @@
 use spikelet::data::{Split, synthetic};
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, EvalStep, TrainStep, evaluate};
-use spikelet::{device, loss};
+use spikelet::train::{BatchShape, EvalStep, TrainError, TrainStep, evaluate};
+use spikelet::{LayerError, LayerProblem, RuntimeError, device, loss};
 
-/// What an [`Error::Invalid`] is about, and what is wrong with it.
+/// The error of type `E` of a call.
 #[track_caller]
-fn invalid<T>(result: Result<T>) -> (String, String) {
-    match result.err() {
-        Some(Error::Invalid { what, problem, .. }) => (what, problem),
-        Some(other) => panic!("another error: {other}"),
-        None => panic!("it was accepted"),
+fn refused<E: std::error::Error + 'static, T>(result: Result<T>) -> E {
+    match result.map(|_| ()).expect_err("it was accepted").downcast() {
+        Ok(error) => error,
+        Err(other) => panic!("another error: {other}"),
     }
 }
 
@@ -37,15 +36,24 @@ fn settings() -> Settings {
 #[test]
 fn a_network_has_one_score_for_each_class() -> Result<()> {
     for outputs in [3, 20] {
-        let expected = format!("it gives each image {outputs} scores, digits has 10 classes");
         let data = digits();
-        let name = data.test.name.clone();
-        let expected = expected.replace("digits", &name);
-        let refused = Trainer::new(classifier(outputs), settings()).fit(&data);
-        assert_eq!(invalid(refused), ("network".to_string(), expected.clone()));
         let mut store = VarStore::new(device::cpu()?);
-        let refused = evaluate(&classifier(outputs), &settings(), &data.test, &mut store);
-        assert_eq!(invalid(refused), ("network".to_string(), expected));
+        let trained = Trainer::new(classifier(outputs), settings()).fit(&data);
+        let evaluated = evaluate(&classifier(outputs), &settings(), &data.test, &mut store);
+        for error in [refused(trained), refused(evaluated)] {
+            let TrainError::Classes {
+                scores,
+                dataset,
+                classes,
+            } = error
+            else {
+                panic!("another error: {error}");
+            };
+            assert_eq!(
+                (scores, dataset, classes),
+                (outputs, data.test.name.clone(), 10)
+            );
+        }
     }
     Ok(())
 }
@@ -67,12 +75,11 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
     let loader = Loader::new(digits().test, batches)?;
     let batch = loader.epoch(0, 0).next().expect("there is one");
     assert!(batch.labels.iter().any(|label| *label > 2));
-    for refused in [step.run(&batch, 1, 0.0), eval.run(&batch, 0)] {
-        let (what, problem) = invalid(refused);
-        assert_eq!(what, "input `labels`");
+    for result in [step.run(&batch, 1, 0.0), eval.run(&batch, 0)] {
+        let error = refused(result);
         assert!(
-            problem.ends_with("is outside the 3 scores of the network"),
-            "{problem}"
+            matches!(&error, RuntimeError::Label { name, label: 3.., classes: 3 } if name == "labels"),
+            "{error}"
         );
     }
     Ok(())
@@ -112,9 +119,11 @@ fn linear(store: &mut VarStore, initialize: bool) -> Result<Program> {
 #[test]
 fn a_program_wants_its_parameters() -> Result<()> {
     let mut store = VarStore::new(device::cpu()?);
-    let refused = invalid(linear(&mut store, false));
-    let expected = ("parameter `weight`", "the store has no values for it");
-    assert_eq!((&*refused.0, &*refused.1), expected);
+    let error = refused(linear(&mut store, false));
+    assert!(
+        matches!(&error, RuntimeError::MissingParameter { name } if name == "weight"),
+        "{error}"
+    );
     linear(&mut store, true).map(|_| ())
 }
 
@@ -122,20 +131,20 @@ fn a_program_wants_its_parameters() -> Result<()> {
 fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
     let mut store = VarStore::new(device::cpu()?);
     let mut program = linear(&mut store, true)?;
-    let not_set = (
-        "input `x`".to_string(),
-        "it is f32[2, 1, 3] and was never set".to_string(),
-    );
-    assert_eq!(invalid(program.run()), not_set);
-    assert_eq!(invalid(program.profile()), not_set);
-    let early = "the program has not run yet".to_string();
-    assert_eq!(
-        invalid(program.get("y")),
-        ("output `y`".to_string(), early.clone())
-    );
-    assert_eq!(invalid(program.fetch(&["y"])).1, early);
+    for error in [refused(program.run()), refused(program.profile())] {
+        assert!(
+            matches!(&error, RuntimeError::InputNotSet { name, expected } if name == "x" && expected.shape == [2, 1, 3]),
+            "{error}"
+        );
+    }
+    let early = [refused(program.get("y")), refused(program.fetch(&["y"]))];
     program.set("x", HostTensor::F32(&[1.0; 6]))?;
-    assert_eq!(invalid(program.get("y")).1, early);
+    for error in early.into_iter().chain([refused(program.get("y"))]) {
+        assert!(
+            matches!(&error, RuntimeError::NotRun { name } if name == "y"),
+            "{error}"
+        );
+    }
     program.run()?;
     assert_eq!(program.get("y")?.shape, [2, 1, 2]);
     // What was set stays.
@@ -146,18 +155,20 @@ fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
 fn an_input_of_another_size_or_type_is_named() -> Result<()> {
     let mut store = VarStore::new(device::cpu()?);
     let program = linear(&mut store, true)?;
-    let (what, problem) = invalid(program.set("x", HostTensor::F32(&[1.0; 5])));
-    assert_eq!(what, "input `x`");
-    assert_eq!(
-        problem,
-        "it is f32[2, 1, 3], 6 elements; 5 elements of f32 were given"
-    );
-    let (what, problem) = invalid(program.set("x", HostTensor::F64(&[1.0; 6])));
-    assert_eq!(what, "input `x`");
-    assert!(
-        problem.ends_with("6 elements of f64 were given"),
-        "{problem}"
-    );
+    let short = refused(program.set("x", HostTensor::F32(&[1.0; 5])));
+    let other = refused(program.set("x", HostTensor::F64(&[1.0; 6])));
+    for (error, given) in [(short, (5, DType::F32)), (other, (6, DType::F64))] {
+        let RuntimeError::InputType {
+            name,
+            expected,
+            elements,
+            dtype,
+        } = error
+        else {
+            panic!("another error: {error}");
+        };
+        assert_eq!((&*name, expected.len(), (elements, dtype)), ("x", 6, given));
+    }
     Ok(())
 }
 
@@ -166,7 +177,11 @@ fn a_store_sets_what_it_has_and_adds_what_it_is_told_to() -> Result<()> {
     let mut store = VarStore::new(device::cpu()?);
     linear(&mut store, true)?;
     let weight = Tensor::f32([2, 3], [1.0; 6]);
-    assert_eq!(invalid(store.set("wieght", &weight)).0, "tensor `wieght`");
+    let error = refused(store.set("wieght", &weight));
+    assert!(
+        matches!(&error, RuntimeError::UnknownTensor { name, known } if name == "wieght" && *known == ["weight"]),
+        "{error}"
+    );
     assert!(store.ty("wieght").is_none());
     store.set("weight", &weight)?;
     store.insert("other", &weight)?;
@@ -195,19 +210,26 @@ fn two_modules_of_one_name_are_refused() {
     };
     let by_place = Sequential::new().add_named("1", Linear::new(7, 7));
     for net in [named("a", "a"), by_place.add(Linear::new(7, 7))] {
-        let (what, problem) = invalid(traced(&net, &[4, 2, 7]));
-        assert_eq!(what, "sequential");
-        assert!(problem.starts_with("two modules are called `"), "{problem}");
+        let error: LayerError = refused(traced(&net, &[4, 2, 7]));
+        assert_eq!(error.layer, "sequential");
+        assert!(
+            matches!(error.problem, LayerProblem::DuplicateName { .. }),
+            "{error}"
+        );
     }
     assert!(traced(&named("a", "b"), &[4, 2, 7]).is_ok());
 }
 
 #[test]
 fn a_module_without_a_path_is_called_by_its_kind_alone() {
-    assert_eq!(invalid(traced(&Lif::new(2.0), &[7])).0, "lif");
-    assert_eq!(invalid(traced(&Linear::new(3, 2), &[4, 2, 7])).0, "linear");
+    let layer = |module: &dyn Module, shape: &[usize]| {
+        let error: LayerError = refused(traced(module, shape));
+        error.layer
+    };
+    assert_eq!(layer(&Lif::new(2.0), &[7]), "lif");
+    assert_eq!(layer(&Linear::new(3, 2), &[4, 2, 7]), "linear");
     let inside = Sequential::new().add(Linear::new(3, 2));
-    assert_eq!(invalid(traced(&inside, &[4, 2, 7])).0, "linear `0`");
+    assert_eq!(layer(&inside, &[4, 2, 7]), "linear `0`");
 }
 
 #[test]
@@ -221,10 +243,11 @@ fn adaptive_pooling_has_no_stride() {
         (Pool2d::max(2).count_padding(false), "count_padding"),
     ];
     for (pool, what) in pools {
-        let expected = format!("`{what}` was set, which this kind of pooling does not have");
-        assert_eq!(
-            invalid(traced(&pool, &shape)),
-            ("pooling".to_string(), expected)
+        let error: LayerError = refused(traced(&pool, &shape));
+        assert_eq!(error.layer, "pooling");
+        assert!(
+            matches!(error.problem, LayerProblem::UnusedSetting { setting } if setting == what),
+            "{error}"
         );
     }
     assert!(traced(&Pool2d::average(2).stride(1), &shape).is_ok());

@@ -10,6 +10,7 @@ mod probe;
 pub use pretty::pretty;
 
 use probe::Probe;
+use spikelet::DefinitionError;
 use spikelet::expr::{Expr, Node, vjp};
 use spikelet::graph::op::Recurrence;
 use spikelet::neuron::{Neuron, derive};
@@ -56,7 +57,7 @@ impl Step {
     ///
     /// # Errors
     /// When the neuron's definition is wrong.
-    pub fn of(neuron: &dyn Neuron) -> Result<Self, String> {
+    pub fn of(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
         derive(neuron)?;
         let probe = Probe::new(neuron);
         let step = derive(&probe)?;

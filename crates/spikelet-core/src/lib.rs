@@ -8,4 +8,4 @@ mod memory_budget;
 pub mod signals;
 
 pub use error::{Error, Result};
-pub use memory_budget::MemoryBudget;
+pub use memory_budget::{MemoryBudget, ParseMemoryBudgetError};

@@ -1,5 +1,6 @@
 //! How much memory a program may take.
 
+use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -43,13 +44,29 @@ const UNITS: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-impl FromStr for MemoryBudget {
-    type Err = String;
+/// A text that is not an amount of memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an amount of memory; give 400MiB, 2GB, or a share such as 0.5")]
+#[non_exhaustive]
+pub struct ParseMemoryBudgetError {
+    /// The text.
+    pub text: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no amount of memory; give 400MiB, 2GB, or a share such as 0.5");
-        let number = |text: &str| -> Result<f64, String> {
+impl From<ParseMemoryBudgetError> for Error {
+    fn from(error: ParseMemoryBudgetError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl FromStr for MemoryBudget {
+    type Err = ParseMemoryBudgetError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMemoryBudgetError> {
+        let wrong = || ParseMemoryBudgetError {
+            text: text.to_string(),
+        };
+        let number = |text: &str| -> Result<f64, ParseMemoryBudgetError> {
             let number: f64 = text.trim().parse().map_err(|_| wrong())?;
             let positive = number > 0.0 && number.is_finite();
             if positive { Ok(number) } else { Err(wrong()) }

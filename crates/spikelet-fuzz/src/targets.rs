@@ -357,7 +357,7 @@ fn texts(bytes: &[u8], _: &Path) {
         let _ = (budget.bytes(1 << 30), budget.to_string());
     }
     let _ = text.parse::<Secret>();
-    let _ = encoder::find(&text);
+    let _ = encoder::parse(&text);
     let _ = (neuron::find(&text), surrogate::find(&text));
     let _ = Network::find(&text);
 }

@@ -1,5 +1,6 @@
 //! The values that a constant may have.
 
+use crate::DefinitionError;
 use std::fmt;
 
 /// The values that a constant may have: finite numbers, perhaps between limits.
@@ -136,27 +137,30 @@ impl Constant {
     /// Checks the value. `owner` is what has the constant, such as ``neuron `lif` ``.
     ///
     /// # Errors
-    /// When the value is outside the domain; the text names the constant, its value and the domain.
+    /// [`DefinitionError::OutsideDomain`].
     ///
     /// ```
     /// use spikelet::{Constant, Domain};
     /// let tau = Constant::new("tau", 0.5, Domain::above(1.0));
     /// let refused = tau.check("neuron `lif`").expect_err("outside");
-    /// assert_eq!(refused, "`tau` of neuron `lif` is 0.5; it must be a number above 1");
+    /// let message = "`tau` of neuron `lif` is 0.5; it must be a number above 1";
+    /// assert_eq!(refused.to_string(), message);
     /// ```
-    pub fn check(&self, owner: &str) -> Result<(), String> {
+    pub fn check(&self, owner: &str) -> Result<(), DefinitionError> {
         match self.domain.contains(self.value) {
             true => Ok(()),
-            false => Err(format!(
-                "`{}` of {owner} is {}; it must be {}",
-                self.name, self.value, self.domain
-            )),
+            false => Err(DefinitionError::OutsideDomain {
+                constant: self.name.to_string(),
+                owner: owner.to_string(),
+                value: self.value,
+                domain: self.domain,
+            }),
         }
     }
 }
 
 /// What to do about a value outside its domain.
-pub const HELP: &str = "use a value that it may have";
+pub const HELP: &str = "use a value in its domain";
 
 /// `tau: a number above 1`
 impl fmt::Display for Constant {
@@ -165,8 +169,11 @@ impl fmt::Display for Constant {
     }
 }
 
-/// Checks constants, the first of which that is outside its domain is named.
-pub fn check(constants: &[Constant], owner: &str) -> Result<(), String> {
+/// Checks constants; the error names the first one outside its domain.
+///
+/// # Errors
+/// [`DefinitionError::OutsideDomain`].
+pub fn check(constants: &[Constant], owner: &str) -> Result<(), DefinitionError> {
     constants.iter().try_for_each(|c| c.check(owner))
 }
 

@@ -7,6 +7,7 @@
 pub mod device;
 pub mod domain;
 pub mod encoder;
+mod error;
 pub mod layer;
 pub mod loss;
 pub mod module;
@@ -18,5 +19,6 @@ pub mod surrogate;
 pub mod tensors;
 
 pub use domain::{Constant, Domain};
+pub use error::{DefinitionError, LayerError, LayerProblem, OutsideBound, RuntimeError};
 pub use registry::{Build, Entry};
 pub use spikelet_core::{Error, Result};

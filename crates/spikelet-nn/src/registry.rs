@@ -1,10 +1,12 @@
 //! Named, serializable families: what makes a new neuron or surrogate one file and one line.
 
+use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Builds a member of a family from its constants.
-pub type Build<T> = fn(&Map<String, Value>) -> Result<std::sync::Arc<T>, String>;
+pub type Build<T> = fn(&Map<String, Value>) -> Result<Arc<T>, DefinitionError>;
 
 /// A member of a family: its name, its constants with defaults, and how it is built from them.
 pub struct Entry<T: ?Sized> {
@@ -75,41 +77,91 @@ pub(crate) fn from_fields<S>(
     name: &str,
     given: &Map<String, Value>,
     domains: &[Constant],
-) -> Result<S, String>
+) -> Result<S, DefinitionError>
 where
     S: serde::Serialize + serde::de::DeserializeOwned + Default,
 {
     let known = fields(&S::default());
     if let Some(unknown) = given.keys().find(|k| !known.contains_key(*k)) {
-        let names: Vec<&str> = known.keys().map(String::as_str).collect();
-        let all = if names.is_empty() {
-            "none".to_string()
-        } else {
-            names.join(", ")
-        };
-        return Err(format!(
-            "`{name}` has no constant `{unknown}`; it has: {all}"
-        ));
+        return Err(DefinitionError::UnknownConstant {
+            owner: name.to_string(),
+            constant: unknown.clone(),
+            known: known.keys().cloned().collect(),
+        });
     }
     let over = |given: &mut dyn Iterator<Item = (&String, &Value)>| {
         let mut all = known.clone();
         all.extend(given.map(|(key, value)| (key.clone(), value.clone())));
         serde_json::from_value::<S>(Value::Object(all))
     };
-    over(&mut given.iter()).map_err(|error| {
+    over(&mut given.iter()).map_err(|source| {
+        let owner = name.to_string();
         let wrong = |one: &(&String, &Value)| over(&mut std::iter::once(*one)).is_err();
         let Some((key, value)) = given.iter().find(wrong) else {
-            return format!("constants of `{name}`: {error}");
+            let constant = None;
+            return DefinitionError::Unreadable {
+                owner,
+                constant,
+                source,
+            };
         };
         let expected = match (&known[key], domains.iter().find(|d| d.name == key)) {
             (_, Some(constant)) => constant.domain.to_string(),
             (Value::Bool(_), _) => "true or false".to_string(),
             (Value::Number(_), _) => Domain::FINITE.to_string(),
             _ if key == "v_reset" => format!("{}, or null for the soft reset", Domain::FINITE),
-            _ => return format!("`{key}` of `{name}`: {error}"),
+            _ => {
+                let constant = Some(key.clone());
+                return DefinitionError::Unreadable {
+                    owner,
+                    constant,
+                    source,
+                };
+            }
         };
-        format!("`{key}` of `{name}` is {value}; it must be {expected}")
+        DefinitionError::WrongType {
+            owner,
+            constant: key.clone(),
+            value: value.clone(),
+            expected,
+        }
     })
+}
+
+/// The entry of this name among those of a family.
+pub(crate) fn find<T: ?Sized>(
+    family: &'static str,
+    entries: Vec<Entry<T>>,
+    name: &str,
+) -> Result<Entry<T>, DefinitionError> {
+    let known = entries.iter().map(|entry| entry.name).collect();
+    let found = entries.into_iter().find(|entry| entry.name == name);
+    found.ok_or_else(|| DefinitionError::UnknownName {
+        family,
+        name: name.to_string(),
+        known,
+    })
+}
+
+/// Builds a member from its name, or from an object with `name` and constants.
+pub(crate) fn from_spec<T: ?Sized>(
+    family: &'static str,
+    find: fn(&str) -> Result<Entry<T>, DefinitionError>,
+    spec: &Value,
+) -> Result<Arc<T>, DefinitionError> {
+    let mut constants = spec.as_object().cloned().unwrap_or_default();
+    let named = match spec {
+        Value::String(_) => Some(spec.clone()),
+        _ => constants.remove("name"),
+    };
+    let Some(Value::String(name)) = named else {
+        return Err(DefinitionError::NotASpecification {
+            family,
+            key: "name",
+            given: spec.clone(),
+        });
+    };
+    (find(&name)?.build)(&constants)
 }
 
 /// A member's name and constants, as files hold them.
@@ -176,10 +228,10 @@ macro_rules! membrane {
 
 /// Declares the members of a family: modules, re-exports and the list of entries.
 ///
-/// Each line is `module::Type = "name", "what it is";`. `check` refuses a member whose constants
-/// are outside their domains.
+/// The family has a name for error messages. Each line is `module::Type = "name", "summary";`. `check`
+/// returns an error for a member whose constants are outside their domains.
 macro_rules! family {
-    ($trait:ident, $check:path; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
+    ($family:literal, $trait:ident, $check:path; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
         $(mod $module; pub use $module::$type;)*
 
         /// The members alone, to be imported together.
@@ -187,7 +239,15 @@ macro_rules! family {
             $(pub use super::$module::$type;)*
         }
 
-        /// All members, in alphabetical order of declaration.
+        /// The entry of this name.
+        ///
+        /// # Errors
+        /// [`DefinitionError::UnknownName`], with all names.
+        pub fn find(name: &str) -> Result<Entry<dyn $trait>, DefinitionError> {
+            $crate::registry::find($family, entries(), name)
+        }
+
+        /// All members, in the order of their declaration.
         pub fn entries() -> Vec<$crate::registry::Entry<dyn $trait>> {
             vec![$($crate::registry::Entry {
                 name: $name,
@@ -217,7 +277,7 @@ mod tests {
             name: "one",
             summary: "first of its kind",
             defaults: Map::new,
-            build: |_| Err("not to be built".to_string()),
+            build: |_| Ok(Arc::new(())),
             file: "//! One.\n//!\n//! H = X, see [`Two`](crate::Two).\n\nuse std;\n\n/// As [`Three`].\n///\n/// ```\n/// code\n/// ```\npub struct One;\n/// Others.\n",
         };
         assert_eq!(entry.head(), "One.\n\nH = X, see `Two`.");

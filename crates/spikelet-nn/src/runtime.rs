@@ -2,11 +2,12 @@
 
 mod input;
 
+use crate::RuntimeError;
 use crate::module::{LearnedStart, Traced};
 use crate::neuron::Granularity;
 use input::Input;
 use spikelet_core::MemoryBudget;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{
     Backend, Buffer, DType, Executor, Graph, HostFuture, InputKind, Plan, Target, Tensor,
@@ -62,15 +63,12 @@ impl Held {
         if Arc::ptr_eq(&self.backend, backend) {
             return Ok(self.buffer.clone());
         }
-        Err(Error::invalid(
-            format!("tensor `{name}`"),
-            format!(
-                "it lies on {}, the program runs on {}",
-                self.backend.name(),
-                backend.name()
-            ),
-            "gather the tensors on one device first",
-        ))
+        Err(RuntimeError::OtherDevice {
+            name: name.to_string(),
+            device: self.backend.name().to_string(),
+            program: backend.name().to_string(),
+        }
+        .into())
     }
 }
 
@@ -191,7 +189,7 @@ impl VarStore {
     pub fn get(&self, name: &str) -> Result<Tensor> {
         match self.buffers.get(name) {
             Some(held) => download(&*held.backend, &held.buffer),
-            None => Err(unknown(name, self.names())),
+            None => Err(RuntimeError::unknown(name, self.names())),
         }
     }
 
@@ -210,7 +208,7 @@ impl VarStore {
     /// When there is none of this name, or it has another type.
     pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         let Some(held) = self.buffers.get(name) else {
-            return Err(unknown(name, self.names()));
+            return Err(RuntimeError::unknown(name, self.names()));
         };
         let (given, expected) = (tensor.ty(), &held.buffer.ty);
         if given != *expected {
@@ -286,15 +284,6 @@ impl LearnedStart {
             .map(|k| self.bound.value(own[place(k) % own.len()]))
             .collect()
     }
-}
-
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known: Vec<&str> = known.collect();
-    Error::invalid(
-        format!("tensor `{name}`"),
-        "there is none of this name".to_string(),
-        format!("there are: {}", known.join(", ")),
-    )
 }
 
 /// A graph that is planned; nothing is allocated for it yet.
@@ -377,11 +366,8 @@ impl Program {
             i.kind == InputKind::Parameter && !store.buffers.contains_key(&i.name)
         };
         if let Some(parameter) = plan.graph.inputs.iter().find(lacks) {
-            return Err(Error::invalid(
-                format!("parameter `{}`", parameter.name),
-                "the store has no values for it",
-                "call `VarStore::initialize` with what was traced, or `VarStore::insert`",
-            ));
+            let name = parameter.name.clone();
+            return Err(RuntimeError::MissingParameter { name }.into());
         }
         let backend = store.backend.clone();
         let mut inputs = BTreeMap::new();
@@ -455,7 +441,10 @@ impl Program {
     /// the classes that the network has scores for.
     pub fn set(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
         let Some(input) = self.inputs.get(name) else {
-            return Err(unknown(name, self.inputs.keys().map(String::as_str)));
+            return Err(RuntimeError::unknown(
+                name,
+                self.inputs.keys().map(String::as_str),
+            ));
         };
         input.check(name, &values)?;
         self.backend.upload(&input.buffer, values)?;
@@ -509,12 +498,14 @@ impl Program {
     fn output(&self, name: &str) -> Result<&Buffer> {
         match self.outputs.get(name) {
             Some(buffer) if self.has_run => Ok(buffer),
-            Some(_) => Err(Error::invalid(
-                format!("output `{name}`"),
-                "the program has not run yet",
-                "call `run` first",
+            Some(_) => {
+                let name = name.to_string();
+                Err(RuntimeError::NotRun { name }.into())
+            }
+            None => Err(RuntimeError::unknown(
+                name,
+                self.outputs.keys().map(String::as_str),
             )),
-            None => Err(unknown(name, self.outputs.keys().map(String::as_str))),
         }
     }
 
@@ -546,6 +537,6 @@ impl Program {
         values
             .first()
             .copied()
-            .ok_or_else(|| unknown(name, std::iter::empty()))
+            .ok_or_else(|| RuntimeError::unknown(name, std::iter::empty()))
     }
 }

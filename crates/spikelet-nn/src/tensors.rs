@@ -1,5 +1,6 @@
 //! Tensor files: safetensors, read whole and written atomically.
 
+use crate::RuntimeError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use spikelet_core::files;
 use spikelet_core::{Error, Result};
@@ -47,15 +48,16 @@ impl TensorFile {
     ///
     /// # Errors
     /// When it cannot be read, or is not a safetensors file.
-    pub fn read(path: &Path) -> Result<Self> {
-        Self::of_bytes(&files::read(path)?, path)
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_bytes(&files::read(path)?, path)
     }
 
     /// The tensors of a file's bytes; `path` is for messages.
     ///
     /// # Errors
     /// When they are no safetensors file.
-    pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let (_, header) = SafeTensors::read_metadata(bytes)
             .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;
         let parsed = SafeTensors::deserialize(bytes)
@@ -91,7 +93,8 @@ impl TensorFile {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let encoded: Vec<(&String, Dtype, &Tensor, Vec<u8>)> = self
             .tensors
             .iter()
@@ -121,13 +124,8 @@ impl TensorFile {
     /// # Errors
     /// When there is none.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
-        self.tensors.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.tensors.keys().map(String::as_str).collect();
-            Error::invalid(
-                format!("tensor `{name}`"),
-                "the file has none of this name",
-                format!("it has: {}", names.join(", ")),
-            )
-        })
+        let known = self.tensors.keys().map(String::as_str);
+        let found = self.tensors.get(name);
+        found.ok_or_else(|| RuntimeError::unknown(name, known))
     }
 }

@@ -226,7 +226,7 @@ impl ModelPipeline {
             constant: true,
             shape: x.shape[1..].to_vec(),
         };
-        let direct = spikelet_nn::encoder::find("direct")?;
+        let direct = spikelet_nn::encoder::parse("direct")?;
         let made = self.run(sized, Feed::Encoded(direct), x)?;
         Ok(match reduce {
             Reduce::Stack => made,

@@ -251,7 +251,7 @@ impl Partition {
     }
 
     pub(super) fn feed(&self, encoder: &str) -> Result<Feed> {
-        Ok(Feed::Encoded(encoder::find(encoder)?))
+        Ok(Feed::Encoded(encoder::parse(encoder)?))
     }
 }
 

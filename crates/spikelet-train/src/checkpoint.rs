@@ -183,7 +183,7 @@ impl Checkpoint {
     /// # Errors
     /// As [`Checkpoint::read`], naming the file.
     pub(super) fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        let tensors = TensorFile::of_bytes(bytes, path)?;
+        let tensors = TensorFile::from_bytes(bytes, path)?;
         Self::of_file(tensors, path).map_err(|problem| unfit(path, problem))
     }
 

@@ -5,7 +5,7 @@ use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::Outcome;
-use super::{EvalPlan, Settings};
+use super::{EvalPlan, Settings, TrainError};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Loader};
 use spikelet_graph::Plan;
@@ -67,14 +67,13 @@ fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
     if scores == classes {
         return Ok(());
     }
-    Err(Error::invalid(
-        "network",
-        format!(
-            "it gives each image {scores} scores, {} has {classes} classes",
-            data.name
-        ),
-        format!("give its last layer {classes} outputs"),
-    ))
+    let dataset = data.name.clone();
+    let error = TrainError::Classes {
+        scores,
+        dataset,
+        classes,
+    };
+    Err(error.into())
 }
 
 /// Data sets and the compiled forward passes over them.

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod draws;
 mod engine;
+mod error;
 mod eval_step;
 mod evaluation;
 mod failed_step;
@@ -30,6 +31,7 @@ pub use checkpoint::{
 };
 pub use draws::Draws;
 pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
+pub use error::{NotFinite, Origin, TrainError};
 pub use eval_step::{EvalPlan, EvalStep};
 pub use evaluation::evaluate;
 pub use folder::{RunFolderError, latest_run};

@@ -15,7 +15,7 @@ use super::memory::{RunMemory, Task};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::Outcome as StepMetrics;
 use super::trainer::{Outcome, Start, Trainer};
-use super::{BatchShape, DatasetId, Engine, RankInfo, picture};
+use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError, picture};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_core::{Error, Result};
@@ -282,7 +282,7 @@ impl<'a> Run<'a> {
     ) -> Result<()> {
         let step_images = self.step_images();
         if !found.loss.is_finite() {
-            return Err(self.diagnosis(found.loss, step));
+            return Err(self.diverged(found.loss, step));
         }
         let p = &mut self.progress;
         p.step = step;
@@ -308,34 +308,39 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is to be said of the step that found a loss that is not finite.
-    fn diagnosis(&mut self, loss: f64, step: u64) -> Error {
+    /// The error of a step whose loss is not finite.
+    fn diverged(&mut self, loss: f64, step: u64) -> Error {
         let Progress {
             epoch,
             batch,
             images,
             ..
         } = self.progress;
-        let problem = format!(
-            "the loss is {loss} in step {step} (epoch {}, batch {})",
-            epoch + 1,
-            batch + 1
-        );
-        let Some(given) = (self.loader.share(epoch as u64, self.together.share(images))).next()
-        else {
-            return Error::invalid("training", problem, "lower the learning rate");
+        let share = self.together.share(images);
+        let origin = match self.loader.share(epoch as u64, share).next() {
+            None => Origin::NotSearched,
+            Some(given) => {
+                let failed = FailedStep {
+                    module: &*self.trainer.module,
+                    settings: &self.trainer.settings,
+                    batch: &given,
+                    shape: self.shape,
+                    draws: self.engine.draws(step),
+                };
+                match self.on_one_device() {
+                    Ok(mut store) => failed.origin(store.as_mut().unwrap_or(&mut self.store)),
+                    Err(error) => Origin::Unknown(Box::new(error)),
+                }
+            }
         };
-        let suspect = FailedStep {
-            module: &*self.trainer.module,
-            settings: &self.trainer.settings,
-            batch: &given,
-            shape: self.shape,
-            draws: self.engine.draws(step),
-        };
-        match self.on_one_device() {
-            Ok(mut store) => suspect.error(&problem, store.as_mut().unwrap_or(&mut self.store)),
-            Err(error) => error,
+        TrainError::Diverged {
+            loss,
+            step,
+            epoch: epoch + 1,
+            batch: batch + 1,
+            origin,
         }
+        .into()
     }
 
     /// The tensors on one device; nothing where the store has one device only.

@@ -52,7 +52,7 @@ pub struct Settings {
     /// Keeps gradients small, if given.
     pub clip: Option<Clip>,
     /// The encoder by its name, with constants if they are not the defaults, as in
-    /// [`encoder::find`].
+    /// [`encoder::parse`].
     pub encoder: String,
     /// What training makes small.
     pub loss: Loss,
@@ -179,6 +179,7 @@ impl Settings {
             ));
         }
         self.augment.check()?;
-        encoder::find(&self.encoder).map(|_| ())
+        encoder::parse(&self.encoder)?;
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::draws::Draws;
 use super::step::{Scored, context, feed, trace};
-use super::{BatchShape, EvalStep, Settings};
+use super::{BatchShape, EvalStep, Settings, TrainError};
 use crate::EvalEngine;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
@@ -23,12 +23,11 @@ fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result
     };
     for &i in indices {
         let image = dataset.image(i).ok_or_else(|| {
-            let problem = format!(
-                "{i} was asked for, `{}` has {}",
-                dataset.name,
-                dataset.len()
-            );
-            Error::invalid("image", problem, "count from 0")
+            Error::from(TrainError::UnknownImage {
+                index: i,
+                dataset: dataset.name.clone(),
+                images: dataset.len(),
+            })
         })?;
         some.images.extend(image);
         some.labels.push(dataset.labels[i]);

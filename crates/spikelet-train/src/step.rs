@@ -112,7 +112,7 @@ pub(super) fn trace(
     let image = [shape.batch, channels, height, width];
     let x = cx.tracer().input("images", DType::F32, image);
     let labels = cx.tracer().input("labels", DType::I64, [shape.batch]);
-    let encoder = encoder::find(&settings.encoder)?;
+    let encoder = encoder::parse(&settings.encoder)?;
     let output = cx.trace_encoded(module, &*encoder, &x, settings.time_steps)?;
     Ok(Scored {
         scores: output.mean(),

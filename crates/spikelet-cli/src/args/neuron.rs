@@ -4,6 +4,7 @@ use super::{Setting, surrogate_names};
 use crate::failure::Failure;
 use crate::suggest::closest;
 use serde_json::{Map, Value, json};
+use spikelet::DefinitionError;
 use spikelet::neuron::{self, Neuron};
 use spikelet::surrogate;
 use std::sync::Arc;
@@ -99,8 +100,8 @@ impl NeuronArgs {
     /// # Errors
     /// When there is no such neuron.
     pub fn present(&self, name: &str, neuron: &dyn Neuron) -> Result<Map<String, Value>, Failure> {
-        let entry =
-            neuron::find(name).map_err(|p| Failure::argument(p, "see `spikelet neuron list`"))?;
+        let entry = neuron::find(name)
+            .map_err(|e| Failure::argument(e.to_string(), "see `spikelet neuron list`"))?;
         let mut present = (entry.defaults)();
         let settings = self.set.iter().filter(|s| present.contains_key(&s.key));
         let settings: Vec<(String, Value)> =
@@ -117,8 +118,11 @@ impl NeuronArgs {
         name: &str,
         constants: Map<String, Value>,
     ) -> Result<Arc<dyn Neuron>, Failure> {
-        let wrong = |problem: String| {
-            Failure::argument(problem, format!("see `spikelet neuron show {name}`"))
+        let wrong = |error: DefinitionError| {
+            Failure::argument(
+                error.to_string(),
+                format!("see `spikelet neuron show {name}`"),
+            )
         };
         let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
         // What cannot be learned is told here, and not by the layer.
@@ -136,7 +140,7 @@ impl NeuronArgs {
         surrogate: Option<&Value>,
     ) -> Result<Map<String, Value>, Failure> {
         let entry = neuron::find(name)
-            .map_err(|problem| Failure::argument(problem, "see `spikelet neuron list`"))?;
+            .map_err(|error| Failure::argument(error.to_string(), "see `spikelet neuron list`"))?;
         let defaults = (entry.defaults)();
         let settings = self.set.iter().map(|s| (s.key.clone(), s.value.clone()));
         let (of_surrogate, own): (Vec<_>, Vec<_>) =
@@ -179,8 +183,9 @@ impl NeuronArgs {
     ) -> Result<Value, Failure> {
         let own_name = own.as_str().or(own["name"].as_str());
         let name = self.surrogate.as_deref().or(own_name).unwrap_or_default();
-        let entry = surrogate::find(name)
-            .map_err(|problem| Failure::argument(problem, "see `spikelet surrogate list`"))?;
+        let entry = surrogate::find(name).map_err(|error| {
+            Failure::argument(error.to_string(), "see `spikelet surrogate list`")
+        })?;
         let known = (entry.defaults)();
         let mut spec = match (&self.surrogate, own) {
             // The surrogate that is there already keeps its constants.

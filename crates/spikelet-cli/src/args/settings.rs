@@ -147,8 +147,12 @@ fn encoders() -> String {
 
 /// An encoder that there is.
 fn encoder(text: &str) -> Result<String, String> {
-    let found = encoder::find(text).map(|_| text.to_string());
-    found.map_err(|error| error.to_string())
+    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+    let found = encoder::parse(text).map(|_| text.to_string());
+    found.map_err(|error| {
+        let names = names.join(", ");
+        format!("{error}\n  help: use one of {names}, with constants as in latency:code=log")
+    })
 }
 
 /// A number above 0.

@@ -126,7 +126,7 @@ fn set_tau(network: &mut Network, tau: f64) -> Result<(), Failure> {
     let spec = network.neuron_mut();
     let neuron = spec["neuron"].as_str().unwrap_or_default().to_string();
     let known = neuron::find(&neuron)
-        .map_err(|problem| Failure::argument(problem, "see `spikelet neuron list`"))?;
+        .map_err(|error| Failure::argument(error.to_string(), "see `spikelet neuron list`"))?;
     if !(known.defaults)().contains_key("tau") {
         return Err(Failure::argument(
             format!("the neuron of {name}'s tutorial, `{neuron}`, has no time constant"),

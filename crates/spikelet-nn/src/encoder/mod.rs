@@ -9,12 +9,12 @@ pub use delta::Delta;
 pub use latency::LatencyCode;
 pub use periodic::Periodic;
 
+use crate::DefinitionError;
 use crate::domain::{self, Constant};
 use crate::module::Context;
-use crate::registry::family;
+use crate::registry::{self, Entry, family};
 use serde::Deserialize;
-use serde_json::{Map, Value};
-use spikelet_core::{Error, Result};
+use serde_json::Value;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-family! { Encoder, check;
+family! { "encoder", Encoder, check;
     direct::Direct = "direct", "the value itself at each step";
     latency::Latency = "latency", "one spike, the earlier the larger the value";
     poisson::Poisson = "poisson", "spikes with the probability of the value";
@@ -48,60 +48,39 @@ family! { Encoder, check;
 }
 
 /// Checks that the constants are in their domains.
-pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), String> {
+pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
     let spec = encoder.spec();
     let name = spec["name"].as_str().unwrap_or_default();
     domain::check(&encoder.domains(), &format!("encoder `{name}`"))
 }
 
-/// The encoder of this name, and its constants if they are not the defaults: `latency` or
+/// An encoder by its name, with constants that are not the defaults: `latency` or
 /// `latency:code=log,time_steps=16`.
 ///
 /// # Errors
-/// When there is none, or it has no such constant.
+/// When the name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
-/// assert!(spikelet::encoder::find("weighted_phase:k=4").is_ok());
-/// assert!(spikelet::encoder::find("morse").is_err());
+/// assert!(spikelet::encoder::parse("weighted_phase:k=4").is_ok());
+/// assert!(spikelet::encoder::parse("morse").is_err());
 /// ```
-pub fn find(text: &str) -> Result<Arc<dyn Encoder>> {
+pub fn parse(text: &str) -> Result<Arc<dyn Encoder>, DefinitionError> {
     let (name, constants) = text.split_once(':').unwrap_or((text, ""));
-    let mut spec = Map::from_iter([("name".to_string(), Value::from(name))]);
-    for constant in constants.split(',').filter(|c| !c.is_empty()) {
+    let constants = constants.split(',').filter(|c| !c.is_empty());
+    let constants = constants.map(|constant| {
         let (key, value) = constant.split_once('=').unwrap_or((constant, "null"));
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        spec.insert(key.trim().to_string(), value);
-    }
-    from_spec(&Value::Object(spec)).map_err(|problem| {
-        let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
-        let help = format!(
-            "use one of {}, with constants as in latency:code=log",
-            names.join(", ")
-        );
-        Error::invalid(format!("encoder `{text}`"), problem, help)
-    })
+        (key.trim().to_string(), value)
+    });
+    (find(name)?.build)(&constants.collect())
 }
 
 /// Builds an encoder from its name and constants, as in `{"name": "latency", "code": "log"}`.
 ///
 /// # Errors
 /// When the name or a constant is unknown, or a constant is outside its domain.
-pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, String> {
-    let mut constants = match spec {
-        Value::String(name) => Map::from_iter([("name".to_string(), Value::from(name.as_str()))]),
-        Value::Object(map) => map.clone(),
-        other => {
-            return Err(format!(
-                "an encoder is a name or an object with `name`, not {other}"
-            ));
-        }
-    };
-    let Some(Value::String(name)) = constants.remove("name") else {
-        return Err("an encoder's specification needs a `name`".to_string());
-    };
-    let found = entries().into_iter().find(|e| e.name == name);
-    let entry = found.ok_or_else(|| format!("`{name}` is not known"))?;
-    (entry.build)(&constants)
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, DefinitionError> {
+    registry::from_spec("encoder", find, spec)
 }
 
 /// An encoder without constants in files.

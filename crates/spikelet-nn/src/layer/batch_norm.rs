@@ -14,12 +14,13 @@
 //! et al., *Temporal effective batch normalization in spiking neural networks*, NeurIPS 2022.
 
 use super::images::{channels_last, channels_second, expect};
+use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 
-/// Batch normalization of `[T, N, C, …]` with `D` axes after the channels.
+/// Batch normalization of `[T, N, C, …]` with `D` axes after the channels; with `D` = 1, of `[T, N, C]` too.
 ///
 /// | tensor | shape | start | |
 /// |---|---|---|---|
@@ -56,9 +57,7 @@ pub struct BatchNorm<const D: usize> {
     pub time_steps: Option<usize>,
 }
 
-/// Batch normalization of `[T, N, C]`.
-pub type BatchNorm0d = BatchNorm<0>;
-/// Batch normalization of `[T, N, C, L]`.
+/// Batch normalization of `[T, N, C]` or `[T, N, C, L]`.
 pub type BatchNorm1d = BatchNorm<1>;
 /// Batch normalization of `[T, N, C, H, W]`.
 pub type BatchNorm2d = BatchNorm<2>;
@@ -166,7 +165,9 @@ fn of_all(ranks: usize, [own, variance]: [Var; 2]) -> [Var; 2] {
 
 impl<const D: usize> Module for BatchNorm<D> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        expect(cx, "batch norm", &x, D, Some(self.channels))?;
+        // BatchNorm1d takes sequences without a spatial axis too.
+        let axes = if D == 1 && x.rank() == 3 { 0 } else { D };
+        expect(cx, "batch norm", &x, axes, Some(self.channels))?;
         cx.expect_domains("batch norm", &self.domains())?;
         let x = channels_last(&x);
         let [mean, variance] = self.statistics(cx, &x);
@@ -190,13 +191,12 @@ impl<const D: usize> Module for BatchNorm<D> {
         };
         cx.expect_all_steps("temporal effective batch norm")?;
         if y.dim(0) != time_steps {
-            return Err(Error::invalid(
-                cx.place("temporal effective batch norm"),
-                format!(
-                    "has factors for {time_steps} time steps, the sequence is {}",
-                    y.ty()
-                ),
-                format!("build it for {} time steps", y.dim(0)),
+            return Err(cx.error(
+                "temporal effective batch norm",
+                LayerProblem::TimeSteps {
+                    expected: time_steps,
+                    given: y.ty().clone(),
+                },
             ));
         }
         let mut shape = vec![1; y.rank()];

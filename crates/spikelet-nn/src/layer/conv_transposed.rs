@@ -4,8 +4,9 @@
 
 use super::conv::Conv;
 use super::images::{Sizes, channels_last, expect};
+use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::ConvPart;
 
@@ -68,14 +69,12 @@ impl<const D: usize> Module for ConvTransposed<D> {
         });
         let size: Option<Vec<usize>> = size.collect();
         let Some(size) = size else {
-            return Err(Error::invalid(
-                cx.place("transposed convolution"),
-                format!(
-                    "its padding {:?} leaves nothing of {}",
-                    conv.padding,
-                    x.ty()
-                ),
-                "use less padding",
+            return Err(cx.error(
+                "transposed convolution",
+                LayerProblem::Padding {
+                    padding: conv.padding.to_vec(),
+                    given: x.ty().clone(),
+                },
             ));
         };
         let (weight, init) = conv.weight(cx, conv.inputs, conv.outputs / conv.groups.max(1));

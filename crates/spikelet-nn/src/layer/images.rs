@@ -1,7 +1,8 @@
 //! What the layers of images have in common: sequences `[T, N, C, …]`, seen channels-last.
 
+use crate::LayerProblem;
 use crate::module::Context;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 
 /// One size for all axes, or one for each.
@@ -31,28 +32,29 @@ pub(super) fn expect(
     axes: usize,
     channels: Option<usize>,
 ) -> Result<()> {
-    let place = || cx.place(what);
     if x.rank() != axes + 3 {
-        let spatial = ["", ", L", ", H, W", ", D, H, W"][axes.min(3)];
-        return Err(Error::invalid(
-            place(),
-            format!(
-                "expects a sequence [T, N, C{spatial}], the input is {}",
-                x.ty()
-            ),
-            "add the missing axes with `repeat_over_time` or `reshape`, or use the layer for this number of axes",
+        let expected = [
+            "[T, N, C]",
+            "[T, N, C, L]",
+            "[T, N, C, H, W]",
+            "[T, N, C, D, H, W]",
+        ];
+        return Err(cx.error(
+            what,
+            LayerProblem::Axes {
+                expected: expected[axes.min(3)],
+                given: x.ty().clone(),
+            },
         ));
     }
     cx.expect_rank(what, x, 2)?;
     match channels {
-        Some(expected) if x.dim(2) != expected => Err(Error::invalid(
-            place(),
-            format!(
-                "expects {expected} channels, the sequence {} has {}",
-                x.ty(),
-                x.dim(2)
-            ),
-            format!("build it for {} channels", x.dim(2)),
+        Some(expected) if x.dim(2) != expected => Err(cx.error(
+            what,
+            LayerProblem::Channels {
+                expected,
+                given: x.ty().clone(),
+            },
         )),
         _ => Ok(()),
     }

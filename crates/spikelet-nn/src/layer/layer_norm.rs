@@ -5,9 +5,10 @@
 //!
 //! Sources: J. L. Ba et al., arXiv:1607.06450 (2016); Y. Wu, K. He, arXiv:1803.08494 (2018).
 
+use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 
 /// `(x − mean) / √(variance + ε)` over the last axis.
@@ -58,14 +59,12 @@ impl Module for LayerNorm {
         cx.expect_domains("layer norm", &[epsilon(self.epsilon)])?;
         let first = x.rank() - self.shape.len();
         if self.shape.is_empty() || x.shape()[first..] != self.shape {
-            return Err(Error::invalid(
-                cx.place("layer norm"),
-                format!(
-                    "normalizes axes of {:?}, the sequence is {}",
-                    self.shape,
-                    x.ty()
-                ),
-                format!("use `LayerNorm::new({:?})`", &x.shape()[2..]),
+            return Err(cx.error(
+                "layer norm",
+                LayerProblem::NormalizedShape {
+                    expected: self.shape.clone(),
+                    given: x.ty().clone(),
+                },
             ));
         }
         let y = normalize(&x.flatten(first), self.epsilon).reshape(x.shape());
@@ -116,15 +115,13 @@ impl Module for GroupNorm {
             || self.groups == 0
             || !self.channels.is_multiple_of(self.groups)
         {
-            return Err(Error::invalid(
-                cx.place("group norm"),
-                format!(
-                    "{} groups of {} channels, the sequence is {}",
-                    self.groups,
-                    self.channels,
-                    x.ty()
-                ),
-                "name the sequence's channels, and as many groups as divide them",
+            return Err(cx.error(
+                "group norm",
+                LayerProblem::Groups {
+                    groups: self.groups,
+                    channels: self.channels,
+                    given: x.ty().clone(),
+                },
             ));
         }
         let grouped = [

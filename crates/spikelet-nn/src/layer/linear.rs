@@ -2,6 +2,7 @@
 //!
 //! y = x·Wᵀ + b over the last axis; time and batch are folded together.
 
+use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::{Context, Init, Module, Tree};
 use spikelet_core::Result;
@@ -47,17 +48,13 @@ impl Module for Linear {
         cx.expect_rank("linear", &x, 2)?;
         let given = x.dim(x.rank() - 1);
         if given != self.inputs {
-            return Err(spikelet_core::Error::invalid(
-                cx.place("linear"),
-                format!(
-                    "expects {} input features, the sequence {} has {given}",
-                    self.inputs,
-                    x.ty()
-                ),
-                format!(
-                    "use `Linear::new({given}, {})`, or put a `Flatten` in front of it",
-                    self.outputs
-                ),
+            return Err(cx.error(
+                "linear",
+                LayerProblem::Features {
+                    expected: self.inputs,
+                    outputs: self.outputs,
+                    given: x.ty().clone(),
+                },
             ));
         }
         let outputs = Constant::new("outputs", self.outputs as f64, Domain::at_least(1.0));

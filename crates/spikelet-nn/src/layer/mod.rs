@@ -16,7 +16,7 @@ mod time;
 mod trace_learning;
 mod unfused;
 
-pub use batch_norm::{BatchNorm, BatchNorm0d, BatchNorm1d, BatchNorm2d, BatchNorm3d};
+pub use batch_norm::{BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};
 pub use dropout::{Dropout, Dropout2d};

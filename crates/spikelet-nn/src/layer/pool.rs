@@ -1,8 +1,9 @@
 //! Pooling: maxima and means of windows, as PyTorch's.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
+use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::{Pooling, Window};
 
@@ -141,12 +142,7 @@ impl<const D: usize> Module for Pool<D> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         expect(cx, "pooling", &x, D, None)?;
         if let Some(what) = self.misplaced {
-            return Err(Error::invalid(
-                cx.place("pooling"),
-                format!("`{what}` was set, which this kind of pooling does not have"),
-                "leave it out: `max_to` and `average_to` take the number of windows alone, \
-                 and only means count padding",
-            ));
+            return Err(cx.error("pooling", LayerProblem::UnusedSetting { setting: what }));
         }
         let y = channels_last(&x).pool(self.pooling, self.windows);
         cx.tracer().check()?;

@@ -3,8 +3,9 @@
 //! Source of the spike-element-wise joins: W. Fang et al., *Deep residual learning in spiking
 //! neural networks* (SEW ResNet), NeurIPS 2021.
 
+use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 
 /// How a residual block joins what it computed, `a`, with what it was given, `b`.
@@ -68,10 +69,12 @@ impl Module for Residual {
             None => x,
         };
         if a.shape() != b.shape() {
-            return Err(Error::invalid(
-                cx.place("residual"),
-                format!("its path makes {}, its shortcut {}", a.ty(), b.ty()),
-                "give it a shortcut that makes the same shape, such as a 1×1 convolution",
+            return Err(cx.error(
+                "residual",
+                LayerProblem::Branches {
+                    main: a.ty().clone(),
+                    shortcut: b.ty().clone(),
+                },
             ));
         }
         Ok(match self.join {

@@ -1,9 +1,10 @@
 //! Every neuron is a layer.
 
 use super::unfused;
+use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
 use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, Trainable};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 use std::sync::Arc;
 
@@ -63,13 +64,7 @@ impl Spiking {
 /// When the sequence does not fit, or the neuron's definition is wrong.
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
-    let wrong = |problem: String| {
-        Error::invalid(
-            cx.place("layer"),
-            problem,
-            "correct the neuron's definition",
-        )
-    };
+    let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
     let layout = Layout::of(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
     let stored = x.ty().dtype;

@@ -7,9 +7,10 @@
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
 use super::spiking;
+use crate::LayerProblem;
 use crate::module::{Context, Module, Tree};
 use crate::neuron::{Neuron, OtttLif};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
@@ -51,11 +52,8 @@ impl<N: Neuron> Module for TraceLearning<N> {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         let made = cx.child("neuron", |cx| spiking(&self.neuron, cx, x))?;
         let Some(trace) = made.state_seq("trace") else {
-            return Err(Error::invalid(
-                cx.place("layer"),
-                format!("the neuron `{}` has no state `trace`", self.neuron.name()),
-                "use `OtttLif`, or a neuron that keeps a trace of its spikes",
-            ));
+            let neuron = self.neuron.name().to_string();
+            return Err(cx.error("layer", LayerProblem::NoTrace { neuron }));
         };
         let then = |x: Var| cx.child("then", |cx| self.then.forward(cx, x));
         let learns_from = then(custom_gradient(trace, &made.out))?;

@@ -1,6 +1,7 @@
 //! A neuron as operations one after the other: charge, fire and reset are elementwise kernels of
 //! their own, at every time step.
 
+use crate::DefinitionError;
 use crate::module::StepOutputs;
 use crate::neuron::{CHARGED, FIRED, Neuron, parts};
 use spikelet_expr::{Expr, Node};
@@ -24,7 +25,7 @@ pub(super) fn forward(
     sequences: &[Var],
     states: &[Var],
     params: &[Var],
-) -> Result<Vec<Var>, String> {
+) -> Result<Vec<Var>, DefinitionError> {
     let parts = parts(neuron)?;
     let shape = sequences[0].shape()[1..].to_vec();
     let stored = sequences[0].ty().dtype;

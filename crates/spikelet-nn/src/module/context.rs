@@ -5,11 +5,10 @@ mod group;
 
 use super::unroll::Unrolling;
 use super::{Init, Module, Propagation, StepOutputs};
-use crate::domain;
 use crate::encoder::{self, Encoder};
 use crate::neuron::{Bound, Granularity};
 use group::Group;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
@@ -453,8 +452,7 @@ impl Context {
         x: &Var,
         time_steps: usize,
     ) -> Result<StepOutputs> {
-        encoder::check(encoder)
-            .map_err(|problem| Error::invalid("encoder", problem, domain::HELP))?;
+        encoder::check(encoder)?;
         let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
         self.trace_steps(module, time_steps, part)
     }

@@ -21,7 +21,8 @@ pub use spikelet_graph::Precision;
 pub use tree::Tree;
 pub use unroll::StepOutputs;
 
-use spikelet_core::{Error, Result};
+use crate::{LayerError, LayerProblem};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -91,10 +92,12 @@ pub fn check_names(place: &str, modules: &[(String, Arc<dyn Module>)]) -> Result
     let mut names = BTreeSet::new();
     match modules.iter().find(|(name, _)| !names.insert(name)) {
         None => Ok(()),
-        Some((twice, _)) => Err(Error::invalid(
-            place,
-            format!("two modules are called `{twice}`; they would share their parameters"),
-            "give each a name of its own; `add` takes the position, counted from 0",
-        )),
+        Some((twice, _)) => Err(LayerError {
+            layer: place.to_string(),
+            problem: LayerProblem::DuplicateName {
+                name: twice.clone(),
+            },
+        }
+        .into()),
     }
 }

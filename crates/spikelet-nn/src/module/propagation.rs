@@ -1,5 +1,6 @@
 //! The order in which layers and time steps run.
 
+use crate::DefinitionError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +9,10 @@ use std::str::FromStr;
 ///
 /// ```
 /// use spikelet::module::Propagation;
-/// assert_eq!("step-by-step".parse(), Ok(Propagation::StepByStep));
+/// let parsed: Propagation = "step-by-step".parse()?;
+/// assert_eq!(parsed, Propagation::StepByStep);
 /// assert_eq!(Propagation::default().to_string(), "layer-by-layer");
+/// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,13 +59,14 @@ impl fmt::Display for Propagation {
 }
 
 impl FromStr for Propagation {
-    type Err = String;
+    type Err = DefinitionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, DefinitionError> {
         let found = Self::ALL.into_iter().find(|p| p.name() == text);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("no propagation is called `{text}`; there are: {names}")
+        found.ok_or_else(|| DefinitionError::UnknownName {
+            family: "propagation",
+            name: text.to_string(),
+            known: Self::ALL.map(Self::name).to_vec(),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
@@ -77,8 +77,7 @@ impl Cifar10Net {
     /// When the neuron's specification is wrong, the image cannot be halved three times, or a size is out
     /// of range.
     pub fn module(&self) -> Result<impl Module + use<>> {
-        let neuron = neuron::from_spec(&self.neuron)
-            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
         let left = sized(self.size, 3)?;
         let mut conv = Sequential::new();

@@ -11,7 +11,7 @@ use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
@@ -67,8 +67,7 @@ impl Csnn {
     /// When the neuron's specification is wrong, the image is too small to be halved twice, or a size is
     /// out of range.
     pub fn module(&self) -> Result<impl Module + use<>> {
-        let neuron = neuron::from_spec(&self.neuron)
-            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
         let left = sized(self.size, 2)?;
         let hidden = if self.hidden == 0 {

@@ -8,7 +8,7 @@ use crate::module::{Context, Module, Sequential, Tree, links};
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
@@ -73,8 +73,7 @@ impl MnistFc {
     /// # Errors
     /// When the neuron's specification is wrong.
     pub fn module(&self) -> Result<impl Module + use<>> {
-        let neuron = neuron::from_spec(&self.neuron)
-            .map_err(|problem| Error::invalid("neuron", problem, "correct the specification"))?;
+        let neuron = neuron::from_spec(&self.neuron)?;
         let fc = Sequential::new()
             .add(Flatten)
             .add(Linear::new(self.inputs, self.hidden))

@@ -8,6 +8,7 @@ pub use cifar10_net::Cifar10Net;
 pub use csnn::Csnn;
 pub use mnist_fc::MnistFc;
 
+use crate::DefinitionError;
 use crate::module::Module;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,11 +49,12 @@ impl Network {
             "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),
             "csnn" => Ok(Self::Csnn(Csnn::default())),
             "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),
-            _ => Err(Error::invalid(
-                "network",
-                format!("`{name}` is not known"),
-                format!("use one of {}", Self::NAMES.join(", ")),
-            )),
+            _ => Err(DefinitionError::UnknownName {
+                family: "network",
+                name: name.to_string(),
+                known: Self::NAMES.to_vec(),
+            }
+            .into()),
         }
     }
 

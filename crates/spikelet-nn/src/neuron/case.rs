@@ -30,7 +30,7 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         .ok_or_else(|| bad("no `spec` in the metadata".to_string()))?;
     let spec: Value =
         serde_json::from_str(spec).map_err(|e| bad(format!("`spec` is not JSON: {e}")))?;
-    let neuron: Arc<dyn Neuron> = from_spec(&spec).map_err(bad)?;
+    let neuron: Arc<dyn Neuron> = from_spec(&spec).map_err(|error| bad(error.to_string()))?;
     let tensor = |name: &str| case.tensors.get(name).cloned();
     let mut inputs = Inputs {
         x_seq: tensor("x_seq"),

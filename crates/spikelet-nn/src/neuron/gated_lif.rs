@@ -16,7 +16,8 @@
 //! networks, NeurIPS 2022.
 
 use super::{Common, Neuron, Param, Scope, Granularity, State};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
+use crate::LayerProblem;
 use crate::module::Context;
 use crate::domain::{Constant, Domain};
 use crate::registry::base;
@@ -138,11 +139,10 @@ impl Neuron for GatedLif {
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         match self.inplane {
-            Some(channels) if x_seq.rank() < 3 || x_seq.dim(2) != channels => Err(Error::invalid(
-                cx.place("gated_lif"),
-                format!("expects {channels} channels, the sequence is {}", x_seq.ty()),
-                "name the channels of [T, N, C, …] as `inplane`, or none",
-            )),
+            Some(expected) if x_seq.rank() < 3 || x_seq.dim(2) != expected => {
+                let given = x_seq.ty().clone();
+                Err(cx.error("gated_lif", LayerProblem::Channels { expected, given }))
+            }
             _ => Ok(None),
         }
     }

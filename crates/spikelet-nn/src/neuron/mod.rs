@@ -25,6 +25,7 @@ pub(crate) use step::{CHARGED, FIRED, Layout, parts};
 pub use step::{Trainable, constants, derive, domains, is_parallel, trainables};
 pub use trainable::{Bound, Trainability};
 
+use crate::DefinitionError;
 use crate::domain::Constant;
 use crate::module::Context;
 use crate::registry::{Entry, family};
@@ -194,7 +195,7 @@ pub trait Neuron: Debug + Send + Sync {
     }
 }
 
-family! { Neuron, check;
+family! { "neuron", Neuron, check;
     if_node::If = "if", "integrate-and-fire";
     lif::Lif = "lif", "leaky integrate-and-fire";
     plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
@@ -228,23 +229,6 @@ family! { Neuron, check;
     soft_pulse_lif::SoftPulseLif = "soft_pulse_lif", "leaky integrate-and-fire of SpikingFlow's softbp, with the soft reset gradient";
 }
 
-/// The neuron of this name.
-///
-/// # Errors
-/// When there is none; the error lists all names.
-pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
-    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    entries()
-        .into_iter()
-        .find(|e| e.name == name)
-        .ok_or_else(|| {
-            format!(
-                "no neuron is called `{name}`; there are: {}",
-                names.join(", ")
-            )
-        })
-}
-
 /// Builds a neuron from a specification with `neuron`, and optionally `params` (its own
 /// constants, `v_threshold` and `v_reset`), `surrogate` and `reset_grad`.
 ///
@@ -258,12 +242,16 @@ pub fn find(name: &str) -> Result<Entry<dyn Neuron>, String> {
 /// });
 /// let lif = spikelet::neuron::from_spec(&spec)?;
 /// assert_eq!(lif.common().v_reset, None);
-/// # Ok::<(), String>(())
+/// # Ok::<(), spikelet::Error>(())
 /// ```
-pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, String> {
-    let name = spec["neuron"]
-        .as_str()
-        .ok_or("a neuron's specification needs `neuron`, its name")?;
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
+    let Some(name) = spec["neuron"].as_str() else {
+        return Err(DefinitionError::NotASpecification {
+            family: "neuron",
+            key: "neuron",
+            given: spec.clone(),
+        });
+    };
     let mut constants: Map<String, Value> = spec["params"].as_object().cloned().unwrap_or_default();
     for key in ["surrogate", "reset_grad"] {
         if let Some(value) = spec.get(key) {

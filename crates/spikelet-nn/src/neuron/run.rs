@@ -1,6 +1,7 @@
 //! One neuron on its own: forward, and backward from given gradients.
 
 use super::{Neuron, NeuronExt};
+use crate::RuntimeError;
 use crate::module::{Context, Mode, Traced};
 use crate::runtime::{Program, VarStore, host};
 use crate::{device, layer};
@@ -145,12 +146,7 @@ fn set_all(store: &mut VarStore, traced: &Traced, inputs: &Inputs) -> Result<()>
             .map(|s| &s.0)
             .chain(traced.parameters.iter().map(|p| &p.0));
         if !known.clone().any(|n| n == name) {
-            let known: Vec<&str> = known.map(String::as_str).collect();
-            return Err(Error::invalid(
-                format!("neuron state or parameter `{name}`"),
-                "the neuron has none of this name",
-                format!("it has: {}", known.join(", ")),
-            ));
+            return Err(RuntimeError::unknown(name, known.map(String::as_str)));
         }
         store.set(name, tensor)?;
     }

@@ -1,18 +1,20 @@
 //! What a neuron's equations can name.
 
 use super::{Common, Neuron, ResetGrad};
+use crate::DefinitionError;
 use spikelet_expr::Expr;
 use std::cell::RefCell;
 
 /// States, parameters and constants of the neuron whose step is being written.
 pub struct Scope<'a> {
+    neuron: &'a str,
     common: &'a Common,
     states: Vec<&'static str>,
     params: Vec<&'static str>,
     /// Constants that were asked for, with their values.
     constants: RefCell<Vec<(&'static str, f64)>>,
     next: RefCell<Vec<(&'static str, Expr)>>,
-    problem: RefCell<Option<String>>,
+    problem: RefCell<Option<DefinitionError>>,
 }
 
 /// The symbol of the uniform draws that a surrogate may ask for.
@@ -21,6 +23,7 @@ pub(crate) const NOISE: &str = "noise";
 impl<'a> Scope<'a> {
     pub(super) fn new(neuron: &'a dyn Neuron) -> Self {
         Self {
+            neuron: neuron.name(),
             common: neuron.common(),
             states: neuron.states().iter().map(|s| s.name).collect(),
             params: neuron.params().iter().map(|p| p.name).collect(),
@@ -40,12 +43,14 @@ impl<'a> Scope<'a> {
         self.declared(name, &self.params, "parameter")
     }
 
-    fn declared(&self, name: &str, names: &[&'static str], kind: &str) -> Expr {
+    fn declared(&self, name: &str, names: &[&'static str], kind: &'static str) -> Expr {
         if !names.contains(&name) {
-            self.fail(format!(
-                "{kind} `{name}` is not declared; declared: {}",
-                names.join(", ")
-            ));
+            self.fail(DefinitionError::Undeclared {
+                neuron: self.neuron.to_string(),
+                kind,
+                name: name.to_string(),
+                declared: names.to_vec(),
+            });
         }
         Expr::symbol(name)
     }
@@ -116,9 +121,10 @@ impl<'a> Scope<'a> {
             // The formula of the derivative is exact where autodiff of the primitive is not.
             Some(g) => Expr::with_gradient_of(g, x, surrogate.derivative(x)),
             None => {
-                self.fail(format!(
-                    "{surrogate:?} has no primitive; `spiking = false` and the soft reset gradient need one"
-                ));
+                self.fail(DefinitionError::NoPrimitive {
+                    neuron: self.neuron.to_string(),
+                    surrogate: format!("{surrogate:?}"),
+                });
                 x.clone()
             }
         }
@@ -172,12 +178,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Puts an error on record; the first one counts.
-    pub fn fail(&self, problem: String) {
+    /// Records an error, unless there is one already.
+    fn fail(&self, problem: DefinitionError) {
         self.problem.borrow_mut().get_or_insert(problem);
     }
 
-    pub(super) fn problem(&self) -> Option<String> {
-        self.problem.borrow().clone()
+    /// Takes the first error.
+    pub(super) fn problem(&self) -> Option<DefinitionError> {
+        self.problem.take()
     }
 }

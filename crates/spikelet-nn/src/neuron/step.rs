@@ -1,6 +1,7 @@
 //! From a neuron's equations to the step that the engine runs.
 
 use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, State, scope::NOISE};
+use crate::DefinitionError;
 use crate::domain::{self, Constant, Domain};
 use crate::module::{Context, Mode};
 use crate::surrogate;
@@ -19,9 +20,9 @@ use spikelet_graph::op::Recurrence;
 /// let step = spikelet::neuron::derive(&If::new())?;
 /// assert_eq!(step.outputs[0].value.to_string(), "v + x - 1 ≥ 0");
 /// assert_eq!(step.next[0].to_string(), "v + x - 1 ≥ 0 ? 0 : v + x");
-/// # Ok::<(), String>(())
+/// # Ok::<(), spikelet::Error>(())
 /// ```
-pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, String> {
+pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
     Ok(Layout::of(neuron)?.step)
 }
 
@@ -44,7 +45,7 @@ pub struct Trainable {
 ///
 /// # Errors
 /// As [`derive()`].
-pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<Trainable>, String> {
+pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<Trainable>, DefinitionError> {
     let layout = Layout::of(neuron)?;
     let starts = layout.starts.into_iter().flatten();
     let held = layout.params.into_iter().chain(layout.sequences);
@@ -62,9 +63,9 @@ pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<Trainable>, String> {
 /// let known = spikelet::neuron::constants(&Lif::new(4.0))?;
 /// let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
 /// assert_eq!(names, ["tau", "v_reset", "v_threshold", "v_start"]);
-/// # Ok::<(), String>(())
+/// # Ok::<(), spikelet::Error>(())
 /// ```
-pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, String> {
+pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionError> {
     let asked = write(neuron, |_, whole| whole.clone())?.constants;
     let asked = asked
         .into_iter()
@@ -109,7 +110,7 @@ pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
 
 /// Checks that the constants of a neuron and of its surrogate are in their domains, and that its
 /// states start from finite values.
-pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), String> {
+pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
     let owner = format!("neuron `{}`", neuron.name());
     domain::check(&domains(neuron), &owner)?;
     surrogate::check(&*neuron.common().surrogate)?;
@@ -119,10 +120,11 @@ pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), String> {
         .find(|state| !state.reset.is_finite())
     {
         None => Ok(()),
-        Some(State { name, reset }) => Err(format!(
-            "the state `{name}` of {owner} starts from {reset}; it must be {}",
-            Domain::FINITE
-        )),
+        Some(State { name, reset }) => Err(DefinitionError::StateStart {
+            neuron: neuron.name().to_string(),
+            state: name,
+            value: *reset,
+        }),
     }
 }
 
@@ -148,7 +150,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// # Errors
     /// As [`derive()`].
-    pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, String> {
+    pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
         check(neuron)?;
         let parts = write(neuron, |_, whole| whole.clone())?;
         let Parts {
@@ -195,7 +197,7 @@ impl Layout {
     }
 
     /// Refuses parameters that a neuron declares and does not use: they would never be learned.
-    pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), String> {
+    pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), DefinitionError> {
         let values = self.step.outputs.iter().map(|output| &output.value);
         let used: Vec<String> = (values.chain(&self.step.next))
             .flat_map(Expr::symbols_of_all)
@@ -206,11 +208,10 @@ impl Layout {
             .find(|p| !used.iter().any(|name| name == p.name))
         {
             None => Ok(()),
-            Some(unused) => Err(format!(
-                "neuron `{}` declares the parameter `{}`, which its equations do not use",
-                neuron.name(),
-                unused.name
-            )),
+            Some(unused) => Err(DefinitionError::UnusedParameter {
+                neuron: neuron.name().to_string(),
+                parameter: unused.name,
+            }),
         }
     }
 }
@@ -228,14 +229,18 @@ struct Learned<'a> {
 
 impl Learned<'_> {
     /// What is learned of this name, if anything is.
-    fn find(&self, name: &str, value: f64) -> Result<Option<Trainable>, String> {
+    fn find(&self, name: &str, value: f64) -> Result<Option<Trainable>, DefinitionError> {
         let Some(learn) = self.neuron.common().learn.get(name) else {
             return Ok(None);
         };
         let init = learn
             .bound
             .invert(value)
-            .map_err(|problem| format!("`{name}` of neuron `{}` {problem}", self.neuron.name()))?;
+            .map_err(|source| DefinitionError::Bound {
+                neuron: self.neuron.name().to_string(),
+                constant: name.to_string(),
+                source,
+            })?;
         Ok(Some(Trainable {
             name: name.to_string(),
             init,
@@ -245,7 +250,7 @@ impl Learned<'_> {
     }
 
     /// Refuses what the neuron does not have, and what it cannot learn.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), DefinitionError> {
         let (neuron, states) = (self.neuron.name(), self.neuron.states());
         let known: Vec<String> = (self.constants.iter().map(|c| c.0.to_string()))
             .chain(states.iter().map(|s| start(s.name)))
@@ -256,21 +261,23 @@ impl Learned<'_> {
             .collect();
         for (name, learn) in &self.neuron.common().learn {
             if !known.contains(name) {
-                let known = known.join(", ");
-                return Err(format!(
-                    "neuron `{neuron}` has no constant `{name}` that could be learned; it has: {known}"
-                ));
+                return Err(DefinitionError::NotTrainable {
+                    neuron: neuron.to_string(),
+                    constant: name.clone(),
+                    known,
+                });
             }
             if own.contains(&name.as_str()) {
-                return Err(format!(
-                    "neuron `{neuron}` uses the name `{name}` twice; it cannot be learned"
-                ));
+                return Err(DefinitionError::DuplicateName {
+                    neuron: neuron.to_string(),
+                    name: name.clone(),
+                });
             }
             if matches!(learn.share, Granularity::Step | Granularity::StepChannel) {
-                return Err(format!(
-                    "the constant `{name}` of neuron `{neuron}` cannot have a value for each time step; \
-                     share it by layer, channel or neuron"
-                ));
+                return Err(DefinitionError::PerStepConstant {
+                    neuron: neuron.to_string(),
+                    constant: name.clone(),
+                });
             }
         }
         Ok(())
@@ -301,13 +308,16 @@ pub(crate) const FIRED: &str = "s[t]";
 ///
 /// # Errors
 /// As [`derive()`].
-pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, String> {
+pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, DefinitionError> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
 
 /// Writes the parts of a step. `hand_on` says what later parts see of a result: its expression,
 /// or a symbol.
-fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<Parts, String> {
+fn write(
+    neuron: &dyn Neuron,
+    hand_on: impl Fn(&str, &Expr) -> Expr,
+) -> Result<Parts, DefinitionError> {
     let n = Scope::new(neuron);
     let charge = neuron.charge(&n, Expr::symbol("x"));
     let h = hand_on(CHARGED, &charge);
@@ -321,7 +331,7 @@ fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<P
     };
     let emit = neuron.output(&n, &h, &s);
     if let Some(problem) = n.problem() {
-        return Err(format!("neuron `{}`: {problem}", neuron.name()));
+        return Err(problem);
     }
     let next_of = |name| match name {
         "v" => v.clone(),
@@ -337,8 +347,11 @@ fn write(neuron: &dyn Neuron, hand_on: impl Fn(&str, &Expr) -> Expr) -> Result<P
     })
 }
 
-fn check_symbols(step: &Recurrence) -> Result<(), String> {
+fn check_symbols(step: &Recurrence) -> Result<(), DefinitionError> {
     step.forward_program(&vec![true; step.outputs.len()])
         .map(|_| ())
-        .map_err(|e| format!("neuron `{}`: {e}", step.name))
+        .map_err(|source| DefinitionError::Equation {
+            neuron: step.name.to_string(),
+            source,
+        })
 }

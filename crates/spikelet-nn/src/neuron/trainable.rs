@@ -4,6 +4,7 @@
 //! or, if the constant is learned, the parameter p of that name under its bound.
 
 use super::Granularity;
+use crate::OutsideBound;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
@@ -17,7 +18,7 @@ use spikelet_expr::Expr;
 ///     .trainable("v_start", Trainability::new(Granularity::Neuron));
 /// let names: Vec<String> = spikelet::neuron::trainables(&lif)?.into_iter().map(|l| l.name).collect();
 /// assert_eq!(names, ["tau", "v_threshold", "v_start"]);
-/// # Ok::<(), String>(())
+/// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Form")]
@@ -133,24 +134,23 @@ impl Bound {
     ///
     /// # Errors
     /// When the bound excludes the constant.
-    pub fn invert(self, value: f64) -> Result<f64, String> {
-        let outside = |held: String| Err(format!("starts at {value}, which is not {held}"));
-        match self {
-            Self::Between { low, high } if !(low < value && value < high) => {
-                outside(format!("between {low} and {high}"))
-            }
-            Self::Above { low } if value <= low || value.is_nan() => {
-                outside(format!("above {low}"))
-            }
-            Self::Clamp { low, high } if !(low <= value && value <= high) => {
-                outside(format!("from {low} to {high}"))
-            }
-            Self::Between { low, high } => Ok(((value - low) / (high - value)).ln()),
-            // Where eᵖ − 1 would overflow, p is the value to the last bit.
-            Self::Above { low } if value - low > 30.0 => Ok(value - low),
-            Self::Above { low } => Ok((value - low).exp_m1().ln()),
-            Self::None | Self::Clamp { .. } => Ok(value),
+    pub fn invert(self, value: f64) -> Result<f64, OutsideBound> {
+        let inside = match self {
+            Self::None => true,
+            Self::Between { low, high } => low < value && value < high,
+            Self::Above { low } => value > low,
+            Self::Clamp { low, high } => low <= value && value <= high,
+        };
+        if !inside {
+            return Err(OutsideBound { value, bound: self });
         }
+        Ok(match self {
+            Self::Between { low, high } => ((value - low) / (high - value)).ln(),
+            // Where eᵖ − 1 would overflow, p is the value to the last bit.
+            Self::Above { low } if value - low > 30.0 => value - low,
+            Self::Above { low } => (value - low).exp_m1().ln(),
+            Self::None | Self::Clamp { .. } => value,
+        })
     }
 }
 
@@ -181,7 +181,10 @@ mod tests {
         let refused = Bound::Above { low: 1.0 }.invert(1.0);
         assert_eq!(
             refused,
-            Err("starts at 1, which is not above 1".to_string())
+            Err(OutsideBound {
+                value: 1.0,
+                bound: Bound::Above { low: 1.0 }
+            })
         );
     }
 

@@ -1,6 +1,7 @@
 //! What a program is given with each call, and what can be wrong with it.
 
-use spikelet_core::{Error, Result};
+use crate::RuntimeError;
+use spikelet_core::Result;
 use spikelet_graph::op::{HostTensor, Op};
 use spikelet_graph::{Buffer, Graph};
 use std::collections::BTreeMap;
@@ -34,26 +35,24 @@ impl Input {
         if self.given.load(Ordering::Relaxed) {
             return Ok(());
         }
-        Err(Error::invalid(
-            format!("input `{name}`"),
-            format!("it is {} and was never set", self.buffer.ty),
-            "call `set` for each input before the first run",
-        ))
+        Err(RuntimeError::InputNotSet {
+            name: name.to_string(),
+            expected: self.buffer.ty.clone(),
+        }
+        .into())
     }
 
     /// Checks values that are to be written to it.
     pub(super) fn check(&self, name: &str, values: &HostTensor<'_>) -> Result<()> {
         let (expected, given) = (&self.buffer.ty, count(values));
         if given != expected.len() || values.dtype() != expected.dtype {
-            return Err(Error::invalid(
-                format!("input `{name}`"),
-                format!(
-                    "it is {expected}, {} elements; {given} elements of {} were given",
-                    expected.len(),
-                    values.dtype()
-                ),
-                "give as many elements as it has, or compile the network for another shape",
-            ));
+            return Err(RuntimeError::InputType {
+                name: name.to_string(),
+                expected: expected.clone(),
+                elements: given,
+                dtype: values.dtype(),
+            }
+            .into());
         }
         let (Some(classes), HostTensor::I64(labels)) = (self.classes, values) else {
             return Ok(());
@@ -61,11 +60,12 @@ impl Input {
         let inside = |label: i64| usize::try_from(label).is_ok_and(|label| label < classes);
         match labels.iter().find(|label| !inside(**label)) {
             None => Ok(()),
-            Some(label) => Err(Error::invalid(
-                format!("input `{name}`"),
-                format!("the label {label} is outside the {classes} scores of the network"),
-                "give the last layer as many outputs as there are classes; labels count from 0",
-            )),
+            Some(label) => Err(RuntimeError::Label {
+                name: name.to_string(),
+                label: *label,
+                classes,
+            }
+            .into()),
         }
     }
 }

@@ -7,9 +7,10 @@
 //! Each surrogate is one file: its constants, its derivative g′, and its primitive g where it has
 //! one. To add your own outside this crate, implement [`Surrogate`].
 
+use crate::DefinitionError;
 use crate::domain::{self, Constant};
-use crate::registry::{Entry, family};
-use serde_json::{Map, Value};
+use crate::registry::{self, Entry, family};
+use serde_json::Value;
 use spikelet_expr::Expr;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ pub trait Surrogate: Debug + Send + Sync {
     }
 }
 
-family! { Surrogate, check;
+family! { "surrogate", Surrogate, check;
     atan::Atan = "atan", "derivative of the arc tangent";
     bilinear_leaky_relu::BilinearLeakyRelu = "bilinear_leaky_relu",
         "steep around the threshold, a flat slope elsewhere";
@@ -98,7 +99,7 @@ family! { Surrogate, check;
 }
 
 /// Checks that the constants are in their domains.
-pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), String> {
+pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
     let spec = surrogate.spec();
     let name = spec["name"].as_str().or(spec.as_str()).unwrap_or_default();
     domain::check(&surrogate.domains(), &format!("surrogate `{name}`"))
@@ -113,39 +114,8 @@ pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), String> {
 /// let spec = serde_json::json!({"name": "sigmoid", "alpha": 1.0});
 /// let sigmoid = spikelet::surrogate::from_spec(&spec)?;
 /// assert!(spikelet::surrogate::from_spec(&serde_json::json!({"name": "step"})).is_err());
-/// # Ok::<(), String>(())
+/// # Ok::<(), spikelet::Error>(())
 /// ```
-pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, String> {
-    let mut constants: Map<String, Value> = match spec {
-        Value::String(name) => Map::from_iter([("name".to_string(), Value::from(name.as_str()))]),
-        Value::Object(map) => map.clone(),
-        other => {
-            return Err(format!(
-                "a surrogate is a name or an object with `name`, not {other}"
-            ));
-        }
-    };
-    let name = match constants.remove("name") {
-        Some(Value::String(name)) => name,
-        _ => return Err("a surrogate's specification needs a `name`".to_string()),
-    };
-    let entry = find(&name)?;
-    (entry.build)(&constants)
-}
-
-/// The surrogate of this name.
-///
-/// # Errors
-/// When there is none; the error lists all names.
-pub fn find(name: &str) -> Result<Entry<dyn Surrogate>, String> {
-    let names: Vec<&str> = entries().iter().map(|e| e.name).collect();
-    entries()
-        .into_iter()
-        .find(|e| e.name == name)
-        .ok_or_else(|| {
-            format!(
-                "no surrogate is called `{name}`; there are: {}",
-                names.join(", ")
-            )
-        })
+pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, DefinitionError> {
+    registry::from_spec("surrogate", find, spec)
 }

@@ -28,7 +28,7 @@ impl Clip {
         };
         Constant::new(name, value, Domain::above(0.0))
             .check("gradient clipping")
-            .map_err(|problem| Error::invalid("gradient clipping", problem, domain::HELP))
+            .map_err(|error| Error::invalid("gradient clipping", error.to_string(), domain::HELP))
     }
 
     /// The clipped gradients.

@@ -74,6 +74,6 @@ impl OptimizerConfig {
             Self::Adam(_) => "adam",
         };
         domain::check(&self.get().domains(), &format!("optimizer `{name}`"))
-            .map_err(|problem| Error::invalid("optimizer", problem, domain::HELP))
+            .map_err(|error| Error::invalid("optimizer", error.to_string(), domain::HELP))
     }
 }

@@ -77,7 +77,7 @@ impl LrSchedule {
     /// Names the first that is not.
     pub fn check(&self) -> Result<()> {
         domain::check(&self.domains(), "the schedule")
-            .map_err(|problem| Error::invalid("schedule", problem, domain::HELP))
+            .map_err(|error| Error::invalid("schedule", error.to_string(), domain::HELP))
     }
 
     /// The share of the learning rate after `epoch` epochs (fractions count) of `epochs`.

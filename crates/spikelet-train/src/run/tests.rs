@@ -36,7 +36,7 @@ fn network() -> Sequential {
     Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 12))
-        .add(BatchNorm0d::new(12))
+        .add(BatchNorm1d::new(12))
         .add(Lif::new(2.0))
         .add(Linear::new(12, 10))
         .add(Lif::new(2.0))

@@ -20,7 +20,7 @@ const CAPABILITY: (i32, i32) = (9, 0);
 pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
     let step = derive(neuron).map_err(|problem| {
         Failure::argument(
-            problem,
+            problem.to_string(),
             "choose another surrogate, or --reset-grad surrogate",
         )
     })?;

@@ -5,6 +5,7 @@ use crate::command::{examples, path_text};
 use crate::equation::{Step, pretty};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
+use spikelet::DefinitionError;
 use spikelet::files::write_atomically;
 use spikelet::log::Console;
 use spikelet::neuron::{self, Granularity, Neuron, constants, is_parallel, trainables};
@@ -64,9 +65,9 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, text.as_bytes()).map_err(|error| Error::from(error).into())
 }
 
-fn wrong(problem: String) -> Failure {
+fn wrong(error: DefinitionError) -> Failure {
     Failure::other(
-        problem,
+        error.to_string(),
         "the defaults of a neuron must be usable; please report this",
     )
 }

@@ -5,6 +5,7 @@ use crate::command::{examples, say_table};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
+use spikelet::DefinitionError;
 use spikelet::log::Console;
 use spikelet::neuron::{self, Common, trainables};
 use std::process::ExitCode;
@@ -23,9 +24,9 @@ impl List {
         let mut table = Table::new(&["name", "what it is", "constants"]);
         for entry in neuron::entries() {
             let defaults = (entry.defaults)();
-            let wrong = |problem: String| {
+            let wrong = |error: DefinitionError| {
                 Failure::other(
-                    problem,
+                    error.to_string(),
                     "the defaults of a neuron must be usable; please report this",
                 )
             };

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::{Map, Value, json};
 use spikelet::Constant;
+use spikelet::DefinitionError;
 use spikelet::expr::Expr;
 use spikelet::log::{Console, Output};
 use spikelet::neuron::{self, Bound, Granularity, Neuron, derive, is_parallel, trainables};
@@ -39,9 +40,9 @@ pub struct Show {
 impl Show {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         let neuron = self.neuron.build(&self.name)?;
-        let wrong = |problem: String| {
+        let wrong = |error: DefinitionError| {
             Failure::argument(
-                problem,
+                error.to_string(),
                 "choose another surrogate, or --reset-grad surrogate",
             )
         };
@@ -122,7 +123,7 @@ impl Show {
         neuron: &dyn Neuron,
         step: &Step,
         constants: &Map<String, Value>,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, DefinitionError> {
         let text = |(name, value): (String, &Expr)| (name, Value::from(value.to_string()));
         let forward: Map<String, Value> = step.forward().into_iter().map(text).collect();
         let gradients = step

@@ -6,6 +6,7 @@ use crate::command::examples;
 use crate::command::neuron::{say_surrogate, surrogate_json};
 use crate::failure::Failure;
 use serde_json::{Map, Value};
+use spikelet::DefinitionError;
 use spikelet::Error;
 use spikelet::files::write_atomically;
 use spikelet::log::Console;
@@ -76,9 +77,9 @@ type Named = (String, Arc<dyn Surrogate>);
 
 impl Show {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let wrong = |problem: String| {
+        let wrong = |error: DefinitionError| {
             Failure::argument(
-                problem,
+                error.to_string(),
                 format!("see `spikelet surrogate show {}`", self.name),
             )
         };
@@ -114,7 +115,7 @@ impl Show {
 
     /// The surrogate with each value of a constant.
     fn varied(&self, vary: &Vary, given: &Map<String, Value>) -> Result<Vec<Named>, Failure> {
-        let wrong = |problem: String| Failure::argument(problem, "correct --vary");
+        let wrong = |error: DefinitionError| Failure::argument(error.to_string(), "correct --vary");
         let entry = surrogate::find(&self.name).map_err(wrong)?;
         let what = format!("surrogate `{}`", self.name);
         let each = vary.values.iter().map(|x| {

@@ -1,0 +1,497 @@
+//! The errors of this crate. Each converts into [`spikelet_core::Error`], from which
+//! [`Error::downcast_ref`] returns it.
+
+use crate::domain::Domain;
+use crate::neuron::Bound;
+use serde_json::Value;
+use spikelet_core::Error;
+use spikelet_expr::CompileError;
+use spikelet_graph::{DType, TensorType};
+
+/// An invalid definition or specification of a neuron, a surrogate, an encoder or a network.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// An unknown name.
+    #[error("no {family} is called `{name}`; there are: {}", .known.join(", "))]
+    UnknownName {
+        /// The kind of thing that was looked up, such as `neuron`.
+        family: &'static str,
+        /// The name that was given.
+        name: String,
+        /// All names.
+        known: Vec<&'static str>,
+    },
+    /// A specification that is neither a name nor an object with a name.
+    #[error(
+        "the specification of the {family} must be an object with `{key}`, its name; {given} was given"
+    )]
+    NotASpecification {
+        /// The kind of thing that is specified, such as `neuron`.
+        family: &'static str,
+        /// The key of the name.
+        key: &'static str,
+        /// The specification.
+        given: Value,
+    },
+    /// An unknown constant.
+    #[error("`{owner}` has no constant `{constant}`; it has: {}", list(.known))]
+    UnknownConstant {
+        /// The neuron, surrogate or encoder.
+        owner: String,
+        /// The name that was given.
+        constant: String,
+        /// The names of its constants.
+        known: Vec<String>,
+    },
+    /// A constant with a value of another type.
+    #[error("`{constant}` of `{owner}` is {value}; it must be {expected}")]
+    WrongType {
+        /// The neuron, surrogate or encoder.
+        owner: String,
+        /// The constant.
+        constant: String,
+        /// The value that was given.
+        value: Value,
+        /// The values that it can have.
+        expected: String,
+    },
+    /// Constants that cannot be deserialized.
+    #[error("{}: {source}", match .constant {
+        Some(constant) => format!("`{constant}` of `{owner}`"),
+        None => format!("constants of `{owner}`"),
+    })]
+    Unreadable {
+        /// The neuron, surrogate or encoder.
+        owner: String,
+        /// The constant, if it is one alone.
+        constant: Option<String>,
+        /// The reason.
+        source: serde_json::Error,
+    },
+    /// A constant outside its domain.
+    #[error("`{constant}` of {owner} is {value}; it must be {domain}")]
+    OutsideDomain {
+        /// The constant.
+        constant: String,
+        /// The constant's owner, such as ``neuron `lif` ``.
+        owner: String,
+        /// The value that was given.
+        value: f64,
+        /// The values that it can have.
+        domain: Domain,
+    },
+    /// A state whose reset value is not finite.
+    #[error(
+        "the state `{state}` of neuron `{neuron}` starts from {value}; it must be {}",
+        Domain::FINITE
+    )]
+    StateStart {
+        /// The neuron.
+        neuron: String,
+        /// The state.
+        state: &'static str,
+        /// Its reset value.
+        value: f64,
+    },
+    /// An equation that uses a state or a parameter that the neuron does not declare.
+    #[error("neuron `{neuron}`: {kind} `{name}` is not declared; declared: {}", .declared.join(", "))]
+    Undeclared {
+        /// The neuron.
+        neuron: String,
+        /// `state` or `parameter`.
+        kind: &'static str,
+        /// The name that was used.
+        name: String,
+        /// The declared names.
+        declared: Vec<&'static str>,
+    },
+    /// A surrogate without a primitive where one is needed.
+    #[error(
+        "neuron `{neuron}`: {surrogate} has no primitive; `spiking = false` and the soft reset gradient need one"
+    )]
+    NoPrimitive {
+        /// The neuron.
+        neuron: String,
+        /// The surrogate as `Debug` shows it.
+        surrogate: String,
+    },
+    /// A parameter that no equation uses, so that it would never be trained.
+    #[error(
+        "neuron `{neuron}` declares the parameter `{parameter}`, which its equations do not use"
+    )]
+    UnusedParameter {
+        /// The neuron.
+        neuron: String,
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// A trainable constant that the neuron does not have.
+    #[error("neuron `{neuron}` has no constant `{constant}` that could be trainable; it has: {}", list(.known))]
+    NotTrainable {
+        /// The neuron.
+        neuron: String,
+        /// The name that was given.
+        constant: String,
+        /// The constants and initial states that can be trainable.
+        known: Vec<String>,
+    },
+    /// A trainable constant with the name of a parameter, a state or an input.
+    #[error("neuron `{neuron}` uses the name `{name}` twice; it cannot be trainable")]
+    DuplicateName {
+        /// The neuron.
+        neuron: String,
+        /// The name.
+        name: String,
+    },
+    /// A trainable constant with a value for each time step.
+    #[error(
+        "the constant `{constant}` of neuron `{neuron}` cannot have a value for each time step; \
+         share it by layer, channel or neuron"
+    )]
+    PerStepConstant {
+        /// The neuron.
+        neuron: String,
+        /// The constant.
+        constant: String,
+    },
+    /// A trainable constant that starts outside its bound.
+    #[error("`{constant}` of neuron `{neuron}` {source}")]
+    Bound {
+        /// The neuron.
+        neuron: String,
+        /// The constant.
+        constant: String,
+        /// Value and bound.
+        source: OutsideBound,
+    },
+    /// Equations that cannot be compiled.
+    #[error("neuron `{neuron}`: {source}")]
+    Equation {
+        /// The neuron.
+        neuron: String,
+        /// The reason.
+        source: CompileError,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "none".to_string(),
+        names => names.join(", "),
+    }
+}
+
+/// A value that a [`Bound`] excludes.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("starts at {value}, which is not {}", match .bound {
+    Bound::None => "a number".to_string(),
+    Bound::Between { low, high } => format!("between {low} and {high}"),
+    Bound::Above { low } => format!("above {low}"),
+    Bound::Clamp { low, high } => format!("from {low} to {high}"),
+})]
+pub struct OutsideBound {
+    /// The value.
+    pub value: f64,
+    /// The bound.
+    pub bound: Bound,
+}
+
+/// A layer that cannot be traced.
+#[derive(Debug, thiserror::Error)]
+#[error("{layer}: {problem}\n  help: {}", .problem.help())]
+pub struct LayerError {
+    /// The layer's kind and path, such as ``linear `fc.1` ``.
+    pub layer: String,
+    /// The reason.
+    #[source]
+    pub problem: LayerProblem,
+}
+
+/// The reason of a [`LayerError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LayerProblem {
+    /// Too few axes.
+    #[error("expects a sequence with at least {expected} axes [T, N, …], the input is {given}")]
+    Rank {
+        /// The smallest number of axes.
+        expected: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// Another number of spatial axes.
+    #[error("expects a sequence {expected}, the input is {given}")]
+    Axes {
+        /// The expected axes, such as `[T, N, C, H, W]`.
+        expected: &'static str,
+        /// The input.
+        given: TensorType,
+    },
+    /// An axis without elements.
+    #[error("the sequence {given} has {}", match .axis {
+        0 => "no time steps".to_string(),
+        1 => "an empty batch".to_string(),
+        axis => format!("no elements in axis {axis}"),
+    })]
+    EmptyAxis {
+        /// The axis.
+        axis: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// Another number of features in the last axis.
+    #[error("expects {expected} input features, the sequence {given} has {}", last(.given))]
+    Features {
+        /// The expected number.
+        expected: usize,
+        /// The layer's output features.
+        outputs: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// Another number of channels in axis 2.
+    #[error("expects {expected} channels, the sequence is {given}")]
+    Channels {
+        /// The expected number.
+        expected: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// Other sizes of the last axes.
+    #[error("normalizes axes of {expected:?}, the sequence is {given}")]
+    NormalizedShape {
+        /// The expected sizes.
+        expected: Vec<usize>,
+        /// The input.
+        given: TensorType,
+    },
+    /// Groups that do not divide the channels.
+    #[error("{groups} groups of {channels} channels, the sequence is {given}")]
+    Groups {
+        /// The groups.
+        groups: usize,
+        /// The expected channels.
+        channels: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// Padding of a transposed convolution that removes all elements of an axis.
+    #[error("its padding {padding:?} removes all elements of {given}")]
+    Padding {
+        /// The padding.
+        padding: Vec<usize>,
+        /// The input.
+        given: TensorType,
+    },
+    /// Another number of time steps.
+    #[error("has factors for {expected} time steps, the sequence is {given}")]
+    TimeSteps {
+        /// The expected number.
+        expected: usize,
+        /// The input.
+        given: TensorType,
+    },
+    /// A setting that this kind of pooling does not have.
+    #[error("`{setting}` was set, which this kind of pooling does not have")]
+    UnusedSetting {
+        /// The setting.
+        setting: &'static str,
+    },
+    /// A residual block whose two branches have different shapes.
+    #[error("its main branch has the output {main}, its shortcut {shortcut}")]
+    Branches {
+        /// The output of the main branch.
+        main: TensorType,
+        /// The output of the shortcut.
+        shortcut: TensorType,
+    },
+    /// A neuron without the state `trace`.
+    #[error("the neuron `{neuron}` has no state `trace`")]
+    NoTrace {
+        /// The neuron.
+        neuron: String,
+    },
+    /// A layer that needs all time steps, in a network that runs step by step.
+    #[error("needs all time steps at once, the network runs step by step")]
+    StepByStep,
+    /// A layer that needs all time steps, in a sequence that is cut into chunks.
+    #[error("needs all time steps at once, the sequence is cut into chunks")]
+    Chunked,
+    /// Two modules with one name.
+    #[error("two modules are called `{name}`; they would share their parameters")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// An invalid neuron, surrogate or encoder, or a constant of the layer outside its domain.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+}
+
+impl LayerProblem {
+    /// How to correct it.
+    pub fn help(&self) -> String {
+        let text = match self {
+            Self::Rank { .. } => "add the time axis, for example with `repeat_over_time`",
+            Self::Axes { .. } => {
+                "add the missing axes with `repeat_over_time` or `reshape`, or use the layer for this number of axes"
+            }
+            Self::EmptyAxis { .. } => "give at least one element in each axis",
+            Self::Features { outputs, given, .. } => {
+                let inputs = last(given);
+                return format!(
+                    "use `Linear::new({inputs}, {outputs})`, or put a `Flatten` before it"
+                );
+            }
+            Self::Channels { given, .. } => match given.shape.get(2) {
+                Some(channels) => return format!("build it for {channels} channels"),
+                None => "give a sequence [T, N, C, …]",
+            },
+            Self::NormalizedShape { given, .. } => {
+                let shape = given.shape.get(2..).unwrap_or_default();
+                return format!("use `LayerNorm::new({shape:?})`");
+            }
+            Self::Groups { .. } => {
+                "give the number of channels of the sequence, and a number of groups that divides it"
+            }
+            Self::Padding { .. } => "use less padding",
+            Self::TimeSteps { given, .. } => {
+                let steps = given.shape.first().copied().unwrap_or_default();
+                return format!("build it for {steps} time steps");
+            }
+            Self::UnusedSetting { .. } => {
+                "remove it: adaptive pooling takes the number of windows alone, and only average \
+                 pooling counts padding"
+            }
+            Self::Branches { .. } => {
+                "give it a shortcut whose output has the same shape, such as a 1×1 convolution"
+            }
+            Self::NoTrace { .. } => "use `OtttLif`, or a neuron that keeps a trace of its spikes",
+            Self::StepByStep => {
+                "run it layer by layer, or take the mean or the last step of its output instead"
+            }
+            Self::Chunked => "do not cut time: set the chunk length to that of the sequence",
+            Self::DuplicateName { .. } => {
+                "give each its own name; `add` takes the position, counted from 0"
+            }
+            Self::Definition(DefinitionError::OutsideDomain { .. }) => "use a value in its domain",
+            Self::Definition(_) => "correct the definition",
+        };
+        text.to_string()
+    }
+}
+
+fn last(ty: &TensorType) -> usize {
+    ty.shape.last().copied().unwrap_or(1)
+}
+
+/// A program or a [`VarStore`](crate::runtime::VarStore) that was used in a way that it does not allow.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// An unknown tensor.
+    #[error("tensor `{name}`: there is no tensor of this name\n  help: there are: {}", list(.known))]
+    UnknownTensor {
+        /// The name that was given.
+        name: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// A tensor on another device than the program's.
+    #[error(
+        "tensor `{name}`: it is on {device}, the program runs on {program}\n  help: gather the tensors on one device first"
+    )]
+    OtherDevice {
+        /// The tensor.
+        name: String,
+        /// Its device.
+        device: String,
+        /// The program's device.
+        program: String,
+    },
+    /// A parameter of a program without values.
+    #[error(
+        "parameter `{name}`: the store has no values for it\n  help: call `VarStore::initialize` with the result of `Context::traced`, or `VarStore::insert`"
+    )]
+    MissingParameter {
+        /// The parameter.
+        name: String,
+    },
+    /// An output that is read before the first run.
+    #[error("output `{name}`: the program has not run yet\n  help: call `run` first")]
+    NotRun {
+        /// The output.
+        name: String,
+    },
+    /// An input that was never set.
+    #[error(
+        "input `{name}`: it is {expected} and was never set\n  help: call `set` for each input before the first run"
+    )]
+    InputNotSet {
+        /// The input.
+        name: String,
+        /// Its type.
+        expected: TensorType,
+    },
+    /// An input of another type or size.
+    #[error(
+        "input `{name}`: it is {expected}, {} elements; {elements} elements of {dtype} were given\n  help: give as many \
+         elements as it has, or compile the network for another shape", .expected.len()
+    )]
+    InputType {
+        /// The input.
+        name: String,
+        /// Its type.
+        expected: TensorType,
+        /// The number of elements that was given.
+        elements: usize,
+        /// Their type.
+        dtype: DType,
+    },
+    /// A label for which the network has no score.
+    #[error(
+        "input `{name}`: the label {label} is outside the {classes} scores of the network\n  help: give the last layer \
+         as many outputs as there are classes; labels count from 0"
+    )]
+    Label {
+        /// The input.
+        name: String,
+        /// The label.
+        label: i64,
+        /// The number of scores.
+        classes: usize,
+    },
+}
+
+impl RuntimeError {
+    pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+        let known = known.map(str::to_string).collect();
+        let name = name.to_string();
+        Self::UnknownTensor { name, known }.into()
+    }
+}
+
+impl From<DefinitionError> for Error {
+    fn from(error: DefinitionError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<OutsideBound> for Error {
+    fn from(error: OutsideBound) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<LayerError> for Error {
+    fn from(error: LayerError) -> Self {
+        Self::other(error)
+    }
+}
+
+impl From<RuntimeError> for Error {
+    fn from(error: RuntimeError) -> Self {
+        Self::other(error)
+    }
+}
