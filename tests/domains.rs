@@ -386,7 +386,7 @@ fn settings_of_training_are_checked() {
         ),
         (
             schedule(LrSchedule::Cosine { min_factor: 2.0 }),
-            "`least` of the schedule is 2",
+            "`min_factor` of the schedule is 2",
         ),
         (
             schedule(LrSchedule::WarmUp {
