@@ -28,8 +28,14 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         .metadata
         .get("spec")
         .ok_or_else(|| bad("no `spec` in the metadata".to_string()))?;
-    let spec: Value =
+    let mut spec: Value =
         serde_json::from_str(spec).map_err(|e| bad(format!("`spec` is not JSON: {e}")))?;
+    // Reference cases use SpikingJelly's name of the readout.
+    if let Some(constants) = spec.get_mut("params").and_then(Value::as_object_mut)
+        && let Some(readout) = constants.remove("decode")
+    {
+        constants.insert("readout".to_string(), readout);
+    }
     let neuron: Arc<dyn Neuron> = from_spec(&spec).map_err(|error| bad(error.to_string()))?;
     let tensor = |name: &str| case.tensors.get(name).cloned();
     let mut inputs = Inputs {
