@@ -1,9 +1,9 @@
 //! SpikingJelly's `auto_cuda`: kernels written as text, and the surrogates of this library in them.
 //!
-//! The contents are those of [`spikelet_cuda::auto_cuda`].
+//! The contents are those of [`spikelet_auto_cuda`].
 
 use crate::surrogate::Surrogate;
-pub use spikelet_cuda::auto_cuda::*;
+pub use spikelet_auto_cuda::*;
 
 /// A surrogate as the `surrogate_function` of a backward kernel. Such kernels fire with Θ, whatever
 /// [`Surrogate::forward`] does.

@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     pub(crate) dnn: Dnn,
     uploads: Mutex<Uploads>,
     pool: Pool,
-    /// Where the numbers among a call's arguments go, once there was one.
+    /// Where the values go that a launch takes by reference, once there was one.
     pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
 }
 
@@ -214,6 +214,11 @@ impl Cuda {
         if let Some(group) = self.shared.gpu.group() {
             group.give_up();
         }
+    }
+
+    /// The number of the GPU, counted from 0 as the driver counts them.
+    pub fn ordinal(&self) -> usize {
+        self.shared.gpu.ordinal
     }
 
     /// What the GPU is.

@@ -3,17 +3,25 @@
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{DType, bf16, f16};
 
-/// Numbers without padding, for which every bit pattern is valid.
-///
-/// Nobody else can name it: public traits that ask for it are sealed.
-pub trait Plain: Copy {}
+mod sealed {
+    /// Not nameable outside of this crate, so that no other type becomes [`Plain`](super::Plain).
+    pub trait Sealed {}
+}
 
-impl Plain for f32 {}
-impl Plain for f64 {}
-impl Plain for f16 {}
-impl Plain for bf16 {}
-impl Plain for i32 {}
-impl Plain for i64 {}
+/// A number type of the host without padding, for which every bit pattern is valid: f32, f64, f16,
+/// bf16, i32 and i64. It cannot be implemented for other types.
+pub trait Plain: Copy + sealed::Sealed {}
+
+macro_rules! plain {
+    ($($number:ty),*) => {
+        $(
+            impl sealed::Sealed for $number {}
+            impl Plain for $number {}
+        )*
+    };
+}
+
+plain!(f32, f64, f16, bf16, i32, i64);
 
 /// Numbers as bytes.
 pub(crate) fn raw<T: Plain>(values: &[T]) -> &[u8] {

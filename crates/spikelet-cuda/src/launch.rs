@@ -66,11 +66,6 @@ impl Launch {
         self.words.push(word);
     }
 
-    /// Adds several of them.
-    pub(crate) fn add(&mut self, words: impl IntoIterator<Item = u64>) {
-        words.into_iter().for_each(|word| self.word(word));
-    }
-
     /// Adds an argument of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.arguments.push(Argument {

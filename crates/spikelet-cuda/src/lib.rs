@@ -3,10 +3,9 @@
 //! Nothing of CUDA is needed to build this crate: the driver, NVRTC and cuBLASLt are looked for
 //! when a GPU is first used ([`library`]). Kernels are written as text from the plan's
 //! expressions, compiled for the GPU at hand and kept on disk; a plan is recorded once as a CUDA
-//! graph and replayed with a single launch. Kernels of one's own are written with [`auto_cuda`];
+//! graph and replayed with a single launch. [`kernel`] launches kernels of other crates;
 //! [`scan_source`] shows those of neurons, [`source_file`] compiles files, both without a GPU.
 
-pub mod auto_cuda;
 mod backend;
 mod bytes;
 mod cache;
@@ -19,6 +18,7 @@ mod gemm;
 mod gpu;
 mod group;
 mod horizontal_fusion;
+pub mod kernel;
 mod kernel_source;
 mod launch;
 pub mod library;

@@ -18,10 +18,11 @@
 //! ```
 
 mod parameter;
+mod sections;
 
 pub use parameter::ScanParameter;
+pub use sections::Sections;
 
-use crate::auto_cuda::Sections;
 use crate::gpu::Properties;
 use crate::kernel_source::{self, KernelSource};
 use crate::op::{self, LoweringContext};

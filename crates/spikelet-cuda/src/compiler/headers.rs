@@ -1,9 +1,8 @@
 //! What `#include <cuda_fp16.h>` leads to.
 //!
 //! NVRTC has no headers inside. Where the toolkit's are installed beside it they are taken; else
-//! the source gets a small header of this crate's own, which has what [`auto_cuda`] calls.
-//!
-//! [`auto_cuda`]: crate::auto_cuda
+//! the source gets a small header of this crate's own, which has what the kernels of
+//! `spikelet-auto-cuda` call.
 
 use crate::library;
 use sha2::{Digest, Sha256};

@@ -1,0 +1,33 @@
+//! Exponentials, powers and the logistic function.
+
+use super::{Dtype, call, constant, lanes, wrap_return_codes};
+use crate::operand::bracketed;
+
+/// y = eˣ
+pub fn exp<'a>(y: impl Into<Option<&'a str>>, x: &str, dtype: Dtype) -> String {
+    let codes = match dtype {
+        Dtype::Float => call("expf", &[x]),
+        Dtype::Half2 => lanes([x], |[x]| call("expf", &[&x])),
+    };
+    wrap_return_codes(y, &codes)
+}
+
+/// z = x to the power y
+pub fn power<'a>(z: impl Into<Option<&'a str>>, x: &str, y: &str, dtype: Dtype) -> String {
+    let codes = match dtype {
+        Dtype::Float => call("powf", &[x, y]),
+        Dtype::Half2 => lanes([x, y], |[x, y]| call("powf", &[&x, &y])),
+    };
+    wrap_return_codes(z, &codes)
+}
+
+/// y = σ(αx) = 1 / (1 + e^(−αx))
+pub fn sigmoid<'a>(y: impl Into<Option<&'a str>>, x: &str, alpha: f64, dtype: Dtype) -> String {
+    let alpha = constant(None, alpha, Dtype::Float);
+    let of = |x: &str| format!("1.0f / (1.0f + expf(- {alpha} * {}))", bracketed(x));
+    let codes = match dtype {
+        Dtype::Float => of(x),
+        Dtype::Half2 => lanes([x], |[x]| of(&x)),
+    };
+    wrap_return_codes(y, &codes)
+}
