@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(feature = "download")]
 use crate::download::DownloadError;
 use crate::idx::IdxError;
 
@@ -162,6 +163,7 @@ pub enum Error {
         target: PathBuf,
     },
     /// A file could not be downloaded from anywhere.
+    #[cfg(feature = "download")]
     #[error(transparent)]
     Download(#[from] DownloadError),
     /// A data set's shape has a zero, is too large to count, or there are no images.

@@ -33,6 +33,7 @@ impl<R: BufRead> Plain<R> {
     }
 
     /// `reader` as it is, whatever its first bytes are.
+    #[cfg(feature = "download")]
     pub(crate) fn raw(reader: R) -> Self {
         Self::Raw(Cursor::new(Vec::new()).chain(reader))
     }

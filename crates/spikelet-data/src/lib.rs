@@ -10,6 +10,9 @@
 //! | images cropped, mirrored, turned, … by chance | [`Augment`] in [`LoaderConfig`] |
 //! | pixels with the mean 0 and the deviation 1 | [`Normalize`] in [`LoaderConfig`] |
 //!
+//! Downloads are behind the feature `download`, which is on by default: without it there are no
+//! `load_or_download` and no [`download`], and no HTTP, TLS and tar are built.
+//!
 //! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
 //! testing. Whatever is random here depends on a seed and a position alone: the same seed gives the
 //! same images and the same batches on every machine and with any number of threads.
@@ -32,6 +35,7 @@ mod batch;
 mod batches;
 pub mod cifar10;
 mod dataset;
+#[cfg(feature = "download")]
 pub mod download;
 mod error;
 pub mod fashion_mnist;
@@ -46,7 +50,8 @@ pub use augment::{Augment, Normalize};
 pub use batch::Batch;
 pub use batches::Batches;
 pub use dataset::{Dataset, Split};
+#[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
 pub use loader::{Loader, LoaderConfig, Shard};
-pub use source::{Files, RecordFiles, Source};
+pub use source::{Files, RecordFiles, RemoteFile, Source};

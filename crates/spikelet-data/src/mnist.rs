@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
+use crate::RemoteFile;
 use crate::dataset::Split;
-use crate::download::{Progress, RemoteFile};
+#[cfg(feature = "download")]
+use crate::download::Progress;
 use crate::error::Result;
 use crate::source::{Files, Source};
 
@@ -70,6 +72,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
 ///
 /// # Errors
 /// As [`Source::load_or_download`].
+#[cfg(feature = "download")]
 pub fn load_or_download(dir: impl AsRef<Path>, progress: Progress) -> Result<Split> {
     source().load_or_download(dir.as_ref(), progress)
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use common::gzip;
 use common::server::{Server, ok, remote};
-use spikelet_data::download::{Failure, RemoteFile};
+use spikelet_data::RemoteFile;
+use spikelet_data::download::Failure;
 use spikelet_data::{Error, Files, Progress, RecordFiles, Source, cifar10};
 use tempfile::TempDir;
 

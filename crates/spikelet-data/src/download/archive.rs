@@ -6,9 +6,11 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use tempfile::NamedTempFile;
 
+use crate::source::RemoteFile;
+
 use super::{
-    DownloadError, Failure, Progress, RemoteFile, Transfer, check_names, from_mirrors, put,
-    receive_from, temporary_in, write_failed,
+    DownloadError, Failure, Progress, Transfer, check_names, from_mirrors, put, receive_from,
+    temporary_in, write_failed,
 };
 
 /// Fetches `archive`, a `.tar.gz`, from the first of `mirrors` that has it and puts the files

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::gz::Plain;
+use crate::source::{RemoteFile, hex};
 
 pub use archive::fetch_archive;
 #[doc(hidden)]
@@ -40,21 +41,6 @@ pub enum Progress {
     /// A bar for each file on the standard error stream, if that is a terminal.
     #[default]
     Bar,
-}
-
-/// A file as it must be once it is here.
-///
-/// For [`fetch`] all of it is about the uncompressed file, for [`fetch_archive`] about the archive
-/// as it lies on the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteFile {
-    /// Name of the file, without a folder; the mirrors have what is not an archive with `.gz`
-    /// behind.
-    pub name: String,
-    /// Length of the content, in bytes.
-    pub bytes: u64,
-    /// SHA-256 of the content, in lower-case hexadecimal.
-    pub sha256: String,
 }
 
 /// How a file that is fetched travels.
@@ -238,15 +224,6 @@ fn receive(
         });
     }
     Ok(())
-}
-
-/// SHA-256 of `bytes` in lower-case hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn agent(url: &str) -> ureq::Agent {

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use super::{Files, Found, Source};
+#[cfg(feature = "download")]
+use super::Found;
+use super::{Files, RemoteFile, Source, sha256};
 use crate::dataset::{Dataset, Split};
-use crate::download::{self, DownloadError, Progress, RemoteFile};
+#[cfg(feature = "download")]
+use crate::download::{self, DownloadError, Progress};
 use crate::error::{Error, Result};
 use crate::{fashion_mnist, idx, mnist};
 
@@ -30,6 +33,7 @@ pub(super) fn load(
 }
 
 /// Fetches those of `files` that `target` lacks.
+#[cfg(feature = "download")]
 pub(super) fn fetch(
     files: &[RemoteFile; 4],
     target: &Found,
@@ -61,7 +65,7 @@ fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
     let mut file = vec![0, 0, 8, 1];
     file.extend(count.to_be_bytes());
     file.extend(test_labels);
-    let digest = download::sha256(&file);
+    let digest = sha256(&file);
     let known = [mnist::source(), fashion_mnist::source()];
     known.into_iter().find(|other| {
         let labels = match &other.files {

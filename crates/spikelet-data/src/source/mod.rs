@@ -2,14 +2,20 @@
 
 mod idx_files;
 mod record_files;
+mod remote_file;
 
 use std::path::{Path, PathBuf};
 
 use crate::dataset::Split;
-use crate::download::{Progress, RemoteFile};
+#[cfg(feature = "download")]
+use crate::download::Progress;
 use crate::error::{Error, Result};
 
 pub use record_files::RecordFiles;
+pub use remote_file::RemoteFile;
+#[cfg(feature = "download")]
+pub(crate) use remote_file::hex;
+use remote_file::sha256;
 
 /// A data set of images and labels in files.
 ///
@@ -124,6 +130,7 @@ impl Source {
     /// # Errors
     /// As [`Self::load`], and [`Error::Download`] with each mirror's failure and a list of the
     /// files to get by hand.
+    #[cfg(feature = "download")]
     pub fn load_or_download(&self, dir: &Path, progress: Progress) -> Result<Split> {
         match self.load(dir) {
             Err(Error::MissingFiles { .. } | Error::OtherDataset { .. }) => {}

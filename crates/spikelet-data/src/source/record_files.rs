@@ -5,9 +5,10 @@ use std::io::Read;
 use std::iter;
 use std::path::Path;
 
-use super::Source;
+use super::{RemoteFile, Source};
 use crate::dataset::{Dataset, Split};
-use crate::download::{DownloadError, Progress, RemoteFile, fetch_archive};
+#[cfg(feature = "download")]
+use crate::download::{DownloadError, Progress, fetch_archive};
 use crate::error::{Error, Result};
 
 /// Files of records without headers: a byte with the label, then the bytes of the image,
@@ -33,6 +34,7 @@ impl RecordFiles {
         names.map(String::as_str)
     }
 
+    #[cfg(feature = "download")]
     pub(super) fn fetch(
         &self,
         mirrors: &[String],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use sha2::{Digest, Sha256};
-use spikelet_data::download::RemoteFile;
+use spikelet_data::RemoteFile;
 
 /// What a server sends for a path.
 pub type Answers = Box<dyn Fn(&str) -> Vec<u8> + Send>;
