@@ -201,7 +201,9 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     let function = Arc::new(module.load_function("halves").unwrap());
     let blocks = count.div_ceil(256) as u32;
     let mut launch = Launch::new("halves", function, [blocks, 1, 1], [256, 1, 1]);
-    launch.add([from.pointer, to.pointer, count as u64]);
+    for word in [from.pointer, to.pointer, count as u64] {
+        launch.word(word);
+    }
     // SAFETY: the pieces are as large as what is copied, and the kernel stays inside them; all is
     // waited for before they go.
     unsafe {
