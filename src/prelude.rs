@@ -13,7 +13,7 @@ pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Seq
 pub use crate::neuron::members::*;
 pub use crate::neuron::{
     Bound, Common, Granularity, Neuron, NeuronExt, OutputKind, Param, Readout, ResetGrad, Run,
-    Scope, State, Trainability,
+    Scope, State, Trainable,
 };
 pub use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, Sgd};
 pub use crate::runtime::{Program, VarStore};

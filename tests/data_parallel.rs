@@ -10,7 +10,7 @@ use spikelet::distributed::{
 };
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
-use spikelet::train::Outcome;
+use spikelet::train::FitReport;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,7 +29,11 @@ fn listener() -> (TcpListener, Address) {
 }
 
 /// What each rank's trainer comes to.
-fn train(ranks: usize, trainer: impl Fn() -> Trainer + Sync, data: &Split) -> Vec<Result<Outcome>> {
+fn train(
+    ranks: usize,
+    trainer: impl Fn() -> Trainer + Sync,
+    data: &Split,
+) -> Vec<Result<FitReport>> {
     let (listener, master) = listener();
     let one = |rank: usize, listener: Option<TcpListener>| {
         let world = World::new(rank, ranks, rank, master.clone())?;
@@ -58,7 +62,7 @@ fn train(ranks: usize, trainer: impl Fn() -> Trainer + Sync, data: &Split) -> Ve
     })
 }
 
-fn all_well(ends: Vec<Result<Outcome>>) -> Vec<Outcome> {
+fn all_well(ends: Vec<Result<FitReport>>) -> Vec<FitReport> {
     ends.into_iter()
         .map(|end| end.expect("all is well"))
         .collect()
@@ -253,7 +257,7 @@ fn a_loss_that_is_not_finite_on_one_rank_ends_all_with_its_name() {
     }
 }
 
-fn rank_error(end: Result<Outcome>) -> RankError {
+fn rank_error(end: Result<FitReport>) -> RankError {
     match end {
         Err(error) => error.downcast().expect("a rank's"),
         other => panic!("{other:?}"),

@@ -11,6 +11,7 @@ use probe::Probe;
 use serde_json::{Value, json};
 use spikelet::device;
 use spikelet::layer::spiking;
+use spikelet::module::{TracedState, TracedTensor};
 use spikelet::neuron::{self, Inputs, constants, derive, from_spec, is_parallel, run};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -36,7 +37,8 @@ fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
         .zip(shares.into_iter().cycle())
         .map(|((constant, value), share)| {
             let (low, high) = (value - 0.05, value + 0.05);
-            let how = json!({"share": share, "bound": {"between": {"low": low, "high": high}}});
+            let how =
+                json!({"granularity": share, "bound": {"between": {"low": low, "high": high}}});
             (constant, how)
         })
         .collect();
@@ -48,7 +50,7 @@ fn variants(name: &str) -> Vec<(String, Arc<dyn Neuron>)> {
         ),
         (
             format!("{name} with all constants learned"),
-            build(json!({"learn": learn})),
+            build(json!({"trainable": learn})),
         ),
     ]
 }
@@ -144,7 +146,7 @@ fn results(
     let y = cx.trace(module, input.clone())?;
     let traced = cx.traced();
     let mut wrt = vec![("grad x".to_string(), input)];
-    for (name, ..) in &traced.parameters {
+    for TracedTensor { name, .. } in &traced.parameters {
         let found = tracer.find_input(name).expect("a parameter is an input");
         wrt.push((format!("grad {name}"), found));
     }
@@ -172,7 +174,7 @@ fn results(
     for name in names {
         found.insert(name.clone(), program.get(&name)?);
     }
-    for (name, ..) in &traced.states {
+    for TracedState { name, .. } in &traced.states {
         found.insert(format!("state {name}"), store.get(name)?);
     }
     Ok(found)
@@ -221,7 +223,8 @@ fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
 #[test]
 fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
     for (what, neuron) in all() {
-        let by_step = |p: &Param| matches!(p.share, Granularity::Step | Granularity::StepChannel);
+        let by_step =
+            |p: &Param| matches!(p.granularity, Granularity::Step | Granularity::StepChannel);
         if is_parallel(&*neuron) || neuron.params().iter().any(by_step) {
             continue;
         }
@@ -244,7 +247,7 @@ fn every_neuron_goes_on_where_the_last_call_ended() -> Result<()> {
             }
             let made = Tensor::f64(SHAPE, made).cast(DType::F32);
             assert!(same(&made, &whole["y"]), "{what}");
-            for (name, ..) in &cx.traced().states {
+            for TracedState { name, .. } in &cx.traced().states {
                 assert!(
                     same(&store.get(name)?, &whole[&format!("state {name}")]),
                     "{what}, {name}"
@@ -297,11 +300,11 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
     for entry in neuron::entries() {
         let (what, neuron) = variants(entry.name).pop().expect("the last is learned");
         let cut = !has_gradient_through_time(&*neuron);
-        let mut learn = neuron.common().learn.clone();
+        let mut learn = neuron.common().trainable.clone();
         // Where no gradient passes through time, none comes to the initial states.
         learn.retain(|name, _| !(cut && name.ends_with("_start")));
         let spec = json!({
-            "neuron": entry.name, "params": {"spiking": false, "learn": learn},
+            "neuron": entry.name, "params": {"spiking": false, "trainable": learn},
             "surrogate": "sigmoid", "reset_grad": "surrogate",
         });
         let smooth = from_spec(&spec).expect("known constants");
@@ -318,20 +321,20 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
 fn what_cannot_be_learnt_is_refused_with_what_can() {
     let refused = |neuron: &dyn Neuron| derive(neuron).expect_err("refused");
     let lif = || Lif::new(2.0);
-    let error = refused(&lif().trainable("tua", Trainability::default()));
+    let error = refused(&lif().trainable("tua", Trainable::default()));
     assert!(
         matches!(&error, DefinitionError::NotTrainable { constant, known, .. }
             if constant == "tua" && known[..2] == ["tau", "v_reset"]),
         "{error}"
     );
-    let error = refused(&lif().trainable("tau", Trainability::default().above(2.0)));
+    let error = refused(&lif().trainable("tau", Trainable::default().above(2.0)));
     let above = Bound::Above { low: 2.0 };
     assert!(
         matches!(&error, DefinitionError::Bound { constant, source, .. }
             if constant == "tau" && source.value == 2.0 && source.bound == above),
         "{error}"
     );
-    let error = refused(&lif().trainable("tau", Trainability::new(Granularity::Step)));
+    let error = refused(&lif().trainable("tau", Trainable::new(Granularity::Step)));
     assert!(
         matches!(&error, DefinitionError::PerStepConstant { constant, .. } if constant == "tau"),
         "{error}"
@@ -352,13 +355,13 @@ fn a_learnt_constant_starts_as_the_neuron_that_has_it_as_a_number() -> Result<()
     };
     let lif = Lif::new(4.0).v_reset(-0.25);
     let learned = (lif.clone())
-        .trainable("tau", Trainability::new(Granularity::Neuron))
+        .trainable("tau", Trainable::new(Granularity::Neuron))
         .trainable(
             "v_threshold",
-            Trainability::new(Granularity::Channel).clamp(0.0, 2.0),
+            Trainable::new(Granularity::Channel).clamp(0.0, 2.0),
         )
-        .trainable("v_reset", Trainability::default())
-        .trainable("v_start", Trainability::default());
+        .trainable("v_reset", Trainable::default())
+        .trainable("v_start", Trainable::default());
     let (plain, learned) = (run(&lif)?, run(&learned)?);
     assert!(same(&plain["y"], &learned["y"]) && same(&plain["grad x"], &learned["grad x"]));
     let shape = |name: &str| learned[name].shape.clone();

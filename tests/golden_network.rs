@@ -13,6 +13,7 @@ use gpu::gpu;
 use largest::larger;
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
+use spikelet::module::TracedTensor;
 use spikelet::network::Cifar10Net;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -131,11 +132,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
     let scores = spike_seq.mean(&[0]);
     let loss = (case.loss)(&scores, &label);
     let traced = cx.traced();
-    let mut names: Vec<String> = traced
-        .parameters
-        .iter()
-        .map(|(name, ..)| name.clone())
-        .collect();
+    let mut names: Vec<String> = traced.parameters.iter().map(|p| p.name.clone()).collect();
     let mut wrt: Vec<Var> = names.iter().filter_map(|n| tracer.find_input(n)).collect();
     if case.file.get(&format!("grad_{}", case.input)).is_ok() {
         names.push(case.input.to_string());
@@ -153,7 +150,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
 
     let mut store = VarStore::new(backend);
     store.initialize(&traced, DType::F32, 0)?;
-    for (name, ..) in &traced.parameters {
+    for TracedTensor { name, .. } in &traced.parameters {
         store.insert(name, case.file.get(name)?)?;
     }
     let mut program = Program::new(tracer.finish()?, &mut store)?;
@@ -191,7 +188,7 @@ fn check(case: &Case, backend: Arc<dyn Backend>, propagation: Propagation) -> Re
         compare(&name, program.get(&name)?, case.file.get(&name)?, tolerance);
     }
     if !propagation.is_step_by_step() {
-        for (name, ..) in &traced.buffers {
+        for TracedTensor { name, .. } in &traced.buffers {
             let expected = case.file.get(&format!("{name}_after"))?;
             compare(name, store.get(name)?, expected, 1e-6);
         }

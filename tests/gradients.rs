@@ -8,6 +8,7 @@ use probe::Probe;
 use spikelet::device;
 use spikelet::graph::op::{Conv, Recurrence};
 use spikelet::layer::spiking;
+use spikelet::module::{TracedState, TracedTensor};
 use spikelet::neuron;
 use spikelet::prelude::*;
 use spikelet::runtime::host;
@@ -55,11 +56,11 @@ impl Smooth {
         let traced = cx.traced();
         let sequence = |salt| Tensor::f64(shape, values(steps * NEURONS, salt));
         let mut at = BTreeMap::from([("x_seq".to_string(), sequence(SALT))]);
-        for (name, shape, _) in &traced.states {
+        for TracedState { name, shape, .. } in &traced.states {
             let start = Tensor::f64(shape.clone(), values(NEURONS, SALT + 3));
             at.insert(name.clone(), start);
         }
-        for (name, shape, init) in &traced.parameters {
+        for TracedTensor { name, shape, init } in &traced.parameters {
             let values = init.values(name, 1, shape.iter().product());
             let moved: Vec<f64> = values.iter().map(|v| f64::from(*v) + 0.3).collect();
             at.insert(name.clone(), Tensor::f64(shape.clone(), moved));
@@ -95,7 +96,7 @@ impl Smooth {
             }
         }
         self.program.run()?;
-        self.program.number("loss")
+        self.program.scalar("loss")
     }
 
     /// The difference quotient, or `None` where the slopes on both sides differ: at a kink.

@@ -26,7 +26,7 @@ fn run(module: &dyn Module, mode: Mode, shape: &[usize]) -> Result<(Tensor, Vec<
         program.set("generator", HostTensor::I64(&[5, 1, 0, 0]))?;
     }
     program.run()?;
-    let shapes = traced.parameters.into_iter().map(|(_, shape, _)| shape);
+    let shapes = traced.parameters.into_iter().map(|p| p.shape);
     Ok((program.get("y")?, shapes.collect()))
 }
 
@@ -55,14 +55,14 @@ fn dropout_does_nothing_in_evaluation() -> Result<()> {
 
 #[test]
 fn a_learnable_time_constant_is_one_number_one_a_channel_or_one_a_neuron() -> Result<()> {
-    let shares = [
+    let granularities = [
         (Granularity::Layer, vec![]),
         (Granularity::Channel, vec![4]),
         (Granularity::Neuron, vec![4, 5]),
     ];
-    for (share, expected) in shares {
+    for (granularity, expected) in granularities {
         let plif = Plif {
-            share,
+            granularity,
             ..Plif::new(3.0)
         };
         let (y, shapes) = run(&plif, Mode::TRAIN, &[6, 2, 4, 5])?;
@@ -299,7 +299,7 @@ Sequential(
   (3): StepLoop(
     Recurrent(
       (feedback): Linear(inputs=4, outputs=4, bias=false)
-      (neuron): Klif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=Some(0.0), surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate, scale_reset=false, share=Layer)
+      (neuron): Klif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=Some(0.0), surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate, scale_reset=false, granularity=Layer)
     )
   )
   (4): Own

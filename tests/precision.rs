@@ -8,6 +8,7 @@ use spikelet::data::synthetic;
 use spikelet::device;
 use spikelet::graph::op::Operation;
 use spikelet::graph::{Graph, Plan};
+use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, TrainStep};
 use std::sync::Arc;
@@ -92,7 +93,7 @@ fn forward(precision: Precision) -> Result<Graph> {
     let output = cx.trace_encoded(&network(), &Poisson, &x, 3)?;
     let traced = cx.traced();
     let weights: Vec<Var> = (traced.parameters.iter())
-        .filter_map(|(name, ..)| cx.tracer().find_input(name))
+        .filter_map(|p| cx.tracer().find_input(&p.name))
         .collect();
     let loss = output.mean().square().mean_all();
     cx.tracer().output("spikes", &output.join());
@@ -100,7 +101,7 @@ fn forward(precision: Precision) -> Result<Graph> {
     let grads = cx
         .tracer()
         .gradients(&loss, &weights.iter().collect::<Vec<_>>());
-    for ((name, ..), grad) in traced.parameters.iter().zip(&grads) {
+    for (TracedTensor { name, .. }, grad) in traced.parameters.iter().zip(&grads) {
         cx.tracer().output(&format!("grad {name}"), grad);
     }
     Ok(cx.tracer().finish()?)

@@ -7,7 +7,7 @@ use largest::larger;
 use spikelet::device;
 use spikelet::graph::Graph;
 use spikelet::graph::op::{HostTensor, Operation};
-use spikelet::module::Propagation;
+use spikelet::module::{Propagation, TracedState, TracedTensor};
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, TrainStep};
 use std::collections::BTreeMap;
@@ -58,11 +58,11 @@ fn run(
         tracer.output(name, value);
     }
     let weights: Vec<Var> = (traced.parameters.iter())
-        .filter_map(|(name, ..)| tracer.find_input(name))
+        .filter_map(|p| tracer.find_input(&p.name))
         .collect();
     let loss = (mean - 0.3).square().sum_all();
     let grads = tracer.gradients(&loss, &weights.iter().collect::<Vec<_>>());
-    for ((name, ..), grad) in traced.parameters.iter().zip(&grads) {
+    for (TracedTensor { name, .. }, grad) in traced.parameters.iter().zip(&grads) {
         tracer.output(&format!("grad {name}"), grad);
     }
     let mut store = VarStore::new(device::cpu()?);
@@ -82,7 +82,7 @@ fn run(
     for name in names {
         found.insert(name.clone(), program.get(&name)?);
     }
-    for (name, ..) in &traced.states {
+    for TracedState { name, .. } in &traced.states {
         found.insert(format!("state {name}"), store.get(name)?);
     }
     Ok(found)

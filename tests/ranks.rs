@@ -98,7 +98,7 @@ fn run(
     let y = cx.trace(module, x.clone())?;
     let g = t.input("g", DType::F32, y.shape());
     let traced = cx.traced();
-    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let names = traced.parameters.iter().map(|p| &p.name);
     let learned: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
     let wrt: Vec<&Var> = [&x].into_iter().chain(&learned).collect();
     let grads = t.gradients(&(&y * &g).sum_all(), &wrt);
@@ -129,7 +129,7 @@ fn run(
     let kept = traced
         .buffers
         .iter()
-        .map(|(name, ..)| Ok(store.get(name)?.to_f64()));
+        .map(|buffer| Ok(store.get(&buffer.name)?.to_f64()));
     Ok(Made {
         sequences: [out("y")?, out("dx")?],
         statistics: kept.collect::<Result<_>>()?,
@@ -289,7 +289,7 @@ fn training_step(size: usize, buckets: Buckets) -> Result<(Graph, spikelet::modu
     let scores = cx.trace(&digits(), x)?.mean(&[0]);
     let loss = (scores - y).square().mean_all();
     let traced = cx.traced();
-    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let names = traced.parameters.iter().map(|p| &p.name);
     let weights: Vec<Var> = names.filter_map(|name| t.find_input(name)).collect();
     let mut grads = t.gradients(&loss, &weights.iter().collect::<Vec<_>>());
     if size > 1 {
@@ -303,8 +303,8 @@ fn training_step(size: usize, buckets: Buckets) -> Result<(Graph, spikelet::modu
             Adam::default().update(&Update {
                 weight: &v[0],
                 grad: &(&v[1] * (1.0 / size as f64)),
-                slots: &v[2..4],
-                numbers: &v[4..],
+                states: &v[2..4],
+                scalars: &v[4..],
             })
         });
         for (old, new) in [weight, &slots[0], &slots[1]].into_iter().zip(&made) {
@@ -336,12 +336,12 @@ fn train(
         program.set("x", HostTensor::F32(&part(&x, &shape, rank, n)))?;
         let own = &y[rank * n * CLASSES..][..n * CLASSES];
         program.set("y", HostTensor::F32(own))?;
-        for (k, number) in Adam::default().numbers(step, 1e-3).into_iter().enumerate() {
+        for (k, number) in Adam::default().scalars(step, 1e-3).into_iter().enumerate() {
             program.set(&format!("number {k}"), HostTensor::F32(&[number as f32]))?;
         }
         program.run()?;
     }
-    let names = traced.parameters.iter().map(|(name, ..)| name);
+    let names = traced.parameters.iter().map(|p| &p.name);
     names.map(|name| Ok(store.get(name)?.to_f64())).collect()
 }
 

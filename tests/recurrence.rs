@@ -8,6 +8,7 @@ mod probe;
 use gpu::gpu;
 use probe::{Probe, assert_close, values};
 use spikelet::device;
+use spikelet::module::{TracedState, TracedTensor};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ fn results(
     let traced = cx.traced();
     let loss = (&y * &x.detach()).sum_all();
     let mut wrt = vec![("grad x".to_string(), x)];
-    for (name, ..) in &traced.parameters {
+    for TracedTensor { name, .. } in &traced.parameters {
         wrt.push((
             format!("grad {name}"),
             tracer.find_input(name).expect("an input"),
@@ -60,7 +61,7 @@ fn results(
         tracer.output(name, grad);
     }
     let mut store = VarStore::new(backend);
-    for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
+    for (salt, TracedTensor { name, shape, .. }) in traced.parameters.iter().enumerate() {
         // Multiples of 1/64: sums of products with spikes are exact in any order.
         let count = shape.iter().product();
         let weights = values(count, salt as u64)
@@ -81,7 +82,7 @@ fn results(
     for (name, _) in &wrt {
         found.insert(name.clone(), program.get(name)?);
     }
-    for (name, ..) in &traced.states {
+    for TracedState { name, .. } in &traced.states {
         found.insert(format!("state {name}"), store.get(name)?);
     }
     Ok(found)

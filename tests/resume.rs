@@ -167,6 +167,20 @@ fn changed(settings: Settings, change: impl FnOnce(&mut TensorFile)) -> Checkpoi
 }
 
 #[test]
+fn a_checkpoint_of_an_older_format_is_refused_with_its_format() {
+    for format in ["spikelet checkpoint 1", "spikelet checkpoint 2"] {
+        let problem = changed(settings(2), |file| {
+            let entry = file.metadata.get_mut("format").expect("a format");
+            *entry = format.to_string();
+        });
+        assert!(
+            matches!(&problem, CheckpointProblem::Format { found, .. } if found == format),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
 fn a_checkpoint_must_have_exactly_the_tensors_of_the_run() {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let weight = "fc.1.weight";
@@ -303,8 +317,8 @@ fn a_checkpoint_is_restored_into_its_own_network_alone() -> Result<()> {
         let checkpoint = Checkpoint::read(&path)?;
         let mut store = VarStore::new(spikelet::device::cpu()?);
         checkpoint.restore(&own(), image, &mut store)?;
-        let (accuracy, _) = evaluate(&own(), &checkpoint.settings, &data.test, &mut store)?;
-        assert_eq!(accuracy, best);
+        let found = evaluate(&own(), &checkpoint.settings, &data.test, &mut store)?;
+        assert_eq!(found.accuracy, best);
     }
     let checkpoint = Checkpoint::read(&path)?;
     let mut store = VarStore::new(spikelet::device::cpu()?);

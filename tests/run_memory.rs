@@ -12,7 +12,7 @@ use spikelet::pipeline::{
     StageReplicas, Stages,
 };
 use spikelet::prelude::*;
-use spikelet::train::{RunMemory, RunPlans, evaluate};
+use spikelet::train::{Evaluation, RunMemory, RunPlans, evaluate};
 use spikelet::{Error, MemoryBudget, device};
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::any::Any;
@@ -415,14 +415,15 @@ fn the_batch_of_an_evaluation_does_not_change_what_it_finds() -> Result<()> {
         };
         evaluate(&*module, &settings, &digits.test, &mut store)
     };
-    let (accuracy, loss) = found(Some(130))?;
+    let Evaluation { accuracy, loss } = found(Some(130))?;
     assert!((0.01..0.99).contains(&accuracy), "{accuracy}");
     for batch in [Some(1), Some(7), Some(64), Some(1000), None] {
-        let (other_accuracy, other_loss) = found(batch)?;
-        assert_eq!(other_accuracy, accuracy, "{batch:?}");
+        let other = found(batch)?;
+        assert_eq!(other.accuracy, accuracy, "{batch:?}");
         assert!(
-            (other_loss - loss).abs() < 1e-6,
-            "{batch:?}: {other_loss} and {loss}"
+            (other.loss - loss).abs() < 1e-6,
+            "{batch:?}: {} and {loss}",
+            other.loss
         );
     }
     Ok(())

@@ -57,7 +57,7 @@ fn a_state_is_reset_to_what_was_learnt() -> Result<()> {
         (Granularity::Neuron, vec![0.5, 0.25, 1.0, 0.75, 0.0, -0.5]),
     ];
     for (share, learned) in shares {
-        let net = If::new().trainable("v_start", Trainability::new(share).clamp(0.0, 2.0));
+        let net = If::new().trainable("v_start", Trainable::new(share).clamp(0.0, 2.0));
         let cx = Context::new(Mode::STREAM, DType::F32);
         let x = cx.tracer().input("x_seq", DType::F32, [1, 2, 2, 3]);
         let y = cx.trace(&net, x)?;

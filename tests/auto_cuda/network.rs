@@ -46,7 +46,7 @@ fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<T
     let loss = (rate - 0.4).square().mean_all();
     let traced = cx.traced();
     let weights: Vec<Var> = (traced.parameters.iter())
-        .filter_map(|(name, ..)| tracer.find_input(name))
+        .filter_map(|p| tracer.find_input(&p.name))
         .collect();
     let grads = tracer.gradients(&loss, &weights.iter().collect::<Vec<_>>());
     for (weight, grad) in weights.iter().zip(&grads) {
@@ -64,11 +64,11 @@ fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<T
     for _ in 0..4 {
         program.set("x_seq", host(&x_seq))?;
         program.run()?;
-        losses.push(program.number("loss")?);
+        losses.push(program.scalar("loss")?);
     }
-    let values = traced.parameters.iter().map(|(name, ..)| {
-        let tensor = store.get(name)?;
-        Ok((name.clone(), tensor.to_f64()))
+    let values = traced.parameters.iter().map(|p| {
+        let tensor = store.get(&p.name)?;
+        Ok((p.name.clone(), tensor.to_f64()))
     });
     let weights = values.collect::<Result<_>>()?;
     Ok(Trained { losses, weights })

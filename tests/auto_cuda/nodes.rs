@@ -66,7 +66,7 @@ impl Node {
             Kind::Plif { decay_input } => Arc::new(Plif {
                 init_tau: TAU,
                 decay_input,
-                share: Granularity::Layer,
+                granularity: Granularity::Layer,
                 common,
             }),
         }

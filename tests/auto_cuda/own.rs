@@ -155,7 +155,7 @@ impl Neuron for BuiltIn {
         vec![Param {
             name: "w",
             init: 0.5,
-            share: Granularity::Layer,
+            granularity: Granularity::Layer,
         }]
     }
 

@@ -3,6 +3,7 @@
 use crate::probe::{Probe, assert_close, values};
 use spikelet::LayerProblem;
 use spikelet::layer::BatchNorm;
+use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
 
 /// `[T, N, C, …]` as its parts: steps, images, channels, positions.
@@ -89,14 +90,22 @@ fn batch_norm_is_that_of_plain_loops() -> Result<()> {
     check_batch_norm(BatchNorm2d::new(1), &[2, 2, 1, 3, 3])
 }
 
+fn constant(name: &str, shape: Vec<usize>, value: f64) -> TracedTensor {
+    TracedTensor {
+        name: name.to_string(),
+        shape,
+        init: Init::Constant(value),
+    }
+}
+
 #[test]
 fn batch_norm_starts_at_the_scale_of_the_threshold() -> Result<()> {
-    let parameters = |norm: BatchNorm2d| -> Result<Vec<(String, Vec<usize>, Init)>> {
+    let parameters = |norm: BatchNorm2d| -> Result<Vec<TracedTensor>> {
         let cx = Context::new(Mode::TRAIN, DType::F32);
         let x = cx.tracer().input("x", DType::F32, [2, 2, 3, 4, 4]);
         cx.trace(&norm, x)?;
         let traced = cx.traced();
-        let start = |name: &str, value| (name.to_string(), vec![3], Init::Constant(value));
+        let start = |name: &str, value| constant(name, vec![3], value);
         assert_eq!(
             traced.buffers,
             [start("running_mean", 0.0), start("running_var", 1.0)]
@@ -104,15 +113,14 @@ fn batch_norm_starts_at_the_scale_of_the_threshold() -> Result<()> {
         Ok(traced.parameters)
     };
     let start = |scale| {
-        [("weight", scale), ("bias", 0.0)]
-            .map(|(name, value)| (name.to_string(), vec![3], Init::Constant(value)))
+        [("weight", scale), ("bias", 0.0)].map(|(name, value)| constant(name, vec![3], value))
     };
     assert_eq!(parameters(BatchNorm2d::new(3))?, start(1.0));
     let dependent = BatchNorm2d::threshold_dependent(3, 0.5, 0.8);
     assert_eq!(parameters(dependent)?, start(0.4));
     assert_eq!(parameters(dependent.affine(false))?, []);
     let mut temporal = start(1.0).to_vec();
-    temporal.push(("p".to_string(), vec![2, 1, 1, 1, 1], Init::Constant(1.0)));
+    temporal.push(constant("p", vec![2, 1, 1, 1, 1], 1.0));
     assert_eq!(parameters(BatchNorm2d::temporal_effective(3, 2))?, temporal);
     Ok(())
 }

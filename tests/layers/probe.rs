@@ -3,6 +3,7 @@
 
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
+use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
 
 /// Numbers on [−1, 1), no two alike.
@@ -67,23 +68,21 @@ impl Probe {
         let g = t.input("g", DType::F64, y.shape());
         let loss = (&y * &g).sum_all();
         let mut wrt = vec![x];
-        wrt.extend(
-            (traced.parameters.iter()).map(|(name, ..)| t.find_input(name).expect("is an input")),
-        );
+        wrt.extend((traced.parameters.iter()).map(|p| t.find_input(&p.name).expect("is an input")));
         let grads = t.gradients(&loss, &wrt.iter().collect::<Vec<_>>());
         t.output("y", &y);
         t.output("loss", &loss);
         t.output("grad x", &grads[0]);
-        for ((name, ..), grad) in traced.parameters.iter().zip(&grads[1..]) {
+        for (TracedTensor { name, .. }, grad) in traced.parameters.iter().zip(&grads[1..]) {
             t.output(&format!("grad {name}"), grad);
         }
         let mut store = VarStore::new(device::cpu()?);
         store.initialize(&traced, DType::F64, 1)?;
-        for (salt, (name, shape, _)) in traced.parameters.iter().enumerate() {
+        for (salt, TracedTensor { name, shape, .. }) in traced.parameters.iter().enumerate() {
             let random = values(shape.iter().product(), 20 + salt as u64);
             store.insert(name, &Tensor::f64(shape.clone(), random))?;
         }
-        for (salt, (name, shape, _)) in traced.buffers.iter().enumerate() {
+        for (salt, TracedTensor { name, shape, .. }) in traced.buffers.iter().enumerate() {
             let random = values(shape.iter().product(), 40 + salt as u64);
             let random: Vec<f64> = random.iter().map(|v| v.abs() + 0.3).collect();
             store.insert(name, &Tensor::f64(shape.clone(), random))?;
@@ -100,8 +99,12 @@ impl Probe {
             store,
             x: values(shape.iter().product(), 3),
             shape: y.shape().to_vec(),
-            parameters: parameters.map(|(name, shape, _)| (name, shape)).collect(),
-            buffers: traced.buffers.into_iter().map(|(name, ..)| name).collect(),
+            parameters: parameters.map(|p| (p.name, p.shape)).collect(),
+            buffers: traced
+                .buffers
+                .into_iter()
+                .map(|buffer| buffer.name)
+                .collect(),
         };
         probe.give_x()?;
         Ok(probe)
@@ -130,7 +133,7 @@ impl Probe {
 
     fn loss(&mut self) -> Result<f64> {
         self.program.run()?;
-        self.program.number("loss")
+        self.program.scalar("loss")
     }
 
     /// (L(at + H) − L(at − H)) / 2H for element `k` of what `set` sets.

@@ -373,7 +373,7 @@ fn specs_corpus(_: &Path) -> Vec<Vec<u8>> {
     }
     for params in [
         json!({"neuron": "lif", "params": {"tau": 4.0, "v_reset": null}, "surrogate": "atan"}),
-        json!({"neuron": "plif", "params": {"init_tau": 3.0, "share": "channel"}}),
+        json!({"neuron": "plif", "params": {"init_tau": 3.0, "granularity": "channel"}}),
         json!({"neuron": "sliding_psn", "params": {"k": 2}}),
         json!({"neuron": "if", "surrogate": {"name": "sigmoid", "alpha": 2.0}}),
         json!({"name": "poisson"}),

@@ -3,7 +3,7 @@
 mod input;
 
 use crate::RuntimeError;
-use crate::module::{LearnedStart, Traced};
+use crate::module::{LearnedStart, Traced, TracedState, TracedTensor};
 use crate::neuron::Granularity;
 use input::Input;
 use spikelet_core::MemoryBudget;
@@ -240,7 +240,7 @@ impl VarStore {
     /// # Errors
     /// When the device has not enough memory.
     pub fn initialize(&mut self, traced: &Traced, float: DType, seed: u64) -> Result<()> {
-        for (name, shape, init) in traced.parameters.iter().chain(&traced.buffers) {
+        for TracedTensor { name, shape, init } in traced.parameters.iter().chain(&traced.buffers) {
             if !self.buffers.contains_key(name) {
                 let values = init.values(name, seed, shape.iter().product());
                 self.insert(name, &Tensor::f32(shape.clone(), values).cast(float))?;
@@ -255,7 +255,7 @@ impl VarStore {
     /// # Errors
     /// When the device has not enough memory.
     pub fn reset(&mut self, traced: &Traced, float: DType) -> Result<()> {
-        for (name, shape, reset) in &traced.states {
+        for TracedState { name, shape, reset } in &traced.states {
             if self.ty(name).is_some_and(|ty| ty.shape != *shape) {
                 self.buffers.remove(name);
             }
@@ -275,7 +275,7 @@ impl LearnedStart {
     fn values(&self, parameter: &Tensor, shape: &[usize]) -> Vec<f64> {
         let own = parameter.to_f64();
         let behind_channels: usize = shape.iter().skip(2).product();
-        let place = |k: usize| match self.share {
+        let place = |k: usize| match self.granularity {
             Granularity::Channel => k / behind_channels.max(1),
             _ => k,
         };
@@ -532,7 +532,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::get`].
-    pub fn number(&self, name: &str) -> Result<f64> {
+    pub fn scalar(&self, name: &str) -> Result<f64> {
         let values = self.get(name)?.to_f64();
         values
             .first()

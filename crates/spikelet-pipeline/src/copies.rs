@@ -4,7 +4,7 @@ use super::partition::Partition;
 use super::stage::sum_name;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Buffer, DType, Event, TensorType, Tracer};
-use spikelet_nn::module::Traced;
+use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::sync::Arc;
 
@@ -63,11 +63,11 @@ impl Copies {
             })
         };
         let (mut found, mut parameters) = (vec![], vec![]);
-        for (name, shape, _) in &stage.parameters {
+        for TracedTensor { name, shape, .. } in &stage.parameters {
             parameters.push(held(name, shape, true)?);
             found.push(held(&sum_name(name), shape, false)?);
         }
-        for (name, shape, _) in &stage.buffers {
+        for TracedTensor { name, shape, .. } in &stage.buffers {
             found.push(held(name, shape, true)?);
         }
         let tracer = Tracer::new(DType::F32);

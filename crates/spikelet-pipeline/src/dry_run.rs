@@ -10,7 +10,7 @@ use spikelet_graph::{
     Backend, Buffer, DType, DeviceId, DeviceKind, Executor, Graph, Memory, Node, Plan, Result,
     Storage, Target, TensorType, ValueId,
 };
-use spikelet_nn::module::Traced;
+use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -220,7 +220,7 @@ impl DryRun {
     /// that is too large may not even fit into the host's memory.
     pub(super) fn allocate(&mut self, stages: &[Traced]) -> spikelet_core::Result<()> {
         for (stage, backend) in stages.iter().zip(self.layout.backends()) {
-            for (name, shape, _) in stage.parameters.iter().chain(&stage.buffers) {
+            for TracedTensor { name, shape, .. } in stage.parameters.iter().chain(&stage.buffers) {
                 let ty = TensorType::new(DType::F32, shape.clone());
                 self.store.buffer(&backend, name, &ty, true)?;
             }

@@ -295,8 +295,8 @@ impl PipelineEval {
             .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;
         self.scores.run()?;
         Ok(StepMetrics {
-            loss: self.scores.number("loss")?,
-            correct: self.scores.number("correct")?,
+            loss: self.scores.scalar("loss")?,
+            correct: self.scores.scalar("correct")?,
         })
     }
 

@@ -9,7 +9,9 @@
 use spikelet_core::{Error, Result};
 use spikelet_graph::{DType, ForwardBackwardPlans, Graph, Output, Plan, Target, TensorType, Var};
 use spikelet_nn::encoder::Encoder;
-use spikelet_nn::module::{BEFORE, Chunk, Context, Mode, Module, Precision, Propagation, Traced};
+use spikelet_nn::module::{
+    BEFORE, Chunk, Context, Mode, Module, Precision, Propagation, Traced, TracedTensor,
+};
 use std::sync::Arc;
 
 /// The input of a stage.
@@ -150,7 +152,7 @@ pub(super) fn trace(
             given.push((after, tracer.input(&name, after.ty().dtype, after.shape())));
         }
         let weights: Vec<(String, Var)> = (traced.parameters.iter())
-            .filter_map(|(name, ..)| Some((sum_name(name), tracer.find_input(name)?)))
+            .filter_map(|p| Some((sum_name(&p.name), tracer.find_input(&p.name)?)))
             .collect();
         let mut others = vec![];
         if wants_grad_x {
@@ -192,7 +194,7 @@ pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<ForwardBackwar
 pub(super) fn check_names(stages: &[Traced]) -> Result<()> {
     let mut seen = std::collections::BTreeMap::new();
     for (k, stage) in stages.iter().enumerate() {
-        for (name, ..) in &stage.parameters {
+        for TracedTensor { name, .. } in &stage.parameters {
             if let Some(other) = seen.insert(name.clone(), k) {
                 return Err(Error::invalid(
                     "pipeline",

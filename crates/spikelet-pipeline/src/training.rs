@@ -199,13 +199,13 @@ impl PipelineStep {
     /// Names of the learnable tensors.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         let all = self.stages.iter().flat_map(|t| &t.parameters);
-        all.map(|(name, ..)| name.as_str())
+        all.map(|tensor| tensor.name.as_str())
     }
 
     /// Names of the tensors that are kept with them.
     pub fn buffers(&self) -> impl Iterator<Item = &str> {
         let all = self.stages.iter().flat_map(|t| &t.buffers);
-        all.map(|(name, ..)| name.as_str())
+        all.map(|tensor| tensor.name.as_str())
     }
 
     /// Bytes on each device of what the step needs beside parameters and the optimizer's tensors:

@@ -6,12 +6,12 @@ use super::stage::sum_name;
 use spikelet_core::Result;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, TensorType, Tracer, Var};
-use spikelet_nn::module::Traced;
+use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore, download};
 use spikelet_train::optim::{Clip, squares};
 use spikelet_train::{
-    LOSS_SCALE, LossScale, Settings, Verdict, count_not_finite, feed_numbers, is_scaled,
-    numbers_of, update,
+    LOSS_SCALE, LossScale, Settings, UpdateGuard, count_not_finite, feed_scalars, is_scaled,
+    scalar_inputs, update,
 };
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl Updates {
         }
         let looks = &self.looks;
         let total = |name: &str| {
-            let mut found = looks.iter().map(|program| program.number(name));
+            let mut found = looks.iter().map(|program| program.scalar(name));
             found.try_fold(0.0, |sum, number| {
                 Ok::<f64, spikelet_core::Error>(sum + number?)
             })
@@ -121,7 +121,7 @@ impl Updates {
             false => [0.0],
         };
         for program in &mut self.updates {
-            feed_numbers(program, &self.settings, step, epoch)?;
+            feed_scalars(program, &self.settings, step, epoch)?;
             program.set(BAD, HostTensor::F32(&bad))?;
             if program.has_input(FACTOR) {
                 program.set(FACTOR, HostTensor::F32(&factor(clip * unscale)))?;
@@ -142,8 +142,7 @@ fn is_clipped_by_norm(settings: &Settings) -> bool {
 
 /// The summed gradients of a stage.
 fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
-    let sum =
-        |(name, shape, _): &(String, Vec<usize>, _)| tracer.state(&sum_name(name), shape.clone());
+    let sum = |p: &TracedTensor| tracer.state(&sum_name(&p.name), p.shape.clone());
     stage.parameters.iter().map(sum).collect()
 }
 
@@ -169,9 +168,9 @@ fn look(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Pro
 
 fn update_of(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
-    let verdict = Verdict::OfGradients(tracer.input(BAD, DType::F32, []));
+    let verdict = UpdateGuard::FiniteGradients(tracer.input(BAD, DType::F32, []));
     let optimizer = settings.optimizer.get();
-    let numbers = numbers_of(&tracer, settings);
+    let numbers = scalar_inputs(&tracer, settings);
     let sums = sums(&tracer, stage);
     let by_norm = is_clipped_by_norm(settings);
     let mut grads = sums.clone();
@@ -182,7 +181,9 @@ fn update_of(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Resul
     if let Some(clip) = settings.clip.filter(|_| !by_norm) {
         grads = clip.apply(&grads);
     }
-    for (((name, shape, _), sum), grad) in stage.parameters.iter().zip(&sums).zip(&grads) {
+    for ((TracedTensor { name, shape, .. }, sum), grad) in
+        stage.parameters.iter().zip(&sums).zip(&grads)
+    {
         let weight = tracer.parameter(name, shape.clone());
         update(optimizer, name, &weight, grad, &numbers, &verdict);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));

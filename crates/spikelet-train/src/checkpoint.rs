@@ -76,7 +76,7 @@ pub struct Checkpoint {
     path: PathBuf,
 }
 
-const FORMAT: &str = "spikelet checkpoint 2";
+const FORMAT: &str = "spikelet checkpoint 3";
 
 /// How the names of optimizer tensors begin.
 const OPTIMIZER: &str = "optimizer.";
@@ -103,7 +103,7 @@ fn model_types(
     trace(&cx, module, settings, BatchShape { batch: 1, image })?;
     let traced = cx.traced();
     let tensors = traced.parameters.into_iter().chain(traced.buffers);
-    let types = tensors.map(|(name, shape, _)| (name, TensorType::new(DType::F32, shape)));
+    let types = tensors.map(|t| (t.name, TensorType::new(DType::F32, t.shape)));
     Ok(types.collect())
 }
 

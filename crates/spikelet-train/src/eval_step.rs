@@ -2,7 +2,7 @@
 
 use super::draws::Draws;
 use super::memory::{LESS_FOR_EVALUATION, check_room};
-use super::step::{Outcome, PendingMetrics, context, feed, trace};
+use super::step::{PendingMetrics, StepMetrics, context, feed, trace};
 use super::{BatchShape, Settings};
 use spikelet_core::MemoryBudget;
 use spikelet_core::Result;
@@ -149,7 +149,7 @@ impl EvalStep {
     ///
     /// # Errors
     /// As [`EvalStep::start`].
-    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<Outcome> {
+    pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
         self.start(batch, first)?.wait()
     }
 }

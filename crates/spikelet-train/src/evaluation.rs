@@ -4,7 +4,7 @@ use super::engine::{EvalEngine, EvalEngines};
 use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::Outcome;
+use super::step::StepMetrics;
 use super::{EvalPlan, Settings, TrainError};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Loader};
@@ -12,6 +12,15 @@ use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
+
+/// The result of an evaluation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// Share of the images that are classified correctly, from 0 to 1.
+    pub accuracy: f64,
+    /// Mean loss of an image.
+    pub loss: f64,
+}
 
 /// Accuracy and mean loss on a data set. Images go through the network in batches of
 /// [`Settings::evaluation_batch`], or else of as many as fit into the memory of a training step
@@ -25,7 +34,7 @@ pub fn evaluate(
     settings: &Settings,
     data: &Arc<Dataset>,
     store: &mut VarStore,
-) -> Result<(f64, f64)> {
+) -> Result<Evaluation> {
     let tested = [data.len()];
     let device = store.backend().clone();
     let forward = Forward {
@@ -56,7 +65,7 @@ pub fn evaluate(
     for plan in plans {
         engines.add(plan.load(store)?);
     }
-    let mut evaluation = Evaluation::new(engines, settings, &[data])?;
+    let mut evaluation = Evaluator::new(engines, settings, &[data])?;
     let found = evaluation.run(0, &Ranks::new(None), || false)?;
     Ok(found.expect("nothing asks it to stop"))
 }
@@ -77,12 +86,12 @@ fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
 }
 
 /// Data sets and the compiled forward passes over them.
-pub(super) struct Evaluation {
+pub(super) struct Evaluator {
     loaders: Vec<Loader>,
     engines: EvalEngines,
 }
 
-impl Evaluation {
+impl Evaluator {
     /// The engines must have a program for each size of the data sets' batches.
     pub(super) fn new(
         engines: EvalEngines,
@@ -120,11 +129,11 @@ impl Evaluation {
         which: usize,
         together: &Ranks,
         stop: impl Fn() -> bool,
-    ) -> Result<Option<(f64, f64)>> {
+    ) -> Result<Option<Evaluation>> {
         let loader = &self.loaders[which];
         let size = loader.config().batch_size;
         let mut found = vec![0.0; 2 * loader.len()];
-        let mut note = |(outcome, index): (Outcome, usize)| {
+        let mut note = |(outcome, index): (StepMetrics, usize)| {
             // Both were f32 on the device.
             found[2 * index] = outcome.correct as f32;
             found[2 * index + 1] = outcome.loss as f32;
@@ -170,6 +179,9 @@ impl Evaluation {
             count += images;
         }
         let count = f64::max(count, 1.0);
-        Ok(Some((correct / count, loss / count)))
+        Ok(Some(Evaluation {
+            accuracy: correct / count,
+            loss: loss / count,
+        }))
     }
 }

@@ -1,7 +1,7 @@
 //! Steps that the device is at while the host goes on.
 
 use super::PendingMetrics;
-use super::step::Outcome;
+use super::step::StepMetrics;
 use spikelet_core::Result;
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ impl<T> InFlight<T> {
     ///
     /// # Errors
     /// When the device has failed.
-    pub fn wait_if_full(&mut self) -> Result<Option<(Outcome, T)>> {
+    pub fn wait_if_full(&mut self) -> Result<Option<(StepMetrics, T)>> {
         if self.len() < MOST {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl<T> InFlight<T> {
     ///
     /// # Errors
     /// When the device has failed.
-    pub fn wait_for_oldest(&mut self) -> Result<Option<(Outcome, T)>> {
+    pub fn wait_for_oldest(&mut self) -> Result<Option<(StepMetrics, T)>> {
         let oldest = self.steps.pop_front();
         oldest
             .map(|(outcome, note)| Ok((outcome.wait()?, note)))

@@ -1,10 +1,10 @@
 //! The picture of a run.
 
 use super::checkpoint::EpochRecord;
-use super::evaluation::Evaluation;
+use super::evaluation::Evaluator;
 use super::memory::Forward;
 use super::show::{examples_of, first_examples};
-use super::trainer::{Outcome, Trainer};
+use super::trainer::{FitReport, Trainer};
 use crate::report::{EpochPoint, Report};
 use spikelet_core::Result;
 use spikelet_core::human::percent;
@@ -19,9 +19,9 @@ pub(super) const EXAMPLES: usize = 6;
 pub(super) fn draw(
     trainer: &Trainer,
     data: &Split,
-    evaluation: &mut Evaluation,
+    evaluation: &mut Evaluator,
     store: &mut VarStore,
-    outcome: &Outcome,
+    outcome: &FitReport,
 ) -> Result<Report> {
     let (test, settings) = (&data.test, &trainer.settings);
     let indices: Vec<usize> = (0..EXAMPLES.min(test.len())).collect();
@@ -68,7 +68,7 @@ pub(super) fn draw(
 }
 
 /// `; best by validation: epoch 7, test accuracy 98.0 %`
-fn best_of_run(outcome: &Outcome) -> String {
+fn best_of_run(outcome: &FitReport) -> String {
     outcome.best().map_or_else(String::new, |best| {
         let test = percent(best.test_accuracy);
         format!(

@@ -7,14 +7,14 @@ mod tests;
 
 use super::checkpoint::Progress;
 use super::engine::Programs;
-use super::evaluation::Evaluation;
+use super::evaluation::Evaluator;
 use super::failed_step::FailedStep;
 use super::folder::{REPORT, RunFolder};
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task};
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::Outcome as StepMetrics;
-use super::trainer::{Outcome, Start, Trainer};
+use super::step::StepMetrics;
+use super::trainer::{FitReport, Start, Trainer};
 use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError, picture};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
@@ -51,7 +51,7 @@ pub(super) struct Run<'a> {
     shape: BatchShape,
     engine: Box<dyn Engine>,
     memory: RunMemory,
-    evaluation: Evaluation,
+    evaluation: Evaluator,
     /// Whether there are validation images.
     validates: bool,
     loader: Loader,
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             Some(engine) => engine.build(&trainer.module, &task, &mut store)?,
             None => Programs::on_one_device(&task, &together, &mut store)?,
         };
-        let evaluation = Evaluation::new(programs.evaluation, settings, &evaluated)?;
+        let evaluation = Evaluator::new(programs.evaluation, settings, &evaluated)?;
         let curve_steps =
             together.broadcast_from_rank0(trainer.curve_steps.to_le_bytes().to_vec())?;
         let batches = LoaderConfig {
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) fn finish_training(mut self) -> Result<Outcome> {
+    pub(super) fn finish_training(mut self) -> Result<FitReport> {
         let interrupted = self.train_epochs();
         let done = interrupted.and_then(|interrupted| self.finish(interrupted));
         if let Err(error) = &done {
@@ -351,7 +351,7 @@ impl<'a> Run<'a> {
             .transpose()
     }
 
-    fn finish(&mut self, interrupted: bool) -> Result<Outcome> {
+    fn finish(&mut self, interrupted: bool) -> Result<FitReport> {
         if let Some(logs) = &self.logs {
             logs.checkpoints.finish()?;
         }
@@ -359,7 +359,7 @@ impl<'a> Run<'a> {
         let history = self.progress.history.clone();
         let last = history.last();
         let images: f64 = history.iter().map(|r| r.images_per_second).sum();
-        let mut outcome = Outcome {
+        let mut outcome = FitReport {
             test_accuracy: last.map_or(0.0, |r| r.test_accuracy),
             epochs_trained: history.len() - self.epochs_before,
             seconds,

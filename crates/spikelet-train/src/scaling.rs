@@ -2,7 +2,7 @@
 //!
 //! The loss is multiplied by a scale before the backward pass, and gradients are divided by it in
 //! f32. Where one of them is not finite, the scale was too large: nothing is updated, and the
-//! scale is halved. After many good steps in a row it is doubled. No number has to reach the host.
+//! scale is halved. After many good steps in a row it is doubled. Nothing is copied to the host.
 //!
 //! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
 
@@ -18,13 +18,13 @@ use spikelet_nn::tensors::TensorFile;
 /// The scale of the first step.
 const START: f32 = 65536.0;
 
-/// So many good steps in a row double the scale.
+/// The number of good steps in a row that doubles the scale.
 const GROW_AFTER: f64 = 2000.0;
 
-/// A larger scale would itself not be finite in a product with a loss.
+/// With a larger scale, the product with a loss might not be finite.
 const LARGEST: f64 = 16_777_216.0;
 
-/// A smaller scale helps nobody: what is not finite then is so in f32, too.
+/// A smaller scale is useless: a gradient that is not finite then is not finite in f32 either.
 const SMALLEST: f64 = 1.0;
 
 /// The states, as checkpoints name them.
@@ -60,25 +60,25 @@ pub fn is_scaled(settings: &Settings) -> bool {
     settings.precision == Precision::F16
 }
 
-/// How many elements of the gradients are not finite; nothing if there are no gradients.
+/// The number of elements of the gradients that are not finite; `None` without gradients.
 pub fn count_not_finite(grads: &[Var]) -> Option<Var> {
     let counts = grads.iter().map(|g| g.map1(not_finite).sum_all());
     counts.reduce(|a, b| a + b)
 }
 
-/// The scale, and what a step does with it.
+/// The loss scale and its update.
 pub struct LossScale {
     scale: Var,
     /// Good steps since the scale has changed.
     steps: Var,
 }
 
-/// Whether a step updates anything.
-pub enum Verdict {
-    /// Not if the loss is not finite: what it was computed with stays, and can be looked at.
-    OfLoss(Var),
-    /// Not if an element of the gradients is not finite: how many there are.
-    OfGradients(Var),
+/// The condition under which a step updates the weights.
+pub enum UpdateGuard {
+    /// The loss is finite. Otherwise the weights are unchanged and can be examined.
+    FiniteLoss(Var),
+    /// All elements of the gradients are finite; the value is the number of those that are not.
+    FiniteGradients(Var),
 }
 
 impl LossScale {
@@ -90,7 +90,7 @@ impl LossScale {
         }
     }
 
-    /// Gives the states that the store does not have their first values.
+    /// Sets the initial values of the states that the store does not have.
     pub fn initialize(store: &mut VarStore) -> Result<()> {
         for (name, value) in [(LOSS_SCALE, START), (STEPS, 0.0)] {
             if store.ty(name).is_none() {
@@ -100,14 +100,13 @@ impl LossScale {
         Ok(())
     }
 
-    /// What the backward pass begins with.
+    /// The loss from which the backward pass starts.
     pub(super) fn scaled(&self, loss: &Var) -> Var {
         loss * &self.scale
     }
 
-    /// The gradients of the loss itself, in f32, and whether they are finite; says what the scale
-    /// becomes.
-    pub(super) fn unscaled(&self, grads: &[Var]) -> (Vec<Var>, Verdict) {
+    /// The gradients of the unscaled loss, in f32, and whether they are finite; updates the scale.
+    pub(super) fn unscaled(&self, grads: &[Var]) -> (Vec<Var>, UpdateGuard) {
         let grads: Vec<Var> = grads
             .iter()
             .map(|g| Var::map(&[g, &self.scale], |x| &x[0] / &x[1]))
@@ -115,10 +114,10 @@ impl LossScale {
         let bad =
             count_not_finite(&grads).unwrap_or_else(|| self.steps.map1(|_| Expr::constant(0.0)));
         self.advance(&bad);
-        (grads, Verdict::OfGradients(bad))
+        (grads, UpdateGuard::FiniteGradients(bad))
     }
 
-    /// Says what the scale becomes; `bad` is above 0 if a gradient was not finite.
+    /// Updates the scale; `bad` is above 0 if a gradient was not finite.
     pub fn advance(&self, bad: &Var) {
         let next = Var::map_many(&[&self.scale, &self.steps, bad], |x| {
             let (scale, steps, bad) = (&x[0], &x[1], x[2].gt(0.0));
@@ -136,20 +135,20 @@ impl LossScale {
     }
 }
 
-impl Verdict {
-    /// The operand that [`Verdict::choose`] expects, a scalar.
+impl UpdateGuard {
+    /// The operand that [`UpdateGuard::choose`] expects, a scalar.
     pub(super) fn operand(&self) -> &Var {
         match self {
-            Self::OfLoss(loss) => loss,
-            Self::OfGradients(bad) => bad,
+            Self::FiniteLoss(loss) => loss,
+            Self::FiniteGradients(bad) => bad,
         }
     }
 
     /// The new value after a good step, the old one after a bad one.
     pub(super) fn choose(&self, operand: &Expr, old: &Expr, new: Expr) -> Expr {
         let bad = match self {
-            Self::OfLoss(_) => not_finite(operand),
-            Self::OfGradients(_) => operand.clone(),
+            Self::FiniteLoss(_) => not_finite(operand),
+            Self::FiniteGradients(_) => operand.clone(),
         };
         Expr::select(bad.gt(0.0), old, new)
     }
@@ -172,9 +171,9 @@ mod tests {
         let grad = tracer.input("grad", DType::F32, [2]);
         let weight = tracer.parameter("weight", [2]);
         let loss_scale = LossScale::new(&tracer);
-        let (grads_of, verdict) = loss_scale.unscaled(&[grad]);
-        let new = Var::map(&[&weight, &grads_of[0], verdict.operand()], |x| {
-            verdict.choose(&x[2], &x[0], &x[0] - &x[1])
+        let (grads_of, guard) = loss_scale.unscaled(&[grad]);
+        let new = Var::map(&[&weight, &grads_of[0], guard.operand()], |x| {
+            guard.choose(&x[2], &x[0], &x[0] - &x[1])
         });
         tracer.update(&weight, &new);
         let mut store = VarStore::new(spikelet_nn::device::cpu()?);

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::draws::Draws;
-use super::scaling::{LossScale, Verdict, is_scaled};
+use super::scaling::{LossScale, UpdateGuard, is_scaled};
 use crate::optim::{Optimizer, Update};
 use spikelet_core::Result;
 use spikelet_data::Batch;
@@ -42,7 +42,7 @@ impl Default for RankInfo {
 
 /// What a step found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct StepMetrics {
     /// The mean loss of the batch.
     pub loss: f64,
     /// How many images were classified correctly.
@@ -55,7 +55,7 @@ pub struct PendingMetrics(Found);
 
 /// What is there, or on its way.
 enum Found {
-    Here(Outcome),
+    Here(StepMetrics),
     Coming(Box<dyn HostFuture>),
 }
 
@@ -68,7 +68,7 @@ impl PendingMetrics {
     }
 
     /// What is known already.
-    pub fn known(outcome: Outcome) -> Self {
+    pub fn known(outcome: StepMetrics) -> Self {
         Self(Found::Here(outcome))
     }
 
@@ -76,13 +76,13 @@ impl PendingMetrics {
     ///
     /// # Errors
     /// When the device has failed.
-    pub fn wait(self) -> Result<Outcome> {
+    pub fn wait(self) -> Result<StepMetrics> {
         let found = match self.0 {
             Found::Here(outcome) => return Ok(outcome),
             Found::Coming(pending) => pending.wait()?,
         };
         let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
-        Ok(Outcome {
+        Ok(StepMetrics {
             loss: number(0),
             correct: number(1),
         })
@@ -173,33 +173,33 @@ impl StepPlan {
 }
 
 /// The name of an optimizer's tensor.
-fn slot_name(slot: &str, parameter: &str) -> String {
-    format!("optimizer.{slot}.{parameter}")
+fn state_name(state: &str, parameter: &str) -> String {
+    format!("optimizer.{state}.{parameter}")
 }
 
-fn number_name(k: usize) -> String {
-    format!("optimizer number {k}")
+fn scalar_name(k: usize) -> String {
+    format!("optimizer scalar {k}")
 }
 
 /// The inputs of a step for the numbers that the optimizer works with.
-pub fn numbers_of(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
+pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
     let count = settings
         .optimizer
         .get()
-        .numbers(1, settings.learning_rate)
+        .scalars(1, settings.learning_rate)
         .len();
     (0..count)
-        .map(|k| tracer.input(&number_name(k), DType::F32, []))
+        .map(|k| tracer.input(&scalar_name(k), DType::F32, []))
         .collect()
 }
 
 /// Gives a step those numbers: `step` counts from 1, `epoch` is the progress in epochs.
-pub fn feed_numbers(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
+pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
     let factor = settings.schedule.factor(epoch, settings.epochs as f64);
     let rate = settings.learning_rate * factor;
-    let numbers = settings.optimizer.get().numbers(step, rate);
-    for (k, number) in numbers.into_iter().enumerate() {
-        program.set(&number_name(k), HostTensor::F32(&[number as f32]))?;
+    let scalars = settings.optimizer.get().scalars(step, rate);
+    for (k, scalar) in scalars.into_iter().enumerate() {
+        program.set(&scalar_name(k), HostTensor::F32(&[scalar as f32]))?;
     }
     Ok(())
 }
@@ -215,7 +215,7 @@ impl TrainStep {
         shape: BatchShape,
         store: &mut VarStore,
     ) -> Result<Self> {
-        Self::of_rank(module, settings, shape, RankInfo::default(), store)
+        Self::for_rank(module, settings, shape, RankInfo::default(), store)
     }
 
     /// Compiles the step of one of several ranks, each of which brings a batch: gradients are the
@@ -223,7 +223,7 @@ impl TrainStep {
     ///
     /// # Errors
     /// As [`TrainStep::new`].
-    pub fn of_rank(
+    pub fn for_rank(
         module: &dyn Module,
         settings: &Settings,
         shape: BatchShape,
@@ -265,7 +265,7 @@ impl TrainStep {
         let weights: Vec<Var> = traced
             .parameters
             .iter()
-            .filter_map(|(name, ..)| tracer.find_input(name))
+            .filter_map(|p| tracer.find_input(&p.name))
             .collect();
         let scale = is_scaled(settings).then(|| LossScale::new(tracer));
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
@@ -275,22 +275,22 @@ impl TrainStep {
         grads = average_over_ranks(grads, place.ranks);
         let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
         let scales_loss = scale.is_some();
-        let verdict = match scale {
+        let guard = match scale {
             Some(scale) => {
-                let (unscaled, verdict) = scale.unscaled(&grads);
+                let (unscaled, guard) = scale.unscaled(&grads);
                 grads = unscaled;
-                verdict
+                guard
             }
-            None => Verdict::OfLoss(mean_loss),
+            None => UpdateGuard::FiniteLoss(mean_loss),
         };
         if let Some(clip) = settings.clip {
             grads = clip.apply(&grads);
         }
         let optimizer = settings.optimizer.get();
-        let numbers = numbers_of(tracer, settings);
-        for ((name, ..), (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
+        let scalars = scalar_inputs(tracer, settings);
+        for (parameter, (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
         {
-            update(optimizer, name, weight, grad, &numbers, &verdict);
+            update(optimizer, &parameter.name, weight, grad, &scalars, &guard);
         }
         tracer.output("loss", &loss);
         tracer.output("correct", &correct);
@@ -317,7 +317,7 @@ impl TrainStep {
     /// Names of the tensors that make the model: parameters, and what is kept with them.
     pub fn model(&self) -> impl Iterator<Item = &str> {
         let all = self.traced.parameters.iter().chain(&self.traced.buffers);
-        all.map(|(name, ..)| name.as_str())
+        all.map(|tensor| tensor.name.as_str())
     }
 
     /// Names of the parameters.
@@ -325,12 +325,15 @@ impl TrainStep {
         self.traced
             .parameters
             .iter()
-            .map(|(name, ..)| name.as_str())
+            .map(|parameter| parameter.name.as_str())
     }
 
     /// Names of the model's tensors that are no parameters: running statistics.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &str> {
-        self.traced.buffers.iter().map(|(name, ..)| name.as_str())
+        self.traced
+            .buffers
+            .iter()
+            .map(|buffer| buffer.name.as_str())
     }
 
     /// The numbers of the draws of step number `step`.
@@ -345,7 +348,7 @@ impl TrainStep {
     /// When the batch has another size than the step.
     pub fn prepare(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<()> {
         feed(&self.program, batch, self.draws(step))?;
-        feed_numbers(&self.program, &self.settings, step, epoch)
+        feed_scalars(&self.program, &self.settings, step, epoch)
     }
 
     /// Starts to train on a batch. The device may still be at work when this returns; the batch
@@ -363,7 +366,7 @@ impl TrainStep {
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
-    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<Outcome> {
+    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
         self.start(batch, step, epoch)?.wait()
     }
 }
@@ -374,35 +377,35 @@ pub fn update(
     name: &str,
     weight: &Var,
     grad: &Var,
-    numbers: &[Var],
-    verdict: &Verdict,
+    scalars: &[Var],
+    guard: &UpdateGuard,
 ) {
     let tracer = weight.tracer();
-    let names = optimizer.slots();
-    let slots: Vec<Var> = names
+    let names = optimizer.state_names();
+    let states: Vec<Var> = names
         .iter()
-        .map(|slot| tracer.state(&slot_name(slot, name), weight.shape()))
+        .map(|state| tracer.state(&state_name(state, name), weight.shape()))
         .collect();
     let operands: Vec<&Var> = [weight, grad]
         .into_iter()
-        .chain(&slots)
-        .chain(numbers)
-        .chain([verdict.operand()])
+        .chain(&states)
+        .chain(scalars)
+        .chain([guard.operand()])
         .collect();
     let made = Var::map_many(&operands, |x: &[Expr]| {
-        let (slots, rest) = x[2..].split_at(names.len());
+        let (states, rest) = x[2..].split_at(names.len());
         let new = optimizer.update(&Update {
             weight: &x[0],
             grad: &x[1],
-            slots,
-            numbers: &rest[..numbers.len()],
+            states,
+            scalars: &rest[..scalars.len()],
         });
-        let old = std::iter::once(&x[0]).chain(slots);
+        let old = std::iter::once(&x[0]).chain(states);
         old.zip(new)
-            .map(|(old, new)| verdict.choose(&rest[numbers.len()], old, new))
+            .map(|(old, new)| guard.choose(&rest[scalars.len()], old, new))
             .collect()
     });
-    for (old, new) in std::iter::once(weight).chain(&slots).zip(&made) {
+    for (old, new) in std::iter::once(weight).chain(&states).zip(&made) {
         tracer.update(old, new);
     }
 }

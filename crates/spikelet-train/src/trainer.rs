@@ -49,7 +49,7 @@ pub struct Trainer {
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct FitReport {
     /// Share of test images classified correctly after the last epoch.
     pub test_accuracy: f64,
     /// The epochs that are done.
@@ -73,7 +73,7 @@ pub struct Outcome {
     pub picture: Option<PathBuf>,
 }
 
-impl Outcome {
+impl FitReport {
     /// The epoch with the best validation accuracy; none without validation images. Its test
     /// accuracy is the one to report.
     pub fn best(&self) -> Option<&EpochRecord> {
@@ -246,7 +246,7 @@ impl Trainer {
     ///
     /// # Errors
     /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
-    pub fn fit(&self, data: &Split) -> Result<Outcome> {
+    pub fn fit(&self, data: &Split) -> Result<FitReport> {
         self.fit_with(data, |_| {})
     }
 
@@ -255,7 +255,7 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Trainer::fit`].
-    pub fn fit_with(&self, data: &Split, announce: impl FnOnce(&Start<'_>)) -> Result<Outcome> {
+    pub fn fit_with(&self, data: &Split, announce: impl FnOnce(&Start<'_>)) -> Result<FitReport> {
         self.settings.check()?;
         let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
         let run = Run::start(self, data)?;

@@ -17,7 +17,7 @@ pub struct NeuronArgs {
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; `learn.KEY=layer`, `channel`
+    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; `trainable.KEY=layer`, `channel`
     /// or `neuron` learns it; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
@@ -126,7 +126,7 @@ impl NeuronArgs {
         };
         let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
         // What cannot be learned is told here, and not by the layer.
-        match made.common().learn.is_empty() {
+        match made.common().trainable.is_empty() {
             true => Ok(made),
             false => neuron::trainables(&*made).map(|_| made).map_err(wrong),
         }
@@ -147,7 +147,7 @@ impl NeuronArgs {
             settings.partition(|(key, _)| key.starts_with("surrogate."));
         let (learned, own): (Vec<_>, Vec<_>) = own
             .into_iter()
-            .partition(|(key, _)| key.starts_with("learn."));
+            .partition(|(key, _)| key.starts_with("trainable."));
         if own.iter().any(|(key, _)| key == "surrogate") {
             return Err(Failure::argument(
                 "the surrogate is chosen by name, not by `--set`",
@@ -157,10 +157,10 @@ impl NeuronArgs {
         let mut given = overlay(&format!("`{name}`"), &defaults, own)?;
         if !learned.is_empty() {
             let learned = learned.into_iter().map(|(key, how)| {
-                let constant = key.strip_prefix("learn.").unwrap_or(&key).to_string();
+                let constant = key.strip_prefix("trainable.").unwrap_or(&key).to_string();
                 (constant, how)
             });
-            given.insert("learn".to_string(), Value::Object(learned.collect()));
+            given.insert("trainable".to_string(), Value::Object(learned.collect()));
         }
         if self.surrogate.is_some() || !of_surrogate.is_empty() {
             let settings = of_surrogate.into_iter().map(|(key, value)| {

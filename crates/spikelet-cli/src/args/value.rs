@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(value("tau=100"), Ok(json!(100)));
         assert_eq!(value("v_reset=null"), Ok(Value::Null));
         assert_eq!(value("decay_input=false"), Ok(json!(false)));
-        assert_eq!(value("share=channel"), Ok(json!("channel")));
+        assert_eq!(value("granularity=channel"), Ok(json!("channel")));
         assert!(value("tau").is_err());
     }
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use serde_json::json;
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::Console;
-use spikelet::train::evaluate;
+use spikelet::train::{Evaluation, evaluate};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -42,7 +42,8 @@ impl Eval {
         let start = Instant::now();
         let mut settings = trained.checkpoint.settings.clone();
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
-        let (accuracy, loss) = evaluate(&*network.module()?, &settings, test, &mut trained.store)?;
+        let Evaluation { accuracy, loss } =
+            evaluate(&*network.module()?, &settings, test, &mut trained.store)?;
         let seconds = start.elapsed().as_secs_f64();
         console.say_json(&json!({
             "checkpoint": path_text(&self.checkpoint), "network": network, "dataset": test.name, "images": test.len(),

@@ -50,7 +50,7 @@ impl StepProgram {
             image,
         };
         Ok(Self {
-            step: TrainStep::of_rank(&*network.module()?, settings, shape, place, &mut store)?,
+            step: TrainStep::for_rank(&*network.module()?, settings, shape, place, &mut store)?,
             batch: random_batch(settings.batch_size, image),
             steps: 0,
             in_flight: InFlight::new(),

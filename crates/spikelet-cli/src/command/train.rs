@@ -13,7 +13,9 @@ use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::pipeline::PipelineEngine;
-use spikelet::train::{BuildEngine, Checkpoint, Outcome, Settings, TrainStep, Trainer, latest_run};
+use spikelet::train::{
+    BuildEngine, Checkpoint, FitReport, Settings, TrainStep, Trainer, latest_run,
+};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -391,7 +393,7 @@ fn describe_ranks(group: &Group, batch_size: usize) -> String {
     )
 }
 
-fn finish(console: &Console, outcome: &Outcome, preset: bool) {
+fn finish(console: &Console, outcome: &FitReport, preset: bool) {
     let path = |path: &Option<PathBuf>| path.as_deref().map(path_text);
     let best = outcome.best();
     let highest = preset.then(|| outcome.highest_test_accuracy());

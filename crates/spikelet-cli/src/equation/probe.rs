@@ -120,7 +120,7 @@ impl Neuron for Probe<'_> {
         let symbols = [H, S].into_iter().chain(G).map(|name| Param {
             name,
             init: 0.0,
-            share: Granularity::Layer,
+            granularity: Granularity::Layer,
         });
         self.neuron.params().into_iter().chain(symbols).collect()
     }

@@ -197,7 +197,7 @@ fn what_auto_cuda_does_not_have_is_answered_with_what_there_is() {
     for words in [
         "--reset-grad soft",
         "--set spiking=false",
-        "--neuron plif --set share=neuron",
+        "--neuron plif --set granularity=neuron",
         "--dtype half",
         "--dtype bf16",
         "--time-steps 4",

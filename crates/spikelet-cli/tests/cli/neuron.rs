@@ -239,13 +239,13 @@ fn the_page_on_all_neurons_is_up_to_date() {
 
 #[test]
 fn a_constant_is_learnt_if_it_is_asked_for() {
-    let shown = said(&["neuron", "show", "lif", "--set", "learn.tau=channel"]);
+    let shown = said(&["neuron", "show", "lif", "--set", "trainable.tau=channel"]);
     let learned = "learnable: tau, one for each channel, starts at 2";
     assert!(
         shown.contains(learned) && shown.contains("∂tau ="),
         "{shown}"
     );
-    let bounded = r#"learn.tau={"bound": {"above": {"low": 1}}}"#;
+    let bounded = r#"trainable.tau={"bound": {"above": {"low": 1}}}"#;
     let shown = said(&["neuron", "show", "lif", "--set", bounded]);
     assert!(shown.contains("p, which stands for"), "{shown}");
     let output = run(&["neuron", "show", "lif", "--set", "learn.tua=layer"]);

@@ -37,7 +37,7 @@ fn a_value_of_the_wrong_kind_is_refused() {
         &["neuron", "show", "lif", "--set", "tau=slow"][..],
         &["neuron", "show", "lif", "--set", "tau"],
         &["neuron", "show", "lif", "--set", "surrogate=atan"],
-        &["neuron", "show", "plif", "--set", "share=chanel"],
+        &["neuron", "show", "plif", "--set", "granularity=chanel"],
         &["neuron", "show", "lif", "--reset-grad", "hard"],
         &[
             "neuron",

@@ -22,7 +22,7 @@ use spikelet_graph::Var;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
-/// assert_eq!(cx.traced().parameters[1].0, "1.feedback.weight");
+/// assert_eq!(cx.traced().parameters[1].name, "1.feedback.weight");
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 pub struct Recurrent {

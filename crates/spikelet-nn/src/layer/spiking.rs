@@ -3,7 +3,7 @@
 use super::unfused;
 use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
-use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, Trainable};
+use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, TrainableParam};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 use std::sync::Arc;
@@ -140,12 +140,12 @@ struct Layer<'a> {
 impl Layer<'_> {
     /// A parameter in the shape that broadcasts to a time step; one with a value for each step, in
     /// the shape that broadcasts to the sequence.
-    fn param(&self, learned: &Trainable) -> Var {
+    fn param(&self, learned: &TrainableParam) -> Var {
         let step = &self.x.shape()[1..];
         let channels: &[usize] = step.get(1..2).unwrap_or_default();
         let behind = vec![1; step.len().saturating_sub(2)];
         let time_steps = || [self.cx.time_steps(self.x.dim(0))];
-        let (stored, own) = match learned.share {
+        let (stored, own) = match learned.granularity {
             Granularity::Layer => (vec![], vec![]),
             // [C, 1, …] broadcasts against [N, C, …].
             Granularity::Channel => (channels.to_vec(), [channels, &behind].concat()),
@@ -164,7 +164,7 @@ impl Layer<'_> {
     }
 
     /// A parameter with a value for each time step, as a sequence.
-    fn sequence(&self, learned: &Trainable) -> Var {
+    fn sequence(&self, learned: &TrainableParam) -> Var {
         let whole = self.param(learned);
         let here = self.x.dim(0);
         let part = if whole.dim(0) == here {
@@ -177,14 +177,14 @@ impl Layer<'_> {
     }
 
     /// A state before the first step.
-    fn state(&self, state: &State, start: Option<&Trainable>) -> Var {
+    fn state(&self, state: &State, start: Option<&TrainableParam>) -> Var {
         let shape = self.x.shape()[1..].to_vec();
         let Some(learned) = start else {
             return self.cx.state(state.name, shape, state.reset);
         };
         let bound = learned.bound;
         self.cx
-            .trainable_start(state.name, &learned.name, learned.share, bound);
+            .trainable_start(state.name, &learned.name, learned.granularity, bound);
         let param = self.param(learned);
         let start = || param.map1(|p| bound.apply(p));
         self.cx.state_from(state.name, shape, state.reset, start)

@@ -51,7 +51,7 @@ pub struct LearnedStart {
     /// The parameter's name.
     pub parameter: String,
     /// Which of the parameter's values is whose.
-    pub share: Granularity,
+    pub granularity: Granularity,
     /// What the parameter's values stand for.
     pub bound: Bound,
 }
@@ -88,17 +88,39 @@ pub struct ChunkState {
     pub after: Option<Var>,
 }
 
-/// Parameters and states that a trace has met.
+/// A parameter or a buffer of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedTensor {
+    /// Its path.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its initial values.
+    pub init: Init,
+}
+
+/// A carried state of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedState {
+    /// Its path.
+    pub name: String,
+    /// Its shape, `[N, …]`.
+    pub shape: Vec<usize>,
+    /// Its reset value.
+    pub reset: f64,
+}
+
+/// Parameters, states and buffers of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Traced {
-    /// Name, shape and start of each parameter, in order of use.
-    pub parameters: Vec<(String, Vec<usize>, Init)>,
-    /// Name, shape and reset value of each carried state.
-    pub states: Vec<(String, Vec<usize>, f64)>,
+    /// The parameters, in order of use.
+    pub parameters: Vec<TracedTensor>,
+    /// The carried states.
+    pub states: Vec<TracedState>,
     /// Carried states that start from something learned.
     pub starts: Vec<LearnedStart>,
-    /// Name, shape and start of each tensor that is kept with the model but not learned.
-    pub buffers: Vec<(String, Vec<usize>, Init)>,
+    /// The tensors that are kept with the model and are not trained.
+    pub buffers: Vec<TracedTensor>,
     /// What modules show of their insides: name and value.
     pub recorded: Vec<(String, Var)>,
 }
@@ -234,10 +256,9 @@ impl Context {
             return known;
         }
         let var = self.tracer.parameter(&path, shape.clone());
-        self.traced
-            .borrow_mut()
-            .parameters
-            .push((path, shape, init));
+        let name = path;
+        let parameter = TracedTensor { name, shape, init };
+        self.traced.borrow_mut().parameters.push(parameter);
         var
     }
 
@@ -283,7 +304,11 @@ impl Context {
             let shape = shape.into();
             let var = self.tracer.state(&path, shape.clone());
             let mut traced = self.traced.borrow_mut();
-            traced.states.push((path.clone(), shape, reset));
+            traced.states.push(TracedState {
+                name: path.clone(),
+                shape,
+                reset,
+            });
             var
         } else {
             start()
@@ -299,13 +324,13 @@ impl Context {
         &self,
         name: &str,
         parameter: &str,
-        share: Granularity,
+        granularity: Granularity,
         bound: Bound,
     ) {
         let start = LearnedStart {
             state: self.tracer.path_of(name),
             parameter: self.tracer.path_of(parameter),
-            share,
+            granularity,
             bound,
         };
         let starts = &mut self.traced.borrow_mut().starts;
@@ -341,10 +366,11 @@ impl Context {
         let var = self.tracer.find_input(&path).unwrap_or_else(|| {
             let shape = shape.into();
             let var = self.tracer.state(&path, shape.clone());
-            self.traced
-                .borrow_mut()
-                .buffers
-                .push((path.clone(), shape, init));
+            self.traced.borrow_mut().buffers.push(TracedTensor {
+                name: path.clone(),
+                shape,
+                init,
+            });
             var
         });
         if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
@@ -366,7 +392,7 @@ impl Context {
 
     fn is_buffer(&self, var: &Var) -> bool {
         let traced = self.traced.borrow();
-        let mut paths = traced.buffers.iter().map(|(path, ..)| path);
+        let mut paths = traced.buffers.iter().map(|buffer| &buffer.name);
         paths.any(|path| {
             self.tracer
                 .find_input(path)

@@ -13,7 +13,9 @@ mod tree;
 mod unroll;
 
 pub use context::{BEFORE, GENERATOR};
-pub use context::{Chunk, ChunkState, Context, LearnedStart, Mode, Traced};
+pub use context::{
+    Chunk, ChunkState, Context, LearnedStart, Mode, Traced, TracedState, TracedTensor,
+};
 pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;

@@ -50,7 +50,7 @@ impl Tree {
         let text = ["common=Common(", "neuron=Lif(", "neuron=If("]
             .into_iter()
             .fold(text, |text, wrapper| unwrapped(&text, wrapper));
-        let usual = [", spiking=true", ", learn={}", ", misplaced=None"];
+        let usual = [", spiking=true", ", trainable={}", ", misplaced=None"];
         let text = usual
             .into_iter()
             .fold(text, |text, field| text.replace(field, ""));

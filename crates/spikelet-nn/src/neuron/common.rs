@@ -1,6 +1,6 @@
 //! What all neurons have: threshold, reset, surrogate.
 
-use super::{Neuron, OutputKind, Trainability};
+use super::{Neuron, OutputKind, Trainable};
 use crate::surrogate::{self, Sigmoid, Surrogate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub enum ResetGrad {
 /// | `surrogate` | sigmoid, α = 4 | stands in for the step's derivative |
 /// | `reset_grad` | surrogate | what the reset lets through backwards |
 /// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
-/// | `learn` | nothing | constants that are learned, by name |
+/// | `trainable` | nothing | trainable constants, by name |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Common {
     /// Fires when H reaches it.
@@ -47,7 +47,7 @@ pub struct Common {
     /// Constants that are learned, by name: any that the neuron's equations use, `v_threshold` and
     /// `v_reset` among them, and `<state>_start`, which a state starts from.
     #[serde(default)]
-    pub learn: BTreeMap<String, Trainability>,
+    pub trainable: BTreeMap<String, Trainable>,
 }
 
 fn surrogate_out<S: Serializer>(from: &Arc<dyn Surrogate>, to: S) -> Result<S::Ok, S::Error> {
@@ -67,7 +67,7 @@ impl Default for Common {
             surrogate: Arc::new(Sigmoid::default()),
             reset_grad: ResetGrad::Surrogate,
             spiking: true,
-            learn: BTreeMap::new(),
+            trainable: BTreeMap::new(),
         }
     }
 }
@@ -134,9 +134,9 @@ pub trait NeuronExt: Neuron + Sized {
         })
     }
 
-    /// Learns a constant of this name; see [`Common::learn`].
-    fn trainable(mut self, name: &str, how: Trainability) -> Self {
-        self.common_mut().learn.insert(name.to_string(), how);
+    /// Learns a constant of this name; see [`Common::trainable`].
+    fn trainable(mut self, name: &str, how: Trainable) -> Self {
+        self.common_mut().trainable.insert(name.to_string(), how);
         self
     }
 

@@ -99,7 +99,7 @@ impl Neuron for GatedLif {
     }
 
     fn params(&self) -> Vec<Param> {
-        let (share, steps) = match self.inplane {
+        let (granularity, steps) = match self.inplane {
             Some(_) => (Granularity::Channel, Granularity::StepChannel),
             None => (Granularity::Layer, Granularity::Step),
         };
@@ -112,9 +112,9 @@ impl Neuron for GatedLif {
             ("v_subreset", self.v_subreset),
             ("v_threshold", self.common.v_threshold),
         ];
-        let all = constants.map(|(name, value)| (name, value, share));
+        let all = constants.map(|(name, value)| (name, value, granularity));
         let all = all.into_iter().chain([("conduct", self.conduct, steps)]);
-        all.map(|(name, value, share)| Param::new(name, (value / (1.0 - value)).ln(), share))
+        all.map(|(name, value, granularity)| Param::new(name, (value / (1.0 - value)).ln(), granularity))
             .collect()
     }
 

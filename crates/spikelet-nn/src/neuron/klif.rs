@@ -19,7 +19,7 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `scale_reset` | | false | whether the reset undoes the scale |
-/// | `share` | | layer | one k for the layer, each channel or each neuron |
+/// | `granularity` | | layer | one k for the layer, each channel or each neuron |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
 /// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they stand beside the others.
@@ -38,7 +38,7 @@ pub struct Klif {
     /// Whether the reset undoes the scale.
     pub scale_reset: bool,
     /// How many k there are.
-    pub share: Granularity,
+    pub granularity: Granularity,
 }
 
 impl Neuron for Klif {
@@ -46,7 +46,7 @@ impl Neuron for Klif {
     domains! { in neuron; }
 
     fn params(&self) -> Vec<Param> {
-        vec![Param::new("k", 1.0, self.share)]
+        vec![Param::new("k", 1.0, self.granularity)]
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

@@ -22,8 +22,8 @@ pub(crate) use scope::NOISE;
 pub use scope::Scope;
 pub(crate) use step::check;
 pub(crate) use step::{CHARGED, FIRED, Layout, parts};
-pub use step::{Trainable, constants, derive, domains, is_parallel, trainables};
-pub use trainable::{Bound, Trainability};
+pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainables};
+pub use trainable::{Bound, Trainable};
 
 use crate::DefinitionError;
 use crate::domain::Constant;
@@ -96,13 +96,17 @@ pub struct Param {
     /// Its value before training.
     pub init: f64,
     /// How many values it has.
-    pub share: Granularity,
+    pub granularity: Granularity,
 }
 
 impl Param {
     /// A parameter that starts from `init`.
-    pub fn new(name: &'static str, init: f64, share: Granularity) -> Self {
-        Self { name, init, share }
+    pub fn new(name: &'static str, init: f64, granularity: Granularity) -> Self {
+        Self {
+            name,
+            init,
+            granularity,
+        }
     }
 }
 

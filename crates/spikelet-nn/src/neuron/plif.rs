@@ -5,7 +5,7 @@
 //! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest))·σ(w), or, if the input does not decay,
 //! H[t] = V[t−1] − (V[t−1] − v_rest)·σ(w) + X[t].
 //!
-//! Source: Fang et al., Incorporating Trainable Membrane Time Constant to Enhance Learning of
+//! Source: Fang et al., Incorporating Learnable Membrane Time Constant to Enhance Learning of
 //! Spiking Neural Networks, ICCV 2021.
 
 use super::{Common, Neuron, Param, Scope, Granularity};
@@ -20,7 +20,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `init_tau` | steps | 2 | time constant before training, > 1 |
 /// | `decay_input` | | true | whether X is scaled by σ(w) as well |
-/// | `share` | | layer | one w for the layer, each channel or each neuron |
+/// | `granularity` | | layer | one w for the layer, each channel or each neuron |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plif {
     /// Time constant before training, in steps; w starts at −ln(init_tau − 1).
@@ -28,7 +28,7 @@ pub struct Plif {
     /// Whether X is scaled as well.
     pub decay_input: bool,
     /// How many w there are.
-    pub share: Granularity,
+    pub granularity: Granularity,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
@@ -46,7 +46,7 @@ impl Plif {
         Self {
             init_tau,
             decay_input: true,
-            share: Granularity::Layer,
+            granularity: Granularity::Layer,
             common: Common::default(),
         }
     }
@@ -58,7 +58,7 @@ impl Neuron for Plif {
 
     fn params(&self) -> Vec<Param> {
         let init = -(self.init_tau - 1.0).ln();
-        vec![Param::new("w", init, self.share)]
+        vec![Param::new("w", init, self.granularity)]
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);
 /// assert_eq!(cx.trace(&Psn::default(), x)?.shape(), [8, 2, 5]);
-/// assert_eq!(cx.traced().parameters[0].1, [8, 8]); // its weight
+/// assert_eq!(cx.traced().parameters[0].shape, [8, 8]); // its weight
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -104,8 +104,8 @@ pub fn run(
     let losses: Vec<Var> = weights.iter().map(weighted).collect::<Result<_>>()?;
     let traced = cx.traced();
     if let Some(loss) = losses.into_iter().reduce(|a, b| a + b) {
-        let state_names = traced.states.iter().map(|(name, ..)| name);
-        let param_names = traced.parameters.iter().map(|(name, ..)| name);
+        let state_names = traced.states.iter().map(|state| &state.name);
+        let param_names = traced.parameters.iter().map(|p| &p.name);
         let found: Vec<(String, Var)> = std::iter::once(("grad_x_seq".to_string(), x_var))
             .chain(
                 state_names
@@ -143,8 +143,8 @@ fn set_all(store: &mut VarStore, traced: &Traced, inputs: &Inputs) -> Result<()>
         let known = traced
             .states
             .iter()
-            .map(|s| &s.0)
-            .chain(traced.parameters.iter().map(|p| &p.0));
+            .map(|s| &s.name)
+            .chain(traced.parameters.iter().map(|p| &p.name));
         if !known.clone().any(|n| n == name) {
             return Err(RuntimeError::unknown(name, known.map(String::as_str)));
         }

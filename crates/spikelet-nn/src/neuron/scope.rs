@@ -55,14 +55,14 @@ impl<'a> Scope<'a> {
         Expr::symbol(name)
     }
 
-    /// A constant of the neuron: the number `value`, unless [`Common::learn`] has `name`. Then it
+    /// A constant of the neuron: the number `value`, unless [`Common::trainable`] has `name`. Then it
     /// is a parameter that starts at `value`.
     pub fn constant(&self, name: &'static str, value: f64) -> Expr {
         let mut known = self.constants.borrow_mut();
         if !known.iter().any(|(n, _)| *n == name) {
             known.push((name, value));
         }
-        match self.common.learn.get(name) {
+        match self.common.trainable.get(name) {
             Some(learn) => learn.bound.apply(&Expr::symbol(name)),
             None => Expr::constant(value),
         }

@@ -29,13 +29,13 @@ pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
 /// Something that a neuron learns: a parameter of its own, a constant, or the initial value
 /// `<state>_start` of a state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trainable {
+pub struct TrainableParam {
     /// Its name in files after the layer's path.
     pub name: String,
     /// The value that is stored before training; under a bound not that of the constant.
     pub init: f64,
     /// How many values it has.
-    pub share: Granularity,
+    pub granularity: Granularity,
     /// Where the values that it stands for are held.
     pub bound: Bound,
 }
@@ -45,7 +45,7 @@ pub struct Trainable {
 ///
 /// # Errors
 /// As [`derive()`].
-pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<Trainable>, DefinitionError> {
+pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<TrainableParam>, DefinitionError> {
     let layout = Layout::of(neuron)?;
     let starts = layout.starts.into_iter().flatten();
     let held = layout.params.into_iter().chain(layout.sequences);
@@ -140,11 +140,11 @@ pub fn is_parallel(neuron: &dyn Neuron) -> bool {
 pub(crate) struct Layout {
     pub(crate) step: Recurrence,
     /// Those of the step, in its order.
-    pub(crate) params: Vec<Trainable>,
+    pub(crate) params: Vec<TrainableParam>,
     /// Parameters with a value for each time step: the last of the step's inputs, in its order.
-    pub(crate) sequences: Vec<Trainable>,
+    pub(crate) sequences: Vec<TrainableParam>,
     /// What each state starts from, where that is learned.
-    pub(crate) starts: Vec<Option<Trainable>>,
+    pub(crate) starts: Vec<Option<TrainableParam>>,
 }
 
 impl Layout {
@@ -159,14 +159,14 @@ impl Layout {
             constants,
             ..
         } = parts;
-        let own = |p: Param| Trainable {
+        let own = |p: Param| TrainableParam {
             name: p.name.to_string(),
             init: p.init,
-            share: p.share,
+            granularity: p.granularity,
             bound: Bound::None,
         };
         let (sequences, mut params): (Vec<_>, Vec<_>) = (neuron.params().into_iter().map(own))
-            .partition(|p| matches!(p.share, Granularity::Step | Granularity::StepChannel));
+            .partition(|p| matches!(p.granularity, Granularity::Step | Granularity::StepChannel));
         let learned = Learned {
             neuron,
             constants: &constants,
@@ -229,8 +229,8 @@ struct Learned<'a> {
 
 impl Learned<'_> {
     /// What is learned of this name, if anything is.
-    fn find(&self, name: &str, value: f64) -> Result<Option<Trainable>, DefinitionError> {
-        let Some(learn) = self.neuron.common().learn.get(name) else {
+    fn find(&self, name: &str, value: f64) -> Result<Option<TrainableParam>, DefinitionError> {
+        let Some(learn) = self.neuron.common().trainable.get(name) else {
             return Ok(None);
         };
         let init = learn
@@ -241,10 +241,10 @@ impl Learned<'_> {
                 constant: name.to_string(),
                 source,
             })?;
-        Ok(Some(Trainable {
+        Ok(Some(TrainableParam {
             name: name.to_string(),
             init,
-            share: learn.share,
+            granularity: learn.granularity,
             bound: learn.bound,
         }))
     }
@@ -259,7 +259,7 @@ impl Learned<'_> {
             .chain(states.iter().map(|s| s.name))
             .chain(["x", NOISE])
             .collect();
-        for (name, learn) in &self.neuron.common().learn {
+        for (name, learn) in &self.neuron.common().trainable {
             if !known.contains(name) {
                 return Err(DefinitionError::NotTrainable {
                     neuron: neuron.to_string(),
@@ -273,7 +273,10 @@ impl Learned<'_> {
                     name: name.clone(),
                 });
             }
-            if matches!(learn.share, Granularity::Step | Granularity::StepChannel) {
+            if matches!(
+                learn.granularity,
+                Granularity::Step | Granularity::StepChannel
+            ) {
                 return Err(DefinitionError::PerStepConstant {
                     neuron: neuron.to_string(),
                     constant: name.clone(),

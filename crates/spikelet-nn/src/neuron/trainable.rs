@@ -13,18 +13,18 @@ use spikelet_expr::Expr;
 /// ```
 /// use spikelet::prelude::*;
 /// let lif = Lif::new(2.0)
-///     .trainable("tau", Trainability::new(Granularity::Channel).above(1.0))
-///     .trainable("v_threshold", Trainability::default())
-///     .trainable("v_start", Trainability::new(Granularity::Neuron));
+///     .trainable("tau", Trainable::new(Granularity::Channel).above(1.0))
+///     .trainable("v_threshold", Trainable::default())
+///     .trainable("v_start", Trainable::new(Granularity::Neuron));
 /// let names: Vec<String> = spikelet::neuron::trainables(&lif)?.into_iter().map(|l| l.name).collect();
 /// assert_eq!(names, ["tau", "v_threshold", "v_start"]);
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Form")]
-pub struct Trainability {
+pub struct Trainable {
     /// How many values it has.
-    pub share: Granularity,
+    pub granularity: Granularity,
     /// Where they are held.
     pub bound: Bound,
 }
@@ -57,11 +57,11 @@ pub enum Bound {
     },
 }
 
-/// In files `"channel"` is short for `{"share": "channel"}`.
+/// In files `"channel"` is short for `{"granularity": "channel"}`.
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `share` and `bound`"
+    expecting = "a learned constant is `layer`, `channel`, `neuron`, or an object with `granularity` and `bound`"
 )]
 enum Form {
     Granularity(Granularity),
@@ -71,24 +71,24 @@ enum Form {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Whole {
-    share: Granularity,
+    granularity: Granularity,
     bound: Bound,
 }
 
-impl From<Form> for Trainability {
+impl From<Form> for Trainable {
     fn from(form: Form) -> Self {
         match form {
-            Form::Granularity(share) => Self::new(share),
-            Form::Whole(Whole { share, bound }) => Self { share, bound },
+            Form::Granularity(granularity) => Self::new(granularity),
+            Form::Whole(Whole { granularity, bound }) => Self { granularity, bound },
         }
     }
 }
 
-impl Trainability {
+impl Trainable {
     /// So many values, held nowhere.
-    pub fn new(share: Granularity) -> Self {
+    pub fn new(granularity: Granularity) -> Self {
         Self {
-            share,
+            granularity,
             bound: Bound::None,
         }
     }
@@ -190,13 +190,13 @@ mod tests {
 
     #[test]
     fn a_share_alone_is_short_for_the_whole() {
-        let read = |text: &str| serde_json::from_str::<Trainability>(text);
+        let read = |text: &str| serde_json::from_str::<Trainable>(text);
         assert_eq!(
             read(r#""channel""#).expect("short"),
-            Trainability::new(Granularity::Channel)
+            Trainable::new(Granularity::Channel)
         );
         let whole = read(r#"{"bound": {"above": {"low": 1}}}"#).expect("whole");
-        assert_eq!(whole, Trainability::default().above(1.0));
+        assert_eq!(whole, Trainable::default().above(1.0));
         let written = serde_json::to_string(&whole).expect("plain data");
         assert_eq!(read(&written).expect("as written"), whole);
         assert!(read(r#"{"bounds": 1}"#).is_err());

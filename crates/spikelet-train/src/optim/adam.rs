@@ -57,11 +57,11 @@ impl Optimizer for Adam {
         beta1: DECAY, beta2: DECAY, epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
     }
 
-    fn slots(&self) -> Vec<&'static str> {
+    fn state_names(&self) -> Vec<&'static str> {
         vec!["mean", "variance"]
     }
 
-    fn numbers(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
         let t = step as f64;
         let corrected = learning_rate / (1.0 - self.beta1.powf(t));
         let root = (1.0 - self.beta2.powf(t)).sqrt();
@@ -69,10 +69,10 @@ impl Optimizer for Adam {
     }
 
     fn update(&self, u: &Update<'_>) -> Vec<Expr> {
-        let [mean, variance] = u.slots else {
+        let [mean, variance] = u.states else {
             return vec![u.weight.clone()];
         };
-        let [lr, corrected, root] = u.numbers else {
+        let [lr, corrected, root] = u.scalars else {
             return vec![u.weight.clone()];
         };
         let (mut w, mut g) = (u.weight.clone(), u.grad.clone());

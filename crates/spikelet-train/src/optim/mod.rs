@@ -22,19 +22,19 @@ pub struct Update<'a> {
     pub weight: &'a Expr,
     /// Its gradient.
     pub grad: &'a Expr,
-    /// The optimizer's own tensors, in the order of [`Optimizer::slots`].
-    pub slots: &'a [Expr],
-    /// Numbers that change from step to step, in the order of [`Optimizer::numbers`].
-    pub numbers: &'a [Expr],
+    /// The optimizer's own tensors, in the order of [`Optimizer::state_names`].
+    pub states: &'a [Expr],
+    /// Numbers that change from step to step, in the order of [`Optimizer::scalars`].
+    pub scalars: &'a [Expr],
 }
 
 /// A rule that updates parameters, element by element.
 pub trait Optimizer: Send + Sync {
     /// Names of its own tensors, each as large as the parameter, zero at first.
-    fn slots(&self) -> Vec<&'static str>;
+    fn state_names(&self) -> Vec<&'static str>;
 
     /// The numbers of step `step` (1, 2, …) under the learning rate of that step.
-    fn numbers(&self, step: u64, learning_rate: f64) -> Vec<f64>;
+    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64>;
 
     /// The new parameter, then the new slots.
     fn update(&self, u: &Update<'_>) -> Vec<Expr>;

@@ -24,7 +24,7 @@ pub struct Sgd {
 impl Optimizer for Sgd {
     domains! { momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0) }
 
-    fn slots(&self) -> Vec<&'static str> {
+    fn state_names(&self) -> Vec<&'static str> {
         if self.momentum == 0.0 {
             vec![]
         } else {
@@ -32,14 +32,14 @@ impl Optimizer for Sgd {
         }
     }
 
-    fn numbers(&self, _: u64, learning_rate: f64) -> Vec<f64> {
+    fn scalars(&self, _: u64, learning_rate: f64) -> Vec<f64> {
         vec![learning_rate]
     }
 
     fn update(&self, u: &Update<'_>) -> Vec<Expr> {
-        let (w, lr) = (u.weight, &u.numbers[0]);
+        let (w, lr) = (u.weight, &u.scalars[0]);
         let g = u.grad + self.weight_decay * w;
-        let [m] = u.slots else {
+        let [m] = u.states else {
             return vec![w - lr * g];
         };
         let m = self.momentum * m + &g;

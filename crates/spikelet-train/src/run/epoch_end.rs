@@ -2,6 +2,7 @@
 
 use super::super::checkpoint::EpochRecord;
 use super::{Own, Progress, Run};
+use crate::Evaluation;
 use crate::log::EpochLine;
 use spikelet_core::Result;
 use std::time::Instant;
@@ -19,7 +20,7 @@ impl Run<'_> {
         let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
         self.together.follow_the_first(&mut self.store, &buffers)?;
         self.together.check_same_weights(&self.store, &parameters)?;
-        let Some((test_accuracy, test_loss)) = self.evaluate(TEST)? else {
+        let Some(test) = self.evaluate(TEST)? else {
             return Ok(false);
         };
         let validated = match self.validates {
@@ -32,7 +33,7 @@ impl Run<'_> {
             }
             false => None,
         };
-        let validation_accuracy = validated.map(|(accuracy, _)| accuracy);
+        let validation_accuracy = validated.map(|v| v.accuracy);
         let p = &mut self.progress;
         let batches = p.batch.max(1) as f64;
         let images = p.images.max(1) as f64;
@@ -42,10 +43,10 @@ impl Run<'_> {
             epoch: p.epoch + 1,
             train_loss: p.loss_sum / batches,
             train_accuracy: p.correct / images,
-            validation_loss: validated.map(|(_, loss)| loss),
+            validation_loss: validated.map(|v| v.loss),
             validation_accuracy,
-            test_loss,
-            test_accuracy,
+            test_loss: test.loss,
+            test_accuracy: test.accuracy,
             best_validation_accuracy: best.reduce(f64::max),
             images_per_second: images / p.train_seconds.max(f64::MIN_POSITIVE),
             seconds: p.train_seconds + tested.elapsed().as_secs_f64(),
@@ -101,7 +102,7 @@ impl Run<'_> {
     }
 
     /// Accuracy and mean loss on one of the evaluated data sets; none if the run is to end.
-    fn evaluate(&mut self, which: usize) -> Result<Option<(f64, f64)>> {
+    fn evaluate(&mut self, which: usize) -> Result<Option<Evaluation>> {
         let trainer = self.trainer;
         let stop = || trainer.is_end_requested();
         self.evaluation.run(which, &self.together, stop)

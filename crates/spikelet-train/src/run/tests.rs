@@ -2,7 +2,7 @@
 
 use crate::folder::{BEST, CURVES, EPOCHS, LAST};
 use crate::log::jsonl;
-use crate::{Checkpoint, Outcome};
+use crate::{Checkpoint, FitReport};
 use crate::{Settings, Trainer};
 use serde_json::Value;
 use spikelet_core::files;
@@ -69,14 +69,14 @@ fn trainer(folder: &Path, ranks: usize, answered: usize, asked: &Arc<AtomicUsize
 }
 
 /// A run on one device, and how often it has asked whether to end.
-fn train(folder: &Path, answered: usize) -> (Outcome, usize) {
+fn train(folder: &Path, answered: usize) -> (FitReport, usize) {
     let asked = Arc::default();
     let outcome = trainer(folder, 1, answered, &asked).fit(&data());
     (outcome.expect("all is well"), asked.load(Ordering::Relaxed))
 }
 
 /// A run of two ranks, each of which is to end when it asks for the time after its `answered`.
-fn train_two(folder: &Path, answered: [usize; 2]) -> [Outcome; 2] {
+fn train_two(folder: &Path, answered: [usize; 2]) -> [FitReport; 2] {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let master = Address {
         host: "127.0.0.1".to_string(),

@@ -97,7 +97,7 @@ impl Passes<'_> {
                 .collect();
             let pairs: Vec<(&Var, &Var)> = made.parts().iter().zip(&given).collect();
             let params: Vec<(String, Var)> = (traced.parameters.iter())
-                .filter_map(|(name, ..)| Some((name.clone(), tracer.find_input(name)?)))
+                .filter_map(|p| Some((p.name.clone(), tracer.find_input(&p.name)?)))
                 .collect();
             let to_inputs = match self.backward {
                 Backward::All => &inputs[..],

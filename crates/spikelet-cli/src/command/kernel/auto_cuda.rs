@@ -133,13 +133,13 @@ fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Fa
             fused,
         ));
     }
-    if constants.get("share").is_some_and(|share| share != "layer") {
+    if constants.get("granularity").is_some_and(|g| g != "layer") {
         return Err(Failure::argument(
             "auto_cuda's kernels of plif have one decay for the layer",
-            "leave `share` as it is; --style fused has others",
+            "leave `granularity` as it is; --style fused has others",
         ));
     }
-    if let Some(name) = common.learn.keys().next() {
+    if let Some(name) = common.trainable.keys().next() {
         return Err(Failure::argument(
             format!("auto_cuda's kernels do not learn `{name}`"),
             fused,

@@ -26,7 +26,10 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
     })?;
     let params = neuron.params();
     let held = |name: &String| {
-        let share = params.iter().find(|p| p.name == name).map(|p| p.share);
+        let share = params
+            .iter()
+            .find(|p| p.name == name)
+            .map(|p| p.granularity);
         match share.unwrap_or_default() {
             Granularity::Layer => Held::Shared,
             _ => Held::PerNeuron,

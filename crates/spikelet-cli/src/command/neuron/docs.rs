@@ -112,7 +112,7 @@ fn section(
     let (name, head, description) = (entry.name, entry.head(), entry.description());
     let mut defaults = (entry.defaults)();
     // Nothing is learned unless it is asked for.
-    defaults.remove("learn");
+    defaults.remove("trainable");
     let mut text = format!("\n## {name}\n\n{head}\n\n{description}\n\n![{name}]({picture})\n\n");
     text.push_str(&format!("Defaults: `{}`.\n\n", value::list(&defaults)));
     let domains: Vec<String> = (neuron::domains(neuron).iter())
@@ -125,7 +125,7 @@ fn section(
     let known: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
     let learned = trainables(neuron).map_err(wrong)?;
     for learned in &learned {
-        let share = match learned.share {
+        let share = match learned.granularity {
             Granularity::Layer => "layer",
             Granularity::Channel => "channel",
             Granularity::Neuron => "neuron",

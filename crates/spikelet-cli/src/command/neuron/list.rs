@@ -53,7 +53,7 @@ impl List {
         say_table(console, &table);
         let mut shared = shared;
         // Nothing is learned unless it is asked for.
-        shared.remove("learn");
+        shared.remove("trainable");
         console.say(format!("\nall neurons: {}", value::list(&shared)));
         console.say(console.dim("equations: spikelet neuron show NAME"));
         Ok(ExitCode::SUCCESS)

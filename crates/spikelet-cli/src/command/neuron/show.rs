@@ -26,7 +26,7 @@ use std::process::ExitCode;
     "spikelet neuron show lif --set tau=100 --set v_reset=null --reset-grad detach"
         => "a soft reset that no gradient passes",
     "spikelet neuron show if --surrogate sigmoid --set surrogate.alpha=1" => "a constant of the surrogate",
-    "spikelet neuron show lif --set learn.tau=channel" => "a time constant that each channel learns",
+    "spikelet neuron show lif --set trainable.tau=channel" => "a time constant that each channel learns",
 ])]
 pub struct Show {
     /// The neuron
@@ -81,7 +81,7 @@ impl Show {
         }
         let domains = neuron::domains(&*neuron);
         let mut table = Table::new(&["constant", "value", "default", "domain"]);
-        for (key, value) in present.iter().filter(|(key, _)| *key != "learn") {
+        for (key, value) in present.iter().filter(|(key, _)| *key != "trainable") {
             let default = defaults.get(key).map(value::text).unwrap_or_default();
             let domain = domains.iter().find(|constant| constant.name == key);
             let domain = domain.map_or_else(String::new, |c| c.domain.to_string());
@@ -90,7 +90,7 @@ impl Show {
         console.say("");
         say_table(console, &table);
         for learned in trainables(&*neuron).map_err(wrong)? {
-            let share = match learned.share {
+            let share = match learned.granularity {
                 Granularity::Layer => "one for the layer",
                 Granularity::Channel => "one for each channel",
                 Granularity::Neuron => "one for each neuron",
@@ -141,7 +141,7 @@ impl Show {
             "domains": domains_json(&neuron::domains(neuron)),
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
             "learnable": trainables(neuron)?.iter()
-                .map(|l| json!({"name": l.name, "init": l.init, "share": l.share, "bound": l.bound}))
+                .map(|l| json!({"name": l.name, "init": l.init, "granularity": l.granularity, "bound": l.bound}))
                 .collect::<Vec<_>>(),
             "output_kind": neuron.output_kind(),
             "step": forward,
