@@ -1,7 +1,7 @@
 //! SpikingJelly's tutorial on CUPY neurons: the kernels of an integrate-and-fire neuron, written,
 //! wrapped, compared with the neuron that is built in, and measured.
 //!
-//! `cargo run --release --example auto_cuda_if_node`
+//! `cargo run --release --features auto-cuda --example auto_cuda_if_node`
 
 use spikelet::auto_cuda::neuron_kernel::{
     BPTTKernel, FPTTKernel, Form, NeuronATGF, NeuronBackward, NeuronForward,

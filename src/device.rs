@@ -1,23 +1,26 @@
 //! Devices by name.
 
+#[cfg(feature = "distributed")]
 mod ranks;
 
+#[cfg(feature = "distributed")]
 pub use ranks::{check_devices, device_of, open_in_group};
 pub use spikelet_nn::device::cpu;
 
 use crate::{Error, Result};
 use spikelet_cpu::Cpu;
+#[cfg(feature = "cuda")]
 use spikelet_cuda::Cuda;
 use spikelet_graph::Backend;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The backend of a device name: `auto` (the first GPU that can be used, else the CPU), `cpu`,
 /// `cpu:0`, `cpu:1`, … (devices of their own that share the cores), `cuda` (the first GPU), `cuda:1`
 /// (a certain one). `threads` is for the CPU; 0 takes all cores.
 ///
 /// # Errors
-/// When the name is unknown or the device cannot be used.
+/// When the name is unknown, the device cannot be used, or a GPU is asked for in a program that was
+/// built without the feature `cuda`.
 ///
 /// ```
 /// assert_eq!(spikelet::device::find("cpu", 2)?.name(), "cpu");
@@ -28,7 +31,7 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
     let ordinal = match name {
         "cpu" => return Ok(Arc::new(Cpu::new(threads)?)),
         "auto" => {
-            return match cuda(0) {
+            return match gpu(0) {
                 Ok(gpu) => Ok(gpu),
                 Err(_) => Ok(Arc::new(Cpu::new(threads)?)),
             };
@@ -43,7 +46,7 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
         _ => name.strip_prefix("cuda:").and_then(|n| n.parse().ok()),
     };
     match ordinal {
-        Some(ordinal) => Ok(cuda(ordinal)?),
+        Some(ordinal) => gpu(ordinal),
         None => Err(Error::invalid(
             "device",
             format!("`{name}` is not known"),
@@ -52,12 +55,29 @@ pub fn find(name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
     }
 }
 
+#[cfg(feature = "cuda")]
+fn gpu(ordinal: usize) -> Result<Arc<dyn Backend>> {
+    Ok(cuda(ordinal)?)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpu(ordinal: usize) -> Result<Arc<dyn Backend>> {
+    Err(Error::invalid(
+        "device",
+        format!("`cuda:{ordinal}` is a GPU, and this program was built without them"),
+        "build it with the feature `cuda` of the crate spikelet, or use cpu",
+    ))
+}
+
 /// GPU number `ordinal`, opened once a process.
 ///
 /// # Errors
 /// When there is no such GPU, or a library that it needs is missing; the error says what brings
 /// it.
+#[cfg(feature = "cuda")]
 pub fn cuda(ordinal: usize) -> Result<Arc<Cuda>> {
+    use std::collections::BTreeMap;
+    use std::sync::{Mutex, PoisonError};
     static OPEN: Mutex<BTreeMap<usize, Arc<Cuda>>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(gpu) = open.get(&ordinal) {
@@ -66,4 +86,21 @@ pub fn cuda(ordinal: usize) -> Result<Arc<Cuda>> {
     let gpu = Arc::new(Cuda::new(ordinal)?);
     open.insert(ordinal, gpu.clone());
     Ok(gpu)
+}
+
+#[cfg(all(test, not(feature = "cuda")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_a_gpu_is_an_error_that_names_it() {
+        for name in ["cuda", "cuda:1"] {
+            let error = find(name, 1).map(|found| found.name()).unwrap_err();
+            let Error::Invalid { help, .. } = error else {
+                panic!("{error}");
+            };
+            assert!(help.contains("feature `cuda`"), "{help}");
+        }
+        assert_eq!(find("auto", 1).unwrap().name(), "cpu");
+    }
 }

@@ -9,7 +9,6 @@ macro_rules! pages {
 pages! {
     readme = "README.md",
     contents = "docs/guide/README.md",
-    auto_cuda = "docs/guide/auto-cuda.md",
     convolution = "docs/guide/convolution.md",
     custom_operations = "docs/guide/custom-operations.md",
     data_parallel = "docs/guide/data-parallel.md",
@@ -31,4 +30,9 @@ pages! {
     training_loop = "docs/guide/training-loop.md",
     troubleshooting = "docs/guide/troubleshooting.md",
     your_own_neuron = "docs/guide/your-own-neuron.md",
+}
+
+#[cfg(feature = "auto-cuda")]
+pages! {
+    auto_cuda = "docs/guide/auto-cuda.md",
 }

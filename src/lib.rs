@@ -15,20 +15,26 @@
 //! | [`graph`], [`expr`] | `spikelet-graph`, `spikelet-expr` | the tensor graph, its plans, and scalar expressions |
 //! | [`cuda`] | `spikelet-cuda` | NVIDIA GPUs |
 
+#[cfg(feature = "auto-cuda")]
 pub mod auto_cuda;
 pub mod device;
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "cuda", feature = "distributed", feature = "plots"))]
 mod guide;
 pub mod prelude;
 
 pub use spikelet_core::{Error, MemoryBudget, ParseMemoryBudgetError, Result, files, human};
+#[cfg(feature = "cuda")]
+pub use spikelet_cuda as cuda;
+#[cfg(feature = "distributed")]
+pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
     Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
     RuntimeError, encoder, layer, loss, module, network, neuron, runtime, surrogate, tensors,
 };
-pub use spikelet_train::{log, optim, report, timing};
+#[cfg(feature = "plots")]
+pub use spikelet_train::report;
+pub use spikelet_train::{log, optim, timing};
 pub use {
-    spikelet_cuda as cuda, spikelet_data as data, spikelet_distributed as distributed,
-    spikelet_expr as expr, spikelet_graph as graph, spikelet_pipeline as pipeline,
-    spikelet_train as train,
+    spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph,
+    spikelet_pipeline as pipeline, spikelet_train as train,
 };

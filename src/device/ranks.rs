@@ -3,13 +3,16 @@
 use crate::distributed::{Group, World};
 use crate::{Error, Result};
 use spikelet_cpu::Cpu;
-use spikelet_cuda::library;
 use spikelet_graph::Backend;
 use std::sync::Arc;
 
 /// How many GPUs this process may use; none if there is no driver.
 fn gpus() -> usize {
-    library::gpus().map_or(0, |gpus| gpus.len())
+    #[cfg(feature = "cuda")]
+    let gpus = spikelet_cuda::library::gpus().map_or(0, |gpus| gpus.len());
+    #[cfg(not(feature = "cuda"))]
+    let gpus = 0;
+    gpus
 }
 
 /// GPUs in words.
@@ -97,11 +100,21 @@ pub fn open_in_group(group: &Group, name: &str, threads: usize) -> Result<Arc<dy
         let cpu = Cpu::new(threads)?.in_group(group.exchange());
         return Ok(Arc::new(cpu));
     };
+    gpu_in_group(group, ordinal)
+}
+
+#[cfg(feature = "cuda")]
+fn gpu_in_group(group: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
     let gpu = super::cuda(ordinal)?;
     gpu.join_group(group.exchange())?;
     let held = gpu.clone();
     group.on_abort(Box::new(move || held.abort_group()));
     Ok(gpu)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpu_in_group(_: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
+    super::gpu(ordinal)
 }
 
 #[cfg(test)]

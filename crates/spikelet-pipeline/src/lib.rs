@@ -27,6 +27,7 @@ mod mailbox;
 mod memory;
 mod options;
 mod partition;
+#[cfg(feature = "plots")]
 mod picture;
 mod plans;
 mod program;

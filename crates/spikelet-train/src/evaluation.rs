@@ -1,6 +1,8 @@
 //! Accuracy and loss on a data set.
 
-use super::engine::{EvalEngine, EvalEngines};
+#[cfg(feature = "plots")]
+use super::engine::EvalEngine;
+use super::engine::EvalEngines;
 use super::in_flight::InFlight;
 use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
 use super::ranks::{Ranks, Signal, SyncSchedule};
@@ -115,6 +117,7 @@ impl Evaluator {
     }
 
     /// The program of the largest batch that has at most `most` images, if there is one.
+    #[cfg(feature = "plots")]
     pub(super) fn engine_within(&mut self, most: usize) -> Option<&mut dyn EvalEngine> {
         let mut engines = self.engines.by_size.range_mut(..=most);
         Some(&mut **engines.next_back()?.1)

@@ -13,13 +13,16 @@ mod interrupt;
 pub mod log;
 mod memory;
 pub mod optim;
+#[cfg(feature = "plots")]
 mod picture;
 mod preset;
 mod ranks;
+#[cfg(feature = "plots")]
 pub mod report;
 mod run;
 mod scaling;
 mod settings;
+#[cfg(feature = "plots")]
 mod show;
 mod step;
 pub mod timing;
@@ -39,6 +42,7 @@ pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task, batches};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite, is_scaled};
 pub use settings::{Loss, Settings};
+#[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{BatchShape, PendingMetrics, RankInfo, StepMetrics, StepPlan, TrainStep};
 pub use step::{feed_scalars, scalar_inputs, update};

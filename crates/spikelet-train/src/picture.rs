@@ -3,6 +3,7 @@
 use super::checkpoint::EpochRecord;
 use super::evaluation::Evaluator;
 use super::memory::Forward;
+use super::run::EXAMPLES;
 use super::show::{examples_of, first_examples};
 use super::trainer::{FitReport, Trainer};
 use crate::report::{EpochPoint, Report};
@@ -11,9 +12,6 @@ use spikelet_core::human::percent;
 use spikelet_data::Split;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;
-
-/// Images that the picture shows.
-pub(super) const EXAMPLES: usize = 6;
 
 /// The picture of a run that came to `outcome`.
 pub(super) fn draw(

@@ -9,20 +9,24 @@ use super::checkpoint::Progress;
 use super::engine::Programs;
 use super::evaluation::Evaluator;
 use super::failed_step::FailedStep;
-use super::folder::{REPORT, RunFolder};
+use super::folder::RunFolder;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::StepMetrics;
 use super::trainer::{FitReport, Start, Trainer};
-use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError, picture};
+use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
 use spikelet_nn::runtime::VarStore;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Images that the report of a run shows.
+pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
 /// Times an epoch's training batches.
 struct Clock {
@@ -41,6 +45,10 @@ struct Own {
 /// A run that is under way.
 pub(super) struct Run<'a> {
     trainer: &'a Trainer,
+    #[cfg_attr(
+        not(feature = "plots"),
+        expect(dead_code, reason = "the report reads it")
+    )]
     data: &'a Split,
     /// Which data it is, where checkpoints are written.
     dataset: Option<DatasetId>,
@@ -111,7 +119,7 @@ impl<'a> Run<'a> {
             place,
             tested: &tested,
             examples: if written {
-                picture::EXAMPLES.min(data.test.len())
+                EXAMPLES.min(data.test.len())
             } else {
                 0
             },
@@ -374,12 +382,26 @@ impl<'a> Run<'a> {
             picture: None,
             history,
         };
-        if !interrupted && let Some(logs) = &self.logs {
-            let path = logs.folder.path().join(REPORT);
-            let (evaluation, store) = (&mut self.evaluation, &mut self.store);
-            picture::draw(self.trainer, self.data, evaluation, store, &outcome)?.save(&path)?;
-            outcome.picture = Some(path);
+        if !interrupted {
+            outcome.picture = self.draw(&outcome)?;
         }
         Ok(outcome)
+    }
+
+    /// Writes the run's report and returns its path.
+    #[cfg(feature = "plots")]
+    fn draw(&mut self, outcome: &FitReport) -> Result<Option<PathBuf>> {
+        let Some(logs) = &self.logs else {
+            return Ok(None);
+        };
+        let path = logs.folder.path().join(super::folder::REPORT);
+        let (evaluation, store) = (&mut self.evaluation, &mut self.store);
+        super::picture::draw(self.trainer, self.data, evaluation, store, outcome)?.save(&path)?;
+        Ok(Some(path))
+    }
+
+    #[cfg(not(feature = "plots"))]
+    fn draw(&mut self, _: &FitReport) -> Result<Option<PathBuf>> {
+        Ok(None)
     }
 }
