@@ -8,10 +8,11 @@ mod probe;
 
 use loops::{Images, Steps, Windows, three};
 use probe::{Probe, assert_close, values};
-use spikelet::layer::{Conv, ConvTransposed, Pool};
+use spikelet::layer::{Conv, ConvTransposed};
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, TrainStep};
 use spikelet::{LayerError, LayerProblem};
+use std::fmt::Debug;
 
 const ROUNDING: f64 = 1e-12;
 
@@ -147,7 +148,7 @@ enum Axis {
 }
 
 fn check_pool<const D: usize>(
-    pool: Pool<D>,
+    pool: impl Module + Debug,
     size: [usize; D],
     max: bool,
     count_padding: bool,
@@ -224,10 +225,6 @@ fn means_are_those_of_plain_loops() -> Result<()> {
 #[test]
 fn adaptive_windows_are_those_of_plain_loops() -> Result<()> {
     for max in [true, false] {
-        let pool = |outputs: [usize; 2]| match max {
-            true => Pool2d::max_to(outputs),
-            false => Pool2d::average_to(outputs),
-        };
         for (outputs, size) in [
             ([1, 1], [4, 5]),
             ([2, 3], [7, 8]),
@@ -235,12 +232,22 @@ fn adaptive_windows_are_those_of_plain_loops() -> Result<()> {
             // More windows than elements: some see the same.
             ([5, 3], [3, 2]),
         ] {
-            check_pool(pool(outputs), size, max, true, outputs.map(Axis::Adaptive))?;
+            let axes = outputs.map(Axis::Adaptive);
+            match max {
+                true => check_pool(AdaptiveMaxPool2d::new(outputs), size, max, true, axes)?,
+                false => check_pool(AdaptiveAvgPool2d::new(outputs), size, max, true, axes)?,
+            }
         }
     }
-    check_pool(Pool1d::average_to(3), [7], false, true, [Axis::Adaptive(3)])?;
     check_pool(
-        Pool3d::max_to(2),
+        AdaptiveAvgPool1d::new(3),
+        [7],
+        false,
+        true,
+        [Axis::Adaptive(3)],
+    )?;
+    check_pool(
+        AdaptiveMaxPool3d::new(2),
         [3, 4, 2],
         true,
         true,
@@ -396,7 +403,7 @@ fn gradients_through_smooth_neurons_are_those_of_differences() -> Result<()> {
         .add(Conv2d::new(3, 2, 3).bias(true))
         .add(Pool2d::max(2))
         .add(Lif::new(2.0).spiking(false).surrogate(Sigmoid::default()))
-        .add(Pool2d::average_to(1));
+        .add(AdaptiveAvgPool2d::new(1));
     for mode in [Mode::TRAIN, Mode::EVAL] {
         let mut probe = Probe::new(&net, mode, &[3, 2, 2, 8, 8])?;
         probe.check_gradients(&format!("{mode:?}"))?;
@@ -502,7 +509,7 @@ fn a_layer_that_does_not_fit_names_itself_and_says_what_to_do() {
         ),
         (Box::new(Pool1d::max(2)), "pooling", "[T, N, C, L]"),
         (
-            Box::new(Pool3d::average_to(2)),
+            Box::new(AdaptiveAvgPool3d::new(2)),
             "pooling",
             "[T, N, C, D, H, W]",
         ),

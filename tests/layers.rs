@@ -281,7 +281,7 @@ fn a_network_prints_as_a_tree() {
     let net = Sequential::new()
         .add(StaticInput(BatchNorm2d::new(8)))
         .add(Residual::new(block).join(Join::And))
-        .add(Pool2d::average_to(1))
+        .add(AdaptiveAvgPool2d::new(1))
         .add(StepLoop(Recurrent::new(Klif::default(), 4)))
         .add(Own(Sequential::new()));
     let expected = "\

@@ -5,7 +5,7 @@ use spikelet_cpu::Cpu;
 use spikelet_graph::Backend;
 use std::sync::{Arc, OnceLock};
 
-/// The CPU with all its cores, made once a process.
+/// The CPU with all its cores, created once for the process.
 ///
 /// # Errors
 /// When the CPU backend cannot be started.

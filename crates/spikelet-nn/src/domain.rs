@@ -61,12 +61,14 @@ impl Domain {
     }
 
     /// Those of the numbers that are below `high`.
+    #[must_use]
     pub const fn below(mut self, high: f64) -> Self {
         self.high = Limit::Open(high);
         self
     }
 
     /// Those of the numbers that are not above `high`.
+    #[must_use]
     pub const fn at_most(mut self, high: f64) -> Self {
         self.high = Limit::Closed(high);
         self
@@ -134,7 +136,7 @@ impl Constant {
         }
     }
 
-    /// Checks the value. `owner` is what has the constant, such as ``neuron `lif` ``.
+    /// Checks the value. `owner` is the constant's owner, such as ``neuron `lif` ``.
     ///
     /// # Errors
     /// [`DefinitionError::OutsideDomain`].
@@ -159,7 +161,7 @@ impl Constant {
     }
 }
 
-/// What to do about a value outside its domain.
+/// The help of errors about values outside their domain.
 pub const HELP: &str = "use a value in its domain";
 
 /// `tau: a number above 1`
@@ -177,7 +179,7 @@ pub fn check(constants: &[Constant], owner: &str) -> Result<(), DefinitionError>
     constants.iter().try_for_each(|c| c.check(owner))
 }
 
-/// What a constant can be stored as.
+/// A type in which a constant can be stored.
 pub trait Number: Copy {
     /// Its value.
     fn number(self) -> f64;

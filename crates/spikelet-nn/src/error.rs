@@ -360,10 +360,7 @@ impl LayerProblem {
                 let steps = given.shape.first().copied().unwrap_or_default();
                 return format!("build it for {steps} time steps");
             }
-            Self::UnusedSetting { .. } => {
-                "remove it: adaptive pooling takes the number of windows alone, and only average \
-                 pooling counts padding"
-            }
+            Self::UnusedSetting { .. } => "remove it: only average pooling counts padding",
             Self::Branches { .. } => {
                 "give it a shortcut whose output has the same shape, such as a 1×1 convolution"
             }

@@ -1,7 +1,7 @@
 //! Neurons, surrogate gradients, encoders and layers, the networks built from them, and the programs
 //! that networks compile to.
 //!
-//! This crate runs on the CPU and knows no other backend: a program takes any
+//! This crate depends on the CPU backend alone: a program takes any
 //! [`Backend`](spikelet_graph::Backend). Most users depend on `spikelet`, which re-exports it.
 
 pub mod device;

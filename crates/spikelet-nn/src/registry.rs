@@ -1,8 +1,9 @@
-//! Named, serializable families: what makes a new neuron or surrogate one file and one line.
+//! Named, serializable families: a new neuron or surrogate is one file and one line.
 
 use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::sync::Arc;
 
 /// Builds a member of a family from its constants.
@@ -12,7 +13,7 @@ pub type Build<T> = fn(&Map<String, Value>) -> Result<Arc<T>, DefinitionError>;
 pub struct Entry<T: ?Sized> {
     /// The name, as in files and on the command line.
     pub name: &'static str,
-    /// One line on what it is.
+    /// A summary of one line.
     pub summary: &'static str,
     /// The constants and their defaults.
     pub defaults: fn() -> Map<String, Value>,
@@ -29,7 +30,7 @@ impl<T: ?Sized> Entry<T> {
         plain(lines)
     }
 
-    /// What its file says of the type itself, in Markdown: a sentence, the table of its fields.
+    /// The documentation of the type in its file, in Markdown: a sentence, the table of its fields.
     /// Examples are left out.
     pub fn description(&self) -> String {
         let from = |line: &&str| !line.starts_with("///");
@@ -38,7 +39,7 @@ impl<T: ?Sized> Entry<T> {
     }
 }
 
-/// The lines of a comment as text that stands by itself: without code, and without links to items.
+/// The lines of a comment as text without code and without links to items.
 fn plain<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut code = false;
     let mut text = String::new();
@@ -72,7 +73,7 @@ pub(crate) fn fields<S: serde::Serialize>(value: &S) -> Map<String, Value> {
     }
 }
 
-/// Deserializes a member, naming what is allowed when a constant is unknown or of another kind.
+/// Deserializes a member; the error for an unknown constant or another type lists the allowed ones.
 pub(crate) fn from_fields<S>(
     name: &str,
     given: &Map<String, Value>,
@@ -266,6 +267,15 @@ macro_rules! family {
 }
 
 pub(crate) use {base, family, membrane, spec};
+
+impl<T: ?Sized> fmt::Debug for Entry<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("name", &self.name)
+            .field("summary", &self.summary)
+            .finish_non_exhaustive()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ use spikelet_graph::{
     TensorType,
 };
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// A host tensor's elements, to be read by a device.
@@ -30,14 +31,14 @@ pub fn download(backend: &dyn Backend, buffer: &Buffer) -> Result<Tensor> {
 }
 
 /// Named tensors on a device: parameters, optimizer tensors, carried states. Programs that are
-/// compiled with one store share what they name alike.
+/// compiled with one store share the tensors that have the same name.
 ///
-/// What a network on several devices needs lies on each of them; [`VarStore::place`] says where new
+/// The tensors of a network on several devices are on each of them; [`VarStore::place`] sets the device of new
 /// tensors go.
 pub struct VarStore {
     backend: Arc<dyn Backend>,
     buffers: BTreeMap<String, Held>,
-    /// What no checkpoint needs.
+    /// Tensors that are not part of a checkpoint.
     scratch: BTreeMap<String, Held>,
     /// Programs run one after the other, so that they share it where it is large enough.
     arena: Option<Held>,
@@ -83,7 +84,7 @@ impl VarStore {
         }
     }
 
-    /// From here on, new tensors lie on this device.
+    /// Sets the device of new tensors.
     pub fn place(&mut self, backend: &Arc<dyn Backend>) {
         self.backend = backend.clone();
     }
@@ -122,7 +123,7 @@ impl VarStore {
         }
     }
 
-    /// The buffer of a tensor on a device, made if it is new.
+    /// The buffer of a tensor on a device, allocated if it is new.
     pub fn buffer(
         &mut self,
         backend: &Arc<dyn Backend>,
@@ -140,7 +141,7 @@ impl VarStore {
         map[name].on(backend, name)
     }
 
-    /// The arena that programs on this store's device share, made or made anew if the plan needs
+    /// The arena that programs on this store's device share, allocated, or allocated again if the plan needs
     /// more. One that is replaced goes with the last program that was loaded with it.
     ///
     /// # Errors
@@ -185,7 +186,7 @@ impl VarStore {
     /// The values of a tensor.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// [`RuntimeError::UnknownTensor`].
     pub fn get(&self, name: &str) -> Result<Tensor> {
         match self.buffers.get(name) {
             Some(held) => download(&*held.backend, &held.buffer),
@@ -205,7 +206,7 @@ impl VarStore {
     /// ```
     ///
     /// # Errors
-    /// When there is none of this name, or it has another type.
+    /// When there is no tensor of this name, or it has another type.
     pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         let Some(held) = self.buffers.get(name) else {
             return Err(RuntimeError::unknown(name, self.names()));
@@ -250,7 +251,7 @@ impl VarStore {
     }
 
     /// Sets the carried states back to their reset values, learned ones as they are now; states of
-    /// another shape (another batch size) are made anew.
+    /// another shape (another batch size) are allocated again.
     ///
     /// # Errors
     /// When the device has not enough memory.
@@ -271,7 +272,7 @@ impl VarStore {
 }
 
 impl LearnedStart {
-    /// What the state of shape `[N, C, …]` is reset to, given the parameter.
+    /// The reset values of the state of shape `[N, C, …]`, given the parameter.
     fn values(&self, parameter: &Tensor, shape: &[usize]) -> Vec<f64> {
         let own = parameter.to_f64();
         let behind_channels: usize = shape.iter().skip(2).product();
@@ -317,7 +318,7 @@ impl Planned {
     }
 }
 
-/// A graph made ready to run on a device.
+/// A graph that is loaded on a device.
 pub struct Program {
     backend: Arc<dyn Backend>,
     plan: Plan,
@@ -437,7 +438,7 @@ impl Program {
     /// Sets an input.
     ///
     /// # Errors
-    /// When there is none of this name, it has another type or size, or a class number is none of
+    /// When there is no input of this name, it has another type or size, or a label is outside
     /// the classes that the network has scores for.
     pub fn set(&self, name: &str, values: HostTensor<'_>) -> Result<()> {
         let Some(input) = self.inputs.get(name) else {
@@ -474,7 +475,7 @@ impl Program {
         Ok(seconds)
     }
 
-    /// Refuses to run on what was never set.
+    /// Checks that all inputs were set.
     fn check_inputs(&mut self) -> Result<()> {
         if self.complete {
             return Ok(());
@@ -489,7 +490,7 @@ impl Program {
     /// An output of the last run.
     ///
     /// # Errors
-    /// When there is none of this name, or nothing has run yet.
+    /// When there is no output of this name, or the program has not run yet.
     pub fn get(&self, name: &str) -> Result<Tensor> {
         download(&*self.backend, self.output(name)?)
     }
@@ -538,5 +539,34 @@ impl Program {
             .first()
             .copied()
             .ok_or_else(|| RuntimeError::unknown(name, std::iter::empty()))
+    }
+}
+
+impl fmt::Debug for VarStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VarStore")
+            .field("device", &self.backend.name())
+            .field("tensors", &self.names().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planned")
+            .field("kernels", &self.plan.kernels.len())
+            .field("peak_bytes", &self.plan.peak_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("device", &self.backend.name())
+            .field("inputs", &self.inputs.keys())
+            .field("outputs", &self.outputs.keys())
+            .field("has_run", &self.has_run)
+            .finish_non_exhaustive()
     }
 }

@@ -281,7 +281,7 @@ impl PipelineEval {
     /// The network's output at every step, `[T, N, classes]`.
     pub(crate) fn outputs(&self, batch: &Batch, first: usize) -> Result<Tensor> {
         let x = Tensor::f32(self.shape.clone(), batch.images.clone());
-        self.flow.run(&x, Draws::of_evaluation(self.seed, first))
+        self.flow.run(&x, Draws::for_evaluation(self.seed, first))
     }
 
     /// Evaluates a batch whose first image is number `first` of the data set.

@@ -253,7 +253,7 @@ impl ModelPipeline {
             let flow = plan.load(&layout, self.seed, store)?;
             self.flows.insert(sized.clone(), flow);
         }
-        self.flows[&sized].run(x, Draws::of_step(self.seed, 0))
+        self.flows[&sized].run(x, Draws::for_step(self.seed, 0))
     }
 }
 

@@ -105,7 +105,7 @@ impl BuildEngine for PipelineOptions {
         for (size, eval) in evaluators {
             evaluation.by_size.insert(size, Box::new(eval));
         }
-        let memory = RunMemory::of_devices(memory.step.total(), memory.peak.total(), batch);
+        let memory = RunMemory::for_devices(memory.step.total(), memory.peak.total(), batch);
         Ok(Programs {
             engine: Box::new(PipelineEngine { step, layout }),
             evaluation,

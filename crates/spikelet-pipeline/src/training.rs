@@ -178,7 +178,7 @@ impl PipelineStep {
 
     /// The numbers of the draws of step number `step`.
     pub(crate) fn draws(&self, step: u64) -> Draws {
-        Draws::of_step(self.settings.seed, step)
+        Draws::for_step(self.settings.seed, step)
     }
 
     /// Notes from now on when each task runs.

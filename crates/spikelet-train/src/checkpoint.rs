@@ -1,4 +1,4 @@
-//! Checkpoints: everything that a run needs to go on as if it had never stopped.
+//! Checkpoints: the complete state of a run, so that it resumes with the same bits.
 
 mod error;
 mod fields;
@@ -43,7 +43,7 @@ pub struct DatasetId {
 
 impl DatasetId {
     /// That of a data set of which so many images are set aside for validation.
-    pub(super) fn of(data: &Split, train: &Dataset) -> Self {
+    pub(super) fn new(data: &Split, train: &Dataset) -> Self {
         let digits = data
             .digest()
             .iter()
@@ -59,7 +59,7 @@ impl DatasetId {
     }
 }
 
-/// A network's tensors with how they were made.
+/// A network's tensors with the settings that they were trained with.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     /// Parameters, and optimizer tensors if it can be resumed.
@@ -78,7 +78,7 @@ pub struct Checkpoint {
 
 const FORMAT: &str = "spikelet checkpoint 3";
 
-/// How the names of optimizer tensors begin.
+/// The prefix of the names of optimizer tensors.
 const OPTIMIZER: &str = "optimizer.";
 
 fn to_json<T: Serialize>(value: &T) -> String {
@@ -139,7 +139,8 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let mut file = self.tensors.clone();
         let entries = [
             ("format", FORMAT.to_string()),
@@ -153,21 +154,23 @@ impl Checkpoint {
         file.write(path)
     }
 
-    /// Reads one, and checks that its numbers are in range and agree with each other, and that all
+    /// Reads a checkpoint, and checks that its numbers are in range and agree with each other, and that all
     /// its tensors are finite.
     ///
     /// # Errors
     /// When it is no checkpoint, or not of this version; [`Error::UnfitCheckpoint`] for what else is
     /// wrong.
-    pub fn read(path: &Path) -> Result<Self> {
-        Self::of_bytes(&files::read(path)?, path)
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_bytes(&files::read(path)?, path)
     }
 
     /// Reads the one from which a run continues: `run` is its folder, or a checkpoint in it.
     ///
     /// # Errors
-    /// As [`Checkpoint::read`]; when there is none.
-    pub fn of_run(run: &Path) -> Result<Self> {
+    /// As [`Checkpoint::read`]; when there is no checkpoint.
+    pub fn from_run(run: impl AsRef<Path>) -> Result<Self> {
+        let run = run.as_ref();
         let path = match run.is_file() {
             true => run.to_path_buf(),
             false => run.join(LAST),
@@ -182,7 +185,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// As [`Checkpoint::read`], naming the file.
-    pub(super) fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+    pub(super) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let tensors = TensorFile::from_bytes(bytes, path)?;
         Self::of_file(tensors, path).map_err(|problem| unfit(path, problem))
     }

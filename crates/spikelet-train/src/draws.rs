@@ -1,4 +1,4 @@
-//! The numbers that a program's draws depend on.
+//! The indices of a program's random numbers.
 
 use spikelet_graph::op::GENERATOR_STATE;
 
@@ -21,7 +21,7 @@ pub struct Draws {
 
 impl Draws {
     /// Those of step number `step`, from the first time step and image on.
-    pub fn of_step(seed: u64, step: u64) -> Self {
+    pub fn for_step(seed: u64, step: u64) -> Self {
         Self {
             seed,
             step,
@@ -32,11 +32,12 @@ impl Draws {
 
     /// Those of an evaluation, from image number `first` of the data set on: however many images
     /// a batch has, an image's draws are the same.
-    pub fn of_evaluation(seed: u64, first: usize) -> Self {
-        Self::of_step(seed, EVALUATION).behind(0, first)
+    pub fn for_evaluation(seed: u64, first: usize) -> Self {
+        Self::for_step(seed, EVALUATION).behind(0, first)
     }
 
     /// Those of a part of it, behind so many time steps and images.
+    #[must_use]
     pub fn behind(self, steps: usize, images: usize) -> Self {
         Self {
             steps_before: self.steps_before + steps,

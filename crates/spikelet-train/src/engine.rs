@@ -12,9 +12,10 @@ use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-/// Compiles the programs of a run in another way than for one device: see
+/// Compiles the programs of a run for other targets than one device: see
 /// [`Trainer::engine`](crate::Trainer::engine).
 pub trait BuildEngine: Send + Sync {
     /// The device that tensors of a checkpoint are read to.
@@ -173,5 +174,23 @@ impl Programs {
             engine: Box::new(step),
             memory,
         })
+    }
+}
+
+impl fmt::Debug for EvalEngines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EvalEngines")
+            .field("batch", &self.batch)
+            .field("sizes", &self.by_size.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Programs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Programs")
+            .field("evaluation", &self.evaluation)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
     }
 }

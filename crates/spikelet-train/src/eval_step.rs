@@ -1,4 +1,4 @@
-//! A forward pass over a batch, with its loss and its hits.
+//! A forward pass over a batch, with its loss and its number of correct images.
 
 use super::draws::Draws;
 use super::memory::{LESS_FOR_EVALUATION, check_room};
@@ -11,8 +11,9 @@ use spikelet_graph::{Backend, DType, Plan, Target};
 use spikelet_nn::loss;
 use spikelet_nn::module::{Mode, Module, Traced};
 use spikelet_nn::runtime::{Planned, Program, VarStore};
+use std::fmt;
 
-/// Forward only.
+/// A compiled forward pass.
 pub struct EvalStep {
     program: Program,
     batch_size: usize,
@@ -38,14 +39,14 @@ impl EvalPlan {
     /// Checks that a device has kernels and memory for the pass.
     ///
     /// # Errors
-    /// When it has not: see [`Error::Memory`](spikelet_core::Error::Memory).
+    /// Otherwise, such as [`Error::Memory`](spikelet_core::Error::Memory).
     pub fn check(&self, device: &dyn Backend) -> Result<()> {
         self.plan().check_target(device)?;
         let program = format!("a forward pass of {} images", self.batch_size);
         check_room(&program, &[self.plan()], device, None, LESS_FOR_EVALUATION)
     }
 
-    /// Makes the pass ready to run on the store's device, which it must be planned for.
+    /// Loads the pass on the store's device, which it must be planned for.
     ///
     /// # Errors
     /// When memory is short or the device refuses.
@@ -124,7 +125,7 @@ impl EvalStep {
         self.batch_size
     }
 
-    /// How many scores the network gives each image.
+    /// The number of scores that the network has for each image.
     pub fn scores(&self) -> usize {
         self.scores
     }
@@ -135,14 +136,18 @@ impl EvalStep {
     }
 
     /// Starts to evaluate a batch whose first image is number `first` of the data set; draws depend
-    /// on the seed and on the numbers of the images alone.
+    /// on the seed and the indices of the images alone.
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
     pub fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
-        feed(&self.program, batch, Draws::of_evaluation(self.seed, first))?;
+        feed(
+            &self.program,
+            batch,
+            Draws::for_evaluation(self.seed, first),
+        )?;
         self.program.run()?;
-        PendingMetrics::of(&self.program)
+        PendingMetrics::new(&self.program)
     }
 
     /// Evaluates a batch whose first image is number `first` of the data set.
@@ -151,5 +156,25 @@ impl EvalStep {
     /// As [`EvalStep::start`].
     pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
         self.start(batch, first)?.wait()
+    }
+}
+
+impl fmt::Debug for EvalStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EvalStep")
+            .field("program", &self.program)
+            .field("batch_size", &self.batch_size)
+            .field("scores", &self.scores)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EvalPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EvalPlan")
+            .field("planned", &self.planned)
+            .field("batch_size", &self.batch_size)
+            .field("scores", &self.scores)
+            .finish_non_exhaustive()
     }
 }

@@ -26,7 +26,7 @@ pub struct Evaluation {
 
 /// Accuracy and mean loss on a data set. Images go through the network in batches of
 /// [`Settings::evaluation_batch`], or else of as many as fit into the memory of a training step
-/// and into that of the device. The accuracy does not depend on it, nor does what encoders draw;
+/// and into that of the device. Neither the accuracy nor the encoders' random numbers depend on it;
 /// the loss is the same but for the rounding of its sum.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub fn evaluate(
     Ok(found.expect("nothing asks it to stop"))
 }
 
-/// Refuses a network that does not have one score for each class.
+/// Checks that a network has one score for each class.
 fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
     let classes = data.classes.len();
     if scores == classes {
@@ -124,9 +124,9 @@ impl Evaluator {
     }
 
     /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all
-    /// come to what one alone would: an image's draws depend on its number, and batches are added
-    /// up in their order. Before each batch `stop` says whether this rank would stop; there is no
-    /// result then, on any rank.
+    /// have the result of a single rank: the random numbers of an image depend on its number, and batches
+    /// are summed in their order. Before each batch `stop` returns whether this rank would stop; then
+    /// there is no result on any rank.
     pub(super) fn run(
         &mut self,
         which: usize,
@@ -143,7 +143,7 @@ impl Evaluator {
         };
         let mut in_flight = InFlight::new();
         let mut batches = loader.share(0, together.share(0));
-        // In the last round some ranks may have no batch, and talk all the same.
+        // In the last round some ranks may have no batch; they synchronize nevertheless.
         let rounds = loader.len().div_ceil(together.ranks());
         let mut talks = SyncSchedule::new();
         let mut stopped = false;

@@ -1,4 +1,4 @@
-//! The folders of runs: their names, and who may write into them.
+//! The folders of runs: their names and their locks.
 //!
 //! A folder belongs to one process at a time, which holds a lock on a file in it. The lock ends with
 //! the process, however it ends.
@@ -23,7 +23,7 @@ pub(super) const BEST: &str = "best.safetensors";
 pub(super) const EPOCHS: &str = "epochs.jsonl";
 /// The folder of the curves.
 pub(super) const CURVES: &str = "tensorboard";
-/// The picture.
+/// The report.
 pub(super) const REPORT: &str = "report.svg";
 
 /// The link to the newest run.
@@ -89,7 +89,7 @@ pub(super) enum RankInfo {
     NewIn(PathBuf),
 }
 
-/// What becomes of a run that is already there.
+/// How a folder with a run in it is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Former {
     /// It stays, and nothing is done.
@@ -106,18 +106,18 @@ pub(super) enum Former {
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
-    /// What was made for this run, until it begins. Removed before the lock ends.
+    /// Folders created for this run, until it starts. Removed before the lock is released.
     made: NewFolders,
     _lock: File,
     numbered: bool,
 }
 
 impl RunFolder {
-    /// Makes the folder if need be, takes it for this process, and removes what killed writers have
+    /// Creates the folder if needed, locks it for this process, and removes the files that killed writers have
     /// left. Nothing else is changed.
     ///
     /// # Errors
-    /// [`RunFolderError`]; when the folder cannot be made or written.
+    /// [`RunFolderError`]; when the folder cannot be created or written.
     pub(super) fn open(place: &RankInfo, former: &Former) -> Result<Self> {
         let mut made = NewFolders::default();
         let (path, numbered) = match place {
@@ -165,7 +165,7 @@ impl RunFolder {
     }
 
     /// The run begins to write: from here on the folder is the latest, where it has a number. A new
-    /// run's checkpoints never lie beside an older one's logs, nor the other way round: those of an
+    /// run's checkpoints are never next to an older one's logs, nor the other way round: those of an
     /// older run are removed first.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
@@ -183,7 +183,7 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // A run that could not begin leaves none of the folders that were made for it.
+        // A run that could not start removes the folders that were created for it.
         if self.made.has(&self.path) {
             let _ = files::remove(&self.path.join(LOCK));
         }
@@ -223,7 +223,7 @@ fn create_numbered(parent: &Path, made: &mut NewFolders) -> Result<PathBuf> {
             Ok(()) => return Ok(path),
             // Another run has just taken the number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => next += 1,
-            // A run that could not begin has just removed the folder that it had made.
+            // A run that could not start has just removed the folder that it had created.
             Err(error) if error.kind() == ErrorKind::NotFound => made.make(parent)?,
             Err(error) => return Err(FileError::io("create the folder", &path)(error).into()),
         }
@@ -244,7 +244,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 /// name where there is no such link.
 ///
 /// # Errors
-/// [`RunFolderError::NoRuns`] if there is none.
+/// [`RunFolderError::NoRuns`].
 pub fn latest_run(parent: impl AsRef<Path>) -> Result<PathBuf> {
     let parent = parent.as_ref();
     let link = parent.join(LATEST);
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(latest_run(&parent)?, second.path());
         first.begin(false)?;
         assert_eq!(latest_run(&parent)?, first.path());
-        // One that does not begin leaves nothing.
+        // A run that does not start leaves nothing.
         let third = RunFolder::open(&place, &Former::Refuse)?;
         let path = third.path().to_path_buf();
         drop(third);
@@ -390,7 +390,7 @@ mod tests {
             drop(run);
             assert!(!runs.exists(), "{place:?}");
         }
-        // What somebody else has written or made stays.
+        // Files and folders of other processes stay.
         for place in &places {
             let run = RunFolder::open(place, &Former::Refuse)?;
             std::fs::write(runs.join("notes.txt"), "mine").expect("written");

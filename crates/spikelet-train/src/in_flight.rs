@@ -1,17 +1,18 @@
-//! Steps that the device is at while the host goes on.
+//! Steps that run on the device while the host continues.
 
 use super::PendingMetrics;
 use super::step::StepMetrics;
 use spikelet_core::Result;
 use std::collections::VecDeque;
+use std::fmt;
 
-/// How many steps may be started before the first of them is waited for: one that runs, and one
-/// that is ready to follow it.
+/// The number of steps that may be started before the host waits for the first of them: one that runs,
+/// and one that is queued.
 const MOST: usize = 2;
 
-/// Steps that were started, oldest first, each with a note of what it was.
+/// Steps that were started, oldest first, each with a note.
 ///
-/// At most two: one that runs, and one that is ready to follow it.
+/// At most two: one that runs, and one that is queued.
 pub struct InFlight<T> {
     steps: VecDeque<(PendingMetrics, T)>,
 }
@@ -34,7 +35,7 @@ impl<T> InFlight<T> {
         self.steps.len()
     }
 
-    /// Adds a step that was started, after room was made for it.
+    /// Adds a step that was started, after [`InFlight::wait_if_full`].
     pub fn push(&mut self, outcome: PendingMetrics, note: T) {
         self.steps.push_back((outcome, note));
     }
@@ -59,5 +60,13 @@ impl<T> InFlight<T> {
         oldest
             .map(|(outcome, note)| Ok((outcome.wait()?, note)))
             .transpose()
+    }
+}
+
+impl<T> fmt::Debug for InFlight<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight")
+            .field("steps", &self.steps.len())
+            .finish_non_exhaustive()
     }
 }

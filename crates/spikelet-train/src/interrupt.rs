@@ -1,4 +1,4 @@
-//! Ctrl-C ends a run cleanly; a second one does what it does without a run: it ends the process.
+//! Ctrl-C saves and ends a run; a second one ends the process, as without a run.
 
 use spikelet_core::signals;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a run is to end; it is asked between batches.
+/// Whether a run should end; called between batches.
 pub(super) type EndRequest = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Runs that listen.
+/// The number of runs that catch signals.
 static LISTENING: Mutex<usize> = Mutex::new(0);
 
 /// While there is one, the first Ctrl-C (SIGTERM, SIGHUP) is a request. After it, and after the last
-/// run, signals do what they did before.
+/// run, signals have the effect that they had before.
 pub(super) struct Listening;
 
 impl Listening {

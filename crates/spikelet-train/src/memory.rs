@@ -32,7 +32,7 @@ pub struct RunMemory {
 
 impl RunMemory {
     /// The memory of several devices together; the evaluation's is what it adds to the step's.
-    pub fn of_devices(step: usize, peak: usize, batch: usize) -> Self {
+    pub fn for_devices(step: usize, peak: usize, batch: usize) -> Self {
         Self {
             step,
             evaluation: peak.saturating_sub(step),
@@ -55,7 +55,7 @@ impl RunMemory {
     }
 }
 
-/// What programs take that share an arena and the tensors that outlive them.
+/// The memory of programs that share an arena and the tensors that outlive them.
 fn together(plans: &[&Plan]) -> usize {
     let arena = plans.iter().map(|plan| plan.arena_bytes).max();
     let mut lasting = BTreeMap::new();
@@ -72,7 +72,7 @@ fn together(plans: &[&Plan]) -> usize {
     parts.fold(0, usize::saturating_add)
 }
 
-/// Bytes of the buffers that a program has for itself: its batch, and what it found.
+/// Bytes of the buffers that a program does not share: its batch and its outputs.
 fn own_bytes(plan: &Plan) -> usize {
     let inputs = plan
         .graph
@@ -89,7 +89,7 @@ fn own_bytes(plan: &Plan) -> usize {
 pub struct RunPlans {
     step: StepPlan,
     evaluation: Vec<EvalPlan>,
-    /// The examples of the run's picture, where it draws one.
+    /// The examples of the run's report, if it has one.
     picture: Option<EvalPlan>,
     memory: RunMemory,
 }
@@ -127,23 +127,23 @@ impl RunPlans {
         self.step.plan()
     }
 
-    /// The plans of the evaluation: of a whole batch, and of what is left of a data set.
+    /// The plans of the evaluation: of a full batch, and of the remainder of a data set.
     pub fn evaluation(&self) -> impl Iterator<Item = &Plan> {
         self.evaluation.iter().map(EvalPlan::plan)
     }
 
-    /// What runs beside the training step.
+    /// The programs besides the training step.
     fn forward_passes(&self) -> impl Iterator<Item = &Plan> {
         self.evaluation()
             .chain(self.picture.as_ref().map(EvalPlan::plan))
     }
 
-    /// What they need.
+    /// Their memory.
     pub fn memory(&self) -> RunMemory {
         self.memory
     }
 
-    /// Refuses what the device has no memory for, beside what the store has already. The processors
+    /// Checks that the device has enough memory, besides the tensors of the store. The processors
     /// of a host share its memory: each of its `ranks_here` ranks takes as much of it.
     pub(super) fn check(
         &self,
@@ -183,12 +183,12 @@ impl RunPlans {
     }
 }
 
-/// What lowers the memory of a training step.
+/// How to lower the memory of a training step.
 const LESS_FOR_A_STEP: &str = "use a smaller batch (--batch-size), fewer time steps (--time-steps), \
 numbers of 16 bits (--precision bf16), a memory budget (--memory-budget), or a pipeline of several \
 devices (--pipeline)";
 
-/// What lowers the memory of an evaluation.
+/// How to lower the memory of an evaluation.
 pub(super) const LESS_FOR_EVALUATION: &str = "evaluate fewer images at once (--eval-batch-size), or use \
 fewer time steps (--time-steps) or numbers of 16 bits (--precision bf16)";
 
@@ -204,7 +204,7 @@ pub struct Task<'a> {
     pub place: RankInfo,
     /// Images of each evaluated data set.
     pub tested: &'a [usize],
-    /// Images of the run's picture; 0 where there is none.
+    /// Images of the run's report; 0 without one.
     pub examples: usize,
 }
 
@@ -331,7 +331,7 @@ impl Forward<'_> {
         };
         let target = WithoutWorkspaces(device);
         let step = TrainStep::plan(module, settings, shape, RankInfo::default(), &target);
-        // What a step cannot be planned of can still be evaluated.
+        // A model whose training step cannot be planned can still be evaluated.
         let limit = step.map_or(free, |step| step.plan().arena_bytes);
         self.batch(tested, limit.min(free - free / 8), USEFUL)
     }
@@ -429,7 +429,7 @@ pub(super) fn check_room(
     check_free(program, missing(plans, store), device, help)
 }
 
-/// What programs need beside the tensors that the store has.
+/// The memory of programs besides the tensors of the store.
 fn missing(plans: &[&Plan], store: Option<&VarStore>) -> usize {
     let inputs = plans.iter().flat_map(|plan| &plan.graph.inputs);
     let names: BTreeSet<&str> = inputs.map(|input| input.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The picture of a run.
+//! The report of a run.
 
 use super::checkpoint::EpochRecord;
 use super::evaluation::Evaluator;
@@ -13,7 +13,7 @@ use spikelet_data::Split;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;
 
-/// The picture of a run that came to `outcome`.
+/// The report of a run.
 pub(super) fn draw(
     trainer: &Trainer,
     data: &Split,

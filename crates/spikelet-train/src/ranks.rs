@@ -1,4 +1,4 @@
-//! What the ranks of a run do together between steps; a run without ranks does it by itself.
+//! The communication of the ranks of a run between steps; a run without ranks does the same alone.
 
 use super::Progress;
 use sha2::{Digest, Sha256};
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 /// About how often ranks ask each other whether to save or to stop.
 const TALK: Duration = Duration::from_millis(250);
 
-/// Steps between two such talks at most.
+/// The largest number of steps between two synchronizations.
 const MOST_STEPS: f32 = 256.0;
 
 /// Values that are digested at once.
 const DIGESTED: usize = 4096;
 
-/// The ranks of a run, as one of them sees them.
+/// The ranks of a run, seen from one of them.
 #[derive(Clone)]
 pub(super) struct Ranks(Option<Arc<Group>>);
 
@@ -66,7 +66,7 @@ impl Ranks {
         }
     }
 
-    /// The sums of numbers over all ranks, to the last bit alike on all.
+    /// The sums of values over all ranks, with the same bits on all.
     pub(super) fn sum(&self, numbers: &mut [f64]) -> Result<()> {
         match &self.0 {
             Some(group) => Ok(sum_numbers(&*group.exchange(), numbers)?),
@@ -74,7 +74,7 @@ impl Ranks {
         }
     }
 
-    /// Puts together what each rank has found, where it has left zeros for what others find.
+    /// Combines the results of all ranks; each has zeros in the places of the others.
     pub(super) fn join(&self, found: &mut [f32]) -> Result<()> {
         match &self.0 {
             Some(group) => Ok(group.exchange().all_reduce(found)?),
@@ -196,15 +196,15 @@ fn digest(tensor: &Tensor) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// What a run is to do before its next step.
+/// The requests of a run before its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub(super) stop: bool,
     pub(super) save: bool,
 }
 
-/// When ranks talk of stopping and saving: some steps apart, since a talk waits for all hosts, and
-/// all at the same step. How many steps, rank 0 says from its speed.
+/// When ranks synchronize stopping and saving: every few steps, since a synchronization waits for all
+/// hosts, and all at the same step. Rank 0 sets the number of steps from its speed.
 pub(super) struct SyncSchedule {
     /// Steps until the next.
     left: usize,
@@ -221,7 +221,7 @@ impl SyncSchedule {
         }
     }
 
-    /// What is to be done after another step, given what this rank would do: any rank can stop the
+    /// The common request after another step, given the request of this rank: any rank can stop the
     /// run, rank 0 has it saved.
     pub(super) fn step(&mut self, together: &Ranks, own: Signal) -> Result<Signal> {
         let Some(group) = &together.0 else {
@@ -263,7 +263,7 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    /// What two ranks say of weights that differ in one place.
+    /// The errors of two ranks whose weights differ in one place.
     fn compared(second: f32) -> Vec<Result<()>> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let master = Address {

@@ -35,7 +35,7 @@ struct Clock {
     before: f64,
 }
 
-/// What a rank has found in an epoch.
+/// The sums of a rank in an epoch.
 #[derive(Clone, Copy, Default)]
 struct Own {
     loss_sum: f64,
@@ -64,7 +64,7 @@ pub(super) struct Run<'a> {
     validates: bool,
     loader: Loader,
     progress: Progress,
-    /// What this rank has found in the epoch; the others' share comes into `progress` when it is
+    /// The sums of this rank in the epoch; those of all ranks are combined in `progress` when it is
     /// saved or shown.
     own: Own,
     logs: Option<Logs>,
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
             _ => None,
         };
         let written = trainer.place.is_some();
-        let dataset = written.then(|| DatasetId::of(data, &train));
+        let dataset = written.then(|| DatasetId::new(data, &train));
         let resumed = checkpoint_to_resume(trainer, folder.as_ref(), dataset.as_ref(), &together)?;
         let engine = trainer.engine.as_ref();
         let first = engine.and_then(|engine| engine.first_device());
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// What there is to be said of it before it begins.
+    /// Its description before it starts.
     pub(super) fn about_to_begin(&self) -> Start<'_> {
         Start {
             engine: &*self.engine,
@@ -258,8 +258,8 @@ impl<'a> Run<'a> {
         self.trainer.settings.batch_size * self.together.ranks()
     }
 
-    /// Brings what all ranks have found in the epoch into the progress. Losses are f32: their sums
-    /// are as good as always exact, whenever they are taken.
+    /// Combines the sums of all ranks in the progress. Losses are f32: their sums in f64 are nearly
+    /// always exact, whenever they are computed.
     fn put_together(&mut self) -> Result<()> {
         let mut sums = [self.own.loss_sum, self.own.correct];
         self.together.sum(&mut sums)?;
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Adds what a step found to the epoch.
+    /// Adds the results of a step to the epoch.
     fn count(
         &mut self,
         (found, step): (StepMetrics, u64),

@@ -11,7 +11,7 @@ use spikelet_nn::loss;
 use spikelet_nn::module::{Precision, Propagation};
 use std::sync::Arc;
 
-/// What training makes small; scores are the mean of the network's output over time.
+/// The loss; scores are the mean of the network's output over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
@@ -33,11 +33,11 @@ impl Loss {
     }
 }
 
-/// How a network is trained. Everything that decides the result is here and in the network.
+/// How a network is trained. The settings and the network determine the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Steps of a sequence.
+    /// Time steps of a sequence.
     pub time_steps: usize,
     /// Images of a step, on each rank where there are several.
     pub batch_size: usize,
@@ -45,20 +45,20 @@ pub struct Settings {
     pub epochs: usize,
     /// The learning rate before the schedule.
     pub learning_rate: f64,
-    /// How the learning rate goes with training.
+    /// The learning rate schedule.
     pub schedule: LrSchedule,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
-    /// Keeps gradients small, if given.
+    /// Gradient clipping, if any.
     pub clip: Option<Clip>,
     /// The encoder by its name, with constants if they are not the defaults, as in
     /// [`encoder::parse`].
     pub encoder: String,
-    /// What training makes small.
+    /// The loss.
     pub loss: Loss,
     /// The order in which layers and time steps run.
     pub propagation: Propagation,
-    /// The numbers that products multiply and that sequences are stored in.
+    /// The element types of matrix products and of stored sequences.
     pub precision: Precision,
     /// The most memory that training and its evaluation may take, if it is limited; a share is one
     /// of what they take without a limit.
@@ -69,9 +69,9 @@ pub struct Settings {
     /// Whether batch norm takes mean and variance over the images of all ranks, where there are
     /// several, instead of each rank over its own.
     pub sync_batch_norm: bool,
-    /// By how much training images are changed by chance.
+    /// Data augmentation of the training images.
     pub augment: Augment,
-    /// What is subtracted from pixels and what they are divided by, if anything.
+    /// Mean and standard deviation by which pixels are normalized, if any.
     pub normalize: Option<Normalize>,
     /// The share of the training images that is set aside to choose the best epoch by, from 0 to
     /// below 1. Which images these are does not depend on `seed`. With 0 all images are trained on,
@@ -135,7 +135,7 @@ impl Settings {
         }
     }
 
-    /// How images that are only looked at become batches: in order, unchanged.
+    /// How evaluation images become batches: in order, without augmentation.
     pub fn test_batches(&self, batch_size: usize) -> LoaderConfig {
         LoaderConfig {
             batch_size,
@@ -145,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// Checks that the numbers can be used.
+    /// Checks the settings.
     ///
     /// # Errors
     /// Names the first that cannot.

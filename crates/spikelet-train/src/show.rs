@@ -1,4 +1,4 @@
-//! What a trained network does with a few images.
+//! The activity of a trained network on a few images.
 
 use super::draws::Draws;
 use super::step::{Scored, context, feed, trace};
@@ -12,7 +12,7 @@ use spikelet_nn::module::{Mode, Module};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::sync::Arc;
 
-/// The images `indices` as the network is given them in a test.
+/// The images `indices` as an evaluation batch.
 fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result<Batch> {
     let mut some = Dataset {
         images: vec![],
@@ -37,7 +37,7 @@ fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result
     Ok(batch.expect("an epoch has a batch"))
 }
 
-/// The bytes of an image with the channels of a pixel beside each other, as pictures have them.
+/// The bytes of an image in channels-last order.
 fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
     let plane = height * width;
     let pixel = |at: usize| (0..channels).filter_map(move |c| image.get(c * plane + at));
@@ -109,7 +109,7 @@ pub fn show_examples(
     examples_of(step, settings, dataset, indices)
 }
 
-/// The same by a forward pass that keeps the network's output at every step.
+/// The same with a forward pass that returns the network's output at every step.
 pub(super) fn examples_of(
     mut step: EvalStep,
     settings: &Settings,
@@ -153,7 +153,7 @@ pub(super) fn first_examples(
     Ok(Some(examples(dataset, shown, &output, &scores)))
 }
 
-/// What neurons record of themselves.
+/// The name of the recorded spikes of a neuron.
 const SPIKES: &str = ".spike_seq";
 
 impl Activity {
@@ -168,7 +168,7 @@ impl Activity {
     /// let test = spikelet::data::synthetic::digits_of(0, 1, 3).test;
     /// let mut store = VarStore::new(spikelet::device::cpu()?);
     /// let module = network.module()?;
-    /// let shown = Activity::of(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
+    /// let shown = Activity::new(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
     /// assert_eq!(shown.layers[0].name, "fc.2");
     /// assert_eq!(shown.layers[0].spikes.shape, [8, 2, 196]);
     /// # Ok::<(), spikelet::Error>(())
@@ -176,7 +176,7 @@ impl Activity {
     ///
     /// # Errors
     /// When an image is not there, shapes do not fit or the device fails.
-    pub fn of(
+    pub fn new(
         module: &dyn Module,
         settings: &Settings,
         dataset: &Dataset,
@@ -203,7 +203,7 @@ impl Activity {
         store.initialize(&traced, DType::F32, settings.seed)?;
         let mut program = Program::new(tracer.finish()?, store)?;
         // The draws of an evaluation's first batch, so that both pictures agree.
-        feed(&program, &batch, Draws::of_evaluation(settings.seed, 0))?;
+        feed(&program, &batch, Draws::for_evaluation(settings.seed, 0))?;
         program.run()?;
         let layers = (spiking.iter())
             .map(|(name, output)| Ok(LayerActivity::new(name, program.get(output)?)));

@@ -14,6 +14,7 @@ use spikelet_nn::encoder;
 use spikelet_nn::loss;
 use spikelet_nn::module::{Context, GENERATOR, Mode, Module, StepOutputs, Traced};
 use spikelet_nn::runtime::{Planned, Program, VarStore};
+use std::fmt;
 
 /// Images of a batch: `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +41,7 @@ impl Default for RankInfo {
     }
 }
 
-/// What a step found.
+/// Loss and number of correct images of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepMetrics {
     /// The mean loss of the batch.
@@ -49,30 +50,30 @@ pub struct StepMetrics {
     pub correct: f64,
 }
 
-/// What a step will have found, once the device has done it.
+/// The [`StepMetrics`] of a step that may still run on the device.
 #[must_use = "the device's errors come out of `wait`"]
 pub struct PendingMetrics(Found);
 
-/// What is there, or on its way.
+/// Metrics on the host, or on their way to it.
 enum Found {
     Here(StepMetrics),
     Coming(Box<dyn HostFuture>),
 }
 
 impl PendingMetrics {
-    /// What the outcome is made of, among a program's outputs.
+    /// The outputs of the program that the metrics are read from.
     const OUTPUTS: [&str; 2] = ["loss", "correct"];
 
-    pub(super) fn of(program: &Program) -> Result<Self> {
+    pub(super) fn new(program: &Program) -> Result<Self> {
         Ok(Self(Found::Coming(program.fetch(&Self::OUTPUTS)?)))
     }
 
-    /// What is known already.
+    /// Metrics that are on the host already.
     pub fn known(outcome: StepMetrics) -> Self {
         Self(Found::Here(outcome))
     }
 
-    /// Waits for it.
+    /// Waits for the metrics.
     ///
     /// # Errors
     /// When the device has failed.
@@ -153,8 +154,8 @@ impl StepPlan {
         &self.planned.plan
     }
 
-    /// Makes the step ready to run on the store's device, which it must be planned for. Parameters
-    /// that the store does not have are made.
+    /// Loads the step on the store's device, which it must be planned for. Parameters that the store
+    /// does not have are initialized.
     ///
     /// # Errors
     /// When memory is short or the device refuses.
@@ -181,7 +182,7 @@ fn scalar_name(k: usize) -> String {
     format!("optimizer scalar {k}")
 }
 
-/// The inputs of a step for the numbers that the optimizer works with.
+/// The inputs of a step for the optimizer's scalars.
 pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
     let count = settings
         .optimizer
@@ -193,7 +194,7 @@ pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
         .collect()
 }
 
-/// Gives a step those numbers: `step` counts from 1, `epoch` is the progress in epochs.
+/// Sets those inputs: `step` counts from 1, `epoch` is the progress in epochs.
 pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
     let factor = settings.schedule.factor(epoch, settings.epochs as f64);
     let rate = settings.learning_rate * factor;
@@ -205,7 +206,7 @@ pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f6
 }
 
 impl TrainStep {
-    /// Compiles a step. Parameters that the store does not have are made.
+    /// Compiles a step. Parameters that the store does not have are initialized.
     ///
     /// # Errors
     /// When shapes do not fit or the device refuses.
@@ -314,7 +315,7 @@ impl TrainStep {
         &mut self.program
     }
 
-    /// Names of the tensors that make the model: parameters, and what is kept with them.
+    /// Names of the tensors of the model: parameters, then buffers.
     pub fn model(&self) -> impl Iterator<Item = &str> {
         let all = self.traced.parameters.iter().chain(&self.traced.buffers);
         all.map(|tensor| tensor.name.as_str())
@@ -328,7 +329,7 @@ impl TrainStep {
             .map(|parameter| parameter.name.as_str())
     }
 
-    /// Names of the model's tensors that are no parameters: running statistics.
+    /// Names of the model's buffers, such as running statistics.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &str> {
         self.traced
             .buffers
@@ -336,12 +337,12 @@ impl TrainStep {
             .map(|buffer| buffer.name.as_str())
     }
 
-    /// The numbers of the draws of step number `step`.
+    /// The indices of the random numbers of step `step`.
     pub(super) fn draws(&self, step: u64) -> Draws {
-        Draws::of_step(self.settings.seed, step).behind(0, self.images_before)
+        Draws::for_step(self.settings.seed, step).behind(0, self.images_before)
     }
 
-    /// Gives the next step its batch and numbers: `step` counts from 1, `epoch` is the progress
+    /// Sets the batch and the scalars of the next step: `step` counts from 1, `epoch` is the progress
     /// in epochs.
     ///
     /// # Errors
@@ -351,15 +352,15 @@ impl TrainStep {
         feed_scalars(&self.program, &self.settings, step, epoch)
     }
 
-    /// Starts to train on a batch. The device may still be at work when this returns; the batch
-    /// is free again, and the next one can be started.
+    /// Starts to train on a batch. The device may still be running when this returns; the batch can be
+    /// reused, and the next step can be started.
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
     pub fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
         self.prepare(batch, step, epoch)?;
         self.program.run()?;
-        PendingMetrics::of(&self.program)
+        PendingMetrics::new(&self.program)
     }
 
     /// Trains on a batch.
@@ -407,5 +408,29 @@ pub fn update(
     });
     for (old, new) in std::iter::once(weight).chain(&states).zip(&made) {
         tracer.update(old, new);
+    }
+}
+
+impl fmt::Debug for TrainStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrainStep")
+            .field("program", &self.program)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for StepPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StepPlan")
+            .field("planned", &self.planned)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PendingMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingMetrics").finish_non_exhaustive()
     }
 }

@@ -43,7 +43,7 @@ impl Default for Timing {
     }
 }
 
-/// What was found.
+/// The measured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     /// Median time of one run.

@@ -1,4 +1,4 @@
-//! What is trained, where, and where it is written.
+//! The trainer: model, settings, device, folder.
 
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
@@ -12,11 +12,12 @@ use spikelet_distributed::Group;
 use spikelet_graph::Backend;
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Steps between two points of the training curves where nothing else is said.
+/// The default number of steps between two points of the training curves.
 const CURVE_STEPS: u64 = 50;
 
 /// Trains a network.
@@ -40,27 +41,27 @@ pub struct Trainer {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) curve_steps: u64,
-    /// Asked where the run can be interrupted.
+    /// Called where the run can be interrupted.
     pub(super) end_request: Option<EndRequest>,
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<Group>>,
     pub(super) engine: Option<Box<dyn BuildEngine>>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitReport {
     /// Share of test images classified correctly after the last epoch.
     pub test_accuracy: f64,
     /// The epochs that are done.
     pub history: Vec<EpochRecord>,
-    /// How many of them were trained now; the others before the run was resumed.
+    /// The number of epochs trained now; the others were trained before the run was resumed.
     pub epochs_trained: usize,
     /// Seconds of the whole run, earlier parts of a resumed one included.
     pub seconds: f64,
     /// Training images a second, over the whole run.
     pub images_per_second: f64,
-    /// Memory that training and evaluation took of the device, in bytes.
+    /// Memory that training and evaluation used on the device, in bytes.
     pub peak_bytes: usize,
     /// Whether the run was ended by Ctrl-C; it can be resumed.
     pub interrupted: bool,
@@ -69,31 +70,31 @@ pub struct FitReport {
     /// The weights of the best epoch, or of the last one where none is the best, if a folder was
     /// given.
     pub checkpoint: Option<PathBuf>,
-    /// The picture, if a folder was given.
+    /// The report, if a folder was given.
     pub picture: Option<PathBuf>,
 }
 
 impl FitReport {
-    /// The epoch with the best validation accuracy; none without validation images. Its test
+    /// The epoch with the best validation accuracy; `None` without validation images. Its test
     /// accuracy is the one to report.
     pub fn best(&self) -> Option<&EpochRecord> {
         best_of(&self.history)
     }
 
     /// The highest test accuracy of all epochs. The epoch is selected on the test set, so that this
-    /// overstates what the network does with other images; it is there to compare with reports that
-    /// do the same, SpikingJelly's for example.
+    /// overstates the accuracy on other images; it is for comparison with results that select in the
+    /// same way, SpikingJelly's for example.
     pub fn highest_test_accuracy(&self) -> f64 {
         let accuracies = self.history.iter().map(|record| record.test_accuracy);
         accuracies.fold(0.0, f64::max)
     }
 }
 
-/// A run that is about to begin.
+/// A run before its first step.
 pub struct Start<'a> {
-    /// What makes its steps.
+    /// The engine of its steps.
     pub engine: &'a dyn Engine,
-    /// What it takes of its device.
+    /// The memory that it needs.
     pub memory: RunMemory,
     /// Its folder, if this rank writes one.
     pub folder: Option<&'a Path>,
@@ -105,7 +106,7 @@ impl Trainer {
         Self::of(Arc::new(module), None, settings)
     }
 
-    /// A trainer of a network of this crate, whose checkpoints say how to build it.
+    /// A trainer of a network of this crate, whose settings are stored in its checkpoints.
     ///
     /// # Errors
     /// When a setting of the network cannot be used.
@@ -132,14 +133,16 @@ impl Trainer {
     }
 
     /// Trains on this device; otherwise on the CPU with all its cores.
+    #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// Writes checkpoints, logs and the picture into this folder. One that holds a run is refused,
-    /// unless [`Trainer::resume`] or [`Trainer::force`] says what is to become of that run; so is
-    /// one that another run is writing into.
+    /// Writes checkpoints, logs and the report into this folder. A folder that has a run is an error
+    /// without [`Trainer::resume`] or [`Trainer::force`], as is a folder that another run is writing
+    /// into.
+    #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.place = Some(RankInfo::At(folder.into()));
         self
@@ -149,6 +152,7 @@ impl Trainer {
     /// `2026-11-22-001`; the link `latest` beside it leads to the newest ([`latest_run`]).
     ///
     /// [`latest_run`]: super::latest_run
+    #[must_use]
     pub fn new_folder_in(mut self, parent: impl Into<PathBuf>) -> Self {
         self.place = Some(RankInfo::NewIn(parent.into()));
         self
@@ -156,6 +160,7 @@ impl Trainer {
 
     /// Continues the run in the folder from its `last.safetensors`, which must be there. Settings,
     /// network and data must be those of that run.
+    #[must_use]
     pub fn resume(mut self, yes: bool) -> Self {
         self.former = match yes {
             true => Former::Resume,
@@ -166,6 +171,7 @@ impl Trainer {
 
     /// Continues this run, as [`Trainer::folder`] and [`Trainer::resume`] do: a folder, or a
     /// checkpoint in it.
+    #[must_use]
     pub fn resume_from(self, run: impl Into<PathBuf>) -> Self {
         let run = run.into();
         let parent = run.parent().map(Path::to_path_buf);
@@ -180,6 +186,7 @@ impl Trainer {
 
     /// Replaces a run that the folder holds. Its checkpoints are removed when the new run has been
     /// compiled and begins.
+    #[must_use]
     pub fn force(mut self, yes: bool) -> Self {
         self.former = match yes {
             true => Former::Replace,
@@ -188,35 +195,40 @@ impl Trainer {
         self
     }
 
-    /// What to print.
+    /// Sets the kind of output.
+    #[must_use]
     pub fn output(mut self, output: Output) -> Self {
         self.output = output;
         self
     }
 
     /// Writes `last.safetensors` at least this often, at epochs' ends in any case.
+    #[must_use]
     pub fn checkpoint_every(mut self, interval: Duration) -> Self {
         self.checkpoint_every = interval;
         self
     }
 
-    /// How many threads prepare batches ahead; 0 chooses, see
+    /// The number of threads that prepare batches in advance; 0 chooses automatically, see
     /// [`LoaderConfig::threads`](spikelet_data::LoaderConfig::threads). The batches are the same for
     /// any number.
+    #[must_use]
     pub fn loader_threads(mut self, threads: usize) -> Self {
         self.loader_threads = threads;
         self
     }
 
     /// Steps between two points of the training curves, 50 by default.
+    #[must_use]
     pub fn curve_steps(mut self, steps: u64) -> Self {
         self.curve_steps = steps.max(1);
         self
     }
 
     /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; after the first of them
-    /// they do what they did before the run. Signals that the program ignores or handles itself are
-    /// left alone.
+    /// they have the effect that they had before the run. Signals that the program ignores or handles
+    /// itself are unchanged.
+    #[must_use]
     pub fn interruptible(mut self, yes: bool) -> Self {
         self.end_request = yes.then(|| Arc::new(interrupt::requested) as EndRequest);
         self
@@ -225,6 +237,7 @@ impl Trainer {
     /// Trains as one of several ranks, each of which has such a trainer, within [`Group::run`]. The
     /// backend must be in the group. The settings' batch size is that of each rank; rank 0 alone
     /// reads and writes the folder, and prints.
+    #[must_use]
     pub fn group(mut self, group: Arc<Group>) -> Self {
         self.group = Some(group);
         self
@@ -232,6 +245,7 @@ impl Trainer {
 
     /// Runs the steps by another engine than one device: a pipeline, for example. It replaces
     /// [`Trainer::backend`].
+    #[must_use]
     pub fn engine(mut self, engine: impl BuildEngine + 'static) -> Self {
         self.engine = Some(Box::new(engine));
         self
@@ -261,5 +275,25 @@ impl Trainer {
         let run = Run::start(self, data)?;
         announce(&run.about_to_begin());
         run.finish_training()
+    }
+}
+
+impl fmt::Debug for Trainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trainer")
+            .field("network", &self.network)
+            .field("module", &&*self.module)
+            .field("settings", &self.settings)
+            .field("interruptible", &self.end_request.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Start<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Start")
+            .field("memory", &self.memory)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Checkpoints are written on a thread of their own, while training goes on.
+//! Checkpoints are written by a separate thread while training continues.
 
 use super::{Checkpoint, Progress};
 use spikelet_core::Result;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// What the two threads share.
+/// The state that the two threads share.
 #[derive(Default)]
 struct State {
-    /// What is to be written, the newest for each file.
+    /// The checkpoints to be written, the newest for each file.
     waiting: BTreeMap<PathBuf, Checkpoint>,
     /// The file that is being written.
     writing: Option<PathBuf>,

@@ -56,7 +56,7 @@ impl Show {
             Activity::check_path(out).map_err(|error| Failure::wrong(&error))?;
         }
         let mut trained = Trained::open(&self.checkpoint, &self.data, &self.device, console)?;
-        let shown = Activity::of(
+        let shown = Activity::new(
             &*trained.network.module()?,
             &trained.checkpoint.settings,
             &trained.test,

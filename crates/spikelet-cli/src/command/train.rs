@@ -165,7 +165,7 @@ struct Job<'a> {
 /// The checkpoint of a run that continues. Ranks that do not lead may not see the file: they take
 /// what they are told on the command line, and rank 0 compares it.
 fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
-    match Checkpoint::of_run(run) {
+    match Checkpoint::from_run(run) {
         Ok(checkpoint) => Ok(Some(checkpoint)),
         Err(_) if !leads => Ok(None),
         Err(error) => Err(error.into()),

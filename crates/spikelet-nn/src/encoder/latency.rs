@@ -20,14 +20,14 @@ use spikelet_graph::op::Recurrence;
 /// Steps are counted in f32, which has all whole numbers up to this one.
 const LENGTH: Domain = Domain::whole(1, 1 << 24);
 
-/// One spike, the earlier the larger the value, which should lie in 0..1.
+/// One spike, the earlier the larger the value, which should be in 0..1.
 ///
 /// | field | default | |
 /// |---|---|---|
 /// | `time_steps` | none | T, after which it begins again; none: the length of the sequence |
 /// | `code` | linear | linear or log |
 ///
-/// A sequence that goes on from call to call needs `time_steps`. Where sequences are stored in
+/// A sequence that continues from call to call needs `time_steps`. Where sequences are stored in
 /// bf16, times beyond 256 are rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {

@@ -1,4 +1,4 @@
-//! Encoders: from a value to a sequence.
+//! Encoders turn values into sequences.
 //!
 //! Each is one file. To add your own outside this crate, implement [`Encoder`].
 
@@ -19,14 +19,14 @@ use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 use std::sync::Arc;
 
-/// Turns what is constant, `[N, …]`, into a sequence `[T, N, …]`.
+/// Turns a value that is constant over time, `[N, …]`, into a sequence `[T, N, …]`.
 pub trait Encoder: Send + Sync {
     /// The next `time_steps` steps of the sequence; the whole sequence may be longer (see
     /// [`Context::time_steps`]).
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
 
-    /// The constants that have a domain. A network with an encoder that has a constant outside it is
-    /// refused.
+    /// The domains of its constants. A network whose encoder has a constant outside its domain is an
+    /// error.
     fn domains(&self) -> Vec<Constant> {
         vec![]
     }

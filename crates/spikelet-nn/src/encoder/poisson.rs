@@ -10,7 +10,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_graph::{RandomAxes, Var};
 
-/// Spikes with a probability that is the value, which should lie in 0..1.
+/// Spikes whose probability is the value, which should be in 0..1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Plain")]
 pub struct Poisson;

@@ -36,9 +36,9 @@ const MOST_CURVES: u32 = 256;
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Population {
-    /// How many curves see each value.
+    /// The number of curves for each value.
     pub curves: usize,
-    /// The least value.
+    /// The smallest value.
     pub low: f64,
     /// The largest value.
     pub high: f64,

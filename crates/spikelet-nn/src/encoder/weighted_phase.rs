@@ -17,7 +17,7 @@ use spikelet_graph::op::Recurrence;
 /// A smaller bit is worth nothing in f32.
 const MOST_BITS: u32 = 126;
 
-/// The bits of the value, which should lie in 0 … 1 − 2⁻ᴷ; 1 is encoded as that.
+/// The bits of the value, which should be in 0 … 1 − 2⁻ᴷ; 1 is encoded as the largest of them.
 ///
 /// | field | default | |
 /// |---|---|---|

@@ -24,10 +24,10 @@ use spikelet_graph::Var;
 ///
 /// | tensor | shape | start | |
 /// |---|---|---|---|
-/// | `weight`, `bias` | `[C]` | 1 (`scale`), 0 | learnable |
+/// | `weight`, `bias` | `[C]` | 1 (`scale`), 0 | trainable |
 /// | `running_mean`, `running_var` | `[C]` | 0, 1 | kept with the model |
 ///
-/// In front of a neuron it costs no pass over memory of its own but for the statistics.
+/// Before a neuron it is fused into the neuron's kernel; only the statistics need a separate pass over memory.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -47,13 +47,13 @@ pub struct BatchNorm<const D: usize> {
     pub channels: usize,
     /// Added to the variance.
     pub epsilon: f64,
-    /// The weight of what was measured last in the running statistics.
+    /// The weight of the last batch in the running statistics.
     pub momentum: f64,
-    /// Whether weight and bias are learned.
+    /// Whether it has trainable weight and bias.
     pub affine: bool,
-    /// Where the weight starts.
+    /// The initial value of the weight.
     pub scale: f64,
-    /// Time steps with a learnable factor each (TEBN), if there are any.
+    /// The number of time steps, each with a trainable factor (TEBN), if any.
     pub time_steps: Option<usize>,
 }
 
@@ -77,9 +77,10 @@ impl<const D: usize> BatchNorm<D> {
         }
     }
 
-    /// Threshold-dependent: the weight starts at `alpha · v_threshold`, so that what a neuron
-    /// with this threshold receives is scaled to it. `alpha` is 1 on the main path, 1/√n where n
-    /// paths meet.
+    /// Threshold-dependent: the weight starts at `alpha · v_threshold`, so that the input of a neuron
+    /// is scaled to its threshold. `alpha` is 1 on the main path, 1/√n where n paths meet.
+    #[doc(alias = "ThresholdDependentBatchNorm2d")]
+    #[doc(alias = "tdBN")]
     pub fn threshold_dependent(channels: usize, alpha: f64, v_threshold: f64) -> Self {
         Self {
             scale: alpha * v_threshold,
@@ -87,7 +88,9 @@ impl<const D: usize> BatchNorm<D> {
         }
     }
 
-    /// Temporal effective: each of the time steps has a learnable factor `p`, which starts at 1.
+    /// Temporal effective: each of the time steps has a trainable factor `p`, which starts at 1.
+    #[doc(alias = "TemporalEffectiveBatchNorm2d")]
+    #[doc(alias = "TEBN")]
     pub fn temporal_effective(channels: usize, time_steps: usize) -> Self {
         Self {
             time_steps: Some(time_steps),
@@ -95,19 +98,22 @@ impl<const D: usize> BatchNorm<D> {
         }
     }
 
-    /// Sets what is added to the variance.
+    /// Sets the constant that is added to the variance.
+    #[must_use]
     pub fn epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
     }
 
-    /// Sets the weight of what was measured last.
+    /// Sets the weight of the last batch in the running statistics.
+    #[must_use]
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = momentum;
         self
     }
 
-    /// With learnable weight and bias or without.
+    /// Sets whether it has trainable weight and bias.
+    #[must_use]
     pub fn affine(mut self, yes: bool) -> Self {
         self.affine = yes;
         self

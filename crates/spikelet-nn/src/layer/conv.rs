@@ -14,7 +14,7 @@ use spikelet_graph::op::Conv as ConvOp;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[out, in / groups, kernel…]` | uniform, bound 1/√(in / groups · kernel) (PyTorch's default) |
-/// | `bias` | `[out]` | the same; absent unless asked for |
+/// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -38,7 +38,7 @@ pub struct Conv<const D: usize> {
     pub padding: [usize; D],
     /// Distance of neighbors in the window.
     pub dilation: [usize; D],
-    /// Groups of channels that do not see each other.
+    /// Groups of channels with separate weights.
     pub groups: usize,
     /// Whether a bias is added.
     pub bias: bool,
@@ -67,30 +67,35 @@ impl<const D: usize> Conv<D> {
     }
 
     /// Sets the steps of the window.
+    #[must_use]
     pub fn stride(mut self, stride: impl Sizes<D>) -> Self {
         self.stride = stride.sizes();
         self
     }
 
     /// Sets the number of zeros on both sides.
+    #[must_use]
     pub fn padding(mut self, padding: impl Sizes<D>) -> Self {
         self.padding = padding.sizes();
         self
     }
 
     /// Sets the distance of neighbors in the window.
+    #[must_use]
     pub fn dilation(mut self, dilation: impl Sizes<D>) -> Self {
         self.dilation = dilation.sizes();
         self
     }
 
     /// Sets the number of groups.
+    #[must_use]
     pub fn groups(mut self, groups: usize) -> Self {
         self.groups = groups;
         self
     }
 
-    /// With a bias or without.
+    /// Sets whether a bias is added.
+    #[must_use]
     pub fn bias(mut self, yes: bool) -> Self {
         self.bias = yes;
         self
@@ -106,7 +111,7 @@ impl<const D: usize> Conv<D> {
         }
     }
 
-    /// A weight `[a, b, kernel…]` as the operation wants it, `[a, kernel…, b]`.
+    /// A weight `[a, b, kernel…]` in the operation's order, `[a, kernel…, b]`.
     pub(super) fn weight(&self, cx: &Context, a: usize, b: usize) -> (Var, Init) {
         let init = Init::fan_in(b * self.kernel.iter().product::<usize>());
         let mut shape = vec![a, b];

@@ -1,4 +1,4 @@
-//! Transposed convolutions: what a convolution does backwards, as PyTorch's
+//! Transposed convolutions: the backward pass of a convolution as a layer, as PyTorch's
 //! `ConvTranspose1d/2d/3d`. The size grows to (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
 //! output_padding + 1.
 
@@ -15,7 +15,7 @@ use spikelet_graph::op::ConvPart;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[in, out / groups, kernel…]` | uniform, bound 1/√(out / groups · kernel) (PyTorch's default) |
-/// | `bias` | `[out]` | the same; absent unless asked for |
+/// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -34,10 +34,13 @@ pub struct ConvTransposed<const D: usize> {
 }
 
 /// Transposed convolution of `[T, N, C, L]`.
+#[doc(alias = "ConvTranspose1d")]
 pub type ConvTransposed1d = ConvTransposed<1>;
 /// Transposed convolution of `[T, N, C, H, W]`.
+#[doc(alias = "ConvTranspose2d")]
 pub type ConvTransposed2d = ConvTransposed<2>;
 /// Transposed convolution of `[T, N, C, D, H, W]`.
+#[doc(alias = "ConvTranspose3d")]
 pub type ConvTransposed3d = ConvTransposed<3>;
 
 impl<const D: usize> ConvTransposed<D> {
@@ -49,7 +52,8 @@ impl<const D: usize> ConvTransposed<D> {
         }
     }
 
-    /// Sets what is added at the end of each axis; less than the stride.
+    /// Sets the rows that are added at the end of each axis; less than the stride.
+    #[must_use]
     pub fn output_padding(mut self, padding: impl Sizes<D>) -> Self {
         self.output_padding = padding.sizes();
         self

@@ -36,7 +36,7 @@ impl Dropout2d {
     }
 }
 
-/// Drops what the mask of shape `mask`, which broadcasts to a time step, says.
+/// Drops elements by a mask of shape `mask`, which broadcasts to a time step.
 fn drop(cx: &Context, x: Var, p: f64, mask: &[usize]) -> Result<Var> {
     let domain = Domain::at_least(0.0).below(1.0);
     cx.expect_domains("dropout", &[Constant::new("p", p, domain)])?;

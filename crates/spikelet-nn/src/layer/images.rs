@@ -1,4 +1,4 @@
-//! What the layers of images have in common: sequences `[T, N, C, …]`, seen channels-last.
+//! Shared functions of the layers of images: sequences `[T, N, C, …]` in channels-last order.
 
 use crate::LayerProblem;
 use crate::module::Context;

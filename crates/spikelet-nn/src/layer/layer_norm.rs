@@ -1,4 +1,4 @@
-//! Layer and group normalization: each image and step by itself.
+//! Layer and group normalization: separately for each image and step.
 //!
 //! y = (x − mean) / √(variance + ε) · weight + bias, with mean and (biased) variance over the last
 //! axes, or over groups of channels with their positions; as PyTorch's `LayerNorm`, `GroupNorm`.
@@ -21,7 +21,7 @@ fn normalize(x: &Var, epsilon: f64) -> Var {
     Var::map(&[&centerd, &variance], |v| &v[0] / (&v[1] + epsilon).sqrt())
 }
 
-/// What is added to the variance.
+/// The constant that is added to the variance.
 fn epsilon(value: f64) -> Constant {
     Constant::new("epsilon", value, Domain::above(0.0))
 }

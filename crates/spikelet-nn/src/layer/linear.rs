@@ -13,7 +13,7 @@ use spikelet_graph::Var;
 /// | parameter | shape | start |
 /// |---|---|---|
 /// | `weight` | `[out, in]` | uniform, bound 1/√in (PyTorch's default) |
-/// | `bias` | `[out]` | the same; absent unless asked for |
+/// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// Fed by spikes, it adds the weight rows of those that fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl Linear {
         }
     }
 
-    /// With a bias or without.
+    /// Sets whether a bias is added.
+    #[must_use]
     pub fn bias(mut self, yes: bool) -> Self {
         self.bias = yes;
         self

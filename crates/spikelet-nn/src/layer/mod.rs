@@ -1,5 +1,6 @@
 //! Layers: one file each.
 
+mod adaptive_pool;
 mod batch_norm;
 mod conv;
 mod conv_transposed;
@@ -16,6 +17,10 @@ mod time;
 mod trace_learning;
 mod unfused;
 
+pub use adaptive_pool::{
+    AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
+    AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+};
 pub use batch_norm::{BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d};
 pub use conv::{Conv, Conv1d, Conv2d, Conv3d};
 pub use conv_transposed::{ConvTransposed, ConvTransposed1d, ConvTransposed2d, ConvTransposed3d};

@@ -1,4 +1,4 @@
-//! Recurrent connections: what a neuron fired comes back with its next input.
+//! Recurrent connections: a neuron's spikes are added to its next input.
 //!
 //! S[t] = neuron(X[t] + W·S[t−1])
 //!
@@ -6,7 +6,7 @@
 //! neurons, NeurIPS 2018; SpikingJelly's `LinearRecurrentContainer`.
 
 use super::Linear;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -25,6 +25,7 @@ use spikelet_graph::Var;
 /// assert_eq!(cx.traced().parameters[1].name, "1.feedback.weight");
 /// # Ok::<(), spikelet::Error>(())
 /// ```
+#[doc(alias = "LinearRecurrentContainer")]
 pub struct Recurrent {
     neuron: Box<dyn Module>,
     feedback: Box<dyn Module>,
@@ -63,7 +64,9 @@ impl Module for Recurrent {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::of::<Self>().child("feedback", &*self.feedback);
+        let tree = Tree::for_type::<Self>().child("feedback", &*self.feedback);
         tree.child("neuron", &*self.neuron)
     }
 }
+
+print_as_tree!(Recurrent);

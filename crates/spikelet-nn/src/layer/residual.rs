@@ -4,11 +4,11 @@
 //! neural networks* (SEW ResNet), NeurIPS 2021.
 
 use crate::LayerProblem;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
-/// How a residual block joins what it computed, `a`, with what it was given, `b`.
+/// How a residual block combines its main branch `a` and its shortcut `b`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Join {
     /// a + b
@@ -32,6 +32,7 @@ pub enum Join {
 /// assert_eq!(cx.trace(&block, x)?.shape(), [4, 2, 8, 14, 14]);
 /// # Ok::<(), spikelet::Error>(())
 /// ```
+#[doc(alias = "SEWResNet")]
 pub struct Residual {
     main: Box<dyn Module>,
     shortcut: Option<Box<dyn Module>>,
@@ -39,7 +40,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// Adds its input to what `main` computes. Parameters are named `main.…`.
+    /// Adds its input to the output of `main`. Parameters are named `main.…`.
     pub fn new(main: impl Module + 'static) -> Self {
         Self {
             main: Box::new(main),
@@ -48,13 +49,15 @@ impl Residual {
         }
     }
 
-    /// Sends the input through a module of its own, named `shortcut.…`: where shapes change.
+    /// Sets the module of the shortcut, named `shortcut.…`; needed where shapes change.
+    #[must_use]
     pub fn shortcut(mut self, module: impl Module + 'static) -> Self {
         self.shortcut = Some(Box::new(module));
         self
     }
 
-    /// Sets how the two are joined.
+    /// Sets how the two are combined.
+    #[must_use]
     pub fn join(mut self, join: Join) -> Self {
         self.join = join;
         self
@@ -85,7 +88,7 @@ impl Module for Residual {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::of::<Self>().settings(format!("join={:?}", self.join));
+        let tree = Tree::for_type::<Self>().settings(format!("join={:?}", self.join));
         let tree = tree.child("main", &*self.main);
         match &self.shortcut {
             Some(module) => tree.child("shortcut", &**module),
@@ -93,3 +96,5 @@ impl Module for Residual {
         }
     }
 }
+
+print_as_tree!(Residual);

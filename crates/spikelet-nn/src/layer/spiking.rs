@@ -6,11 +6,12 @@ use crate::module::{Context, Init, Module, Tree};
 use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, TrainableParam};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
+use std::fmt;
 use std::sync::Arc;
 
 /// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters are named as the neuron names them, states
 /// too; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
-/// neuron that decodes puts out `[1, N, …]`.
+/// neuron with a readout returns `[1, N, …]`.
 impl<N: Neuron> Module for N {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         Ok(spiking(self, cx, x)?.out)
@@ -32,9 +33,9 @@ impl Module for Arc<dyn Neuron> {
     }
 }
 
-/// What a neuron layer makes.
+/// The results of a neuron layer.
 pub struct Spiking {
-    /// What comes out, `[T, N, …]`; of a neuron that decodes `[1, N, …]`.
+    /// The output, `[T, N, …]`; of a neuron with a readout `[1, N, …]`.
     pub out: Var,
     /// Each state after each step, `[T, N, …]`, by its name; computed only if it is read.
     pub state_seqs: Vec<(&'static str, Var)>,
@@ -48,7 +49,7 @@ impl Spiking {
     }
 }
 
-/// Runs a neuron as a layer, and hands out its states with what comes out.
+/// Runs a neuron as a layer, and returns its states with its output.
 ///
 /// ```
 /// use spikelet::layer::spiking;
@@ -65,7 +66,7 @@ impl Spiking {
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
-    let layout = Layout::of(neuron).map_err(wrong)?;
+    let layout = Layout::new(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
     let stored = x.ty().dtype;
     let x = match neuron.charge_seq(cx, &x)? {
@@ -130,7 +131,7 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     Ok(Spiking { out, state_seqs })
 }
 
-/// A neuron's layer on its way into the graph: what is learned becomes operands of the step.
+/// A neuron's layer while it is traced: trainable values become operands of the step.
 struct Layer<'a> {
     cx: &'a Context,
     /// The sequence that charges, `[T, N, …]`.
@@ -188,5 +189,13 @@ impl Layer<'_> {
         let param = self.param(learned);
         let start = || param.map1(|p| bound.apply(p));
         self.cx.state_from(state.name, shape, state.reset, start)
+    }
+}
+
+impl fmt::Debug for Spiking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spiking")
+            .field("out", &self.out.ty())
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
-//! Time utilities: from a sequence to one value, and layers that see one step at a time.
+//! Time utilities: reductions over time, and modules that run step by step or on all steps at once.
 
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
@@ -38,9 +38,9 @@ impl Module for TimeLast {
     }
 }
 
-/// Runs a module whose input is constant over time on the first step alone and repeats what it
-/// makes: `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv`
-/// of SpikingJelly's Fashion-MNIST tutorial. Batch norm inside sees each image once.
+/// Runs a module whose input is constant over time on the first step alone and repeats its output:
+/// `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv` of
+/// SpikingJelly's Fashion-MNIST tutorial. Batch norm in it counts each image once.
 pub struct StaticInput<M>(pub M);
 
 impl<M: Module> Module for StaticInput<M> {
@@ -64,13 +64,14 @@ impl<M: Module> Module for StaticInput<M> {
     }
 
     fn tree(&self) -> Tree {
-        Tree::of::<Self>().child("", &self.0)
+        Tree::for_type::<Self>().child("", &self.0)
     }
 }
 
-/// Runs a module that knows nothing of time on each step, all steps at once: time is folded into
-/// the batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
+/// Runs a function of a batch without a time axis on all steps at once: time is folded into the
+/// batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
 /// Layers of this crate treat steps alike without it.
+#[doc(alias = "SeqToANNContainer")]
 pub struct TimeDistributed<F>(pub F);
 
 impl<F> Module for TimeDistributed<F>
@@ -89,13 +90,13 @@ where
     }
 }
 
-/// Runs a module on one step `[1, N, …]` after the other and joins the results (SpikingJelly's
-/// `MultiStepContainer`). States go on from step to step: a neuron gives what it gives for the whole
-/// sequence, with the same gradients through time. Batch norm, though, measures each step by itself,
-/// and its running statistics follow step by step.
+/// Runs a module on one step `[1, N, …]` after the other and concatenates the results (SpikingJelly's
+/// `MultiStepContainer`). States are carried from step to step: a neuron has the same output as for
+/// the full sequence, with the same gradients through time. Batch norm uses the statistics of each
+/// step separately, and its running statistics are updated at each step.
 ///
-/// The module is traced once for each step. What needs all steps at once, such as [`TimeMean`] or a
-/// parallel neuron, is refused in it.
+/// The module is traced once for each step. A module that needs all steps at once, such as
+/// [`TimeMean`] or a parallel neuron, is an error in it.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -105,6 +106,7 @@ where
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
 /// # Ok::<(), spikelet::Error>(())
 /// ```
+#[doc(alias = "MultiStepContainer")]
 pub struct StepLoop<M>(pub M);
 
 impl<M: Module> Module for StepLoop<M> {
@@ -115,6 +117,14 @@ impl<M: Module> Module for StepLoop<M> {
     }
 
     fn tree(&self) -> Tree {
-        Tree::of::<Self>().child("", &self.0)
+        Tree::for_type::<Self>().child("", &self.0)
+    }
+}
+
+print_as_tree!({M: Module} StaticInput<M>, {M: Module} StepLoop<M>);
+
+impl<F> std::fmt::Debug for TimeDistributed<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TimeDistributed")
     }
 }

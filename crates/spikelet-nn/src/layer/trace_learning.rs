@@ -1,22 +1,22 @@
-//! A layer that learns from traces of spikes instead of the spikes.
+//! Online training: a layer that learns from traces of spikes instead of the spikes.
 //!
 //! Forward, y = M(S); backward, y is M(A), with A the neuron's trace of its spikes: the weights of M
-//! learn from A, and the gradient goes on to S as if S had been A. With a neuron whose potential
-//! has no gradient through time this is online training: no step needs what earlier steps saw.
+//! learn from A, and the gradient with respect to A is passed to S. With a neuron whose potential has
+//! no gradient through time this is online training: no step needs the values of earlier steps.
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
 use super::spiking;
 use crate::LayerProblem;
-use crate::module::{Context, Module, Tree};
+use crate::module::{Context, Module, Tree, print_as_tree};
 use crate::neuron::{Neuron, OtttLif};
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
-/// A neuron with a state `trace`, and what reads it; parameters are named `neuron.…` and `then.…`.
+/// A neuron with a state `trace`, and the module after it; parameters are named `neuron.…` and `then.…`.
 ///
-/// What reads it has no states and draws nothing: it is run on the spikes and on the trace.
+/// The module after it must have no states and no random draws: it runs on the spikes and on the trace.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -61,7 +61,9 @@ impl<N: Neuron> Module for TraceLearning<N> {
     }
 
     fn tree(&self) -> Tree {
-        let tree = Tree::of::<Self>().child("neuron", &self.neuron);
+        let tree = Tree::for_type::<Self>().child("neuron", &self.neuron);
         tree.child("then", &*self.then)
     }
 }
+
+print_as_tree!({N: Neuron} TraceLearning<N>);

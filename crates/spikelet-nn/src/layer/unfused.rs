@@ -1,5 +1,5 @@
-//! A neuron as operations one after the other: charge, fire and reset are elementwise kernels of
-//! their own, at every time step.
+//! A neuron without fusion: charge, fire and reset are separate elementwise kernels at every time
+//! step.
 
 use crate::DefinitionError;
 use crate::module::StepOutputs;
@@ -14,8 +14,8 @@ pub(super) fn named<'a>(names: &'a [String], values: &[Var]) -> Vec<(&'a str, Va
     names.zip(values.iter().cloned()).collect()
 }
 
-/// Runs a neuron over the sequences that its step reads. The results are those of a scan: what
-/// comes out, what each state is after the last step, what each state is after each step.
+/// Runs a neuron over the sequences that its step reads. The results are those of a scan: the output,
+/// each state after the last step, each state after each step.
 ///
 /// # Errors
 /// When the neuron's definition is wrong.
@@ -71,7 +71,7 @@ pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
     if expressions.is_empty() {
         return vec![];
     }
-    // What only a derivative depends on is an operand as well.
+    // Values that only a derivative depends on are operands as well.
     let used: Vec<String> = expressions.iter().flat_map(Expr::symbols_of_all).collect();
     let mut operands: Vec<&(&str, Var)> = known
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
     };
     let map = Map {
         expressions: expressions.iter().map(|e| e.substitute(&rename)).collect(),
-        // Where operands do not broadcast, the operation says which.
+        // Where operands do not broadcast, the operation's error names them.
         shape: (operands.iter()).fold(vec![], |shape, (_, v)| {
             broadcast(&shape, v.shape()).unwrap_or(shape)
         }),

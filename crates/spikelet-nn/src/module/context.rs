@@ -1,4 +1,4 @@
-//! What a module sees while it is traced.
+//! The context of a module while it is traced.
 
 mod checks;
 mod group;
@@ -12,15 +12,16 @@ use spikelet_core::Result;
 use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, Precision, Tracer, Var};
 use std::cell::RefCell;
+use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What a network is traced for.
+/// The purpose of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mode {
-    /// Dropout drops, batch norm measures.
+    /// Dropout is active, batch norm uses the statistics of the batch.
     pub training: bool,
-    /// States are inputs and outputs, so that a later call goes on where this one ends.
+    /// States are inputs and outputs, so that a later call continues where this one ends.
     /// Otherwise each call starts from the reset values.
     pub carry_state: bool,
 }
@@ -36,7 +37,7 @@ impl Mode {
         training: false,
         carry_state: false,
     };
-    /// Evaluation, call after call: states are carried.
+    /// Evaluation call by call: states are carried.
     pub const STREAM: Self = Self {
         training: false,
         carry_state: true,
@@ -50,19 +51,19 @@ pub struct LearnedStart {
     pub state: String,
     /// The parameter's name.
     pub parameter: String,
-    /// Which of the parameter's values is whose.
+    /// How the parameter's values are shared by neurons.
     pub granularity: Granularity,
-    /// What the parameter's values stand for.
+    /// The bound of the constant.
     pub bound: Bound,
 }
 
-/// A part of the time steps that is a program of its own, where what came before and what comes
-/// after are others.
+/// A range of the time steps that is a separate program; other programs run the steps before and
+/// after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Whether it has the first time step: states begin with their reset values.
+    /// Whether it has the first time step: states start from their reset values.
     pub begins: bool,
-    /// Whether it has the last: what states become matters to nobody.
+    /// Whether it has the last: the states after it are unused.
     pub ends: bool,
 }
 
@@ -74,7 +75,7 @@ impl Chunk {
     };
 }
 
-/// The name of the input in which a chunk finds a state: this, then the state's path.
+/// The prefix of the input for the state before a chunk; the state's path follows.
 pub const BEFORE: &str = "state before ";
 
 /// A state of a chunk.
@@ -82,9 +83,9 @@ pub const BEFORE: &str = "state before ";
 pub struct ChunkState {
     /// The state's name.
     pub path: String,
-    /// What the chunk finds: an input, or the reset value where the chunk begins the sequence.
+    /// The state before the chunk: an input, or the reset value where the chunk begins the sequence.
     pub before: Var,
-    /// What it leaves.
+    /// The state after it.
     pub after: Option<Var>,
 }
 
@@ -117,28 +118,28 @@ pub struct Traced {
     pub parameters: Vec<TracedTensor>,
     /// The carried states.
     pub states: Vec<TracedState>,
-    /// Carried states that start from something learned.
+    /// Carried states that start from a trainable value.
     pub starts: Vec<LearnedStart>,
     /// The tensors that are kept with the model and are not trained.
     pub buffers: Vec<TracedTensor>,
-    /// What modules show of their insides: name and value.
+    /// The recorded values of modules: name and value.
     pub recorded: Vec<(String, Var)>,
 }
 
-/// The trace of a network: its tracer, its mode, and the path of the present module.
+/// The trace of a network: its tracer, its mode, and the path of the current module.
 #[derive(Clone)]
 pub struct Context {
     tracer: Tracer,
     mode: Mode,
     propagation: Propagation,
-    /// Whether neurons show what goes into them and what their states are.
+    /// Whether neurons record their inputs and states.
     watches: bool,
     group: Group,
     traced: Rc<RefCell<Traced>>,
-    /// There where a network is traced for a part of the time steps.
+    /// Set where a network is traced for a part of the time steps.
     chunk: Option<Chunk>,
     chunk_states: Rc<RefCell<Vec<ChunkState>>>,
-    /// There while a network is traced step by step.
+    /// Set while a network is traced step by step.
     unrolling: Rc<RefCell<Option<Unrolling>>>,
 }
 
@@ -172,6 +173,7 @@ impl Context {
     /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 3]);
     /// # Ok::<(), spikelet::Error>(())
     /// ```
+    #[must_use]
     pub fn propagation(mut self, propagation: Propagation) -> Self {
         self.propagation = propagation;
         self.tracer
@@ -179,8 +181,9 @@ impl Context {
         self
     }
 
-    /// Sets the numbers that products multiply and that sequences are stored in; before anything
-    /// is traced.
+    /// Sets the element types of matrix products and of stored sequences; before anything is
+    /// traced.
+    #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         self.tracer.set_precision(precision);
         self
@@ -188,6 +191,7 @@ impl Context {
 
     /// Traces for a part of the time steps: states are inputs and outputs of the program, in
     /// training too; before anything is traced.
+    #[must_use]
     pub fn chunk(mut self, chunk: Chunk) -> Self {
         self.chunk = Some(chunk);
         self
@@ -203,19 +207,20 @@ impl Context {
         self.chunk_states.borrow().clone()
     }
 
-    /// Lets neurons record their inputs and states as well as their spikes; before anything is
+    /// Makes neurons record their inputs and states as well as their spikes; before anything is
     /// traced.
+    #[must_use]
     pub fn watching(mut self) -> Self {
         self.watches = true;
         self
     }
 
-    /// Whether neurons show what goes into them and what their states are.
+    /// Whether neurons record their inputs and states.
     pub(crate) fn watches(&self) -> bool {
         self.watches
     }
 
-    /// Whether neurons are built of kernels for charge, fire and reset.
+    /// Whether neurons are separate kernels for charge, fire and reset.
     pub(crate) fn disables_fusion(&self) -> bool {
         self.propagation == Propagation::StepByStepUnfused
     }
@@ -229,7 +234,7 @@ impl Context {
         &self.tracer
     }
 
-    /// What the network is traced for.
+    /// The purpose of the trace.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -239,7 +244,7 @@ impl Context {
         self.traced.borrow().clone()
     }
 
-    /// Runs `inside` with `name` added to the path; errors of the trace so far come out here.
+    /// Runs `inside` with `name` added to the path, and returns errors of the trace so far.
     ///
     /// # Errors
     /// Those of `inside`, and the first error of the trace.
@@ -249,7 +254,7 @@ impl Context {
         Ok(result)
     }
 
-    /// The learnable parameter `name` of the present module.
+    /// The trainable parameter `name` of the current module.
     pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let (path, shape) = (self.tracer.path_of(name), shape.into());
         if let Some(known) = self.tracer.find_input(&path) {
@@ -262,16 +267,16 @@ impl Context {
         var
     }
 
-    /// The state `name` of the present module: carried from call to call if the mode says so,
+    /// The state `name` of the current module: carried from call to call if the mode says so,
     /// else its reset value (a scalar, which broadcasts). Where the network runs step by step, it
-    /// is what the step before left.
+    /// is the value after the previous step.
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
         let start = || self.tracer.fill(self.tracer.float(), [], reset);
         self.state_from(name, shape, reset, start)
     }
 
     /// As [`Context::state`], where the sequence begins with `start`, which broadcasts to the
-    /// state's shape, and `reset` is what a carried state holds before anything is learned.
+    /// state's shape, and `reset` is the initial value of a carried state before training.
     pub(crate) fn state_from(
         &self,
         name: &str,
@@ -319,7 +324,7 @@ impl Context {
         var
     }
 
-    /// Says that the state `name` of the present module is reset to what is learned.
+    /// Records that the state `name` of the current module is reset to a trainable value.
     pub(crate) fn trainable_start(
         &self,
         name: &str,
@@ -339,8 +344,8 @@ impl Context {
         }
     }
 
-    /// The steps of the whole sequence, of which the present module is given `here`. A chunk of time
-    /// does not know them: to ask is an error that the next check finds.
+    /// The steps of the full sequence, of which the current module is given `here`. A chunk of time
+    /// does not have it: a call records an error that the next check returns.
     pub fn time_steps(&self, here: usize) -> usize {
         if self.is_chunk() {
             self.tracer.fail(spikelet_graph::Error::Shape {
@@ -354,8 +359,8 @@ impl Context {
         (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
     }
 
-    /// A tensor of the present module that is kept with the model but not learned, such as running
-    /// statistics. Where the network runs step by step, it is what the step before left.
+    /// A tensor of the current module that is kept with the model and is not trained, such as running
+    /// statistics. Where the network runs step by step, it is the value after the previous step.
     pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let path = self.tracer.path_of(name);
         if let Some(unrolling) = &*self.unrolling.borrow()
@@ -379,7 +384,7 @@ impl Context {
         var
     }
 
-    /// What the buffer becomes after this call.
+    /// Sets the value of the buffer after this call.
     pub fn set_buffer(&self, buffer: &Var, value: &Var) {
         let step = match &mut *self.unrolling.borrow_mut() {
             Some(unrolling) => unrolling.set_state(buffer, value),
@@ -400,11 +405,11 @@ impl Context {
         })
     }
 
-    /// What the state becomes after this call.
+    /// Sets the value of the state after this call.
     pub fn set_state(&self, state: &Var, value: &Var) {
         if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
             if !unrolling.set_state(state, value) {
-                // Says that this is no state.
+                // Records the error that this is not a state.
                 self.tracer.update(state, value);
             }
         } else if self.chunk.is_some() {
@@ -425,13 +430,13 @@ impl Context {
             .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [GENERATOR_STATE]))
     }
 
-    /// A value of the present module that is the same at all time steps, such as a dropout mask:
+    /// A value of the current module that is the same at all time steps, such as a dropout mask:
     /// built once, however the network runs.
     pub fn once(&self, name: &str, build: impl FnOnce() -> Var) -> Var {
         let path = self.tracer.path_of(name);
         let known = self.unrolling.borrow().as_ref().and_then(|u| u.once(&path));
         if let Some((value, streams)) = known {
-            // The draws that follow have the numbers that they have in the first step.
+            // The draws that follow have the same stream numbers as in the first step.
             self.tracer.draw_from(self.tracer.first_step(), streams);
             return value;
         }
@@ -442,7 +447,7 @@ impl Context {
         value
     }
 
-    /// Shows a value of the present module under `name`, for pictures and tests.
+    /// Records a value of the current module under `name`, for figures and tests.
     pub fn record(&self, name: &str, value: &Var) {
         let path = self.tracer.path_of(name);
         if let Some(unrolling) = &mut *self.unrolling.borrow_mut() {
@@ -454,7 +459,7 @@ impl Context {
             .push((path, value.clone()));
     }
 
-    /// Traces a whole network on a sequence.
+    /// Traces a network on a sequence.
     ///
     /// # Errors
     /// When shapes do not fit.
@@ -467,7 +472,7 @@ impl Context {
         Ok(self.trace_steps(module, time_steps, part)?.join())
     }
 
-    /// Traces a whole network on what an encoder makes of `x`, `[N, …]`.
+    /// Traces a network on the sequence that an encoder computes from `x`, `[N, …]`.
     ///
     /// # Errors
     /// When shapes do not fit.
@@ -483,8 +488,8 @@ impl Context {
         self.trace_steps(module, time_steps, part)
     }
 
-    /// Traces a whole network on a sequence of which `part` gives a range of time steps: all of
-    /// them, or one after the other.
+    /// Traces a network on a sequence; `part` returns a range of its time steps: all of them, or one
+    /// after the other.
     ///
     /// # Errors
     /// When shapes do not fit.
@@ -502,8 +507,8 @@ impl Context {
         self.in_steps(time_steps, |t| module.forward(self, part(t..t + 1)))
     }
 
-    /// Runs a part of the present module on `[1, N, …]`, one time step of `x` after the other, with
-    /// what its states are then. A network that is traced step by step gives one step as it is.
+    /// Runs a part of the current module on `[1, N, …]`, one time step of `x` after the other, with its
+    /// states at that step. In a network that is traced step by step, `x` is one step and runs as it is.
     ///
     /// # Errors
     /// Those of `step`.
@@ -515,13 +520,13 @@ impl Context {
         self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
     }
 
-    /// Traces step after step, and hands the states on from one to the next.
+    /// Traces step after step, and carries the states from each to the next.
     fn in_steps(
         &self,
         time_steps: usize,
         step: impl Fn(usize) -> Result<Var>,
     ) -> Result<StepOutputs> {
-        *self.unrolling.borrow_mut() = Some(Unrolling::of(time_steps));
+        *self.unrolling.borrow_mut() = Some(Unrolling::new(time_steps));
         let made = self.unroll(time_steps, step);
         self.tracer.draw_from(0, self.tracer.streams());
         let done = self.unrolling.borrow_mut().take().unwrap_or_default();
@@ -555,5 +560,15 @@ impl Context {
             self.tracer.check()?;
         }
         Ok(StepOutputs::new(parts))
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("path", &self.tracer.path())
+            .field("mode", &self.mode)
+            .field("propagation", &self.propagation)
+            .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,7 @@ mod context;
 mod init;
 mod propagation;
 mod sequential;
+mod summary;
 mod tree;
 mod unroll;
 
@@ -20,7 +21,9 @@ pub use init::Init;
 pub use propagation::Propagation;
 pub use sequential::Sequential;
 pub use spikelet_graph::Precision;
+pub use summary::{Summary, SummaryRow};
 pub use tree::Tree;
+pub(crate) use tree::print_as_tree;
 pub use unroll::StepOutputs;
 
 use crate::{LayerError, LayerProblem};
@@ -29,12 +32,12 @@ use spikelet_graph::Var;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Something that maps a sequence to a sequence.
+/// A module maps a sequence to a sequence.
 ///
 /// ```
 /// use spikelet::prelude::*;
 ///
-/// /// Adds what it computes to what it was given.
+/// /// Adds its input to its output.
 /// struct Residual(Sequential);
 ///
 /// impl Module for Residual {
@@ -51,32 +54,39 @@ pub trait Module: Send + Sync {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var>;
 
     /// The modules that this one runs one after the other, with their paths in it, such as
-    /// `conv.0`; none if it is not such a chain. A pipeline cuts it between two of them.
+    /// `conv.0`; empty if it is not a chain. A pipeline is cut between two of them.
     fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
         vec![]
     }
 
-    /// How the module prints. A module of one's own that says nothing else is called like its type.
+    /// The module as it prints. By default, the name of its type.
     fn tree(&self) -> Tree {
-        Tree::of::<Self>()
+        Tree::for_type::<Self>()
     }
 }
 
-impl Module for Box<dyn Module> {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        (**self).forward(cx, x)
-    }
+/// A pointer to a module is a module.
+macro_rules! pointers {
+    ($($pointer:ty),*) => {$(
+        impl Module for $pointer {
+            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+                (**self).forward(cx, x)
+            }
 
-    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
-        (**self).chain()
-    }
+            fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
+                (**self).chain()
+            }
 
-    fn tree(&self) -> Tree {
-        (**self).tree()
-    }
+            fn tree(&self) -> Tree {
+                (**self).tree()
+            }
+        }
+    )*};
 }
 
-/// The chain of a module that is called `name` in another one's, or the module itself.
+pointers!(Box<dyn Module>, Arc<dyn Module>);
+
+/// The chain of the child module `name`, with paths in its parent; or the module itself.
 pub fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Module>)> {
     let inner = module.chain();
     if inner.is_empty() {
@@ -89,7 +99,7 @@ pub fn links(name: &str, module: &Arc<dyn Module>) -> Vec<(String, Arc<dyn Modul
     inner.into_iter().map(named).collect()
 }
 
-/// Refuses modules of one name in `place`.
+/// Checks that all modules of `place` have different names.
 pub fn check_names(place: &str, modules: &[(String, Arc<dyn Module>)]) -> Result<()> {
     let mut names = BTreeSet::new();
     match modules.iter().find(|(name, _)| !names.insert(name)) {

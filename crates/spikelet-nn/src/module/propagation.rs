@@ -24,7 +24,7 @@ pub enum Propagation {
     /// Each time step runs through all layers before the next one begins; states are carried from
     /// step to step as ordinary values. A neuron is one kernel a step.
     StepByStep,
-    /// Step by step, and nothing is joined: charge, fire and reset are kernels of their own, as in
+    /// Step by step without fusion: charge, fire and reset are separate kernels, as in
     /// a framework that runs one operation after the other. For comparison.
     StepByStepUnfused,
 }

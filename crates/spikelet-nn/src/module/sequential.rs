@@ -1,11 +1,11 @@
-//! Modules one after the other.
+//! Modules in sequence.
 
-use super::{Context, Module, Tree, check_names, links};
+use super::{Context, Module, Tree, check_names, links, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
-/// Modules one after the other, named `0`, `1`, `2` … in their parameters' paths, or as given.
+/// Modules in sequence, named `0`, `1`, `2` … in their parameters' paths, or as given.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -31,13 +31,14 @@ impl Sequential {
         clippy::should_implement_trait,
         reason = "the name is that of a builder; sums of containers do not exist"
     )]
+    #[must_use]
     pub fn add(self, module: impl Module + 'static) -> Self {
         let name = self.modules.len().to_string();
         self.add_named(&name, module)
     }
 
-    /// Adds a module with a name of its own; a name that is there already is refused when the network
-    /// is traced.
+    /// Adds a module with this name; a duplicate name is an error when the network is traced.
+    #[must_use]
     pub fn add_named(mut self, name: &str, module: impl Module + 'static) -> Self {
         self.modules.push((name.to_string(), Arc::new(module)));
         self
@@ -68,7 +69,9 @@ impl Module for Sequential {
     }
 
     fn tree(&self) -> Tree {
-        let empty = Tree::of::<Self>();
+        let empty = Tree::for_type::<Self>();
         (self.modules.iter()).fold(empty, |tree, (name, module)| tree.child(name, &**module))
     }
 }
+
+print_as_tree!(Sequential);

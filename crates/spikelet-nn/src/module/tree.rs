@@ -1,6 +1,6 @@
 //! How modules print: a tree of names, kinds and settings.
 
-use super::{Module, Sequential};
+use super::Module;
 use std::fmt::{self, Debug};
 
 /// A module as it prints: its kind, its settings, and the modules in it with their names.
@@ -33,8 +33,8 @@ impl Tree {
         }
     }
 
-    /// A module that is called like its type.
-    pub fn of<M: ?Sized>() -> Self {
+    /// A module with the name of its type.
+    pub fn for_type<M: ?Sized>() -> Self {
         let path = std::any::type_name::<M>();
         let path = path.split('<').next().unwrap_or_default();
         Self::new(path.rsplit("::").next().unwrap_or_default())
@@ -50,7 +50,7 @@ impl Tree {
         let text = ["common=Common(", "neuron=Lif(", "neuron=If("]
             .into_iter()
             .fold(text, |text, wrapper| unwrapped(&text, wrapper));
-        let usual = [", spiking=true", ", trainable={}", ", misplaced=None"];
+        let usual = [", spiking=true", ", trainable={}", ", unused=None"];
         let text = usual
             .into_iter()
             .fold(text, |text, field| text.replace(field, ""));
@@ -60,13 +60,20 @@ impl Tree {
         }
     }
 
-    /// Sets what is shown of the settings, such as `p=0.5`.
+    /// The kind of the module, such as `Linear`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Sets the text of the settings, such as `p=0.5`.
+    #[must_use]
     pub fn settings(mut self, settings: impl Into<String>) -> Self {
         self.settings = settings.into();
         self
     }
 
     /// Adds a module that is called `name` in this one; one without a name has the same path.
+    #[must_use]
     pub fn child(mut self, name: impl Into<String>, module: &dyn Module) -> Self {
         self.children.push((name.into(), module.tree()));
         self
@@ -93,7 +100,7 @@ impl Tree {
     }
 }
 
-/// A text in which `wrapper…)` is replaced by what is between its brackets.
+/// A text in which `wrapper…)` is replaced by the text between its brackets.
 fn unwrapped(text: &str, wrapper: &str) -> String {
     let Some((before, rest)) = text.split_once(wrapper) else {
         return text.to_string();
@@ -126,8 +133,27 @@ impl fmt::Display for dyn Module + '_ {
 }
 
 /// As its [`Module::tree`].
-impl fmt::Display for Sequential {
+impl Debug for dyn Module + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.tree(), f)
     }
 }
+
+/// Implements `Debug` and `Display` of a module: both print its [`Module::tree`].
+macro_rules! print_as_tree {
+    ($($({$($parameter:ident: $bound:path),+})? $type:ty),* $(,)?) => {$(
+        impl$(<$($parameter: $bound),+>)? std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&$crate::module::Module::tree(self), f)
+            }
+        }
+
+        impl$(<$($parameter: $bound),+>)? std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&$crate::module::Module::tree(self), f)
+            }
+        }
+    )*};
+}
+
+pub(crate) use print_as_tree;

@@ -1,7 +1,7 @@
 //! A network traced once for each time step.
 //!
 //! Layers are called as usual, with sequences of one step. Between two calls their states are
-//! ordinary values: what one step leaves is what the next one finds.
+//! ordinary values: the state after one step is the state before the next.
 
 use spikelet_graph::op::Reshape;
 use spikelet_graph::{ValueId, Var};
@@ -46,28 +46,28 @@ impl StepOutputs {
 
 /// A state on its way through the steps.
 struct Carried {
-    /// What the first step found.
+    /// The state before the first step.
     first: Var,
-    /// What the present step finds.
+    /// The state before the present step.
     now: Var,
-    /// What it leaves.
+    /// The state after it.
     next: Option<Var>,
 }
 
-/// What a trace that is under way remembers from step to step.
+/// The values that a trace carries from step to step.
 #[derive(Default)]
 pub(super) struct Unrolling {
     /// The steps of the whole sequence.
     time_steps: usize,
     states: BTreeMap<String, Carried>,
-    /// Values that are the same at all steps, and how many streams were taken when each was made.
+    /// Values that are the same at all steps, each with the number of random streams in use when it was traced.
     once: BTreeMap<String, (Var, u32)>,
-    /// What was shown, step by step, in the order of its first appearance.
+    /// The recorded values, step by step, in the order of their first appearance.
     recorded: Vec<(String, Vec<Var>)>,
 }
 
 impl Unrolling {
-    pub(super) fn of(time_steps: usize) -> Self {
+    pub(super) fn new(time_steps: usize) -> Self {
         Self {
             time_steps,
             ..Self::default()
@@ -91,7 +91,7 @@ impl Unrolling {
         self.states.insert(path, carried);
     }
 
-    /// Says what a state becomes; false if `state` is none.
+    /// Sets the next value of a state; false if `state` is not a state.
     pub(super) fn set_state(&mut self, state: &Var, value: &Var) -> bool {
         let found = self.states.values_mut().find(|s| s.now.id() == state.id());
         let known = found.is_some();
@@ -132,7 +132,7 @@ impl Unrolling {
         }
     }
 
-    /// Each state as the first step found it, with what it becomes.
+    /// Each state before the first step, with its value after the last one.
     pub(super) fn last_states(&self) -> Vec<(Var, Var)> {
         let states = self.states.values();
         let last = |state: &Carried| state.next.clone().unwrap_or_else(|| state.now.clone());
@@ -140,7 +140,7 @@ impl Unrolling {
         changed.map(|s| (s.first.clone(), last(s))).collect()
     }
 
-    /// What was shown, joined over time.
+    /// The recorded values, concatenated over time.
     pub(super) fn recorded(self) -> impl Iterator<Item = (String, Var)> {
         let recorded = self.recorded.into_iter();
         recorded.map(|(name, steps)| (name, StepOutputs::new(steps).join()))

@@ -6,13 +6,11 @@
 
 use super::{product, sized};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d};
-use crate::module::{Context, Module, Sequential, Tree, links};
+use crate::module::Sequential;
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
-use spikelet_graph::Var;
-use std::sync::Arc;
 
 /// Six convolutions and a linear layer.
 ///
@@ -53,11 +51,6 @@ impl Default for Cifar10Net {
     }
 }
 
-struct Net {
-    conv: Arc<dyn Module>,
-    fc: Arc<dyn Module>,
-}
-
 impl Cifar10Net {
     /// With the tutorial's neuron: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose
     /// reset is soft backwards ([`ResetGrad::Soft`](neuron::ResetGrad::Soft)).
@@ -76,7 +69,7 @@ impl Cifar10Net {
     /// # Errors
     /// When the neuron's specification is wrong, the image cannot be halved three times, or a size is out
     /// of range.
-    pub fn module(&self) -> Result<impl Module + use<>> {
+    pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
         let left = sized(self.size, 3)?;
@@ -96,26 +89,8 @@ impl Cifar10Net {
             .add(Flatten)
             .add(Linear::new(product(&[c, left, left])?, self.classes))
             .add(neuron);
-        Ok(Net {
-            conv: Arc::new(conv),
-            fc: Arc::new(fc),
-        })
-    }
-}
-
-impl Module for Net {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
-        cx.child("fc", |cx| self.fc.forward(cx, x))
-    }
-
-    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
-        [links("conv", &self.conv), links("fc", &self.fc)].concat()
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::of::<Cifar10Net>()
-            .child("conv", &*self.conv)
-            .child("fc", &*self.fc)
+        Ok(Sequential::new()
+            .add_named("conv", conv)
+            .add_named("fc", fc))
     }
 }

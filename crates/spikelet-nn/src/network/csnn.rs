@@ -7,13 +7,11 @@
 
 use super::{product, sized};
 use crate::layer::{BatchNorm2d, Conv2d, Flatten, Linear, Pool2d, StaticInput};
-use crate::module::{Context, Module, Sequential, Tree, links};
+use crate::module::Sequential;
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
-use spikelet_graph::Var;
-use std::sync::Arc;
 
 /// Two convolutions and two linear layers, each followed by a neuron.
 ///
@@ -54,19 +52,13 @@ impl Default for Csnn {
     }
 }
 
-struct Net {
-    static_conv: Arc<dyn Module>,
-    conv: Arc<dyn Module>,
-    fc: Arc<dyn Module>,
-}
-
 impl Csnn {
     /// The module; parameters are `static_conv.0.weight`, `static_conv.1.weight`, …
     ///
     /// # Errors
     /// When the neuron's specification is wrong, the image is too small to be halved twice, or a size is
     /// out of range.
-    pub fn module(&self) -> Result<impl Module + use<>> {
+    pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let c = self.channels;
         let left = sized(self.size, 2)?;
@@ -91,34 +83,9 @@ impl Csnn {
             .add(neuron.clone())
             .add(Linear::new(hidden, self.classes))
             .add(neuron);
-        Ok(Net {
-            static_conv: Arc::new(StaticInput(static_conv)),
-            conv: Arc::new(conv),
-            fc: Arc::new(fc),
-        })
-    }
-}
-
-impl Module for Net {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        let x = cx.child("static_conv", |cx| self.static_conv.forward(cx, x))?;
-        let x = cx.child("conv", |cx| self.conv.forward(cx, x))?;
-        cx.child("fc", |cx| self.fc.forward(cx, x))
-    }
-
-    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
-        [
-            links("static_conv", &self.static_conv),
-            links("conv", &self.conv),
-            links("fc", &self.fc),
-        ]
-        .concat()
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::of::<Csnn>()
-            .child("static_conv", &*self.static_conv)
-            .child("conv", &*self.conv)
-            .child("fc", &*self.fc)
+        Ok(Sequential::new()
+            .add_named("static_conv", StaticInput(static_conv))
+            .add_named("conv", conv)
+            .add_named("fc", fc))
     }
 }

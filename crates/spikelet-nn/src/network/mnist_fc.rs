@@ -4,13 +4,11 @@
 //! last layer are the scores.
 
 use crate::layer::{Flatten, Linear};
-use crate::module::{Context, Module, Sequential, Tree, links};
+use crate::module::Sequential;
 use crate::neuron;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spikelet_core::Result;
-use spikelet_graph::Var;
-use std::sync::Arc;
 
 /// Two linear layers, each followed by a neuron.
 ///
@@ -46,10 +44,6 @@ impl Default for MnistFc {
     }
 }
 
-struct Net {
-    fc: Arc<dyn Module>,
-}
-
 impl MnistFc {
     /// The tutorial's network: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose reset
     /// is soft backwards ([`ResetGrad::Soft`](crate::neuron::ResetGrad::Soft)).
@@ -72,7 +66,7 @@ impl MnistFc {
     ///
     /// # Errors
     /// When the neuron's specification is wrong.
-    pub fn module(&self) -> Result<impl Module + use<>> {
+    pub fn module(&self) -> Result<Sequential> {
         let neuron = neuron::from_spec(&self.neuron)?;
         let fc = Sequential::new()
             .add(Flatten)
@@ -80,20 +74,6 @@ impl MnistFc {
             .add(neuron.clone())
             .add(Linear::new(self.hidden, self.classes))
             .add(neuron);
-        Ok(Net { fc: Arc::new(fc) })
-    }
-}
-
-impl Module for Net {
-    fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
-        cx.child("fc", |cx| self.fc.forward(cx, x))
-    }
-
-    fn chain(&self) -> Vec<(String, Arc<dyn Module>)> {
-        links("fc", &self.fc)
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::of::<MnistFc>().child("fc", &*self.fc)
+        Ok(Sequential::new().add_named("fc", fc))
     }
 }

@@ -116,7 +116,7 @@ fn product(sizes: &[usize]) -> Result<usize> {
     })
 }
 
-/// What is left of a side of `size` after it was halved so many times.
+/// The side of an image of `size` after pooling by 2 `halvings` times.
 fn sized(size: usize, halvings: u32) -> Result<usize> {
     match size >> halvings {
         0 => Err(Error::invalid(

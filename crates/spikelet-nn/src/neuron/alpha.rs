@@ -23,8 +23,8 @@ use spikelet_expr::Expr;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `alpha` | 0.9 | what is left of the excitatory current after a step, `beta` to 1 |
-/// | `beta` | 0.8 | what is left of the inhibitory current after a step, 0 to `alpha` |
+/// | `alpha` | 0.9 | decay factor of the excitatory current, `beta` to 1 |
+/// | `beta` | 0.8 | decay factor of the inhibitory current, 0 to `alpha` |
 /// | `v_reset` | none | soft reset |
 /// | `reset_grad` | detach | |
 /// | `surrogate` | atan, α = 2 | |
@@ -37,9 +37,9 @@ use spikelet_expr::Expr;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Alpha {
-    /// What is left of the excitatory current after a step.
+    /// Decay factor of the excitatory current.
     pub alpha: f64,
-    /// What is left of the inhibitory current after a step.
+    /// Decay factor of the inhibitory current.
     pub beta: f64,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]

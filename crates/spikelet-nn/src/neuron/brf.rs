@@ -22,7 +22,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `omega` | 1/time | 10 | angular frequency, below 1/dt |
 /// | `b_offset` | 1/time | 1 | b′, damping beyond balance, > 0 |
-/// | `gamma` | | 0.9 | what is left of the refractoriness after a step |
+/// | `gamma` | | 0.9 | decay factor of the refractoriness |
 /// | `dt` | time | 0.01 | length of a step |
 ///
 /// ```
@@ -37,7 +37,7 @@ pub struct Brf {
     pub omega: f64,
     /// Damping beyond balance.
     pub b_offset: f64,
-    /// What is left of the refractoriness after a step.
+    /// Decay factor of the refractoriness.
     pub gamma: f64,
     /// Length of a step.
     pub dt: f64,

@@ -1,10 +1,10 @@
-//! Reference cases: one file with a neuron's specification, its inputs, and what should come out.
+//! Reference cases: one file with a neuron's specification, its inputs and its expected outputs.
 //!
 //! A case is a safetensors file whose metadata has `spec` (see [`super::from_spec`]) and whose
 //! tensors are `x_seq [T, N]`, `v_init [N]`, learnable parameters by name, `grad_spike_seq` and
 //! `grad_v_seq` (or `grad_out`). The result has `spike_seq` (or `out`), `v_seq` and the sequences
 //! of other states, `grad_x_seq`, `grad_v_init` and `grad_<parameter>`. Tensors of these names are
-//! what a case expects, and are not read.
+//! the expected results, and are not read.
 
 use super::{Inputs, Neuron, from_spec, run};
 use crate::tensors::TensorFile;

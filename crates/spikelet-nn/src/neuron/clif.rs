@@ -4,7 +4,7 @@
 //!
 //! M[t] = M[t−1]·σ(H[t]/τ) + S[t], V[t] = H[t] − S[t]·(v_threshold + σ(M[t]))
 //!
-//! M remembers what the decay of V forgets, and lets gradients reach further back in time.
+//! M accumulates the part of V that decays, so that gradients reach further back in time.
 //!
 //! Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural
 //! networks, ICML 2024.
@@ -31,6 +31,7 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "CLIFNode")]
 pub struct Clif {
     /// Membrane time constant, in steps.
     pub tau: f64,

@@ -1,4 +1,4 @@
-//! What all neurons have: threshold, reset, surrogate.
+//! The constants of all neurons: threshold, reset, surrogate.
 
 use super::{Neuron, OutputKind, Trainable};
 use crate::surrogate::{self, Sigmoid, Surrogate};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the reset lets through backwards.
+/// The gradient of the reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResetGrad {
@@ -21,14 +21,14 @@ pub enum ResetGrad {
     Soft,
 }
 
-/// Threshold, reset and surrogate of a neuron, and which of its constants are learned.
+/// Threshold, reset and surrogate of a neuron, and its trainable constants.
 ///
 /// | field | default | |
 /// |---|---|---|
 /// | `v_threshold` | 1 | fires when H reaches it |
 /// | `v_reset` | 0 | hard reset to this potential; `None`: soft reset, V = H − S·v_threshold |
-/// | `surrogate` | sigmoid, α = 4 | stands in for the step's derivative |
-/// | `reset_grad` | surrogate | what the reset lets through backwards |
+/// | `surrogate` | sigmoid, α = 4 | the surrogate gradient |
+/// | `reset_grad` | surrogate | the gradient of the reset |
 /// | `spiking` | true | false: the surrogate's primitive is the output, for gradient checks |
 /// | `trainable` | nothing | trainable constants, by name |
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,14 +37,14 @@ pub struct Common {
     pub v_threshold: f64,
     /// Hard reset to this potential; `None` is the soft reset.
     pub v_reset: Option<f64>,
-    /// Stands in for the step's derivative.
+    /// The surrogate gradient.
     #[serde(serialize_with = "surrogate_out", deserialize_with = "surrogate_in")]
     pub surrogate: Arc<dyn Surrogate>,
-    /// What the reset lets through backwards.
+    /// The gradient of the reset.
     pub reset_grad: ResetGrad,
     /// False: the surrogate's primitive is the output.
     pub spiking: bool,
-    /// Constants that are learned, by name: any that the neuron's equations use, `v_threshold` and
+    /// Trainable constants by name: any that the neuron's equations use, `v_threshold` and
     /// `v_reset` among them, and `<state>_start`, which a state starts from.
     #[serde(default)]
     pub trainable: BTreeMap<String, Trainable>,
@@ -83,7 +83,7 @@ impl Common {
         self.v_rest()
     }
 
-    /// What a neuron puts out that puts out what fires.
+    /// The kind of the output of a neuron whose output is its spikes.
     pub fn output_kind(&self) -> OutputKind {
         match (self.spiking, self.surrogate.is_binary()) {
             (true, true) => OutputKind::Spikes,
@@ -93,7 +93,7 @@ impl Common {
     }
 }
 
-/// Changes what all neurons have, one after the other.
+/// Builder methods for the constants of all neurons.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -102,30 +102,35 @@ impl Common {
 /// ```
 pub trait NeuronExt: Neuron + Sized {
     /// Fires when H reaches this.
+    #[must_use]
     fn v_threshold(mut self, v: f64) -> Self {
         self.common_mut().v_threshold = v;
         self
     }
 
     /// Hard reset to a potential, or `None` for the soft reset.
+    #[must_use]
     fn v_reset(mut self, v: impl Into<Option<f64>>) -> Self {
         self.common_mut().v_reset = v.into();
         self
     }
 
-    /// The surrogate that stands in for the step's derivative.
+    /// Sets the surrogate gradient.
+    #[must_use]
     fn surrogate(mut self, surrogate: impl Surrogate + 'static) -> Self {
         self.common_mut().surrogate = Arc::new(surrogate);
         self
     }
 
-    /// What the reset lets through backwards.
+    /// The gradient of the reset.
+    #[must_use]
     fn reset_grad(mut self, reset_grad: ResetGrad) -> Self {
         self.common_mut().reset_grad = reset_grad;
         self
     }
 
     /// No gradient through the reset, if `yes`.
+    #[must_use]
     fn detach_reset(self, yes: bool) -> Self {
         self.reset_grad(if yes {
             ResetGrad::Detach
@@ -134,13 +139,15 @@ pub trait NeuronExt: Neuron + Sized {
         })
     }
 
-    /// Learns a constant of this name; see [`Common::trainable`].
+    /// Makes the constant of this name trainable; see [`Common::trainable`].
+    #[must_use]
     fn trainable(mut self, name: &str, how: Trainable) -> Self {
         self.common_mut().trainable.insert(name.to_string(), how);
         self
     }
 
     /// False: the surrogate's primitive is the output.
+    #[must_use]
     fn spiking(mut self, yes: bool) -> Self {
         self.common_mut().spiking = yes;
         self

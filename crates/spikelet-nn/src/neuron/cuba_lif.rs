@@ -17,8 +17,8 @@ use std::sync::Arc;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `c_decay` | 0.5 | what is left of the current after a step |
-/// | `v_decay` | 0.75 | what is left of the potential after a step |
+/// | `c_decay` | 0.5 | decay factor of the current |
+/// | `v_decay` | 0.75 | decay factor of the potential |
 /// | `v_threshold` | 0.5 | |
 /// | `surrogate` | rect, α = 1 | |
 ///
@@ -29,10 +29,11 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "CubaLIFNode")]
 pub struct CubaLif {
-    /// What is left of the current after a step.
+    /// Decay factor of the current.
     pub c_decay: f64,
-    /// What is left of the potential after a step.
+    /// Decay factor of the potential.
     pub v_decay: f64,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]

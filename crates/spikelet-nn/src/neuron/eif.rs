@@ -31,6 +31,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "EIFNode")]
 pub struct Eif {
     /// Membrane time constant, in steps.
     pub tau: f64,

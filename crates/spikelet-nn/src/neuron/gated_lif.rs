@@ -2,7 +2,7 @@
 //!
 //! Each of three gates is between two ways to do a thing: α between exponential and linear decay,
 //! β between an input that is weighted by the time step and one that is not, γ between a reset by
-//! what is left of the potential and one by a constant.
+//! a factor and one by a constant.
 //!
 //! K[t] = (1 − α·(1 − τ))·V[t−1], the potential that exponential decay leaves
 //!
@@ -30,9 +30,9 @@ use spikelet_graph::Var;
 /// | field | default | |
 /// |---|---|---|
 /// | `inplane` | none | channels, each with values of its own; none: the layer shares them |
-/// | `tau` | 0.25 | what exponential decay leaves of the potential, 0 to 1 |
-/// | `linear_decay` | 0.03 | what linear decay takes from the potential, 0 to 1 |
-/// | `v_subreset` | 0.5 | what the constant reset takes, 0 to 1 |
+/// | `tau` | 0.25 | factor of the exponential decay of the potential, 0 to 1 |
+/// | `linear_decay` | 0.03 | amount of the linear decay of the potential, 0 to 1 |
+/// | `v_subreset` | 0.5 | amount of the constant reset, 0 to 1 |
 /// | `conduct` | 0.5 | g, one for each time step, 0 to 1 |
 /// | `v_threshold` | 0.5 | learned as well, 0 to 1 |
 ///
@@ -45,14 +45,15 @@ use spikelet_graph::Var;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "GatedLIFNode")]
 pub struct GatedLif {
     /// Channels, each with values of its own.
     pub inplane: Option<usize>,
-    /// What exponential decay leaves of the potential.
+    /// Factor of the exponential decay of the potential.
     pub tau: f64,
-    /// What linear decay takes from the potential.
+    /// Amount of the linear decay of the potential.
     pub linear_decay: f64,
-    /// What the constant reset takes.
+    /// Amount of the constant reset.
     pub v_subreset: f64,
     /// How much of the input the time step lets in.
     pub conduct: f64,

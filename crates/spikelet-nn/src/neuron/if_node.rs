@@ -18,6 +18,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[doc(alias = "IFNode")]
 pub struct If {
     /// Threshold, reset, surrogate.
     #[serde(flatten)]

@@ -30,6 +30,7 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "ILIFNode")]
 pub struct Ilif {
     /// Membrane time constant, in steps.
     pub tau: f64,

@@ -34,6 +34,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "IzhikevichNode")]
 pub struct Izhikevich {
     /// Membrane time constant, in steps.
     pub tau: f64,

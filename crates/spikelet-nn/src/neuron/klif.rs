@@ -1,6 +1,6 @@
-//! Leaky integrate-and-fire with a learnable scale of the potential.
+//! Leaky integrate-and-fire with a trainable scale of the potential.
 //!
-//! H[t] = relu(k·F[t]), with F the charge of the leaky integrate-and-fire neuron and k learnable.
+//! H[t] = relu(k·F[t]), with F the charge of the leaky integrate-and-fire neuron and k trainable.
 //! If the reset is scaled, it acts on H/k with the threshold v_threshold/k.
 //!
 //! Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient
@@ -12,7 +12,7 @@ use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// Leaky integrate-and-fire neuron with a learnable scale k, which starts at 1.
+/// Leaky integrate-and-fire neuron with a trainable scale k, which starts at 1.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|
@@ -22,7 +22,7 @@ use spikelet_expr::Expr;
 /// | `granularity` | | layer | one k for the layer, each channel or each neuron |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they stand beside the others.
+/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they are next to the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -31,6 +31,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[doc(alias = "KLIFNode")]
 pub struct Klif {
     /// The neuron whose potential is scaled.
     #[serde(flatten)]

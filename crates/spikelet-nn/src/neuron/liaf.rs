@@ -1,6 +1,6 @@
 //! Leaky integrate-and-analog-fire.
 //!
-//! V as the leaky integrate-and-fire neuron has it, S included; what comes out is
+//! V and S are those of the leaky integrate-and-fire neuron; the output is
 //! Y[t] = act(H[t] − v_threshold), or act(H[t]) if it is not related to the threshold.
 //!
 //! Source: Wu et al., LIAF-Net: leaky integrate and analog fire network for lightweight and
@@ -13,7 +13,7 @@ use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// Leaky integrate-and-fire neuron that puts out real numbers; its spikes reset it.
+/// Leaky integrate-and-fire neuron with real outputs; its spikes reset it.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|
@@ -23,7 +23,7 @@ use spikelet_expr::Expr;
 /// | `threshold_related` | | true | whether it acts on H − v_threshold, or on H |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they stand beside the others.
+/// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they are next to the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -32,17 +32,18 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "LIAFNode")]
 pub struct Liaf {
     /// The neuron that charges and resets.
     #[serde(flatten)]
     pub neuron: Lif,
-    /// From the potential to what comes out.
+    /// The activation: from the potential to the output.
     pub act: Act,
     /// Whether it acts on H − v_threshold, or on H.
     pub threshold_related: bool,
 }
 
-/// From a potential to what [`Liaf`] puts out.
+/// The activation of [`Liaf`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {

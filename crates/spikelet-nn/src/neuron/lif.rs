@@ -27,6 +27,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "LIFNode")]
 pub struct Lif {
     /// Membrane time constant, in steps.
     pub tau: f64,

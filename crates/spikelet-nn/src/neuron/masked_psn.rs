@@ -21,7 +21,7 @@ use spikelet_graph::Var;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `k` | 4 | steps that a step sees when the mask is on, its own among them |
+/// | `k` | 4 | steps in the window when the mask is on, the current one included |
 /// | `lambda` | 1 | how much the mask is on, 0 to 1 |
 /// | `surrogate` | atan, α = 2 | |
 ///
@@ -38,8 +38,9 @@ use spikelet_graph::Var;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "MaskedPSN")]
 pub struct MaskedPsn {
-    /// Steps that a step sees when the mask is on, its own among them.
+    /// Steps in the window when the mask is on, the current one included.
     pub k: usize,
     /// How much the mask is on.
     pub lambda: f64,
@@ -55,7 +56,7 @@ impl Default for MaskedPsn {
 }
 
 impl MaskedPsn {
-    /// A neuron that sees the present step and the `k − 1` before it.
+    /// A neuron whose window is the current step and the `k − 1` before it.
     pub fn new(k: usize) -> Self {
         Self {
             k,

@@ -1,8 +1,8 @@
 //! Spiking neurons: one file each, the equation written once.
 //!
-//! A neuron says how it charges, H from X and V. How it fires, S = Θ(H − v_threshold), and how it
-//! resets have defaults that it may override. From that the engine derives the multi-step forward
-//! pass (FPTT) and the multi-step backward pass (BPTT); nobody writes a derivative.
+//! A neuron defines its charge, H from X and V. Fire, S = Θ(H − v_threshold), and reset have defaults
+//! that it may override. From these equations the engine derives the multi-step forward pass (FPTT)
+//! and the multi-step backward pass (BPTT); derivatives are never written by hand.
 
 mod case;
 mod common;
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub struct State {
     /// Its symbol; the membrane potential is `v`.
     pub name: &'static str,
-    /// Its value before the first step.
+    /// Its initial value, before the first step.
     pub reset: f64,
 }
 
@@ -51,13 +51,13 @@ impl State {
         Self { name, reset }
     }
 
-    /// The membrane potential, which starts from where the hard reset takes it.
+    /// The membrane potential, which starts from the potential of the hard reset.
     pub fn v(common: &Common) -> Self {
         Self::new("v", common.v_start())
     }
 }
 
-/// How many values a learnable parameter has.
+/// The number of values of a trainable parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
@@ -74,13 +74,13 @@ pub enum Granularity {
     StepChannel,
 }
 
-/// What comes out of a neuron.
+/// The kind of a neuron's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputKind {
     /// 0 or 1.
     Spikes,
-    /// Whole numbers of spikes.
+    /// Integer numbers of spikes.
     Counts,
     /// −1, 0 or 1.
     Ternary,
@@ -88,7 +88,7 @@ pub enum OutputKind {
     Real,
 }
 
-/// A learnable parameter of a neuron.
+/// A trainable parameter of a neuron.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
     /// Its symbol, and its name in files after the layer's path.
@@ -140,21 +140,21 @@ pub trait Neuron: Debug + Send + Sync {
     /// Threshold, reset, surrogate.
     fn common(&self) -> &Common;
 
-    /// The same, to be changed.
+    /// The same, mutable.
     fn common_mut(&mut self) -> &mut Common;
 
-    /// Its states; the membrane potential `v` unless said otherwise.
+    /// Its states; by default the membrane potential `v`.
     fn states(&self) -> Vec<State> {
         vec![State::v(self.common())]
     }
 
-    /// The constants of its own that have a domain. A neuron with a constant outside it is refused;
+    /// The domains of its own constants. A constant outside its domain is an error;
     /// constants without a domain have to be finite.
     fn domains(&self) -> Vec<Constant> {
         vec![]
     }
 
-    /// Its learnable parameters.
+    /// Its trainable parameters.
     fn params(&self) -> Vec<Param> {
         vec![]
     }
@@ -162,7 +162,7 @@ pub trait Neuron: Debug + Send + Sync {
     /// H, the potential after charging, from the input X and the states.
     fn charge(&self, n: &Scope, x: Expr) -> Expr;
 
-    /// S, what fires.
+    /// S, the spike.
     fn fire(&self, n: &Scope, h: &Expr) -> Expr {
         n.spike(h - n.v_threshold())
     }
@@ -172,19 +172,19 @@ pub trait Neuron: Debug + Send + Sync {
         n.reset(h, s)
     }
 
-    /// What comes out: S unless said otherwise.
+    /// The output; by default S.
     fn output(&self, _n: &Scope, _h: &Expr, s: &Expr) -> Expr {
         s.clone()
     }
 
-    /// What kind of numbers come out.
+    /// The kind of the output.
     fn output_kind(&self) -> OutputKind {
         self.common().output_kind()
     }
 
-    /// What is charged with, if that is not X at each step by itself but something made of the
-    /// whole sequence `[T, N, …]`: for neurons that are no recurrence. [`Neuron::charge`] gets it
-    /// step by step as its X.
+    /// The input of the charge, if it is computed from the full sequence `[T, N, …]` instead of from X
+    /// at each step: for neurons that are not recurrences. [`Neuron::charge`] gets it step by step as
+    /// its X.
     ///
     /// # Errors
     /// When the sequence does not fit the neuron.
@@ -192,8 +192,8 @@ pub trait Neuron: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// What becomes of the sequence that comes out, `[T, N, …]`, if not all its steps are wanted:
-    /// one value for all of them, `[N, …]`.
+    /// The readout: reduces the output sequence `[T, N, …]` to one value for all steps, `[N, …]`; by
+    /// default the sequence is the output.
     fn readout(&self, _seq: &Var) -> Option<Var> {
         None
     }
@@ -202,14 +202,14 @@ pub trait Neuron: Debug + Send + Sync {
 family! { "neuron", Neuron, check;
     if_node::If = "if", "integrate-and-fire";
     lif::Lif = "lif", "leaky integrate-and-fire";
-    plif::Plif = "plif", "leaky integrate-and-fire with a learnable time constant";
+    plif::Plif = "plif", "leaky integrate-and-fire with a trainable time constant";
     qif::Qif = "qif", "quadratic integrate-and-fire";
     eif::Eif = "eif", "exponential integrate-and-fire";
     izhikevich::Izhikevich = "izhikevich", "quadratic integrate-and-fire with an adaptation current";
-    klif::Klif = "klif", "leaky integrate-and-fire with a learnable scale of the potential";
-    liaf::Liaf = "liaf", "leaky integrate-and-fire that puts out real numbers";
+    klif::Klif = "klif", "leaky integrate-and-fire with a trainable scale of the potential";
+    liaf::Liaf = "liaf", "leaky integrate-and-fire with real outputs";
     cuba_lif::CubaLif = "cuba_lif", "leaky integrate-and-fire with a current that decays too";
-    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with learnable gates between two ways of leaking, charging and resetting";
+    gated_lif::GatedLif = "gated_lif", "leaky integrate-and-fire with trainable gates between two ways of leaking, charging and resetting";
     ilif::Ilif = "ilif", "leaky integrate-and-fire with integer spike counts";
     clif::Clif = "clif", "leaky integrate-and-fire with a complementary potential for gradients";
     raf::Raf = "raf", "resonate-and-fire";

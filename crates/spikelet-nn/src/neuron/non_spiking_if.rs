@@ -1,6 +1,6 @@
 //! Integrator that never fires: a membrane to be read out.
 //!
-//! V[t] = V[t−1] + X[t]; what comes out is V, or one value for all time steps.
+//! V[t] = V[t−1] + X[t]; the output is V, or one value for all time steps.
 //!
 //! Source: SpikingJelly's `NonSpikingIFNode`; as an output layer, Lee et al., Enabling spike-based
 //! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
@@ -24,10 +24,11 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[doc(alias = "NonSpikingIFNode")]
 pub struct NonSpikingIf {
-    /// What becomes of the membrane over time.
+    /// The readout of the membrane over time.
     pub readout: Option<Readout>,
-    /// `v_reset` is what V starts from; the rest does not matter.
+    /// V starts from `v_reset`; the other fields are unused.
     #[serde(flatten)]
     pub common: Common,
 }

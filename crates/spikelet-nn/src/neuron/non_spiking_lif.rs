@@ -1,6 +1,6 @@
 //! Leaky integrator that never fires: a membrane to be read out.
 //!
-//! V as the leaky integrate-and-fire neuron charges it; what comes out is V, or one value for all
+//! V is charged as in the leaky integrate-and-fire neuron; the output is V, or one value for all
 //! time steps.
 //!
 //! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
@@ -21,7 +21,7 @@ use spikelet_expr::Expr;
 /// | `readout` | | none | last, max, max_abs or mean over time; none puts out every step |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they stand beside the others.
+/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are next to the others.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -30,11 +30,12 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[doc(alias = "NonSpikingLIFNode")]
 pub struct NonSpikingLif {
     /// The neuron that charges; its threshold and surrogate do not matter.
     #[serde(flatten)]
     pub neuron: Lif,
-    /// What becomes of the membrane over time.
+    /// The readout of the membrane over time.
     pub readout: Option<Readout>,
 }
 

@@ -1,8 +1,8 @@
 //! Leaky integrate-and-fire that learns online, through traces of its spikes.
 //!
 //! Forward, the leaky integrate-and-fire neuron, and the trace A[t] = A[t−1]·(1 − 1/τ) + S[t];
-//! backward, no gradient passes from a step to the one before it. What the next layer's weights
-//! learn from is the trace in place of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
+//! backward, no gradient passes from a step to the one before it. The next layer's weights
+//! learn from the trace instead of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
@@ -21,7 +21,7 @@ use spikelet_expr::Expr;
 /// | `v_reset` | | none | soft reset |
 /// | `reset_grad` | | detach | |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
 /// others.
 ///
 /// ```
@@ -31,6 +31,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "OTTTLIFNode")]
 pub struct OtttLif {
     /// The neuron.
     #[serde(flatten)]

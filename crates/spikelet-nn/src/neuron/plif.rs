@@ -1,4 +1,4 @@
-//! Leaky integrate-and-fire with a learnable time constant.
+//! Leaky integrate-and-fire with a trainable time constant.
 //!
 //! 1/τ = σ(w), and with it the two forms of the leaky integrate-and-fire neuron:
 //!
@@ -22,6 +22,7 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is scaled by σ(w) as well |
 /// | `granularity` | | layer | one w for the layer, each channel or each neuron |
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "ParametricLIFNode")]
 pub struct Plif {
     /// Time constant before training, in steps; w starts at −ln(init_tau − 1).
     pub init_tau: f64,

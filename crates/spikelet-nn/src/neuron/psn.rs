@@ -1,6 +1,6 @@
 //! Parallel spiking neuron.
 //!
-//! H = W·X + b over the time axis, S = Θ(H): every step sees all steps, and nothing is reset, so
+//! H = W·X + b over the time axis, S = Θ(H): every step depends on all steps, and nothing is reset, so
 //! that all steps are computed at once. W `[T, T]` and b `[T]` are learned.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
@@ -37,13 +37,14 @@ use std::sync::Arc;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "PSN")]
 pub struct Psn {
     /// The surrogate.
     #[serde(flatten)]
     pub common: Common,
 }
 
-/// What parallel neurons have in common.
+/// The shared constants of parallel neurons.
 pub(super) fn parallel() -> Common {
     Common {
         surrogate: Arc::new(Atan::default()),

@@ -4,7 +4,7 @@
 //!
 //! H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c)) / τ
 //!
-//! Above v_c the potential runs away by itself.
+//! Above v_c the potential grows without input.
 //!
 //! Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 
@@ -31,6 +31,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "QIFNode")]
 pub struct Qif {
     /// Membrane time constant, in steps.
     pub tau: f64,

@@ -6,7 +6,7 @@
 //!
 //! H[t] = e^(b·dt)·(u[t−1]·sin(ω·dt) + V[t−1]·cos(ω·dt))
 //!
-//! It answers to inputs that come in the rhythm of ω. Only V is reset.
+//! It responds to inputs with a frequency near ω. Only V is reset.
 //!
 //! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization
 //! is SpikingJelly's.

@@ -1,4 +1,4 @@
-//! What becomes of a membrane that is read out.
+//! The readout of a membrane.
 
 use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;

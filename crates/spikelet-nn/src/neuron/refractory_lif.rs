@@ -1,6 +1,6 @@
 //! Leaky integrate-and-fire with an absolute refractory period.
 //!
-//! H as the leaky integrate-and-fire neuron has it; for R steps after a spike the potential is held
+//! H is that of the leaky integrate-and-fire neuron; for R steps after a spike the potential is held
 //! and nothing fires: H[t] = V[t−1], S[t] = 0.
 //!
 //! Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
@@ -23,7 +23,7 @@ const MOST_SILENT: u32 = 1 << 24;
 /// | `refractory` | steps | 2 | R, how long it is silent |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they stand beside the others.
+/// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they are next to the others.
 ///
 /// ```
 /// use spikelet::prelude::*;

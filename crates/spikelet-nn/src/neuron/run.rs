@@ -10,7 +10,7 @@ use spikelet_graph::{Backend, Tensor, Var};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a neuron is run on. All tensors are optional but `x_seq`.
+/// The inputs of a neuron. All tensors but `x_seq` are optional.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// `[T, N, …]`
@@ -23,7 +23,7 @@ pub struct Inputs {
     pub grad_spike_seq: Option<Tensor>,
     /// dL/d(v_seq), `[T, N, …]`
     pub grad_v_seq: Option<Tensor>,
-    /// dL/d(out), `[N, …]`, of a neuron that decodes; it has no `grad_spike_seq`.
+    /// dL/d(out), `[N, …]`, of a neuron with a readout; it has no `grad_spike_seq`.
     pub grad_out: Option<Tensor>,
 }
 
@@ -45,7 +45,7 @@ impl Inputs {
 /// Runs a neuron over `x_seq` and, where gradients are given, backward through
 /// L = Σ spike_seq·grad_spike_seq + Σ v_seq·grad_v_seq, or Σ out·grad_out in place of the first.
 ///
-/// The result holds `spike_seq` (what comes out, spikes or not), or `out` of a neuron that decodes;
+/// The result has `spike_seq` (the output, spikes or not), or `out` of a neuron with a readout;
 /// `<state>_seq` of every state, such as `v_seq`; and with gradients `grad_x_seq`,
 /// `grad_<state>_init` and `grad_<parameter>`.
 ///
@@ -155,7 +155,7 @@ fn set_all(store: &mut VarStore, traced: &Traced, inputs: &Inputs) -> Result<()>
 
 /// Runs a neuron on a small sequence written out in the program.
 pub trait Run: Neuron + Sized {
-    /// The spikes of the sequence `x_seq [T][N]`, or what else comes out, from the reset potential.
+    /// The spikes of the sequence `x_seq [T][N]`, or its other output, from the reset potential.
     ///
     /// # Errors
     /// When the neuron's definition is wrong.

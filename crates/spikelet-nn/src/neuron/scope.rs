@@ -1,9 +1,10 @@
-//! What a neuron's equations can name.
+//! The names that a neuron's equations can use.
 
 use super::{Common, Neuron, ResetGrad};
 use crate::DefinitionError;
 use spikelet_expr::Expr;
 use std::cell::RefCell;
+use std::fmt;
 
 /// States, parameters and constants of the neuron whose step is being written.
 pub struct Scope<'a> {
@@ -11,13 +12,13 @@ pub struct Scope<'a> {
     common: &'a Common,
     states: Vec<&'static str>,
     params: Vec<&'static str>,
-    /// Constants that were asked for, with their values.
+    /// Constants that were used, with their values.
     constants: RefCell<Vec<(&'static str, f64)>>,
     next: RefCell<Vec<(&'static str, Expr)>>,
     problem: RefCell<Option<DefinitionError>>,
 }
 
-/// The symbol of the uniform draws that a surrogate may ask for.
+/// The symbol of the uniform draws that a surrogate may use.
 pub(crate) const NOISE: &str = "noise";
 
 impl<'a> Scope<'a> {
@@ -38,7 +39,7 @@ impl<'a> Scope<'a> {
         self.declared(name, &self.states, "state")
     }
 
-    /// A learnable parameter.
+    /// A trainable parameter.
     pub fn param(&self, name: &str) -> Expr {
         self.declared(name, &self.params, "parameter")
     }
@@ -68,12 +69,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The constants that were asked for, in order.
+    /// The constants that were used, in order.
     pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
         self.constants.borrow().clone()
     }
 
-    /// Sets what a state other than `v` becomes; without this it stays as it is.
+    /// Sets the next value of a state other than `v`; by default it is unchanged.
     pub fn set_state(&self, name: &'static str, value: Expr) {
         self.declared(name, &self.states, "state");
         self.next.borrow_mut().push((name, value));
@@ -100,7 +101,7 @@ impl<'a> Scope<'a> {
         self.v_reset().unwrap_or(Expr::constant(0.0))
     }
 
-    /// Whether what fires is 0 or 1 and nothing else.
+    /// Whether spikes are 0 or 1 only.
     pub fn is_binary(&self) -> bool {
         self.common.spiking && self.common.surrogate.is_binary()
     }
@@ -153,8 +154,8 @@ impl<'a> Scope<'a> {
         h - back * drop
     }
 
-    /// V = S·v_reset + (1 − S)·H, computed for a spike as a true selection, so that an H that is
-    /// not finite does not outlive its spike.
+    /// V = S·v_reset + (1 − S)·H. For a spike it selects instead of multiplying, so that an infinite or
+    /// NaN H is discarded when the neuron fires.
     pub fn hard_reset(&self, h: &Expr, s: &Expr, v_reset: &Expr, v_threshold: &Expr) -> Expr {
         let reset_grad = self.common.reset_grad;
         if !self.is_binary() {
@@ -186,5 +187,15 @@ impl<'a> Scope<'a> {
     /// Takes the first error.
     pub(super) fn problem(&self) -> Option<DefinitionError> {
         self.problem.take()
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("neuron", &self.neuron)
+            .field("states", &self.states)
+            .field("params", &self.params)
+            .finish_non_exhaustive()
     }
 }

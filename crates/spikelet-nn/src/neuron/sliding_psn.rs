@@ -1,7 +1,7 @@
 //! Sliding parallel spiking neuron.
 //!
 //! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is learned with b.
+//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is trained with b.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
@@ -20,7 +20,7 @@ use spikelet_graph::Var;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `k` | 4 | steps that a step sees, its own among them |
+/// | `k` | 4 | steps in the window, the current one included |
 /// | `surrogate` | atan, α = 2 | |
 ///
 /// | parameter | shape | start |
@@ -35,8 +35,9 @@ use spikelet_graph::Var;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "SlidingPSN")]
 pub struct SlidingPsn {
-    /// Steps that a step sees, its own among them.
+    /// Steps in the window, the current one included.
     pub k: usize,
     /// The surrogate.
     #[serde(flatten)]
@@ -50,7 +51,7 @@ impl Default for SlidingPsn {
 }
 
 impl SlidingPsn {
-    /// A neuron that sees the present step and the `k − 1` before it.
+    /// A neuron whose window is the current step and the `k − 1` before it.
     pub fn new(k: usize) -> Self {
         Self {
             k,

@@ -20,7 +20,7 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `reset_grad` | | detach | |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
 /// others.
 ///
 /// ```
@@ -30,6 +30,7 @@ use spikelet_expr::Expr;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[doc(alias = "SLTTLIFNode")]
 pub struct SlttLif {
     /// The neuron.
     #[serde(flatten)]

@@ -20,7 +20,7 @@ pub struct SoftPulseIf {
     pub neuron: If,
 }
 
-/// What softbp's neurons have in common.
+/// The shared constants of softbp's neurons.
 pub(super) fn soft_pulse() -> Common {
     Common {
         surrogate: Arc::new(Sigmoid { alpha: 1.0 }),

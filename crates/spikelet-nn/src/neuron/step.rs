@@ -23,10 +23,10 @@ use spikelet_graph::op::Recurrence;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
 pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
-    Ok(Layout::of(neuron)?.step)
+    Ok(Layout::new(neuron)?.step)
 }
 
-/// Something that a neuron learns: a parameter of its own, a constant, or the initial value
+/// A trainable value of a neuron: a parameter of its own, a constant, or the initial value
 /// `<state>_start` of a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainableParam {
@@ -36,24 +36,24 @@ pub struct TrainableParam {
     pub init: f64,
     /// How many values it has.
     pub granularity: Granularity,
-    /// Where the values that it stands for are held.
+    /// The bound of the constant.
     pub bound: Bound,
 }
 
-/// All that a neuron learns, what [`Neuron::charge_seq`] asks for excepted: its own parameters,
-/// constants, initial states.
+/// All trainable values of a neuron, except for the parameters of [`Neuron::charge_seq`]: its own
+/// parameters, constants, initial states.
 ///
 /// # Errors
 /// As [`derive()`].
 pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<TrainableParam>, DefinitionError> {
-    let layout = Layout::of(neuron)?;
+    let layout = Layout::new(neuron)?;
     let starts = layout.starts.into_iter().flatten();
     let held = layout.params.into_iter().chain(layout.sequences);
     Ok(held.chain(starts).collect())
 }
 
-/// The constants that a neuron could learn, with their values: those that its equations use, and
-/// what its states start from.
+/// The constants of a neuron that can be trainable, with their values: those that its equations use,
+/// and the initial values of its states.
 ///
 /// # Errors
 /// As [`derive()`].
@@ -128,7 +128,7 @@ pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
     }
 }
 
-/// Whether the neuron charges with something that it makes of the whole sequence, so that it cannot
+/// Whether the input of the charge is computed from the full sequence, so that the neuron cannot
 /// run step by step.
 pub fn is_parallel(neuron: &dyn Neuron) -> bool {
     let cx = Context::new(Mode::EVAL, DType::F32);
@@ -136,21 +136,21 @@ pub fn is_parallel(neuron: &dyn Neuron) -> bool {
     matches!(neuron.charge_seq(&cx, &x), Ok(Some(_)))
 }
 
-/// A neuron's step with what its layer has to provide for it.
+/// A neuron's step with the operands that its layer provides.
 pub(crate) struct Layout {
     pub(crate) step: Recurrence,
     /// Those of the step, in its order.
     pub(crate) params: Vec<TrainableParam>,
     /// Parameters with a value for each time step: the last of the step's inputs, in its order.
     pub(crate) sequences: Vec<TrainableParam>,
-    /// What each state starts from, where that is learned.
+    /// The initial value of each state, where it is trainable.
     pub(crate) starts: Vec<Option<TrainableParam>>,
 }
 
 impl Layout {
     /// # Errors
     /// As [`derive()`].
-    pub(crate) fn of(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
+    pub(crate) fn new(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
         check(neuron)?;
         let parts = write(neuron, |_, whole| whole.clone())?;
         let Parts {
@@ -196,7 +196,7 @@ impl Layout {
         })
     }
 
-    /// Refuses parameters that a neuron declares and does not use: they would never be learned.
+    /// Checks that the equations use all declared parameters: others would never be trained.
     pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), DefinitionError> {
         let values = self.step.outputs.iter().map(|output| &output.value);
         let used: Vec<String> = (values.chain(&self.step.next))
@@ -221,14 +221,14 @@ fn start(state: &str) -> String {
     format!("{state}_start")
 }
 
-/// The constants of a neuron that are to be learned.
+/// The trainable constants of a neuron.
 struct Learned<'a> {
     neuron: &'a dyn Neuron,
     constants: &'a [(&'static str, f64)],
 }
 
 impl Learned<'_> {
-    /// What is learned of this name, if anything is.
+    /// The trainable value of this name, if there is one.
     fn find(&self, name: &str, value: f64) -> Result<Option<TrainableParam>, DefinitionError> {
         let Some(learn) = self.neuron.common().trainable.get(name) else {
             return Ok(None);
@@ -249,7 +249,7 @@ impl Learned<'_> {
         }))
     }
 
-    /// Refuses what the neuron does not have, and what it cannot learn.
+    /// Checks that the neuron has the constants, and that they can be trainable.
     fn check(&self) -> Result<(), DefinitionError> {
         let (neuron, states) = (self.neuron.name(), self.neuron.states());
         let known: Vec<String> = (self.constants.iter().map(|c| c.0.to_string()))
@@ -293,18 +293,18 @@ pub(crate) struct Parts {
     pub(crate) charge: Expr,
     /// S, of those and [`CHARGED`].
     pub(crate) fire: Expr,
-    /// What comes out, of those and [`FIRED`].
+    /// The output, of those and [`FIRED`].
     pub(crate) emit: Expr,
-    /// What the states become, of the same.
+    /// The next states, of the same.
     pub(crate) next: Vec<Expr>,
-    /// The constants that the equations ask for.
+    /// The constants that the equations use.
     constants: Vec<(&'static str, f64)>,
 }
 
-/// The symbol of H in what follows the charge; no neuron's state can have this name by accident.
+/// The symbol of H in the expressions after the charge; it cannot be the name of a state.
 pub(crate) const CHARGED: &str = "h[t]";
 
-/// The symbol of S in what follows the spike.
+/// The symbol of S in the expressions after the spike.
 pub(crate) const FIRED: &str = "s[t]";
 
 /// Writes the parts of a step, each of the results of the one before.
@@ -315,8 +315,8 @@ pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, DefinitionError> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
 
-/// Writes the parts of a step. `hand_on` says what later parts see of a result: its expression,
-/// or a symbol.
+/// Writes the parts of a step. `hand_on` returns the form in which later parts use a result: its
+/// expression, or a symbol.
 fn write(
     neuron: &dyn Neuron,
     hand_on: impl Fn(&str, &Expr) -> Expr,
@@ -327,7 +327,7 @@ fn write(
     let fire = neuron.fire(&n, &h);
     let s = hand_on(FIRED, &fire);
     let states = neuron.states();
-    // What has no state resets nothing, and asks for no constants of a reset.
+    // A neuron without states has no reset and uses no constants of it.
     let v = match states.is_empty() {
         true => h.clone(),
         false => neuron.reset(&n, &h, &s),

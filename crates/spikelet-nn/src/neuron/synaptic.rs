@@ -21,8 +21,8 @@ use std::sync::Arc;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `alpha` | 0.9 | what is left of the current after a step, 0 to 1 |
-/// | `beta` | 0.8 | what is left of the potential after a step, 0 to 1 |
+/// | `alpha` | 0.9 | decay factor of the current, 0 to 1 |
+/// | `beta` | 0.8 | decay factor of the potential, 0 to 1 |
 /// | `v_reset` | none | soft reset |
 /// | `reset_grad` | detach | |
 /// | `surrogate` | atan, α = 2 | |
@@ -35,16 +35,16 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Synaptic {
-    /// What is left of the current after a step.
+    /// Decay factor of the current.
     pub alpha: f64,
-    /// What is left of the potential after a step.
+    /// Decay factor of the potential.
     pub beta: f64,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
     pub common: Common,
 }
 
-/// What snnTorch's neurons have in common.
+/// The shared constants of snnTorch's neurons.
 pub(super) fn subtracting() -> Common {
     Common {
         v_reset: None,

@@ -48,7 +48,7 @@ pub(super) fn reset(n: &Scope, h: &Expr, s: &Expr) -> Expr {
     n.hard_reset(h, &(up + down), &v_reset, &n.v_threshold())
 }
 
-/// What comes out if [`fire`] fires.
+/// The output if [`fire`] fires.
 pub(super) fn output_kind(common: &Common) -> OutputKind {
     match common.output_kind() {
         OutputKind::Spikes => OutputKind::Ternary,

@@ -19,7 +19,7 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they stand beside the
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
 /// others.
 ///
 /// ```

@@ -1,14 +1,14 @@
-//! Constants that are learned.
+//! Trainable constants.
 //!
-//! Any constant of any neuron can be: its equations ask for constants by name, and get a number,
-//! or, if the constant is learned, the parameter p of that name under its bound.
+//! Any constant of any neuron can be trainable: its equations name their constants; the value is a
+//! number or, if the constant is trainable, the parameter p of that name under its bound.
 
 use super::Granularity;
 use crate::OutsideBound;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// How a constant is learned.
+/// How a constant is trained.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -25,15 +25,15 @@ use spikelet_expr::Expr;
 pub struct Trainable {
     /// How many values it has.
     pub granularity: Granularity,
-    /// Where they are held.
+    /// The bound of the values.
     pub bound: Bound,
 }
 
-/// Where the values of a learned constant are held; p is what is learned and stored.
+/// The bound of a trainable constant; p is the parameter that is trained and stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Nowhere: the constant is p.
+    /// No bound: the constant is p.
     #[default]
     None,
     /// Between two values: low + (high − low)·σ(p).
@@ -48,9 +48,9 @@ pub enum Bound {
         /// Never reached.
         low: f64,
     },
-    /// Cut off at two values: min(max(p, low), high). Beyond them p has no gradient.
+    /// Clamped to two values: min(max(p, low), high). Beyond them p has no gradient.
     Clamp {
-        /// The least value.
+        /// The smallest value.
         low: f64,
         /// The largest value.
         high: f64,
@@ -85,7 +85,7 @@ impl From<Form> for Trainable {
 }
 
 impl Trainable {
-    /// So many values, held nowhere.
+    /// Trainable with this granularity, without a bound.
     pub fn new(granularity: Granularity) -> Self {
         Self {
             granularity,
@@ -93,19 +93,22 @@ impl Trainable {
         }
     }
 
-    /// Held between two values by a sigmoid.
+    /// Bounded between two values by a sigmoid.
+    #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.bound = Bound::Between { low, high };
         self
     }
 
-    /// Held above a value by a softplus.
+    /// Bounded above a value by a softplus.
+    #[must_use]
     pub fn above(mut self, low: f64) -> Self {
         self.bound = Bound::Above { low };
         self
     }
 
-    /// Cut off at two values.
+    /// Clamped to two values.
+    #[must_use]
     pub fn clamp(mut self, low: f64, high: f64) -> Self {
         self.bound = Bound::Clamp { low, high };
         self
@@ -113,7 +116,7 @@ impl Trainable {
 }
 
 impl Bound {
-    /// The constant that a p stands for.
+    /// The value of the constant for a parameter p.
     pub fn apply(self, p: &Expr) -> Expr {
         match self {
             Self::None => p.clone(),
@@ -124,13 +127,13 @@ impl Bound {
         }
     }
 
-    /// The constant that the number `p` stands for.
+    /// The value of the constant for the number `p`.
     pub fn value(self, p: f64) -> f64 {
         let folded = self.apply(&Expr::constant(p)).as_constant();
         folded.expect("arithmetic on numbers gives a number")
     }
 
-    /// The p that stands for a constant.
+    /// The parameter p for a value of the constant.
     ///
     /// # Errors
     /// When the bound excludes the constant.

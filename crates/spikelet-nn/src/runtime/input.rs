@@ -1,4 +1,4 @@
-//! What a program is given with each call, and what can be wrong with it.
+//! The inputs of a program, and their checks.
 
 use crate::RuntimeError;
 use spikelet_core::Result;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Input {
     pub(super) buffer: Buffer,
     given: AtomicBool,
-    /// The number of classes, if these are class numbers.
+    /// The number of classes, if these are labels.
     classes: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ fn count(values: &HostTensor<'_>) -> usize {
     }
 }
 
-/// The inputs of a graph that are class numbers, with the number of classes.
+/// The inputs of a graph that are labels, with the number of classes.
 pub(super) fn classes(graph: &Graph) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for node in &graph.nodes {

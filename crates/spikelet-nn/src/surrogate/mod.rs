@@ -15,7 +15,7 @@ use spikelet_expr::Expr;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A function that stands in for the Heaviside step when gradients are computed.
+/// A surrogate gradient: a function that replaces the Heaviside step when gradients are computed.
 ///
 /// ```
 /// use spikelet::prelude::*;
@@ -38,8 +38,8 @@ pub trait Surrogate: Debug + Send + Sync {
         None
     }
 
-    /// What fires: Θ(x), 1 for x ≥ 0. `noise` is uniform on (0, 1], fresh at every step, for
-    /// surrogates that ask for it.
+    /// The spike: Θ(x), 1 for x ≥ 0. `noise` is uniform on (0, 1], drawn at every step, for
+    /// surrogates that use it.
     fn forward(&self, x: &Expr, _noise: &Expr) -> Expr {
         x.ge(0.0)
     }
@@ -49,13 +49,13 @@ pub trait Surrogate: Debug + Send + Sync {
         false
     }
 
-    /// Whether [`Surrogate::forward`] gives 0 and 1 only.
+    /// Whether [`Surrogate::forward`] returns 0 and 1 only.
     fn is_binary(&self) -> bool {
         true
     }
 
-    /// The constants that have a domain. A neuron whose surrogate has a constant outside it is
-    /// refused.
+    /// The domains of its constants. A neuron whose surrogate has a constant outside its domain is an
+    /// error.
     fn domains(&self) -> Vec<Constant> {
         vec![]
     }

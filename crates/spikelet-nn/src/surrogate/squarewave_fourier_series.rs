@@ -62,7 +62,7 @@ impl SquarewaveFourierSeries {
         &turns - turns.round()
     }
 
-    /// What `term` gives for the odd harmonics k = 1, 3, …, added up.
+    /// The sum of `term` over the odd harmonics k = 1, 3, ….
     fn sum(&self, term: impl Fn(f64) -> Expr) -> Expr {
         (1..self.n).fold(Expr::constant(0.0), |sum, i| {
             sum + term(2.0 * f64::from(i) - 1.0)

@@ -1,11 +1,11 @@
-//! Comparing what settings, networks and progress are as JSON, field by field.
+//! Compares settings, networks and progress as JSON, field by field.
 
 use super::error::{CheckpointProblem, Difference};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A field that two values do not share: its path, and what it is in each of them that has it.
+/// A field that differs between two values: its path, and its value in each of them.
 struct Differing<'a> {
     path: String,
     left: Option<&'a Value>,
@@ -92,7 +92,7 @@ pub(super) fn parse<T: DeserializeOwned + Serialize>(
     Ok(read)
 }
 
-/// The fields in which what made a checkpoint differs from what is there now.
+/// The fields in which a checkpoint differs from the current run.
 pub(crate) fn differences(
     name: &str,
     checkpoint: &impl Serialize,

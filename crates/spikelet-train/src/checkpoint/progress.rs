@@ -1,11 +1,11 @@
-//! How far a run is, and what its epochs came to.
+//! The progress of a run and the results of its epochs.
 
 use super::error::CheckpointProblem;
 use super::{DatasetId, Settings};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt::Display;
 
-/// What an epoch came to.
+/// The results of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// Counted from 1.

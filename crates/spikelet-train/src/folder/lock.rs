@@ -10,8 +10,8 @@ use std::path::Path;
 /// The file that is locked; it holds the id of the process.
 pub(super) const LOCK: &str = ".lock";
 
-/// Takes a folder for this process; nothing if a run that could not begin has just removed the folder
-/// or the file, so that the lock would be on a file that nobody else finds.
+/// Locks a folder for this process; `None` if a run that could not start has just removed the folder
+/// or the file, so that no other process would find the locked file.
 pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join(LOCK);
     let mut options = OpenOptions::new();

@@ -1,10 +1,10 @@
-//! Folders that are made for a run, and removed if it does not begin.
+//! Folders that are created for a run, and removed if it does not start.
 
 use spikelet_core::files::{self, FileError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that were made, each behind those that it is in. Those that are empty are removed when
+/// Folders that were created, each after its parents. Empty ones are removed when
 /// this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct NewFolders(Vec<PathBuf>);
@@ -15,7 +15,7 @@ impl NewFolders {
         let parents = path.ancestors().take_while(|parent| !parent.exists());
         let missing: Vec<&Path> = parents.collect();
         for folder in missing.into_iter().rev() {
-            // One that cannot be made is found below; one that another process has just made is
+            // One that cannot be created is an error below; one that another process has just created is
             // not this one's.
             let _ = self.make_new(folder);
         }
@@ -29,7 +29,7 @@ impl NewFolders {
         Ok(())
     }
 
-    /// Whether this folder was made.
+    /// Whether this folder was created.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.0.iter().any(|made| made == path)
     }

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
 
-/// What the user wants to see.
+/// The kind of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// Lines for people, a progress bar where there is a terminal.
@@ -21,7 +21,7 @@ pub enum Output {
 /// The first line that could not be printed: standard output belongs to the process.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Standard output and standard error, and what may be done with them.
+/// Standard output and standard error, and their properties.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
     output: Output,
@@ -56,19 +56,19 @@ impl Console {
         }
     }
 
-    /// What the user wants to see.
+    /// The kind of output.
     pub fn output(&self) -> Output {
         self.output
     }
 
-    /// Prints a line on standard output if the user wants text; see [`Console::printed`].
+    /// Prints a line on standard output if the output is text; see [`Console::printed`].
     pub fn say(&self, line: impl Display) {
         if self.output == Output::Text {
             print(&line);
         }
     }
 
-    /// Prints one object as a line on standard output if the user wants JSON.
+    /// Prints one object as a line on standard output if the output is JSON.
     pub fn say_json(&self, object: &impl serde::Serialize) {
         if self.output == Output::Json
             && let Ok(line) = serde_json::to_string(object)
@@ -118,7 +118,7 @@ impl Console {
     }
 
     /// A bar on standard error for one epoch of `batches` batches; invisible where standard error
-    /// is not a terminal and where the user wants JSON or nothing.
+    /// is not a terminal and where the output is JSON or quiet.
     pub fn epoch_bar(&self, epoch: usize, epochs: usize, batches: usize) -> EpochBar {
         let target = if self.bar {
             ProgressDrawTarget::stderr()
@@ -142,7 +142,7 @@ fn print(line: &impl Display) {
     keep(writeln!(stdout(), "{line}"));
 }
 
-/// Keeps the first error of standard output, but for a reader that has gone away.
+/// Keeps the first error of standard output, except for a closed pipe.
 fn keep(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// log.append(&json!({"epoch": 2, "loss": 0.4}))?;
 /// drop(log);
 ///
-/// // The last checkpoint was taken after epoch 1: what came later will come again.
+/// // The last checkpoint was taken after epoch 1: later epochs are trained again.
 /// let _log = JsonLines::resume(&path, "epoch", 1)?;
 /// assert_eq!(jsonl::read::<Value>(&path)?, [json!({"epoch": 1, "loss": 0.5})]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,7 +42,7 @@ impl JsonLines {
         Self::open(path)
     }
 
-    /// Continues the log at `path` (or starts one, if there is none) from a checkpoint at `last`:
+    /// Continues the log at `path` (or starts a new one) from a checkpoint at `last`:
     /// lines whose number `key` is greater than `last` are dropped, and so is a last line that was
     /// cut off in the middle. Lines without that key stay.
     ///
@@ -89,7 +89,7 @@ impl JsonLines {
         let mut line = serde_json::to_vec(object)
             .map_err(|error| FileError::io("write", &self.path)(error.into()))?;
         line.push(b'\n');
-        // One write a line: another process that reads along sees whole lines.
+        // One write for each line: another process that reads the file sees complete lines.
         self.file
             .write_all(&line)
             .map_err(FileError::io("write", &self.path))
@@ -121,7 +121,7 @@ pub fn read<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<Vec<T>, FileE
 /// The lines that end in a line break, with their values.
 fn complete_lines<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a [u8], Value)>, FileError> {
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    // What follows the last line break: nothing, or a line whose writing was interrupted.
+    // After the last line break there is nothing, or a line whose writing was interrupted.
     lines.pop();
     let count = lines.len();
     let mut values = Vec::with_capacity(count);

@@ -1,4 +1,4 @@
-//! What a training run tells: to TensorBoard, to a file of JSON lines, to the terminal.
+//! Logs of a training run: TensorBoard, JSON lines, the terminal.
 
 pub mod console;
 pub mod jsonl;

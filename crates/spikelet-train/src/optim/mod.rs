@@ -16,7 +16,7 @@ use spikelet_core::{Error, Result};
 use spikelet_expr::Expr;
 use spikelet_nn::domain::{self, Constant};
 
-/// What an update sees of one parameter element.
+/// The operands of an update, for one element of a parameter.
 pub struct Update<'a> {
     /// The parameter.
     pub weight: &'a Expr,
@@ -24,7 +24,7 @@ pub struct Update<'a> {
     pub grad: &'a Expr,
     /// The optimizer's own tensors, in the order of [`Optimizer::state_names`].
     pub states: &'a [Expr],
-    /// Numbers that change from step to step, in the order of [`Optimizer::scalars`].
+    /// Scalars that change from step to step, in the order of [`Optimizer::scalars`].
     pub scalars: &'a [Expr],
 }
 
@@ -33,13 +33,13 @@ pub trait Optimizer: Send + Sync {
     /// Names of its own tensors, each as large as the parameter, zero at first.
     fn state_names(&self) -> Vec<&'static str>;
 
-    /// The numbers of step `step` (1, 2, …) under the learning rate of that step.
+    /// The scalars of step `step` (1, 2, …), given the learning rate of that step.
     fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64>;
 
-    /// The new parameter, then the new slots.
+    /// The new parameter, then the new states.
     fn update(&self, u: &Update<'_>) -> Vec<Expr>;
 
-    /// The constants that have a domain.
+    /// The domains of its constants.
     fn domains(&self) -> Vec<Constant> {
         vec![]
     }

@@ -43,13 +43,13 @@ pub enum LrSchedule {
     WarmUp {
         /// Epochs of growth.
         epochs: f64,
-        /// What follows.
+        /// The schedule after the warm-up.
         then: Box<LrSchedule>,
     },
 }
 
 impl LrSchedule {
-    /// The constants that have a domain, of the schedule and of those that it is made of.
+    /// The domains of the constants of the schedule and of the schedules in it.
     pub fn domains(&self) -> Vec<Constant> {
         let some = Domain::above(0.0);
         let share = Domain::at_least(0.0).at_most(1.0);

@@ -106,7 +106,8 @@ impl Activity {
     ///
     /// # Errors
     /// When the path has another ending or cannot be written.
-    pub fn save(&self, title: &str, path: &Path) -> Result<()> {
+    pub fn save(&self, title: &str, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         Self::check_path(path)?;
         let bytes = match path.extension().is_some_and(|end| end == "png") {
             true => self.to_png(title),

@@ -83,18 +83,21 @@ impl TextStyle {
     }
 
     /// The same, placed by its middle or end.
+    #[must_use]
     pub const fn anchored(mut self, anchor: Anchor) -> Self {
         self.anchor = anchor;
         self
     }
 
     /// The same in another color.
+    #[must_use]
     pub const fn colored(mut self, color: &'static str) -> Self {
         self.color = color;
         self
     }
 
     /// The same in heavy letters.
+    #[must_use]
     pub const fn bold(mut self) -> Self {
         self.bold = true;
         self

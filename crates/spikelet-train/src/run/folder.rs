@@ -1,4 +1,4 @@
-//! What a run reads from its folder and writes into it.
+//! Reading and writing the folder of a run.
 
 use super::super::checkpoint::{Checkpoint, CheckpointProblem, Progress, differences};
 use super::super::failed_step::check_weights;
@@ -15,10 +15,10 @@ use spikelet_nn::tensors::TensorFile;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// How the tags of the curves begin that have a point for each epoch.
+/// The prefix of the tags of curves with one point for each epoch.
 pub(super) const EPOCH_TAGS: &str = "epoch/";
 
-/// The files of a run, open for what comes next.
+/// The open files of a run.
 pub(super) struct Logs {
     pub(super) folder: RunFolder,
     pub(super) checkpoints: Writer,
@@ -47,7 +47,7 @@ pub(super) fn checkpoint_to_resume(
         return Ok(None);
     }
     let path = path.unwrap_or_else(|| PathBuf::from("the checkpoint of rank 0"));
-    let checkpoint = Checkpoint::of_bytes(&bytes, &path)?;
+    let checkpoint = Checkpoint::from_bytes(&bytes, &path)?;
     check_same_run(trainer, dataset, &checkpoint)?;
     if together.leads() {
         together.tell_checkpoint(&path, &checkpoint.progress);

@@ -1,4 +1,4 @@
-//! What a module asks of its input and of its own constants.
+//! Checks of a module's input and constants.
 
 use super::Context;
 use crate::domain::{self, Constant};
@@ -15,7 +15,7 @@ impl Context {
         }
     }
 
-    /// The error of the present module, which is of this kind.
+    /// The error of the current module, which is of this kind.
     pub fn error(&self, kind: &str, problem: LayerProblem) -> Error {
         let layer = self.place(kind);
         LayerError { layer, problem }.into()
@@ -47,7 +47,7 @@ impl Context {
         }
     }
 
-    /// Checks that constants of the present module, which is of this kind, are in their domains.
+    /// Checks that constants of the current module, which is of this kind, are in their domains.
     ///
     /// # Errors
     /// Names the first that is not.

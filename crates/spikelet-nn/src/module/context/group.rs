@@ -2,12 +2,12 @@
 
 use super::Context;
 
-/// Who runs the program.
+/// The processes that run the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// How many processes, each with a part of the batch.
+    /// The number of processes, each with a part of the batch.
     ranks: usize,
-    /// Whether batch norm measures the parts of all of them.
+    /// Whether batch norm uses the statistics of all of them.
     sync_batch_norm: bool,
 }
 
@@ -21,10 +21,10 @@ impl Default for Group {
 }
 
 impl Context {
-    /// Says that `ranks` processes run the program together, each with an equal part of the batch;
-    /// before anything is traced. With `sync_batch_norm`, batch norm measures mean and variance of
-    /// the whole batch, and its gradients are those of the whole batch too; otherwise each rank
-    /// measures its own part.
+    /// Sets the number of processes that run the program together, each with an equal part of the
+    /// batch; before anything is traced. With `sync_batch_norm`, batch norm uses mean and variance of
+    /// the full batch, and its gradients are those of the full batch too; otherwise each rank uses
+    /// those of its own part.
     ///
     /// The device must then be in a group of as many ranks, and all of them must run the program
     /// together.
@@ -37,6 +37,7 @@ impl Context {
     /// assert!(cx.tracer().traced().to_string().contains("all_reduce[4 ranks]"));
     /// # Ok::<(), spikelet::Error>(())
     /// ```
+    #[must_use]
     pub fn in_group(mut self, ranks: usize, sync_batch_norm: bool) -> Self {
         self.group = Group {
             ranks: ranks.max(1),
@@ -45,12 +46,12 @@ impl Context {
         self
     }
 
-    /// How many processes run the program together: 1 unless [`Context::in_group`] says otherwise.
+    /// The number of processes that run the program together: 1 without [`Context::in_group`].
     pub fn ranks(&self) -> usize {
         self.group.ranks
     }
 
-    /// Whether batch norm measures the parts of the batch of all ranks.
+    /// Whether batch norm uses the statistics of all ranks.
     pub fn syncs_batch_norm(&self) -> bool {
         self.group.sync_batch_norm && self.group.ranks > 1
     }

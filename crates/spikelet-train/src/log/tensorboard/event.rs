@@ -30,24 +30,28 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
+    #[must_use]
     fn integer(mut self, field: u64, value: u64) -> Self {
         self.key(field, VARINT);
         self.varint(value);
         self
     }
 
+    #[must_use]
     fn double(mut self, field: u64, value: f64) -> Self {
         self.key(field, EIGHT_BYTES);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
+    #[must_use]
     fn float(mut self, field: u64, value: f32) -> Self {
         self.key(field, FOUR_BYTES);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
+    #[must_use]
     fn bytes(mut self, field: u64, value: &[u8]) -> Self {
         self.key(field, WITH_LENGTH);
         self.varint(value.len() as u64);
@@ -55,6 +59,7 @@ impl Message {
         self
     }
 
+    #[must_use]
     fn doubles(self, field: u64, values: &[f64]) -> Self {
         let packed: Vec<u8> = values
             .iter()
@@ -93,7 +98,7 @@ pub(super) fn image(
     png: &[u8],
     [width, height]: [u32; 2],
 ) -> Vec<u8> {
-    // TensorBoard goes by the encoded picture; "3" (RGB) is what its own writers put here.
+    // TensorBoard decodes the image itself; "3" (RGB) is the value that its own writers store.
     let image = Message::default()
         .integer(1, u64::from(height))
         .integer(2, u64::from(width))

@@ -62,7 +62,7 @@ impl SummaryWriter {
         Self::resume_with(folder.as_ref(), |of, _| of <= step)
     }
 
-    /// The same with the events of which `keep` says so, by their step and tag.
+    /// The same with the events for which `keep` returns true, by their step and tag.
     pub(crate) fn resume_with(
         folder: &Path,
         keep: impl Fn(u64, &str) -> bool,
@@ -108,7 +108,7 @@ impl SummaryWriter {
         self.write(&event::histogram(now(), step, tag, values))
     }
 
-    /// Adds a picture, given as a PNG file's bytes and its `[width, height]` in pixels.
+    /// Adds an image, given as a PNG file's bytes and its `[width, height]` in pixels.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be written.

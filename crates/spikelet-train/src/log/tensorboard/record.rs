@@ -19,7 +19,7 @@ pub(super) fn frame(data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// The first record of `bytes`: its data and what follows it. `None` at the end, and where a
+/// The first record of `bytes`: its data and the rest. `None` at the end, and where a
 /// record is cut off or a checksum is wrong: nothing behind such a place can be trusted.
 pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;

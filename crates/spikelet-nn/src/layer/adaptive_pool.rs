@@ -1,0 +1,74 @@
+//! Adaptive pooling: a given number of windows of nearly equal size, as PyTorch's
+//! `AdaptiveAvgPool1d/2d/3d` and `AdaptiveMaxPool1d/2d/3d`.
+//!
+//! Of n elements, window k of K takes those from ⌊k·n/K⌋ to ⌈(k + 1)·n/K⌉.
+
+use super::Pool;
+use super::images::Sizes;
+use crate::module::{Context, Module, Tree};
+use spikelet_core::Result;
+use spikelet_graph::Var;
+use spikelet_graph::op::Pooling;
+
+/// Adaptive average pooling of `[T, N, C, …]` over `D` axes: the mean of each window.
+///
+/// ```
+/// use spikelet::prelude::*;
+/// let cx = Context::new(Mode::EVAL, DType::F32);
+/// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 14, 14]);
+/// assert_eq!(cx.trace(&AdaptiveAvgPool2d::new(1), x)?.shape(), [4, 8, 16, 1, 1]);
+/// # Ok::<(), spikelet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveAvgPool<const D: usize> {
+    /// The number of windows of each axis.
+    pub outputs: [usize; D],
+}
+
+/// Adaptive max pooling of `[T, N, C, …]` over `D` axes: the largest element of each window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveMaxPool<const D: usize> {
+    /// The number of windows of each axis.
+    pub outputs: [usize; D],
+}
+
+/// Adaptive average pooling of `[T, N, C, L]`.
+pub type AdaptiveAvgPool1d = AdaptiveAvgPool<1>;
+/// Adaptive average pooling of `[T, N, C, H, W]`.
+pub type AdaptiveAvgPool2d = AdaptiveAvgPool<2>;
+/// Adaptive average pooling of `[T, N, C, D, H, W]`.
+pub type AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
+/// Adaptive max pooling of `[T, N, C, L]`.
+pub type AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
+/// Adaptive max pooling of `[T, N, C, H, W]`.
+pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
+/// Adaptive max pooling of `[T, N, C, D, H, W]`.
+pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
+
+macro_rules! adaptive {
+    ($($type:ident: $pooling:expr;)*) => {$(
+        impl<const D: usize> $type<D> {
+            /// Pooling to one size for all axes, or one for each.
+            pub fn new(outputs: impl Sizes<D>) -> Self {
+                Self {
+                    outputs: outputs.sizes(),
+                }
+            }
+        }
+
+        impl<const D: usize> Module for $type<D> {
+            fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
+                Pool::adaptive($pooling, self.outputs).forward(cx, x)
+            }
+
+            fn tree(&self) -> Tree {
+                Tree::fields(self)
+            }
+        }
+    )*};
+}
+
+adaptive! {
+    AdaptiveAvgPool: Pooling::Average { count_padding: true };
+    AdaptiveMaxPool: Pooling::Max;
+}
