@@ -13,7 +13,7 @@ fn evaluate<R: Evaluate>(expr: &Expr, xs: &[f64]) -> Vec<f64> {
     let program = Program::compile(std::slice::from_ref(expr), &[], &["x"])
         .expect("an expression in x alone");
     let mut work = program.workspace::<R>(xs.len());
-    program.hold(&mut work, &[]);
+    program.set_uniform(&mut work, &[]);
     let xs: Vec<R> = xs.iter().map(|&x| R::from_f64(x)).collect();
     let mut ys = vec![R::ZERO; xs.len()];
     program.step(&mut work, &[&xs], &mut [&mut ys]);

@@ -105,7 +105,7 @@ impl Operands {
             *held = &block[..length.min(BLOCK)];
         }
         for (program, work) in works {
-            program.hold(work, &held[..self.params]);
+            program.set_uniform(work, &held[..self.params]);
         }
     }
 }

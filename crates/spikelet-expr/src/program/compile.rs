@@ -1,18 +1,20 @@
-//! From expressions to instructions: common sub-expressions, hoisting, pairing, registers.
+//! Compilation to instructions: common subexpressions, hoisting, fusion, register allocation.
 
 use super::{Arith, Code, CompileError, Instruction, Program, Reg};
 use crate::expr::{Binary, Expr};
 use crate::interner::{Interner, Key};
 use std::collections::{HashMap, VecDeque};
 
-/// When a value is known.
+/// How often a value is computed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum When {
-    Held,
-    Step,
+enum Rate {
+    /// Once, before the program runs.
+    Uniform,
+    /// In every block.
+    Varying,
 }
 
-/// What an instruction reads and does, with nodes in place of registers.
+/// An instruction whose operands are still nodes, not registers.
 #[derive(Clone)]
 enum Draft {
     Unary(crate::expr::Unary, usize),
@@ -21,7 +23,7 @@ enum Draft {
     Fused3([Arith; 3], [usize; 4]),
     Select([usize; 3]),
     CmpSelect(Binary, [usize; 4]),
-    /// A choice, and the number of the comparison that is made with it.
+    /// A selection, and the node of the comparison that it also stores.
     CmpSelect2(Binary, [usize; 4], usize),
 }
 
@@ -52,9 +54,12 @@ impl Draft {
 
 pub(super) fn compile(
     outputs: &[Expr],
-    held: &[&str],
-    step: &[&str],
+    uniform: &[&str],
+    varying: &[&str],
 ) -> Result<Program, CompileError> {
+    check_operands("uniform inputs", uniform.len())?;
+    check_operands("varying inputs", varying.len())?;
+    check_operands("outputs", outputs.len())?;
     let mut interner = Interner::default();
     let roots: Vec<usize> = outputs.iter().map(|e| interner.intern(e)).collect();
     let keys = interner.keys;
@@ -63,42 +68,42 @@ pub(super) fn compile(
     let mut constants = vec![];
     for (id, key) in keys.iter().enumerate() {
         if let Key::Const(bits) = key {
-            place.insert(id, Reg::Fixed(number(constants.len())?));
+            place.insert(id, Reg::Fixed(register(constants.len())?));
             constants.push(f64::from_bits(*bits));
         }
     }
     for (id, key) in keys.iter().enumerate() {
         if let Key::Symbol(name) = key {
-            let reg = if let Some(k) = held.iter().position(|s| *s == &**name) {
-                Reg::Fixed(number(constants.len() + k)?)
-            } else if let Some(k) = step.iter().position(|s| *s == &**name) {
-                Reg::In(number(k)?)
+            let reg = if let Some(k) = uniform.iter().position(|s| *s == &**name) {
+                Reg::Fixed(register(constants.len() + k)?)
+            } else if let Some(k) = varying.iter().position(|s| *s == &**name) {
+                Reg::In(register(k)?)
             } else {
                 return Err(CompileError::UnknownSymbol {
                     symbol: name.to_string(),
-                    inputs: held.iter().chain(step).map(|s| s.to_string()).collect(),
+                    inputs: uniform.iter().chain(varying).map(|s| s.to_string()).collect(),
                 });
             };
             place.insert(id, reg);
         }
     }
 
-    let when = times(&keys, &place);
+    let rate = rates(&keys, &place);
     let mut drafts = drafts(&keys);
     compare_directly(&mut drafts, &keys);
-    drop_unread(&mut drafts, &roots);
-    let operations = drafts.keys().filter(|&&id| when[id] == When::Step).count();
-    join(&mut drafts, &roots, &when);
-    fire_and_reset(&mut drafts, &when);
+    remove_unused(&mut drafts, &roots);
+    let operations = drafts.keys().filter(|&&id| rate[id] == Rate::Varying).count();
+    fuse_arithmetic(&mut drafts, &roots, &rate);
+    fuse_comparisons(&mut drafts, &rate);
 
     let mut order: Vec<usize> = drafts.keys().copied().collect();
     order.sort_unstable();
 
-    let mut fixed = constants.len() + held.len();
+    let mut fixed = constants.len() + uniform.len();
     let mut prelude = vec![];
-    for &id in order.iter().filter(|&&id| when[id] == When::Held) {
+    for &id in order.iter().filter(|&&id| rate[id] == Rate::Uniform) {
         let code = drafts[&id].code(&|operand| place[&operand]);
-        let to = Reg::Fixed(number(fixed)?);
+        let to = Reg::Fixed(register(fixed)?);
         fixed += 1;
         place.insert(id, to);
         prelude.push(Instruction { code, to });
@@ -106,11 +111,11 @@ pub(super) fn compile(
 
     let steps: Vec<usize> = order
         .into_iter()
-        .filter(|&id| when[id] == When::Step)
+        .filter(|&id| rate[id] == Rate::Varying)
         .collect();
     let (mut code, temps) = allocate(&steps, &drafts, &roots, &mut place)?;
     for (j, root) in roots.iter().enumerate() {
-        let to = Reg::Out(number(j)?);
+        let to = Reg::Out(register(j)?);
         if place[root] != to {
             code.push(Instruction {
                 code: Code::Copy(place[root]),
@@ -120,10 +125,10 @@ pub(super) fn compile(
     }
     Ok(Program {
         constants,
-        held: held.len(),
+        uniform: uniform.len(),
         fixed,
         temps,
-        inputs: step.len(),
+        inputs: varying.len(),
         outputs: outputs.len(),
         prelude,
         code,
@@ -131,24 +136,42 @@ pub(super) fn compile(
     })
 }
 
-fn number(k: usize) -> Result<u16, CompileError> {
-    u16::try_from(k).map_err(|_| CompileError::TooLarge { needed: k })
+/// The number of different indices of a register file.
+const REGISTERS: usize = 1 << 16;
+
+/// The index of the register number `k` of its kind.
+fn register(k: usize) -> Result<u16, CompileError> {
+    u16::try_from(k).map_err(|_| CompileError::TooManyRegisters {
+        needed: k + 1,
+        limit: REGISTERS,
+    })
 }
 
-fn times(keys: &[Key], place: &HashMap<usize, Reg>) -> Vec<When> {
-    let mut when: Vec<When> = Vec::with_capacity(keys.len());
-    for (id, key) in keys.iter().enumerate() {
-        let time = match key {
-            Key::Const(_) => When::Held,
-            Key::Symbol(_) if matches!(place[&id], Reg::In(_)) => When::Step,
-            Key::Symbol(_) => When::Held,
-            Key::Unary(_, a) => when[*a],
-            Key::Binary(_, a, b) => when[*a].max(when[*b]),
-            Key::Select(c, a, b) => when[*c].max(when[*a]).max(when[*b]),
-        };
-        when.push(time);
+fn check_operands(operands: &'static str, given: usize) -> Result<(), CompileError> {
+    if given > REGISTERS {
+        return Err(CompileError::TooManyOperands {
+            operands,
+            given,
+            limit: REGISTERS,
+        });
     }
-    when
+    Ok(())
+}
+
+fn rates(keys: &[Key], place: &HashMap<usize, Reg>) -> Vec<Rate> {
+    let mut rate: Vec<Rate> = Vec::with_capacity(keys.len());
+    for (id, key) in keys.iter().enumerate() {
+        let rate_of = match key {
+            Key::Const(_) => Rate::Uniform,
+            Key::Symbol(_) if matches!(place[&id], Reg::In(_)) => Rate::Varying,
+            Key::Symbol(_) => Rate::Uniform,
+            Key::Unary(_, a) => rate[*a],
+            Key::Binary(_, a, b) => rate[*a].max(rate[*b]),
+            Key::Select(c, a, b) => rate[*c].max(rate[*a]).max(rate[*b]),
+        };
+        rate.push(rate_of);
+    }
+    rate
 }
 
 fn drafts(keys: &[Key]) -> HashMap<usize, Draft> {
@@ -168,29 +191,29 @@ fn drafts(keys: &[Key]) -> HashMap<usize, Draft> {
     drafts
 }
 
-/// A comparison that only selections used is part of them now.
-fn drop_unread(drafts: &mut HashMap<usize, Draft>, roots: &[usize]) {
+/// Removes instructions without readers, such as comparisons that were fused into selections.
+fn remove_unused(drafts: &mut HashMap<usize, Draft>, roots: &[usize]) {
     loop {
-        let uses = uses(drafts, roots);
+        let use_counts = use_counts(drafts, roots);
         let before = drafts.len();
-        drafts.retain(|id, _| uses.contains_key(id));
+        drafts.retain(|id, _| use_counts.contains_key(id));
         if drafts.len() == before {
             return;
         }
     }
 }
 
-fn uses(drafts: &HashMap<usize, Draft>, roots: &[usize]) -> HashMap<usize, usize> {
-    let mut uses = HashMap::new();
+fn use_counts(drafts: &HashMap<usize, Draft>, roots: &[usize]) -> HashMap<usize, usize> {
+    let mut use_counts = HashMap::new();
     let reads = drafts.values().flat_map(Draft::reads);
     for id in reads.chain(roots.iter().copied()) {
-        *uses.entry(id).or_insert(0) += 1;
+        *use_counts.entry(id).or_insert(0) += 1;
     }
-    uses
+    use_counts
 }
 
-/// `x − c ≥ 0` is `x ≥ c` for every x and every finite constant c: subtraction is exact near
-/// zero, so the sign of a difference is that of the comparison.
+/// Replaces `x − c ≥ 0` by `x ≥ c`. Both are equal for every x and every finite constant c:
+/// subtraction is exact near zero, so the sign of the difference decides the comparison.
 fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
     let constant = |id: usize| match keys[id] {
         Key::Const(bits) => Some(f64::from_bits(bits)),
@@ -217,13 +240,13 @@ fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
     }
 }
 
-/// A comparison and a choice by it become one pass with two results, unless somebody reads the
-/// comparison before the choice is made.
-fn fire_and_reset(drafts: &mut HashMap<usize, Draft>, when: &[When]) {
-    let steps = drafts.keys().filter(|id| when[**id] == When::Step);
+/// Fuses a comparison and a selection by it into one instruction with two results, unless another
+/// instruction reads the comparison before the selection.
+fn fuse_comparisons(drafts: &mut HashMap<usize, Draft>, rate: &[Rate]) {
+    let steps = drafts.keys().filter(|id| rate[**id] == Rate::Varying);
     let mut order: Vec<usize> = steps.copied().collect();
     order.sort_unstable();
-    // The comparisons so far, by what they compare, that are still instructions of their own.
+    // The comparisons so far that are still separate instructions, by operator and operands.
     let mut comparisons: HashMap<(Binary, usize, usize), VecDeque<usize>> = HashMap::new();
     for (at, &chosen) in order.iter().enumerate() {
         let (op, [l, r, a, b]) = match drafts.get(&chosen) {
@@ -263,7 +286,7 @@ fn arith(op: Binary) -> Option<Arith> {
     }
 }
 
-fn exchanged(op: Arith) -> Arith {
+fn swapped(op: Arith) -> Arith {
     match op {
         Arith::Sub => Arith::SubFrom,
         Arith::Div => Arith::DivInto,
@@ -271,9 +294,10 @@ fn exchanged(op: Arith) -> Arith {
     }
 }
 
-/// Joins an operation with those that feed it, where nobody else reads the results between.
-fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
-    let uses = uses(drafts, roots);
+/// Fuses arithmetic operations with the producers of their operands, where an intermediate result
+/// has no other reader.
+fn fuse_arithmetic(drafts: &mut HashMap<usize, Draft>, roots: &[usize], rate: &[Rate]) {
+    let use_counts = use_counts(drafts, roots);
     let mut order: Vec<usize> = drafts.keys().copied().collect();
     order.sort_unstable();
     let divides = |op: Arith| matches!(op, Arith::Div | Arith::DivInto);
@@ -282,11 +306,11 @@ fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
             continue;
         };
         let Some(last) = arith(op) else { continue };
-        let joined = |feed: usize, other: usize, last: Arith| -> Option<Draft> {
-            if uses[&feed] != 1 || when[feed] != when[id] {
+        let fuse = |producer: usize, other: usize, last: Arith| -> Option<Draft> {
+            if use_counts[&producer] != 1 || rate[producer] != rate[id] {
                 return None;
             }
-            match *drafts.get(&feed)? {
+            match *drafts.get(&producer)? {
                 Draft::Binary(op, p, q) => Some(Draft::Fused2([arith(op)?, last], [p, q, other])),
                 Draft::Fused2([first, second], [p, q, r])
                     if ![first, second, last].into_iter().any(divides) =>
@@ -296,20 +320,20 @@ fn join(drafts: &mut HashMap<usize, Draft>, roots: &[usize], when: &[When]) {
                 _ => None,
             }
         };
-        let (fused, gone) = match (joined(a, b, last), joined(b, a, exchanged(last))) {
-            // The longer feed saves more.
+        let (fused, producer) = match (fuse(a, b, last), fuse(b, a, swapped(last))) {
+            // Fusing the longer producer saves more passes.
             (_, Some(right @ Draft::Fused3(..))) => (right, b),
             (Some(left), _) => (left, a),
             (None, Some(right)) => (right, b),
             (None, None) => continue,
         };
-        drafts.remove(&gone);
+        drafts.remove(&producer);
         drafts.insert(id, fused);
     }
 }
 
-/// Gives each value of a step a register: an output where it is one, else a temporary that is
-/// free again after the last use.
+/// Assigns a register to each varying value: the output if it is one, else a temporary register
+/// that is reused after the last read.
 fn allocate(
     steps: &[usize],
     drafts: &HashMap<usize, Draft>,
@@ -352,7 +376,7 @@ fn allocate(
     Ok((code, temps))
 }
 
-/// A register for a new value: an output where it is one, else a free temporary.
+/// The register of a new value: the output if it is one, else a free temporary register.
 fn target(
     id: usize,
     roots: &[usize],
@@ -360,11 +384,11 @@ fn target(
     temps: &mut usize,
 ) -> Result<Reg, CompileError> {
     if let Some(j) = roots.iter().position(|root| *root == id) {
-        return Ok(Reg::Out(number(j)?));
+        return Ok(Reg::Out(register(j)?));
     }
     if let Some(k) = free.pop() {
         return Ok(Reg::Temp(k));
     }
     *temps += 1;
-    Ok(Reg::Temp(number(*temps - 1)?))
+    Ok(Reg::Temp(register(*temps - 1)?))
 }

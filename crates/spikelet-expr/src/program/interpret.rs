@@ -5,7 +5,7 @@ use crate::expr::{Binary, Unary};
 use crate::math::Real;
 use crate::simd::vectorized;
 
-/// The element types that programs run in. One compiled copy of the loops serves all crates.
+/// The element types that programs support. The loops are compiled once, in this crate.
 pub trait Evaluate: Real {
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "an implementation detail of `Program`")]
@@ -77,9 +77,9 @@ fn map4<R: Real>(to: &mut [R], [a, b, c, d]: [&[R]; 4], f: impl Fn(R, R, R, R) -
     }
 }
 
-/// Two results of four operands.
+/// `also = a op b` and `to = a op b ? c : d`.
 #[inline(always)]
-fn fire4<R: Real>(
+fn map_cmp_select2<R: Real>(
     to: &mut [R],
     also: &mut [R],
     [a, b, c, d]: [&[R]; 4],
@@ -88,14 +88,14 @@ fn fire4<R: Real>(
     let n = to.len();
     let (also, a, b, c, d) = (&mut also[..n], &a[..n], &b[..n], &c[..n], &d[..n]);
     for i in 0..n {
-        // Both are loaded first: a choice between addresses would become a gather.
+        // Both values are loaded first: a selection between addresses would compile to a gather.
         let (yes, then, otherwise) = (compare(a[i], b[i]), c[i], d[i]);
         also[i] = truth(yes);
         to[i] = if yes { then } else { otherwise };
     }
 }
 
-/// Takes a register out of its place while it is written: no instruction reads its target.
+/// Calls `write` with a register moved out of its place; no instruction reads its target.
 #[inline(always)]
 fn written<R: Real, T>(
     work: &mut Workspace<R>,
@@ -157,7 +157,7 @@ fn run<R: Real>(
                                 inputs,
                                 outputs,
                             };
-                            fire(op, to, also, regs.map(|r| read.get(r)));
+                            cmp_select2(op, to, also, regs.map(|r| read.get(r)));
                         },
                     );
                 } else {
@@ -173,7 +173,7 @@ fn run<R: Real>(
     }
 }
 
-/// What an instruction may read.
+/// The operands that an instruction can read.
 struct Registers<'a, R> {
     work: &'a Workspace<R>,
     inputs: &'a [&'a [R]],
@@ -201,14 +201,14 @@ fn one<R: Real>(read: &Registers<'_, R>, code: Code, to: &mut [R]) {
         }
         Code::Unary(op, a) => unary(op, to, read.get(a)),
         Code::Binary(op, a, b) => binary(op, to, [read.get(a), read.get(b)]),
-        Code::Fused2(ops, regs) => pair(ops, to, regs.map(|r| read.get(r))),
-        Code::Fused3(ops, regs) => chain(ops, to, regs.map(|r| read.get(r))),
+        Code::Fused2(ops, regs) => fused2(ops, to, regs.map(|r| read.get(r))),
+        Code::Fused3(ops, regs) => fused3(ops, to, regs.map(|r| read.get(r))),
         Code::Select(regs) => {
             let regs = regs.map(|r| read.get(r));
             map3(to, regs, |c, a, b| if c != R::ZERO { a } else { b });
         }
-        Code::CmpSelect(op, regs) => choose(op, to, regs.map(|r| read.get(r))),
-        Code::CmpSelect2(..) => unreachable!("has two targets"),
+        Code::CmpSelect(op, regs) => cmp_select(op, to, regs.map(|r| read.get(r))),
+        Code::CmpSelect2(..) => unreachable!("it has two targets"),
     }
 }
 
@@ -257,7 +257,7 @@ fn binary<R: Real>(op: Binary, to: &mut [R], ab: [&[R]; 2]) {
 }
 
 #[inline(always)]
-fn choose<R: Real>(op: Binary, to: &mut [R], abcd: [&[R]; 4]) {
+fn cmp_select<R: Real>(op: Binary, to: &mut [R], abcd: [&[R]; 4]) {
     match op {
         Binary::Lt => map4(to, abcd, |a, b, c, d| if a < b { c } else { d }),
         Binary::Le => map4(to, abcd, |a, b, c, d| if a <= b { c } else { d }),
@@ -265,24 +265,24 @@ fn choose<R: Real>(op: Binary, to: &mut [R], abcd: [&[R]; 4]) {
         Binary::Ge => map4(to, abcd, |a, b, c, d| if a >= b { c } else { d }),
         Binary::Eq => map4(to, abcd, |a, b, c, d| if a == b { c } else { d }),
         Binary::Ne => map4(to, abcd, |a, b, c, d| if a != b { c } else { d }),
-        _ => unreachable!("only comparisons are compiled to a choice"),
+        _ => unreachable!("only comparisons are fused with a selection"),
     }
 }
 
 #[inline(always)]
-fn fire<R: Real>(op: Binary, to: &mut [R], also: &mut [R], abcd: [&[R]; 4]) {
+fn cmp_select2<R: Real>(op: Binary, to: &mut [R], also: &mut [R], abcd: [&[R]; 4]) {
     match op {
-        Binary::Lt => fire4(to, also, abcd, |a, b| a < b),
-        Binary::Le => fire4(to, also, abcd, |a, b| a <= b),
-        Binary::Gt => fire4(to, also, abcd, |a, b| a > b),
-        Binary::Ge => fire4(to, also, abcd, |a, b| a >= b),
-        Binary::Eq => fire4(to, also, abcd, |a, b| a == b),
-        Binary::Ne => fire4(to, also, abcd, |a, b| a != b),
-        _ => unreachable!("only comparisons are compiled to a choice"),
+        Binary::Lt => map_cmp_select2(to, also, abcd, |a, b| a < b),
+        Binary::Le => map_cmp_select2(to, also, abcd, |a, b| a <= b),
+        Binary::Gt => map_cmp_select2(to, also, abcd, |a, b| a > b),
+        Binary::Ge => map_cmp_select2(to, also, abcd, |a, b| a >= b),
+        Binary::Eq => map_cmp_select2(to, also, abcd, |a, b| a == b),
+        Binary::Ne => map_cmp_select2(to, also, abcd, |a, b| a != b),
+        _ => unreachable!("only comparisons are fused with a selection"),
     }
 }
 
-/// `x op y`, with the exchanged forms.
+/// `x op y`, including the swapped forms.
 macro_rules! apply {
     (Add, $x:expr, $y:expr) => {
         $x + $y
@@ -304,20 +304,20 @@ macro_rules! apply {
     };
 }
 
-macro_rules! pairs {
+macro_rules! fused2_loops {
     ($key:expr, $to:ident, $abc:ident; $($first:ident: $($second:ident)*;)*) => {
         match $key {
             $($([Arith::$first, Arith::$second] => {
                 map3($to, $abc, |a, b, c| apply!($second, apply!($first, a, b), c));
             })*)*
-            [Arith::SubFrom | Arith::DivInto, _] => unreachable!("the first is never exchanged"),
+            [Arith::SubFrom | Arith::DivInto, _] => unreachable!("the first operation is never swapped"),
         }
     };
 }
 
 #[inline(always)]
-fn pair<R: Real>(ops: [Arith; 2], to: &mut [R], abc: [&[R]; 3]) {
-    pairs! { ops, to, abc;
+fn fused2<R: Real>(ops: [Arith; 2], to: &mut [R], abc: [&[R]; 3]) {
+    fused2_loops! { ops, to, abc;
         Add: Add Sub Mul Div SubFrom DivInto;
         Sub: Add Sub Mul Div SubFrom DivInto;
         Mul: Add Sub Mul Div SubFrom DivInto;
@@ -325,7 +325,7 @@ fn pair<R: Real>(ops: [Arith; 2], to: &mut [R], abc: [&[R]; 3]) {
     }
 }
 
-macro_rules! chains {
+macro_rules! fused3_loops {
     ($key:expr, $to:ident, $abcd:ident; $($first:ident $second:ident: $($third:ident)*;)*) => {
         match $key {
             $($([Arith::$first, Arith::$second, Arith::$third] => {
@@ -333,14 +333,14 @@ macro_rules! chains {
                     apply!($third, apply!($second, apply!($first, a, b), c), d)
                 });
             })*)*
-            _ => unreachable!("chains have no divisions, and the first is never exchanged"),
+            _ => unreachable!("without divisions, and the first operation is never swapped"),
         }
     };
 }
 
 #[inline(always)]
-fn chain<R: Real>(ops: [Arith; 3], to: &mut [R], abcd: [&[R]; 4]) {
-    chains! { ops, to, abcd;
+fn fused3<R: Real>(ops: [Arith; 3], to: &mut [R], abcd: [&[R]; 4]) {
+    fused3_loops! { ops, to, abcd;
         Add Add: Add Sub Mul SubFrom;
         Add Sub: Add Sub Mul SubFrom;
         Add Mul: Add Sub Mul SubFrom;

@@ -1,8 +1,8 @@
 //! Expressions compiled for blocks of elements.
 //!
-//! A [`Program`] is a straight list of instructions over registers, each a block of elements
-//! that stays in the first-level cache. An instruction runs over a whole block before the next
-//! one starts, so every inner loop is a plain loop over slices that the compiler vectorizes.
+//! A [`Program`] is a linear list of instructions over registers. A register is a block of elements
+//! that stays in the L1 cache. Each instruction runs over a block before the next one starts, so
+//! every inner loop is a plain loop over slices, which the compiler vectorizes.
 
 mod compile;
 mod interpret;
@@ -13,29 +13,29 @@ pub use workspace::Workspace;
 
 use crate::expr::{Binary, Expr, Unary};
 
-/// Where an operand lives.
+/// A storage location of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reg {
-    /// Constants, held inputs and what follows from them alone: filled before the steps.
+    /// Constants, uniform inputs and values computed from these alone: set before the blocks run.
     Fixed(u16),
-    /// Lives between two instructions of a step.
+    /// A temporary value of the current block.
     Temp(u16),
-    /// A step's input.
+    /// A varying input.
     In(u16),
-    /// A step's output.
+    /// An output.
     Out(u16),
 }
 
-/// The arithmetic that several operations of one pass over a block are made of.
+/// The arithmetic operations that one instruction can fuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arith {
     Add,
     Sub,
     Mul,
     Div,
-    /// Operands exchanged: second − first.
+    /// Operands swapped: second − first.
     SubFrom,
-    /// Operands exchanged: second / first.
+    /// Operands swapped: second / first.
     DivInto,
 }
 
@@ -44,14 +44,15 @@ pub(crate) enum Code {
     Copy(Reg),
     Unary(Unary, Reg),
     Binary(Binary, Reg, Reg),
-    /// `(a first b) second c`, each rounded: two operations, one pass.
+    /// `(a first b) second c` in one pass, each operation rounded.
     Fused2([Arith; 2], [Reg; 3]),
-    /// `((a first b) second c) third d`, each rounded; no divisions.
+    /// `((a first b) second c) third d` in one pass, each operation rounded; no divisions.
     Fused3([Arith; 3], [Reg; 4]),
     Select([Reg; 3]),
-    /// `left ? right` compared, then one of two chosen.
+    /// `left op right ? then : otherwise`.
     CmpSelect(Binary, [Reg; 4]),
-    /// The same, and the comparison itself as a second result: a spike and what it resets.
+    /// [`CmpSelect`](Self::CmpSelect) with the comparison as a second result: a spike and the reset
+    /// potential.
     CmpSelect2(Binary, [Reg; 4], Reg),
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Instruction {
 /// An error of [`Program::compile`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// An expression names a symbol that is neither a held nor a step input.
+    /// An expression uses a symbol that is neither a uniform nor a varying input.
     #[error(
         "the expression uses `{symbol}`, which is not among its inputs ({}); name it as an input or replace it",
         .inputs.join(", ")
@@ -75,19 +76,35 @@ pub enum CompileError {
         /// The inputs that were declared.
         inputs: Vec<String>,
     },
-    /// More registers than an instruction can name.
-    #[error("the expression needs {needed} registers, at most 65535 can be named; split it")]
-    TooLarge {
-        /// How many it would take.
+    /// More inputs or outputs than a program can address.
+    #[error(
+        "the program has {given} {operands}, at most {limit} are supported; pass fewer or split the expressions over several programs"
+    )]
+    TooManyOperands {
+        /// `uniform inputs`, `varying inputs` or `outputs`.
+        operands: &'static str,
+        /// The number passed.
+        given: usize,
+        /// The largest number supported.
+        limit: usize,
+    },
+    /// More constants and intermediate values than a program has registers for.
+    #[error(
+        "the expressions need {needed} registers for constants and intermediate values, at most {limit} are supported; split the expressions over several programs"
+    )]
+    TooManyRegisters {
+        /// The number of registers required.
         needed: usize,
+        /// The largest number supported.
+        limit: usize,
     },
 }
 
 /// Several expressions compiled together for a block evaluator.
 ///
-/// Inputs are of two kinds: *held* ones keep their value while the steps run (learnable
-/// parameters), *step* ones change from step to step. What depends on held inputs and constants
-/// alone is computed once, in [`Program::hold`].
+/// *Uniform* inputs keep their value over many blocks (learned parameters); *varying* inputs are
+/// passed with every block. Values that depend on uniform inputs and constants alone are computed
+/// once, in [`Program::set_uniform`].
 ///
 /// ```
 /// use spikelet_expr::{Expr, Program};
@@ -95,7 +112,7 @@ pub enum CompileError {
 /// let h = &v + (x - &v) * w.sigmoid();
 /// let program = Program::compile(&[h.ge(1.0), h], &["w"], &["x", "v"])?;
 /// let mut work = program.workspace::<f32>(64);
-/// program.hold(&mut work, &[&[0.0]]); // σ(0) = ½
+/// program.set_uniform(&mut work, &[&[0.0]]); // σ(0) = ½
 /// let (mut spike, mut charged) = ([0.0; 2], [0.0; 2]);
 /// program.step(&mut work, &[&[1.0, 3.0], &[0.0, 0.0]], &mut [&mut spike, &mut charged]);
 /// assert_eq!((spike, charged), ([0.0, 1.0], [0.5, 1.5]));
@@ -104,7 +121,7 @@ pub enum CompileError {
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) constants: Vec<f64>,
-    pub(crate) held: usize,
+    pub(crate) uniform: usize,
     pub(crate) fixed: usize,
     pub(crate) temps: usize,
     pub(crate) inputs: usize,
@@ -115,24 +132,26 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `outputs` over the named inputs.
+    /// Compiles `outputs` as functions of the named inputs.
     ///
     /// # Errors
-    /// [`CompileError`] when an output uses another symbol, or is absurdly large.
+    /// [`CompileError::UnknownSymbol`] if an output uses any other symbol,
+    /// [`CompileError::TooManyOperands`] and [`CompileError::TooManyRegisters`] beyond 65,536 of
+    /// each.
     pub fn compile(
         outputs: &[Expr],
-        held: &[&str],
-        step: &[&str],
+        uniform: &[&str],
+        varying: &[&str],
     ) -> Result<Program, CompileError> {
-        compile::compile(outputs, held, step)
+        compile::compile(outputs, uniform, varying)
     }
 
-    /// Scalar operations per element and step, as counted for FLOPs.
+    /// Scalar operations per element and call of [`step`](Self::step), for FLOP counts.
     pub fn operations(&self) -> usize {
         self.operations
     }
 
-    /// The number of step inputs.
+    /// The number of varying inputs.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
@@ -142,27 +161,27 @@ impl Program {
         self.outputs
     }
 
-    /// Registers for blocks of up to `block` elements, constants filled in.
+    /// Registers for blocks of up to `block` elements, with the constants set.
     pub fn workspace<R: Evaluate>(&self, block: usize) -> Workspace<R> {
         Workspace::new(self, block)
     }
 
-    /// Sets the held inputs: one value for all elements of the block, or one for each.
+    /// Sets the uniform inputs. A slice of length one holds the value of all elements of a block,
+    /// a longer one a value for each element.
     ///
     /// # Panics
-    /// When the number of slices is not that of the held inputs, or a slice is neither of
-    /// length one nor at least as long as the blocks that follow.
-    pub fn hold<R: Evaluate>(&self, work: &mut Workspace<R>, held: &[&[R]]) {
-        assert_eq!(held.len(), self.held, "one slice for each held input");
-        work.set_held(self.constants.len(), held);
+    /// If `values` does not have one slice for each uniform input.
+    pub fn set_uniform<R: Evaluate>(&self, work: &mut Workspace<R>, values: &[&[R]]) {
+        assert_eq!(values.len(), self.uniform, "one slice for each uniform input");
+        work.set_uniform(self.constants.len(), values);
         work.run_prelude(&self.prelude);
     }
 
-    /// Runs the program over one block: `outputs[j][i]` from `inputs[..][i]`.
+    /// Runs the program over one block: computes `outputs[j][i]` from `inputs[..][i]`.
     ///
     /// # Panics
-    /// When the slices are not all of one length, which is at most the workspace's block, or
-    /// their numbers differ from the program's.
+    /// If the number of slices differs from that of the inputs or outputs, or if the slices differ
+    /// in length or are longer than the workspace's block.
     #[inline]
     pub fn step<R: Evaluate>(
         &self,
@@ -170,7 +189,7 @@ impl Program {
         inputs: &[&[R]],
         outputs: &mut [&mut [R]],
     ) {
-        assert_eq!(inputs.len(), self.inputs, "one slice for each step input");
+        assert_eq!(inputs.len(), self.inputs, "one slice for each varying input");
         assert_eq!(outputs.len(), self.outputs, "one slice for each output");
         work.run_step(&self.code, inputs, outputs);
     }

@@ -3,9 +3,9 @@
 use super::{Evaluate, Instruction, Program};
 use crate::block::Block;
 
-/// The registers that a [`Program`] computes in; one for each thread.
+/// The registers of a [`Program`]; each thread needs its own.
 ///
-/// Nothing is allocated after it was made.
+/// All memory is allocated on creation.
 #[derive(Debug)]
 pub struct Workspace<R> {
     pub(super) block: usize,
@@ -24,7 +24,7 @@ impl<R: Evaluate> Workspace<R> {
             fixed,
             temps: vec![Block::filled(R::ZERO, block); program.temps],
         };
-        if program.held == 0 {
+        if program.uniform == 0 {
             work.run_prelude(&program.prelude);
         }
         work
@@ -35,8 +35,8 @@ impl<R: Evaluate> Workspace<R> {
         self.block
     }
 
-    pub(super) fn set_held(&mut self, first: usize, held: &[&[R]]) {
-        for (register, values) in self.fixed[first..].iter_mut().zip(held) {
+    pub(super) fn set_uniform(&mut self, first: usize, values: &[&[R]]) {
+        for (register, values) in self.fixed[first..].iter_mut().zip(values) {
             match values {
                 [value] => register.fill(*value),
                 _ => {
@@ -71,7 +71,7 @@ impl<R: Evaluate> Workspace<R> {
         );
         assert!(
             inputs.iter().all(|x| x.len() == n) && outputs.iter().all(|y| y.len() == n),
-            "all slices of a step have one length"
+            "all slices of a block have the same length"
         );
         R::run(self, code, inputs, outputs, n);
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use spikelet_expr::{Evaluate, Expr, Program};
 
 /// Runs `outputs` over blocks of the given lengths and compares every element.
-fn check<R: Evaluate>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
+fn check<R: Evaluate>(outputs: &[Expr], uniform_each: bool, lengths: &[usize]) {
     let program = Program::compile(outputs, &["w"], &["x", "y", "v"]).unwrap();
     let most = lengths.iter().copied().max().unwrap();
     let mut work = program.workspace::<R>(most);
@@ -16,12 +16,12 @@ fn check<R: Evaluate>(outputs: &[Expr], held_each: bool, lengths: &[usize]) {
             (0..n).map(|i| R::from_f64(value(i))).collect()
         };
         let (x, y, v) = (column(0), column(1), column(2));
-        let w = if held_each {
+        let w = if uniform_each {
             column(3)
         } else {
             vec![R::from_f64(0.7)]
         };
-        program.hold(&mut work, &[&w]);
+        program.set_uniform(&mut work, &[&w]);
         let mut results = vec![vec![R::ONE; n]; outputs.len()];
         let mut slices: Vec<&mut [R]> = results.iter_mut().map(Vec::as_mut_slice).collect();
         program.step(&mut work, &[&x, &y, &v], &mut slices);
@@ -55,12 +55,12 @@ proptest! {
     fn a_program_computes_what_its_expressions_say_bit_for_bit(
         dag in dags(16),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 1..5),
-        held_each: bool,
+        uniform_each: bool,
         lengths in prop::collection::vec(1..40_usize, 1..3),
     ) {
         let outputs = pick(&dag, &picks);
-        check::<f64>(&outputs, held_each, &lengths);
-        check::<f32>(&outputs, held_each, &lengths);
+        check::<f64>(&outputs, uniform_each, &lengths);
+        check::<f32>(&outputs, uniform_each, &lengths);
     }
 }
 
@@ -106,7 +106,7 @@ fn every_pair_of_operations_that_is_joined_keeps_its_order() {
 }
 
 #[test]
-fn an_output_may_be_an_input_a_constant_a_held_value_or_another_output() {
+fn an_output_may_be_an_input_a_constant_a_uniform_value_or_another_output() {
     let [x, w] = ["x", "w"].map(Expr::symbol);
     let sum = &x + &w;
     let outputs = [
@@ -131,7 +131,7 @@ fn equal_parts_are_computed_once() {
 }
 
 #[test]
-fn what_follows_from_held_inputs_alone_costs_nothing_in_a_step() {
+fn values_of_uniform_inputs_alone_cost_nothing_in_a_step() {
     let [x, w] = ["x", "w"].map(Expr::symbol);
     let program = Program::compile(&[x * w.sigmoid().exp()], &["w"], &["x"]).unwrap();
     assert_eq!(program.operations(), 1);

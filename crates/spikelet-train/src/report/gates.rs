@@ -122,7 +122,7 @@ fn values(expr: &Expr, xs: &[f64]) -> Result<Curve> {
         )
     })?;
     let mut work = program.workspace::<f64>(xs.len());
-    program.hold(&mut work, &[]);
+    program.set_uniform(&mut work, &[]);
     let mut out = vec![0.0; xs.len()];
     program.step(&mut work, &[xs], &mut [&mut out]);
     Ok(out)

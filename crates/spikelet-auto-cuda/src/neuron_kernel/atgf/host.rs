@@ -93,8 +93,8 @@ impl Host {
         let held = self.held(call.inputs[2..].iter())?;
         let held: Vec<&[f32]> = held.iter().map(std::slice::from_ref).collect();
         let [mut charging, mut firing] = [charge, fire].map(|p| p.workspace::<f32>(BLOCK));
-        charge.hold(&mut charging, &held);
-        fire.hold(&mut firing, &held);
+        charge.set_uniform(&mut charging, &held);
+        fire.set_uniform(&mut firing, &held);
 
         let mut v_v_seq = vec![0.0; x_seq.len() + n];
         v_v_seq[..n].copy_from_slice(&read(&call.inputs[1])?);
@@ -129,7 +129,7 @@ impl Host {
         let held = self.held(own.iter().map(|name| tensor(name)))?;
         let held: Vec<&[f32]> = held.iter().map(std::slice::from_ref).collect();
         let mut work = step.workspace::<f32>(BLOCK);
-        step.hold(&mut work, &held);
+        step.set_uniform(&mut work, &held);
 
         let [h_seq, grad_s, grad_v] =
             ["h_seq", "grad_spike_seq", "grad_v_seq"].map(|name| read(tensor(name)));
