@@ -1,11 +1,11 @@
-//! Blocks of elements that start on a cache line.
+//! Blocks of elements aligned to a cache line.
 
 use std::ops::{Deref, DerefMut};
 
-/// A cache line, in bytes: the widest load or store that must not straddle two of them.
+/// The size of a cache line in bytes, and of the widest load or store.
 const LINE: usize = 64;
 
-/// A fixed number of elements whose first lies on a cache line.
+/// A fixed number of elements, the first aligned to a cache line.
 ///
 /// ```
 /// let block = spikelet_expr::Block::filled(0.5_f32, 100);
@@ -20,7 +20,7 @@ pub struct Block<R> {
 }
 
 impl<R: Copy> Block<R> {
-    /// A block of `length` times `value`.
+    /// A block of `length` copies of `value`.
     pub fn filled(value: R, length: usize) -> Self {
         let data = vec![value; length + LINE / size_of::<R>().max(1)];
         let skip = data.as_ptr().align_offset(LINE);

@@ -1,13 +1,17 @@
-//! Symbolic derivatives, in reverse mode: one sweep gives those with respect to every symbol.
+//! Symbolic derivatives in reverse mode: one sweep computes those with respect to every symbol.
 
-use crate::expr::{Binary, Expr, Node, Unary};
+use crate::expr::{Binary, Expr, Node};
+use crate::math::elementary_functions;
+use crate::unary::Unary;
 use crate::walk::children_first;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Pulls adjoints back: given dL/d(output) for each output, dL/d(symbol) for each name in `wrt`.
+/// The vector-Jacobian product (pullback): computes dL/d(symbol) for each name in `wrt` from
+/// dL/d(output) for each output.
 ///
-/// A name that no output depends on gets the constant 0. Of a graft only the tangent is seen.
+/// The derivative with respect to a name that no output depends on is the constant 0. A custom
+/// gradient is differentiated by its tangent.
 ///
 /// ```
 /// use spikelet_expr::{Expr, vjp};
@@ -76,7 +80,7 @@ impl Expr {
     }
 }
 
-/// The symbols of an expression; with those that grafts are differentiated by, or without.
+/// The symbols of an expression, with or without those of the tangents of custom gradients.
 fn named(expr: &Expr, tangents: bool) -> Vec<String> {
     let mut seen: HashSet<*const Node> = HashSet::new();
     let (mut left, mut names) = (vec![expr.clone()], vec![]);
@@ -95,7 +99,7 @@ fn named(expr: &Expr, tangents: bool) -> Vec<String> {
     names
 }
 
-/// The nodes directly below that a derivative passes.
+/// The operands that a derivative passes through.
 fn tangent_children(expr: &Expr) -> Vec<Expr> {
     match expr.node() {
         Node::CustomGradient { tangent, .. } => vec![tangent.clone()],
@@ -103,7 +107,7 @@ fn tangent_children(expr: &Expr) -> Vec<Expr> {
     }
 }
 
-/// Topological order along tangents, and which nodes depend on a wanted symbol.
+/// Topological order along tangents, and the nodes that depend on a symbol in `wrt`.
 struct Order<'a> {
     wrt: &'a [&'a str],
     seen: HashMap<*const Node, bool>,
@@ -144,14 +148,14 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
     adjoints.insert(to.pointer(), total);
 }
 
-/// Conditions around an adjoint, at most, that stay selections of their own; more become one.
+/// The maximal number of nested conditions around an adjoint; more are merged into one.
 const MOST_GUARDS: usize = 16;
 
-/// What one node hands to its children: (child, adjoint · ∂node/∂child).
+/// The adjoints of a node's operands: (operand, adjoint · ∂node/∂operand).
 ///
-/// An adjoint that is zero where a branch is not taken stays a selection: multiplied into the
-/// slope of a branch that is infinite or NaN there, zero would become NaN. Each node builds these
-/// selections anew, so they must not grow with the depth of nested selections.
+/// An adjoint that is zero where a branch is not taken stays a selection: zero times a slope that is
+/// infinite or NaN there would be NaN. Each node rebuilds these selections, so they must not grow
+/// with the depth of nested selections.
 fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     let (mut guards, mut g) = (vec![], g.clone());
     while let Some((condition, holds, inner)) = guarded(&g) {
@@ -168,7 +172,7 @@ fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     parts
 }
 
-/// A value where all conditions are as they have to be, outermost first; else zero.
+/// `value` where all conditions have the required truth, outermost first; else zero.
 fn within(guards: &[(Expr, bool)], value: &Expr) -> Expr {
     let one = |inner: Expr, (condition, holds): &(Expr, bool)| match holds {
         true => Expr::select(condition, inner, 0.0),
@@ -177,8 +181,8 @@ fn within(guards: &[(Expr, bool)], value: &Expr) -> Expr {
     guards.iter().rev().fold(value.clone(), one)
 }
 
-/// An adjoint that is zero on one side of a condition: the condition, whether it has to hold,
-/// and the adjoint on the other side.
+/// If the adjoint is zero on one side of a condition: the condition, whether it has to hold, and the
+/// adjoint on the other side.
 fn guarded(g: &Expr) -> Option<(Expr, bool, Expr)> {
     match g.node() {
         Node::Select {
@@ -225,22 +229,28 @@ fn slopes(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
     }
 }
 
-fn unary(op: Unary, a: &Expr, y: &Expr, g: &Expr) -> Expr {
-    match op {
-        Unary::Neg => -g,
-        Unary::Exp => g * y,
-        Unary::Ln => g / a,
-        Unary::Tanh => g * (1.0 - y * y),
-        Unary::Sigmoid => g * (y * (1.0 - y)),
-        Unary::Atan => g / (1.0 + a * a),
-        Unary::Erf => g * (std::f64::consts::FRAC_2_SQRT_PI * (-(a * a)).exp()),
-        Unary::Erfc => g * (-std::f64::consts::FRAC_2_SQRT_PI * (-(a * a)).exp()),
-        Unary::Sin => g * a.cos(),
-        Unary::Cos => -(g * a.sin()),
-        Unary::Sqrt => g / (2.0 * y),
-        Unary::Abs => Expr::select(a.gt(0.0), g, Expr::select(a.lt(0.0), -g, 0.0)),
-        Unary::Round | Unary::Floor => Expr::constant(0.0),
-    }
+macro_rules! unary_gradient {
+    ([$value:ident, $x:ident, $y:ident, $g:ident] $(
+        $(#[$doc:meta])* $op:ident: $method:ident {
+            name: $name:literal, f64: $double:expr, gradient: $gradient:expr, $($_:tt)*
+        }
+    )*) => {
+        match $value {
+            Unary::Neg => -$g,
+            $(Unary::$op => {
+                let gradient: fn(&Expr, &Expr, &Expr) -> Expr = $gradient;
+                gradient($g, $x, $y)
+            })*
+            Unary::Sqrt => $g / (2.0 * $y),
+            Unary::Abs => Expr::select($x.gt(0.0), $g, Expr::select($x.lt(0.0), -$g, 0.0)),
+            Unary::Round | Unary::Floor => Expr::constant(0.0),
+        }
+    };
+}
+
+/// g · ∂y/∂x for y = op(x).
+fn unary(op: Unary, x: &Expr, y: &Expr, g: &Expr) -> Expr {
+    elementary_functions!(unary_gradient op, x, y, g)
 }
 
 fn left(op: Binary, a: &Expr, b: &Expr, g: &Expr) -> Expr {
@@ -273,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_graft_is_differentiated_by_its_tangent_and_evaluated_by_its_value() {
+    fn a_custom_gradient_is_differentiated_by_its_tangent_and_evaluated_by_its_value() {
         let x = Expr::symbol("x");
         let spike = Expr::custom_gradient(x.ge(0.0), x.sigmoid());
         let y = &spike * 3.0 + &spike * &x;
@@ -283,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_node_collects_all_its_adjoints_before_it_passes_them_on() {
+    fn a_shared_node_accumulates_all_its_adjoints_before_it_propagates_them() {
         let x = Expr::symbol("x");
         let square = &x * &x;
         assert_eq!(

@@ -1,5 +1,6 @@
 //! The expression tree and its operators.
 
+use crate::unary::Unary;
 use crate::walk::children_first;
 use std::collections::HashMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -7,9 +8,9 @@ use std::sync::Arc;
 
 /// A scalar expression: a cheap handle to an immutable directed acyclic graph.
 ///
-/// Operators are overloaded for `Expr`, `&Expr` and `f64`, so that an equation reads like the
-/// paper it comes from. The order in which an expression is written is the order in which it is
-/// evaluated, on every device: it decides the last bits, and hence the spikes.
+/// Operators are overloaded for `Expr`, `&Expr` and `f64`, so that an equation reads as in its
+/// paper. An expression is evaluated in the order in which it is written, on every device: the order
+/// decides the last bits, and hence the spikes.
 ///
 /// ```
 /// use spikelet_expr::Expr;
@@ -24,7 +25,7 @@ pub struct Expr(pub(crate) Arc<Node>);
 /// One node of an expression.
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// A number; rounded to the evaluator's type when it is used.
+    /// A number; rounded to the evaluator's type.
     Const(f64),
     /// A named input, state or parameter.
     Symbol(Arc<str>),
@@ -32,66 +33,23 @@ pub enum Node {
     Unary(Unary, Expr),
     /// A function of two arguments.
     Binary(Binary, Expr, Expr),
-    /// `then` where `condition` is not zero, else `otherwise`. A true selection: a NaN in the
-    /// branch that is not taken does not reach the result.
+    /// `then` where `condition` is not zero, else `otherwise`. A NaN in the branch that is not taken
+    /// does not reach the result.
     Select {
-        /// Not zero means yes; comparisons give 1 or 0.
+        /// True if not zero; comparisons give 1 or 0.
         condition: Expr,
-        /// The value where the condition holds.
+        /// The value if the condition is true.
         then: Expr,
-        /// The value elsewhere.
+        /// The value if the condition is false.
         otherwise: Expr,
     },
-    /// Has the value of one expression and the derivative of another.
+    /// The value of one expression with the derivative of another.
     CustomGradient {
-        /// What is computed.
+        /// The expression that is evaluated.
         value: Expr,
-        /// What is differentiated.
+        /// The expression that is differentiated.
         tangent: Expr,
     },
-}
-
-/// Functions of one argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Unary {
-    /// −x
-    Neg,
-    /// eˣ
-    Exp,
-    /// Natural logarithm.
-    Ln,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// 1 / (1 + e⁻ˣ)
-    Sigmoid,
-    /// Arc tangent.
-    Atan,
-    /// Error function.
-    Erf,
-    /// Complementary error function.
-    Erfc,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
-    /// Square root.
-    Sqrt,
-    /// |x|
-    Abs,
-    /// Nearest integer, ties to even.
-    Round,
-    /// Largest integer not above x.
-    Floor,
-}
-
-impl Unary {
-    /// Whether it takes a polynomial, and not one instruction.
-    pub fn is_elementary(self) -> bool {
-        !matches!(
-            self,
-            Self::Neg | Self::Sqrt | Self::Abs | Self::Round | Self::Floor
-        )
-    }
 }
 
 /// Functions of two arguments.
@@ -125,28 +83,8 @@ pub enum Binary {
     Ne,
 }
 
-impl Unary {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::Neg,
-        Self::Exp,
-        Self::Ln,
-        Self::Tanh,
-        Self::Sigmoid,
-        Self::Atan,
-        Self::Erf,
-        Self::Erfc,
-        Self::Sin,
-        Self::Cos,
-        Self::Sqrt,
-        Self::Abs,
-        Self::Round,
-        Self::Floor,
-    ];
-}
-
 impl Binary {
-    /// All of them, comparisons last.
+    /// All functions, comparisons last.
     pub const ALL: [Self; 13] = [
         Self::Add,
         Self::Sub,
@@ -170,13 +108,6 @@ impl Binary {
             Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne
         )
     }
-}
-
-macro_rules! unary_methods {
-    ($($(#[$doc:meta])* $method:ident => $op:ident;)*) => {$(
-        $(#[$doc])*
-        pub fn $method(&self) -> Expr { Expr::unary(Unary::$op, self) }
-    )*};
 }
 
 macro_rules! binary_methods {
@@ -228,9 +159,9 @@ impl Expr {
         crate::simplify::select(condition.into(), then.into(), otherwise.into())
     }
 
-    /// Has the value of `value` and the derivative of `tangent`.
+    /// The value of `value` with the derivative of `tangent`.
     ///
-    /// This is how a spike gets its surrogate gradient: the value is a step, the tangent a
+    /// A spike gets its surrogate gradient in this way: the value is a step function, the tangent a
     /// smooth function. Higher derivatives are those of the tangent.
     pub fn custom_gradient(value: impl Into<Expr>, tangent: impl Into<Expr>) -> Expr {
         Expr(Arc::new(Node::CustomGradient {
@@ -264,33 +195,24 @@ impl Expr {
         Expr::custom_gradient(value, slope.into().detach() * argument.into())
     }
 
-    unary_methods! {
-        /// eˣ
-        exp => Exp;
-        /// Natural logarithm.
-        ln => Ln;
-        /// Hyperbolic tangent.
-        tanh => Tanh;
-        /// 1 / (1 + e⁻ˣ)
-        sigmoid => Sigmoid;
-        /// Arc tangent.
-        atan => Atan;
-        /// Error function.
-        erf => Erf;
-        /// Complementary error function.
-        erfc => Erfc;
-        /// Sine.
-        sin => Sin;
-        /// Cosine.
-        cos => Cos;
-        /// Square root.
-        sqrt => Sqrt;
-        /// |x|
-        abs => Abs;
-        /// Nearest integer, ties to even; its derivative is 0.
-        round => Round;
-        /// Largest integer not above x; its derivative is 0.
-        floor => Floor;
+    /// Square root.
+    pub fn sqrt(&self) -> Expr {
+        Expr::unary(Unary::Sqrt, self)
+    }
+
+    /// |x|
+    pub fn abs(&self) -> Expr {
+        Expr::unary(Unary::Abs, self)
+    }
+
+    /// Nearest integer, ties to even; its derivative is 0.
+    pub fn round(&self) -> Expr {
+        Expr::unary(Unary::Round, self)
+    }
+
+    /// Largest integer not above x; its derivative is 0.
+    pub fn floor(&self) -> Expr {
+        Expr::unary(Unary::Floor, self)
     }
 
     binary_methods! {
@@ -314,7 +236,7 @@ impl Expr {
         differs => Ne;
     }
 
-    /// `self` held between `low` and `high`; the derivative is 1 inside and at both ends.
+    /// `self` limited to `low` … `high`; the derivative is 1 inside and at both ends.
     pub fn clamp(&self, low: impl Into<Expr>, high: impl Into<Expr>) -> Expr {
         self.max(low).min(high)
     }
@@ -344,8 +266,8 @@ impl Expr {
         }
     }
 
-    /// Whether computing the value takes an elementary function (`exp`, `sigmoid`, `sin`, …) of
-    /// something for whose symbols `varies` holds.
+    /// Whether the value depends on an elementary function (`exp`, `sigmoid`, `sin`, …) of an operand
+    /// with a symbol for which `varies` holds.
     ///
     /// ```
     /// use spikelet_expr::Expr;
@@ -359,7 +281,7 @@ impl Expr {
             Node::Binary(op, ..) => *op == Binary::Pow,
             _ => false,
         };
-        // Whether each part depends on a symbol that varies, and whether a function was found.
+        // Whether each node depends on a symbol that varies, and whether a function was found.
         let mut state = (HashMap::new(), false);
         children_first(
             &mut state,

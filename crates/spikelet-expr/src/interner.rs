@@ -1,11 +1,13 @@
-//! Common sub-expressions: every distinct value gets one number, children before parents.
+//! Common subexpressions: every distinct value gets an index, children before parents.
 
-use crate::expr::{Binary, Expr, Node, Unary};
+use crate::expr::{Binary, Expr, Node};
+use crate::unary::Unary;
 use crate::walk::children_first;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A node whose children are numbers of the same interner. Grafts are seen by their value.
+/// A node whose children are indices of the same interner. Custom gradients are replaced by their
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Const(u64),
@@ -20,12 +22,12 @@ pub(crate) struct Interner {
     pub(crate) keys: Vec<Key>,
     by_key: HashMap<Key, usize>,
     by_pointer: HashMap<*const Node, usize>,
-    /// Keeps every visited node alive, so that its address stays its own.
+    /// Keeps every visited node alive, so that its address is not reused.
     alive: Vec<Expr>,
 }
 
 impl Interner {
-    /// The number of `expr`; those of its sub-expressions are smaller.
+    /// The index of `expr`; those of its subexpressions are smaller.
     pub(crate) fn intern(&mut self, expr: &Expr) -> usize {
         children_first(
             self,
@@ -34,30 +36,30 @@ impl Interner {
             Expr::value_children,
             Self::add,
         );
-        self.number(expr)
+        self.index(expr)
     }
 
-    fn number(&self, expr: &Expr) -> usize {
+    fn index(&self, expr: &Expr) -> usize {
         self.by_pointer[&expr.pointer()]
     }
 
-    /// Numbers an expression whose children have numbers.
+    /// Adds an expression whose children have indices.
     fn add(&mut self, expr: &Expr) {
         let key = match expr.node() {
             Node::Const(value) => Key::Const(value.to_bits()),
             Node::Symbol(name) => Key::Symbol(name.clone()),
-            Node::Unary(op, a) => Key::Unary(*op, self.number(a)),
-            Node::Binary(op, a, b) => Key::Binary(*op, self.number(a), self.number(b)),
+            Node::Unary(op, a) => Key::Unary(*op, self.index(a)),
+            Node::Binary(op, a, b) => Key::Binary(*op, self.index(a), self.index(b)),
             Node::Select {
                 condition,
                 then,
                 otherwise,
             } => Key::Select(
-                self.number(condition),
-                self.number(then),
-                self.number(otherwise),
+                self.index(condition),
+                self.index(then),
+                self.index(otherwise),
             ),
-            Node::CustomGradient { value, .. } => self.keys[self.number(value)].clone(),
+            Node::CustomGradient { value, .. } => self.keys[self.index(value)].clone(),
         };
         let next = self.keys.len();
         let id = *self.by_key.entry(key.clone()).or_insert(next);
@@ -70,7 +72,8 @@ impl Interner {
 }
 
 impl Expr {
-    /// Whether both compute the same: they are built alike, whatever they are differentiated by.
+    /// Whether both have the same structure, and hence the same value, apart from the tangents of custom
+    /// gradients.
     ///
     /// ```
     /// use spikelet_expr::Expr;

@@ -1,12 +1,15 @@
 //! Scalar expressions for spiking neurons.
 //!
-//! An equation is written once, as an [`Expr`]. From it come its derivative ([`vjp`]), its
-//! printed form (`Display`), its text for NVIDIA GPUs ([`cuda`]), and a block evaluator for f32 and
-//! f64 ([`Program`]) whose inner loops vectorize. Selection is a true selection, and the elementary functions ([`math`]) give the
-//! same bits on every machine.
+//! An equation is written once, as an [`Expr`]. An expression is differentiated ([`vjp`]), printed
+//! as an equation (`Display`), printed as kernel text for NVIDIA GPUs ([`cuda`]) and other languages
+//! ([`text`]), and compiled to a block evaluator for f32 and f64 ([`Program`]), whose inner loops
+//! vectorize. A selection evaluates to one of its branches, so a NaN in the other one is ignored.
+//! The elementary functions ([`math`]) give the same bits on every machine.
+//!
+//! To add an elementary function, see `elementary_functions!` in `src/math/mod.rs`; to add a kernel
+//! language, implement [`text::Dialect`].
 
 mod block;
-pub mod cuda;
 mod derive;
 mod expr;
 mod interner;
@@ -16,11 +19,14 @@ mod program;
 mod rebuild;
 mod simd;
 mod simplify;
-
+pub mod text;
+mod unary;
 mod walk;
 
 pub use block::Block;
 pub use derive::vjp;
-pub use expr::{Binary, Expr, Node, Unary};
+pub use expr::{Binary, Expr, Node};
 pub use program::{CompileError, Evaluate, Program, Workspace};
 pub use simd::vectorized;
+pub use text::cuda;
+pub use unary::Unary;

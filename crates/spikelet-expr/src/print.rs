@@ -1,15 +1,16 @@
-//! Printing for people: infix, with as few brackets as the evaluation order allows.
+//! Printed equations: infix, with as few parentheses as the order of evaluation allows.
 
-use crate::expr::{Binary, Expr, Node, Unary};
+use crate::expr::{Binary, Expr, Node};
+use crate::unary::Unary;
 use crate::walk::children_first;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Expressions of more nodes than this, shared ones counted wherever they stand, are printed with
-/// names for what is shared: as a tree, 60 doublings would have 2^60.
-const MOST_IN_FULL: u64 = 10_000;
+/// Expressions whose tree has more nodes are printed with names for shared subexpressions: the tree
+/// of 60 doublings has 2^60 nodes.
+const MAX_TREE_NODES: u64 = 10_000;
 
-/// How tightly an operator binds; larger is tighter.
+/// The precedence of an operator; larger binds tighter.
 fn binding(expr: &Expr) -> u8 {
     match expr.node() {
         Node::Select { .. } => 0,
@@ -26,7 +27,7 @@ fn binding(expr: &Expr) -> u8 {
 }
 
 fn number(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
-    // A number that came from f32 prints as short as it was written.
+    // A number converted from f32 prints with the digits of f32.
     let short = value as f32;
     if f64::from(short) == value {
         write!(f, "{short}")
@@ -35,7 +36,7 @@ fn number(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
     }
 }
 
-/// Parts that get a name, children before parents.
+/// Subexpressions with a name, children before parents.
 #[derive(Default)]
 struct Named {
     parts: Vec<Expr>,
@@ -43,9 +44,9 @@ struct Named {
 }
 
 impl Named {
-    /// Parts that stand in several places, if the whole is too long otherwise.
+    /// The shared subexpressions, if the tree is too long to print.
     fn of(root: &Expr) -> Self {
-        // How long each part is in full, and how often it stands in another.
+        // The tree size of each node, and the number of its parents.
         let mut known: HashMap<*const Node, (u64, usize)> = HashMap::new();
         let mut parts = vec![];
         let operands = |expr: &Expr| -> Vec<Expr> {
@@ -70,7 +71,7 @@ impl Named {
                 parts.push(expr.clone());
             },
         );
-        if known[&root.pointer()].0 <= MOST_IN_FULL {
+        if known[&root.pointer()].0 <= MAX_TREE_NODES {
             return Self::default();
         }
         let shared = |expr: &Expr| known[&expr.pointer()].1 > 1 && !expr.children().is_empty();
@@ -83,10 +84,10 @@ impl Named {
     }
 }
 
-/// What is still to be printed.
+/// The rest of the text.
 enum Item<'a> {
     Text(&'static str),
-    /// In brackets, unless it binds at least as tightly as the number says.
+    /// In parentheses, unless its precedence is at least this.
     Part(&'a Expr, u8),
 }
 
@@ -132,7 +133,7 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
                 write!(f, "{}(", op.sign())?;
                 open.extend([Text(")"), Part(b, 0), Text(", "), Part(a, 0)]);
             }
-            // a + (b + c) is not (a + b) + c in the last bit: keep the brackets.
+            // a + (b + c) and (a + b) + c differ in the last bits: keep the parentheses.
             Node::Binary(op, a, b) => open.extend([
                 Part(b, own + 1),
                 Text(" "),
@@ -157,8 +158,8 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
 }
 
 impl fmt::Display for Expr {
-    /// As in a paper. In a very long expression, parts that stand in several places are printed
-    /// once, in front: `#0 = x · x + 1; #0 · #0`.
+    /// Prints the equation. Shared subexpressions of a very long one are printed once, in front:
+    /// `#0 = x · x + 1; #0 · #0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = Named::of(self);
         for (k, part) in named.parts.iter().enumerate() {
@@ -176,30 +177,8 @@ impl fmt::Debug for Expr {
     }
 }
 
-impl Unary {
-    /// The name in print.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Neg => "-",
-            Self::Exp => "exp",
-            Self::Ln => "ln",
-            Self::Tanh => "tanh",
-            Self::Sigmoid => "σ",
-            Self::Atan => "atan",
-            Self::Erf => "erf",
-            Self::Erfc => "erfc",
-            Self::Sin => "sin",
-            Self::Cos => "cos",
-            Self::Sqrt => "sqrt",
-            Self::Abs => "abs",
-            Self::Round => "round",
-            Self::Floor => "floor",
-        }
-    }
-}
-
 impl Binary {
-    /// The sign or name in print.
+    /// The sign or name in printed equations.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",

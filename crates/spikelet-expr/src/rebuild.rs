@@ -1,13 +1,13 @@
-//! Expressions built anew from their parts.
+//! Rewriting expressions node by node.
 
 use crate::expr::{Expr, Node};
 use crate::walk::children_first;
 use std::collections::HashMap;
 
 impl Expr {
-    /// Every part replaced by what `part` makes of it, children before parents. `part` is given the
-    /// part and a function that returns the replacement of one of its children. Parts that are
-    /// shared stay shared; the expression may be of any depth.
+    /// Replaces every node by the result of `part`, children before parents. `part` gets the node and
+    /// a function that returns the replacement of a child. Shared nodes stay shared; any depth is
+    /// supported.
     ///
     /// ```
     /// use spikelet_expr::{Expr, Node};
@@ -21,23 +21,23 @@ impl Expr {
     /// assert_eq!(doubled.to_string(), "exp(x + 2)");
     /// ```
     pub fn rebuild(&self, mut part: impl FnMut(&Expr, &dyn Fn(&Expr) -> Expr) -> Expr) -> Expr {
-        let mut made: HashMap<*const Node, Expr> = HashMap::new();
+        let mut replaced: HashMap<*const Node, Expr> = HashMap::new();
         children_first(
-            &mut made,
+            &mut replaced,
             self,
-            |made, expr| made.contains_key(&expr.pointer()),
+            |replaced, expr| replaced.contains_key(&expr.pointer()),
             Expr::children,
-            |made, expr| {
-                let new = |child: &Expr| made.get(&child.pointer()).unwrap_or(child).clone();
+            |replaced, expr| {
+                let new = |child: &Expr| replaced.get(&child.pointer()).unwrap_or(child).clone();
                 let result = part(expr, &new);
-                made.insert(expr.pointer(), result);
+                replaced.insert(expr.pointer(), result);
             },
         );
-        made[&self.pointer()].clone()
+        replaced[&self.pointer()].clone()
     }
 
-    /// Every symbol replaced by what `replace` gives for its name; `None` keeps it. Parts that are
-    /// shared stay shared.
+    /// Replaces every symbol by the result of `replace` for its name; `None` keeps it. Shared nodes
+    /// stay shared.
     pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Expr>) -> Expr {
         self.rebuild(|part, new| match part.node() {
             Node::Const(_) => part.clone(),

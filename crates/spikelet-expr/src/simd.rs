@@ -1,4 +1,4 @@
-//! Running a loop with the widest instructions of this machine.
+//! Loops compiled for the widest SIMD instructions of this machine.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -15,9 +15,9 @@ impl<A, R, F: Fn(A) -> R> NullaryFnOnce for Call<A, F> {
 
 /// `body(arguments)`, compiled for AVX-512, AVX2 and the baseline, chosen at run time.
 ///
-/// `body` is a closure marked `#[inline(always)]` that captures nothing. A closure that captures
-/// a `&mut` slice would be called through a compiler-made shim, which need not be inlined, and
-/// the loop would silently be compiled for the baseline.
+/// `body` has to be a closure marked `#[inline(always)]` that captures nothing. A closure that
+/// captures a `&mut` slice would be called through a shim of the compiler, which may not be inlined,
+/// and the loop would silently be compiled for the baseline.
 ///
 /// ```
 /// let mut sum = [1.0_f32, 2.0];

@@ -1,33 +1,14 @@
 //! Simplification while an expression is built.
 //!
-//! Only rewrites that keep every finite value are made, since the order of operations decides
-//! spikes. Where something on the way is not finite, or a zero has a sign, some deviate on
-//! purpose: 0·x and 0/x are 0, x + 0 is x and −(x − y) is y − x, so that derivatives that are
-//! known to vanish cost nothing. Arithmetic among numbers alone is done in f64, whatever type the
-//! result is used in.
+//! Only rewrites that preserve every finite value are applied, since the last bits decide spikes.
+//! Some deviate on purpose if an intermediate value is not finite or a zero has a sign: 0·x and 0/x
+//! are 0, x + 0 is x and −(x − y) is y − x, so that vanishing derivatives cost nothing. Constants are
+//! folded in f64, independently of the type of the evaluator.
 
-use crate::expr::{Binary, Expr, Node, Unary};
+use crate::expr::{Binary, Expr, Node};
 use crate::math::Real;
+use crate::unary::Unary;
 use std::sync::Arc;
-
-pub(crate) fn apply_unary<R: Real>(op: Unary, a: R) -> R {
-    match op {
-        Unary::Neg => -a,
-        Unary::Exp => a.exp(),
-        Unary::Ln => a.ln(),
-        Unary::Tanh => a.tanh(),
-        Unary::Sigmoid => a.sigmoid(),
-        Unary::Atan => a.atan(),
-        Unary::Erf => a.erf(),
-        Unary::Erfc => a.erfc(),
-        Unary::Sin => a.sin(),
-        Unary::Cos => a.cos(),
-        Unary::Sqrt => a.sqrt(),
-        Unary::Abs => a.abs(),
-        Unary::Round => a.round_half_even(),
-        Unary::Floor => a.floor(),
-    }
-}
 
 pub(crate) fn apply_binary<R: Real>(op: Binary, a: R, b: R) -> R {
     let truth = |yes: bool| if yes { R::ONE } else { R::ZERO };
@@ -50,7 +31,7 @@ pub(crate) fn apply_binary<R: Real>(op: Binary, a: R, b: R) -> R {
 
 pub(crate) fn unary(op: Unary, a: &Expr) -> Expr {
     if let Some(value) = a.as_constant() {
-        return Expr::constant(apply_unary(op, value));
+        return Expr::constant(op.apply(value));
     }
     match (op, a.node()) {
         (Unary::Neg, Node::Unary(Unary::Neg, inner)) => inner.clone(),

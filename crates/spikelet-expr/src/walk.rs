@@ -1,10 +1,10 @@
-//! Expressions of any depth: walked, and dropped, without recursion.
+//! Traversal and drop of expressions without recursion, for any depth.
 
 use crate::expr::{Expr, Node};
 use std::sync::{Arc, LazyLock};
 
-/// Visits the parts of an expression, children before parents, in order of evaluation. A part that
-/// is `done` is passed over with all below it; `visit` has to make it so.
+/// Visits the nodes of an expression, children before parents, in order of evaluation. A node for
+/// which `done` holds is skipped with all nodes below it; `visit` has to make `done` hold.
 pub(crate) fn children_first<S>(
     state: &mut S,
     root: &Expr,
@@ -28,12 +28,12 @@ pub(crate) fn children_first<S>(
 }
 
 impl Expr {
-    /// The address of the node, which tells shared parts of one expression apart.
+    /// The address of the node, which identifies shared nodes of an expression.
     pub(crate) fn pointer(&self) -> *const Node {
         Arc::as_ptr(&self.0)
     }
 
-    /// What has the value: grafts are seen through.
+    /// The expression with the value: skips custom gradients.
     pub(crate) fn valued(&self) -> &Expr {
         let mut expr = self;
         while let Node::CustomGradient { value, .. } = expr.node() {
@@ -42,7 +42,7 @@ impl Expr {
         expr
     }
 
-    /// The nodes directly below that the value is made of.
+    /// The operands of the value.
     pub(crate) fn value_children(&self) -> Vec<Expr> {
         match self.node() {
             Node::CustomGradient { value, .. } => vec![value.clone()],
@@ -52,7 +52,7 @@ impl Expr {
 }
 
 impl Node {
-    /// Takes out the children that have children of their own.
+    /// Moves the children that have children themselves to `into`.
     fn take_children(&mut self, into: &mut Vec<Expr>) {
         static LEAF: LazyLock<Expr> = LazyLock::new(|| Expr::constant(0.0));
         let children: [Option<&mut Expr>; 3] = match self {
@@ -75,7 +75,7 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// Without recursion, so that a deep expression does not overflow the stack.
+    /// Iterative, so that a deep expression does not overflow the stack.
     fn drop(&mut self) {
         let mut open = vec![];
         self.take_children(&mut open);

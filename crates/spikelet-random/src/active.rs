@@ -1,8 +1,8 @@
-//! Packed Bernoulli draws from a row most of which never fires.
+//! Packed Bernoulli draws from a row with many zero probabilities.
 //!
 //! An image that is encoded as spikes is drawn from once per time step, and most of its pixels
-//! are black. Draws belong to elements and not to a sequence, so a group of four elements that
-//! cannot fire need not be drawn at all. Which groups these are is found once per image.
+//! are black. Draws are independent of each other, so groups of four elements with probability
+//! zero are skipped. These groups are found once per image.
 
 use crate::batch::{Batch, ELEMENTS, GROUPS};
 use crate::distribution::threshold;
@@ -10,7 +10,7 @@ use crate::stream::check_bits;
 use crate::{RandomError, Stream};
 use spikelet_expr::vectorized;
 
-/// A row of firing probabilities, without the groups of four that never fire.
+/// A row of firing probabilities without the groups of four zeros.
 ///
 /// ```
 /// use spikelet_random::{ActiveGroups, Stream};
@@ -36,8 +36,8 @@ pub struct ActiveGroups {
     blocks: Vec<Block>,
 }
 
-/// As many groups as are drawn at once. In the last block, groups beyond the active ones are
-/// number 0 with thresholds that never fire.
+/// The groups that are drawn at once. The last block is padded with group 0 and thresholds that
+/// never fire.
 #[derive(Clone, Debug)]
 struct Block {
     groups: [u32; GROUPS],
@@ -52,7 +52,7 @@ impl ActiveGroups {
         found
     }
 
-    /// An empty row with room for `len` probabilities.
+    /// An empty row with capacity for `len` probabilities.
     pub fn with_capacity(len: usize) -> Self {
         ActiveGroups {
             blocks: Vec::with_capacity(len.div_ceil(ELEMENTS)),
@@ -60,7 +60,7 @@ impl ActiveGroups {
         }
     }
 
-    /// Finds the groups of another row; nothing is allocated if there is room for it.
+    /// Finds the groups of another row; allocates nothing if the capacity suffices.
     pub fn assign(&mut self, p: &[f32]) {
         self.len = p.len();
         self.active = 0;
@@ -103,7 +103,7 @@ impl ActiveGroups {
         self.len == 0
     }
 
-    /// Number of groups of four elements that can fire; a fill costs time in proportion to it.
+    /// The number of groups of four elements that can fire. The time of a fill is proportional to it.
     pub fn active(&self) -> usize {
         self.active
     }
@@ -113,7 +113,7 @@ impl ActiveGroups {
     /// # Errors
     ///
     /// [`RandomError::Length`] if `out` does not have ⌈[`len`](Self::len) / 64⌉ words,
-    /// [`RandomError::Unaligned`] if `first_element` is no multiple of 4.
+    /// [`RandomError::Unaligned`] if `first_element` is not a multiple of 4.
     pub fn fill_bernoulli_bits(
         &self,
         stream: &Stream,
@@ -140,7 +140,7 @@ impl ActiveGroups {
 }
 
 impl Block {
-    /// For each group its four bits, at their place in the word of the row they belong to.
+    /// The four bits of each group, at their position in their word of the row.
     #[inline(always)]
     fn fired(&self, batch: &Batch, first_group: u32) -> [u64; GROUPS] {
         let words = batch.scattered(&self.groups.map(

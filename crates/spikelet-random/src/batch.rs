@@ -1,4 +1,4 @@
-//! The words of many consecutive elements at once.
+//! The random words of many elements at once.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(crate) const GROUPS: usize = 16;
 /// Elements in a batch.
 pub(crate) const ELEMENTS: usize = 4 * GROUPS;
 
-/// What all counters of a fill have in common.
+/// The key and the counter words that all elements of a fill share.
 #[derive(Clone, Copy)]
 pub(crate) struct Batch {
     keys: Keys,
@@ -30,12 +30,12 @@ impl Batch {
         }
     }
 
-    /// The words of the elements from `4 * group` on.
+    /// The words of the elements starting at `4 * group`.
     #[inline(always)]
     pub(crate) fn consecutive(&self, group: u32) -> [u32; ELEMENTS] {
         let mut words = [0; ELEMENTS];
         for (lane, words) in words.chunks_exact_mut(4).enumerate() {
-            // The high half of a lane does not count, so this wraps as a u32 does.
+            // The high half of a lane is ignored, so this wraps as a u32 does.
             let group = u64::from(group) + lane as u64;
             let [w0, w1, w2, w3] = philox([group, self.time, self.id, self.step], &self.keys);
             words[0] = w0 as u32;
@@ -46,8 +46,8 @@ impl Batch {
         words
     }
 
-    /// The words of a range of elements, batch after batch: `(words, skip, range)`, where
-    /// `words[skip..]` belongs to the elements `range`, counted from the first.
+    /// The words of a range of elements in batches of `(words, skip, range)`: `words[skip..]` belongs
+    /// to the elements `range`, counted from the first.
     #[inline(always)]
     pub(crate) fn over(
         &self,
@@ -67,7 +67,7 @@ impl Batch {
         )
     }
 
-    /// The four words of each of some groups: `words[w][lane]` is word `w` of `groups[lane]`.
+    /// The four words of each group: `words[w][lane]` is word `w` of `groups[lane]`.
     #[inline(always)]
     pub(crate) fn scattered(&self, groups: &[u32; GROUPS]) -> [[u32; GROUPS]; 4] {
         let mut words = [[0; GROUPS]; 4];

@@ -1,15 +1,15 @@
-//! The same draws as CUDA C++ text.
+//! The draws as CUDA C++ text.
 //!
-//! [`PHILOX`] has the random function, uniform numbers and Bernoulli draws and needs nothing else;
-//! [`NORMAL`] has normal numbers and comes after it and after the [`library`] of
-//! [`NORMAL_FUNCTIONS`]. Compiled as [`spikelet_expr::cuda`] says, the numbers have the bits of
-//! those that [`Stream`](crate::Stream) gives.
+//! [`PHILOX`] defines the random function, uniform numbers and Bernoulli draws, and has no
+//! dependencies; [`NORMAL`] defines normal numbers and follows it and the [`library`] of
+//! [`NORMAL_FUNCTIONS`]. Compiled with the options of [`spikelet_expr::cuda`], the numbers have the
+//! bits of [`Stream`](crate::Stream).
 //!
 //! | in C++ | in Rust |
 //! |---|---|
 //! | `spk_stream { key0, key1, id, step }` | [`Stream`](crate::Stream), the seed as its low and its high half |
 //! | `uint4 spk_philox(c0, c1, c2, c3, k0, k1)` | [`philox4x32_10`](crate::philox4x32_10) |
-//! | `uint4 spk_words(stream, time, group)` | the words of the elements from `4 * group` on |
+//! | `uint4 spk_words(stream, time, group)` | the words of the elements starting at `4 * group` |
 //! | `unsigned spk_word(stream, time, element)` | [`Stream::word`](crate::Stream::word) |
 //! | `float spk_unit(word)` | [`unit`](crate::unit()) |
 //! | `unsigned spk_threshold(p)` | `spk_unit(word) <= p` is `word >> 8 < spk_threshold(p)` |

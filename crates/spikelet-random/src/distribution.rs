@@ -1,4 +1,4 @@
-//! From random words to numbers.
+//! Uniform and normal numbers from random words.
 
 use spikelet_expr::math;
 
@@ -7,8 +7,8 @@ const UNIT: f32 = 1.0 / 16_777_216.0;
 
 /// ((bits >> 8) + 1) · 2⁻²⁴, a number in (0, 1].
 ///
-/// Zero is left out and one is kept, so that `unit(bits) <= p` never holds for p = 0 and always
-/// for p = 1, and so that its logarithm is finite. All values are exact.
+/// The interval excludes zero and includes one: `unit(bits) <= p` never holds for p = 0 and always
+/// for p = 1, and the logarithm is finite. All values are exact.
 ///
 /// ```
 /// use spikelet_random::unit;
@@ -17,12 +17,12 @@ const UNIT: f32 = 1.0 / 16_777_216.0;
 /// ```
 #[inline(always)]
 pub fn unit(bits: u32) -> f32 {
-    // Through i32, whose conversion to f32 is one instruction on every x86-64; below 2²⁵ it is
-    // the same number.
+    // Via i32, whose conversion to f32 is one instruction on every x86-64; below 2²⁵ the value is
+    // the same.
     ((bits >> 8) + 1) as i32 as f32 * UNIT
 }
 
-/// How many of the 2²⁴ values of `bits >> 8` satisfy `unit(bits) <= p`: those below this one.
+/// The bound t for which `bits >> 8 < t` is equivalent to `unit(bits) <= p`.
 #[inline(always)]
 pub(crate) fn threshold(p: f32) -> u32 {
     // p · 2²⁴ is exact, so k + 1 ≤ p · 2²⁴ is k < ⌊p · 2²⁴⌋.
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thresholds_say_the_same_as_comparing_floats() {
+    fn thresholds_are_equivalent_to_comparisons_of_floats() {
         let edge = |k: u32| k as f32 * UNIT;
         let probabilities = [
             f32::NEG_INFINITY,

@@ -1,11 +1,11 @@
-//! One number after another, for the host.
+//! A sequential generator for the host.
 
 use crate::{Stream, normal_pair, philox4x32_10, unit};
 
-/// Walks along the words of one [`Stream`]: for shuffles, synthetic data and initial values.
+/// Yields the words of one [`Stream`] in order: for shuffles, synthetic data and initial values.
 ///
-/// Word number i is output `i % 4` of the counter `[i / 4, i / 2³⁴, id, step]`. Where the draws
-/// of one object should not depend on how many another has taken, give each a stream of its own.
+/// Word number i is output `i % 4` of the counter `[i / 4, i / 2³⁴, id, step]`. Objects whose draws
+/// must not depend on each other need streams of their own.
 ///
 /// ```
 /// use spikelet_random::{Generator, Stream};
@@ -23,7 +23,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Starts at word 0 of `stream`.
+    /// A generator at word 0 of `stream`.
     pub fn new(stream: Stream) -> Self {
         Generator {
             stream,
@@ -58,7 +58,7 @@ impl Generator {
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
             let (high, low) = ((product >> 64) as u64, product as u64);
-            // Of 2⁶⁴ words, 2⁶⁴ mod n are too many: those whose low half is smaller than that.
+            // The 2⁶⁴ mod n words that would bias the result are those with a smaller low half.
             if low >= n || low >= n.wrapping_neg() % n {
                 return high;
             }
@@ -70,13 +70,13 @@ impl Generator {
         unit(self.next_u32())
     }
 
-    /// A standard normal number; takes two words, see [`normal_pair`].
+    /// A standard normal number; consumes two words, see [`normal_pair`].
     pub fn normal(&mut self) -> f32 {
         let first = self.next_u32();
         normal_pair(first, self.next_u32()).0
     }
 
-    /// Puts `items` in a random order (Fisher and Yates), every order equally likely.
+    /// Shuffles `items` (Fisher and Yates); all permutations are equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_walks_along_its_stream_at_time_zero() {
+    fn a_generator_yields_the_words_of_its_stream_at_time_zero() {
         let mut generator = generator(9);
         let stream = generator.stream;
         for element in 0..20 {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_goes_on_beyond_the_elements_of_one_time_step() {
+    fn a_generator_continues_beyond_the_elements_of_one_time_step() {
         let mut generator = generator(9);
         generator.position = 1 << 34;
         assert_eq!(generator.next_u32(), generator.stream.word(1, 0));
@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn integers_below_a_huge_bound_leave_out_the_words_that_would_bias_them() {
-        // A quarter of the words has to be left out: if all were used, some values would belong
+    fn integers_below_a_large_bound_skip_the_words_that_would_bias_them() {
+        // A quarter of the words has to be skipped: if all were used, some values would belong
         // to two words and the residues modulo 3 would not be equally likely.
         let n = 3 << 62;
         let mut generator = generator(1);

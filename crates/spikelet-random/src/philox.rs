@@ -1,4 +1,4 @@
-//! Philox 4x32-10, the random function under everything else.
+//! Philox 4x32-10, the random function of this crate.
 //!
 //! Ten rounds, each of two 32 × 32 → 64 bit multiplications and exclusive ors:
 //!
@@ -35,11 +35,11 @@ pub(crate) fn keys(key: [u32; 2]) -> Keys {
     keys
 }
 
-/// The ten rounds on words that live in 64-bit lanes; only the low halves of the result count.
+/// The ten rounds on words in 64-bit lanes; only the low halves of the result are valid.
 ///
-/// In 64-bit lanes the product of two words needs no shuffling, and an instruction that
-/// multiplies low halves makes the masks free. The rounds are written out so that a loop around
-/// this function vectorizes.
+/// In 64-bit lanes the product of two words needs no shuffles, and an instruction that multiplies
+/// low halves makes the masks free. The rounds are unrolled by hand so that a loop around this
+/// function vectorizes.
 #[inline(always)]
 pub(crate) fn philox(counter: [u64; 4], keys: &Keys) -> [u64; 4] {
     let c = round(counter, keys[0]);

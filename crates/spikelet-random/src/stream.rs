@@ -1,19 +1,19 @@
-//! A source of random numbers that belong to one place in a program.
+//! The random numbers of one encoder or layer.
 
 use crate::batch::{Batch, ELEMENTS, GROUPS};
 use crate::{RandomError, normal_pair, philox4x32_10, unit};
 use spikelet_expr::vectorized;
 
-/// The draws of one place (an encoder, a dropout layer, …) in one training step.
+/// The draws of one encoder or layer in one training step.
 ///
-/// The numbers are a function of the fields, the time step and the element's number, by the
-/// table in the [crate's documentation](crate). The fills write the same numbers as the methods
-/// for one element, wherever a range is cut, on every machine. Elements are numbered modulo 2³⁴.
+/// Each number is a function of the fields, the time step and the element's index, defined by the
+/// table in the [crate's documentation](crate). The methods that fill slices write the same numbers
+/// as the methods for one element, for every range and on every machine. Indices are modulo 2³⁴.
 ///
 /// | field | |
 /// |---|---|
-/// | `seed` | of the whole run |
-/// | `id` | number of the place that draws, unique in the program |
+/// | `seed` | of the run |
+/// | `id` | number of the encoder or layer, unique in the program |
 /// | `step` | training step |
 ///
 /// ```
@@ -27,9 +27,9 @@ use spikelet_expr::vectorized;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stream {
-    /// Seed of the whole run: the key of the random function.
+    /// Seed of the run: the key of the random function.
     pub seed: u64,
-    /// Number of the place that draws: word 2 of the counter.
+    /// Number of the encoder or layer: word 2 of the counter.
     pub id: u32,
     /// Training step: word 3 of the counter.
     pub step: u32,
@@ -62,13 +62,14 @@ impl Stream {
         if element == even { x } else { y }
     }
 
-    /// Whether one element fires with probability `p`; never for p ≤ 0 and NaN, always for p ≥ 1.
+    /// A Bernoulli draw of one element with probability `p`; never true for p ≤ 0 and NaN, always true
+    /// for p ≥ 1.
     #[inline]
     pub fn bernoulli(&self, time: u32, element: u64, p: f32) -> bool {
         self.uniform(time, element) <= p
     }
 
-    /// Writes the uniform numbers in (0, 1] of the elements from `first_element` on.
+    /// Writes the uniform numbers in (0, 1] of the elements starting at `first_element`.
     pub fn fill_uniform(&self, time: u32, first_element: u64, out: &mut [f32]) {
         vectorized(
             (Batch::new(self, time), first_element, out),
@@ -83,7 +84,7 @@ impl Stream {
         );
     }
 
-    /// Writes the standard normal numbers of the elements from `first_element` on.
+    /// Writes the standard normal numbers of the elements starting at `first_element`.
     pub fn fill_normal(&self, time: u32, first_element: u64, out: &mut [f32]) {
         vectorized(
             (Batch::new(self, time), first_element, out),
@@ -101,8 +102,8 @@ impl Stream {
         );
     }
 
-    /// Writes 1 where an element fires with its probability in `p`, else 0, for the elements from
-    /// `first_element` on.
+    /// Writes Bernoulli draws, 1 or 0, of the elements starting at `first_element`, with the
+    /// probabilities `p`.
     ///
     /// # Errors
     ///
@@ -130,13 +131,13 @@ impl Stream {
         Ok(())
     }
 
-    /// [`fill_bernoulli`](Self::fill_bernoulli) with 64 elements to a word: bit `i % 64` of
+    /// [`fill_bernoulli`](Self::fill_bernoulli) with 64 elements packed into a word: bit `i % 64` of
     /// `out[i / 64]` is element `first_element + i`. Bits beyond the last element are 0.
     ///
     /// # Errors
     ///
     /// [`RandomError::Length`] if `out` does not have ⌈`p.len()` / 64⌉ words,
-    /// [`RandomError::Unaligned`] if `first_element` is no multiple of 4.
+    /// [`RandomError::Unaligned`] if `first_element` is not a multiple of 4.
     ///
     /// ```
     /// use spikelet_random::Stream;
@@ -171,7 +172,7 @@ impl Stream {
     }
 }
 
-/// One bit for each element that fires.
+/// A word with the bits of the elements that fire.
 #[inline(always)]
 fn fired(words: &[u32; ELEMENTS], p: &[f32; ELEMENTS]) -> u64 {
     let mut bits = 0;
@@ -181,7 +182,7 @@ fn fired(words: &[u32; ELEMENTS], p: &[f32; ELEMENTS]) -> u64 {
     bits
 }
 
-/// The number of the first group of a packed row, once its lengths and its start are in order.
+/// Checks the lengths and the start of a packed row, and returns its first group.
 pub(crate) fn check_bits(
     probabilities: usize,
     first_element: u64,

@@ -1,4 +1,4 @@
-//! The text for NVIDIA GPUs, compiled by g++ for the host, draws the numbers of `Stream`.
+//! The CUDA C++ text, compiled by g++ for the host, gives the numbers of `Stream`.
 
 #[path = "../../spikelet-expr/tests/cuda_text/compiler.rs"]
 mod compiler;
@@ -7,12 +7,12 @@ use spikelet_expr::cuda::library;
 use spikelet_random::cuda::{NORMAL, NORMAL_FUNCTIONS, PHILOX};
 use spikelet_random::{Stream, normal_pair, unit};
 
-/// Reads pairs of lines of four words and writes what is drawn at each.
+/// Reads eight words for each draw and writes the numbers drawn.
 const MAIN: &str = "
 static unsigned bits(float x) { return __float_as_uint(x); }
 int main() {
     unsigned in[8];
-    while (std::fread(in, 4, 8, stdin) == 8) {
+    while (fread(in, 4, 8, stdin) == 8) {
         const spk_stream stream = {in[0], in[1], in[2], in[3]};
         const unsigned time = in[4];
         const unsigned long long element = in[5] | (unsigned long long)in[6] << 32;
@@ -28,7 +28,7 @@ int main() {
             bits(pair.y),
             bits(spk_unit(in[5])),
         };
-        std::fwrite(out, 4, 8, stdout);
+        fwrite(out, 4, 8, stdout);
     }
 }
 ";
@@ -81,7 +81,7 @@ fn the_text_draws_what_streams_draw() {
         ]
     });
     let text = library(&NORMAL_FUNCTIONS.into()) + PHILOX + NORMAL + MAIN;
-    let output = compiler::run("philox", &text, &compiler::bytes(input));
+    let output = compiler::run(&compiler::CUDA, "philox", &text, &compiler::bytes(input));
     let output = compiler::words(&output);
     let (got, rest) = output.as_chunks::<8>();
     assert!(rest.is_empty() && got.len() == draws.len());

@@ -11,14 +11,25 @@
 //! atan t = t + t³ p(t²), p of degree 4 (the reduction is that of Cephes' `atanf`, the polynomial
 //! is longer). One division serves all three rows.
 
-use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
+use super::source::{Source, polynomials};
 
-use super::bits::polynomial;
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
 
 const TAN_PI_8: f32 = 0.414_213_57;
 const TAN_3_PI_8: f32 = 2.414_213_7;
 /// π/4 minus its f32; twice that is the same for π/2.
 const FRAC_PI_4_LOW: f32 = -2.185_569_4e-8;
+
+polynomials! {
+    /// (atan(t)/t − 1) / t² as a function of t², on |t| ≤ tan(π/8); relative error of atan: 2⁻³⁰.
+    atan_near_zero: f32 [-0.333_333_16, 0.199_985_28, -0.142_443_91, 0.105_991_684, -0.060_900_524];
+}
+
+/// The text of [`atan`].
+pub(crate) const ATAN: Source = Source {
+    template: include_str!("atan.cuh"),
+    polynomials: &[atan_near_zero::TERMS],
+};
 
 /// The arc tangent in radians, within 2 ulp.
 ///
@@ -44,12 +55,7 @@ pub fn atan(x: f32) -> f32 {
 
     let t = numerator / denominator;
     let square = t * t;
-    // (atan(t)/t − 1) / t² as a function of t², on |t| ≤ tan(π/8); relative error of atan: 2⁻³⁰.
-    let p = polynomial!(square; -0.333_333_16,
-    0.199_985_28,
-    -0.142_443_91,
-    0.105_991_684,
-    -0.060_900_524);
+    let p = atan_near_zero::at(square);
     let result = high + (t + (t * (square * p) + low));
     result.copysign(x)
 }

@@ -1,12 +1,17 @@
-//! Rounding, scaling and polynomials, as arithmetic that every device does alike.
+//! Rounding, scaling and polynomials in arithmetic with the same bits on every device.
+
+use super::source::Source;
+
+/// The text of rounding and scaling.
+pub(crate) const BITS: Source = Source::plain(include_str!("bits.cuh"));
 
 /// 1.5 · 2²³: adding it pushes the fraction of a small number out of the significand.
 const ROUND: f32 = 12_582_912.0;
 
 /// The integer nearest to `x` (ties to even), as a float and as an integer.
 ///
-/// Holds for |x| < 2²². Beyond that, and for NaN, the integer is meaningless and the float is
-/// close to `x` (or NaN).
+/// Valid for |x| < 2²². Beyond, and for NaN, the integer is meaningless and the float is close to
+/// `x` (or NaN).
 #[inline(always)]
 pub(super) fn round(x: f32) -> (f32, i32) {
     let shifted = x + ROUND;
@@ -16,8 +21,8 @@ pub(super) fn round(x: f32) -> (f32, i32) {
 
 /// `x · 2^n` for −252 ≤ n ≤ 254, rounded once, subnormal results included.
 ///
-/// Two factors, because 2^n itself may lie outside the range of normal numbers. The first product
-/// is exact as long as |x| is near one, which is where all callers are.
+/// In two factors, because 2^n may lie outside the range of normal numbers. The first product is
+/// exact if |x| is near one, as for all callers.
 #[inline(always)]
 pub(super) fn scale(x: f32, n: i32) -> f32 {
     let half = n >> 1;
@@ -32,8 +37,8 @@ fn power_of_two(n: i32) -> f32 {
 
 /// `c0 + c1·x + c2·x² + …` by Horner's rule, from the highest coefficient down.
 ///
-/// A macro and not a loop over an array: a loop that is unrolled late keeps LLVM from vectorizing
-/// the loop around it.
+/// A macro, not a loop over an array: a loop that is unrolled late prevents LLVM from vectorizing the
+/// loop around it.
 macro_rules! polynomial {
     ($x:expr; $last:expr $(,)?) => { $last };
     ($x:expr; $first:expr, $($rest:expr),+ $(,)?) => {

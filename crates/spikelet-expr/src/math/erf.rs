@@ -9,11 +9,41 @@
 //! erfc(x) = 1 − erf(x) keeps its relative accuracy in the tail by
 //! erfc a = e^(−a²) · g(s) / (1 + 2a), s = (a − 2)/(a + 2), g of degree 9, and
 //! erfc(−a) = 2 − erfc a. (The variable s is that of Shepherd & Laframboise, "Chebyshev
-//! approximation of (1 + 2x) exp(x²) erfc x", Math. Comp. 36, 1981.) a² is needed to more digits
-//! than a float has: its leading half h² is exact, the rest is (a − h)(a + h).
+//! approximation of (1 + 2x) exp(x²) erfc x", Math. Comp. 36, 1981.) a² is needed to more than the
+//! precision of f32: its leading half h² is exact, the rest is (a − h)(a + h).
 
-use super::bits::polynomial;
 use super::exponential::{exp, exp_of_difference};
+use super::source::{Source, polynomials};
+
+polynomials! {
+    /// erf(a)/a − 1 as a function of a², on 0 ≤ a ≤ 0.93; relative error of erf: 2⁻³⁰.
+    erf_near_zero: f32 [
+        0.128_379_17, -0.376_126_3, 0.112_836_26, -0.026_855_731, 0.005_192_405,
+        -8.049_769_7e-4, 7.996_65e-5
+    ];
+    /// −ln(erfc a)/a on 0.92 ≤ a ≤ 3.95; relative error of erf: 2⁻³⁰.
+    erf_exponent: f32 [
+        1.128_648_5, 0.635_151_2, 0.106_237_03, -0.023_762_16, 0.003_642_481_5, -3.228_011_5e-4,
+        1.122_992_3e-5
+    ];
+    /// (1 + 2a) e^(a²) erfc a as a function of s, on 0 ≤ a ≤ 10.1; relative error 2⁻²⁵.
+    erfc_tail: f32 [
+        1.276_978_4, -0.092_764_12, -0.166_030_05, 0.164_057_25, -0.054_217_2, -0.008_070_372,
+        0.008_670_05, 0.001_342_385_8, -0.001_266_342_4, -4.303_246e-4
+    ];
+}
+
+/// The text of [`erf`].
+pub(crate) const ERF: Source = Source {
+    template: include_str!("erf.cuh"),
+    polynomials: &[erf_near_zero::TERMS, erf_exponent::TERMS],
+};
+
+/// The text of [`erfc`].
+pub(crate) const ERFC: Source = Source {
+    template: include_str!("erfc.cuh"),
+    polynomials: &[erfc_tail::TERMS],
+};
 
 /// The error function, within 2 ulp.
 ///
@@ -26,24 +56,10 @@ use super::exponential::{exp, exp_of_difference};
 pub fn erf(x: f32) -> f32 {
     let a = x.abs();
     let square = a * a;
-    // erf(a)/a − 1 as a function of a², on 0 ≤ a ≤ 0.93; relative error of erf: 2⁻³⁰.
-    let p = polynomial!(square; 0.128_379_17,
-    -0.376_126_3,
-    0.112_836_26,
-    -0.026_855_731,
-    0.005_192_405,
-    -8.049_769_7e-4,
-    7.996_65e-5);
+    let p = erf_near_zero::at(square);
     let near = a + a * p;
     let clamped = if a > 3.95 { 3.95 } else { a };
-    // −ln(erfc a)/a on 0.92 ≤ a ≤ 3.95; relative error of erf: 2⁻³⁰.
-    let q = polynomial!(clamped; 1.128_648_5,
-    0.635_151_2,
-    0.106_237_03,
-    -0.023_762_16,
-    0.003_642_481_5,
-    -3.228_011_5e-4,
-    1.122_992_3e-5);
+    let q = erf_exponent::at(clamped);
     let far = 1.0 - exp(-(clamped * q));
     let result = if a < 0.92 { near } else { far };
     result.copysign(x)
@@ -63,17 +79,7 @@ pub fn erfc(x: f32) -> f32 {
     let high = f32::from_bits(a.to_bits() & 0xffff_f000);
     let gauss = exp_of_difference(-(high * high), (a - high) * (a + high));
     let s = (a - 2.0) / (a + 2.0);
-    // (1 + 2a) e^(a²) erfc a as a function of s, on 0 ≤ a ≤ 10.1; relative error 2⁻²⁵.
-    let g = polynomial!(s; 1.276_978_4,
-    -0.092_764_12,
-    -0.166_030_05,
-    0.164_057_25,
-    -0.054_217_2,
-    -0.008_070_372,
-    0.008_670_05,
-    0.001_342_385_8,
-    -0.001_266_342_4,
-    -4.303_246e-4);
+    let g = erfc_tail::at(s);
     let tail = gauss * (g / (1.0 + 2.0 * a));
     if x < 0.0 { 2.0 - tail } else { tail }
 }
@@ -81,21 +87,21 @@ pub fn erfc(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{erf64, ulp};
+    use crate::math::ulp;
 
     #[test]
     fn erf_is_within_two_ulp_of_the_f64_function() {
-        let worst = ulp::worst(ulp::all_exponents(1_000_000), erf, erf64::erf);
+        let worst = ulp::worst(ulp::all_exponents(1_000_000), erf, libm::erf);
         assert!(worst.ulps <= 2.0, "{worst:?}");
-        let worst = ulp::worst(ulp::linear(-4.5, 4.5, 1_000_000), erf, erf64::erf);
+        let worst = ulp::worst(ulp::linear(-4.5, 4.5, 1_000_000), erf, libm::erf);
         assert!(worst.ulps <= 2.0, "{worst:?}");
     }
 
     #[test]
     fn erfc_is_within_five_ulp_of_the_f64_function_down_to_subnormal_results() {
-        let worst = ulp::worst(ulp::all_exponents(1_000_000), erfc, erf64::erfc);
+        let worst = ulp::worst(ulp::all_exponents(1_000_000), erfc, libm::erfc);
         assert!(worst.ulps <= 5.0, "{worst:?}");
-        let worst = ulp::worst(ulp::linear(-4.5, 10.2, 1_000_000), erfc, erf64::erfc);
+        let worst = ulp::worst(ulp::linear(-4.5, 10.2, 1_000_000), erfc, libm::erfc);
         assert!(worst.ulps <= 5.0, "{worst:?}");
     }
 

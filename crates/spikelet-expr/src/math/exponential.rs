@@ -3,18 +3,33 @@
 //! eˣ = 2ⁿ · eʳ with n = round(x / ln 2) and r = x − n ln 2, |r| ≤ ln 2 / 2;
 //! eʳ = 1 + r + r² q(r), q of degree 4.
 //!
-//! ln 2 is split into a part of ten bits, whose product with n is exact, and the rest. What
-//! rounding drops from x − n ln 2 and from 1 + r is added to the small term r² q(r). Below
+//! ln 2 is split into a part of ten bits, whose product with n is exact, and the rest. The rounding
+//! errors of x − n ln 2 and of 1 + r are added to the small term r² q(r). Below
 //! −103.97 the result is 0, above 88.72 it is infinite; in between subnormal results are rounded
 //! once.
 
-use super::bits::{polynomial, round, scale};
+use super::bits::{round, scale};
+use super::source::{Source, polynomials};
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// The leading bits of ln 2.
 pub(super) const LN_2_HIGH: f32 = 0.693_359_4;
 /// ln 2 − `LN_2_HIGH`.
 pub(super) const LN_2_LOW: f32 = -2.121_944_4e-4;
+
+polynomials! {
+    /// (eʳ − 1 − r) / r² on |r| ≤ 0.3466; relative error of eʳ: 2⁻²⁸.
+    exp_remainder: f32 [0.499_999_94, 0.166_665_17, 0.041_668_102, 0.008_369_192, 0.001_383_887_1];
+}
+
+/// The text of [`exp`].
+pub(crate) const EXP: Source = Source::plain(include_str!("exp.cuh"));
+
+/// The text of the exponential function of a reduced argument.
+pub(crate) const EXP_NEAR_ZERO: Source = Source {
+    template: include_str!("exp_near_zero.cuh"),
+    polynomials: &[exp_remainder::TERMS],
+};
 
 /// eˣ, within 1 ulp.
 ///
@@ -28,7 +43,7 @@ pub fn exp(x: f32) -> f32 {
     exp_of_difference(x, 0.0)
 }
 
-/// e^(x − y) for a |y| below 0.1 whose digits no longer fit into `x`.
+/// e^(x − y) for a |y| < 0.1 beyond the precision of `x`.
 #[inline(always)]
 pub(super) fn exp_of_difference(x: f32, y: f32) -> f32 {
     let x = if x > 89.0 { 89.0 } else { x };
@@ -40,9 +55,7 @@ pub(super) fn exp_of_difference(x: f32, y: f32) -> f32 {
     let r = high - low;
     let d = (high - r) - low;
 
-    // (eʳ − 1 − r) / r² on |r| ≤ 0.3466; relative error of eʳ: 2⁻²⁸.
-    let q =
-        polynomial!(r; 0.499_999_94, 0.166_665_17, 0.041_668_102, 0.008_369_192, 0.001_383_887_1);
+    let q = exp_remainder::at(r);
     let sum = 1.0 + r;
     let lost = (1.0 - sum) + r;
     scale(sum + (r * r * q + d + lost), exponent)

@@ -6,11 +6,28 @@
 //! ln 2 is split as in the exponential, so that e times its leading part is exact; the terms are
 //! added from small to large.
 
-use super::bits::polynomial;
 use super::exponential::{LN_2_HIGH, LN_2_LOW};
+use super::source::{Source, polynomials};
 
 /// Bits of √½.
 const SQRT_HALF: i32 = 0x3f35_04f3;
+
+polynomials! {
+    /// (ln(1 + f) − f + f²/2) / f³ on √½ ≤ 1 + f ≤ √2; relative error of ln(1 + f): 2⁻²⁹.
+    ln_remainder: f32 [
+        0.333_333_13, -0.250_001_67, 0.200_022_22, -0.166_593_73, 0.142_096_36, -0.125_495_6,
+        0.121_079_534, -0.109_173_37, 0.053_428_803
+    ];
+}
+
+/// The text of [`ln`].
+pub(crate) const LN: Source = Source {
+    template: include_str!("ln.cuh"),
+    polynomials: &[ln_remainder::TERMS],
+};
+
+/// The text of [`ln_1p`].
+pub(crate) const LN_1P: Source = Source::plain(include_str!("ln_1p.cuh"));
 
 /// ln x, within 1 ulp.
 ///
@@ -32,16 +49,7 @@ pub fn ln(x: f32) -> f32 {
 
     let f = m - 1.0;
     let square = f * f;
-    // (ln(1 + f) − f + f²/2) / f³ on √½ ≤ 1 + f ≤ √2; relative error of ln(1 + f): 2⁻²⁹.
-    let q = polynomial!(f; 0.333_333_13,
-    -0.250_001_67,
-    0.200_022_22,
-    -0.166_593_73,
-    0.142_096_36,
-    -0.125_495_6,
-    0.121_079_534,
-    -0.109_173_37,
-    0.053_428_803);
+    let q = ln_remainder::at(f);
     let tail = f * square * q + e * LN_2_LOW - 0.5 * square;
     let result = f + tail + e * LN_2_HIGH;
 
@@ -54,7 +62,7 @@ pub fn ln(x: f32) -> f32 {
     if x == f32::INFINITY { x } else { result }
 }
 
-/// ln(1 + x), within 2 ulp, also where 1 + x would lose most of x.
+/// ln(1 + x), within 2 ulp, also for tiny x.
 ///
 /// `ln_1p(−1) = −∞`, `ln_1p(∞) = ∞`, `ln_1p(±0) = ±0`, NaN for NaN and for x < −1.
 ///
@@ -63,7 +71,7 @@ pub fn ln(x: f32) -> f32 {
 /// ```
 #[inline(always)]
 pub fn ln_1p(x: f32) -> f32 {
-    // ln(1 + x) = ln u + (what rounding 1 + x to u dropped) / u.
+    // ln(1 + x) = ln u + (the rounding error of u = 1 + x) / u.
     let u = 1.0 + x;
     let dropped = (x - (u - 1.0)) / u;
     let result = ln(u) + dropped;

@@ -2,13 +2,29 @@
 //!
 //! σ(x) = 1 / (1 + e⁻ˣ), computed from z = e^−|x| ≤ 1 so that nothing overflows, and
 //! t = z / (1 + z): 1 − t for x > 0, t for x ≤ 0; where z < ¼, z − z t instead of t, because
-//! there the rounding of 1 + z would be the largest error.
+//! the rounding of 1 + z would be the largest error there.
 //!
 //! tanh a = 1 − 2 / (e²ᵃ + 1) for a = |x| ≥ 5/8 and a + a³ p(a²) below, p of degree 4; the sign
-//! of x is put back at the end.
+//! of x is restored at the end.
 
-use super::bits::polynomial;
 use super::exponential::exp;
+use super::source::{Source, polynomials};
+
+polynomials! {
+    /// (tanh(a)/a − 1) / a² as a function of a², on 0 ≤ a ≤ 0.626; relative error of tanh: 2⁻²⁷·⁷.
+    tanh_near_zero: f32 [
+        -0.333_332_8, 0.133_314_06, -0.053_736_515, 0.020_628_305, -0.005_692_694_3
+    ];
+}
+
+/// The text of [`sigmoid`].
+pub(crate) const SIGMOID: Source = Source::plain(include_str!("sigmoid.cuh"));
+
+/// The text of [`tanh`].
+pub(crate) const TANH: Source = Source {
+    template: include_str!("tanh.cuh"),
+    polynomials: &[tanh_near_zero::TERMS],
+};
 
 /// 1 / (1 + e⁻ˣ), within 2 ulp.
 ///
@@ -26,6 +42,14 @@ pub fn sigmoid(x: f32) -> f32 {
     if x > 0.0 { 1.0 - t } else { below }
 }
 
+/// 1 / (1 + e⁻ˣ) in f64.
+#[inline(always)]
+pub(crate) fn sigmoid_f64(x: f64) -> f64 {
+    let z = (-x.abs()).exp();
+    let numerator = if x > 0.0 { 1.0 } else { z };
+    numerator / (1.0 + z)
+}
+
 /// The hyperbolic tangent, within 2 ulp.
 ///
 /// `tanh(±∞) = ±1`, `tanh(±0) = ±0`, NaN for NaN.
@@ -37,12 +61,7 @@ pub fn sigmoid(x: f32) -> f32 {
 pub fn tanh(x: f32) -> f32 {
     let a = x.abs();
     let square = a * a;
-    // (tanh(a)/a − 1) / a² as a function of a², on 0 ≤ a ≤ 0.626; relative error of tanh: 2⁻²⁷·⁷.
-    let p = polynomial!(square; -0.333_332_8,
-    0.133_314_06,
-    -0.053_736_515,
-    0.020_628_305,
-    -0.005_692_694_3);
+    let p = tanh_near_zero::at(square);
     let near = a + a * (square * p);
     let far = 1.0 - 2.0 / (exp(2.0 * a) + 1.0);
     let result = if a < 0.625 { near } else { far };

@@ -1,13 +1,13 @@
 //! Powers.
 //!
-//! |x|ʸ = 2^(y log₂|x|). An error of the logarithm is multiplied by up to 150 before it reaches
-//! the result, so it needs some eight bits more than a float has; the inside is therefore f64,
-//! which is as reproducible as f32 and shorter than a logarithm in two floats.
+//! |x|ʸ = 2^(y log₂|x|). An error of the logarithm is multiplied by up to 150 in the result, so the
+//! logarithm needs about eight bits more than f32 has. It is therefore computed in f64, which is as
+//! reproducible as f32 and shorter than a logarithm in two floats.
 //!
 //! |x| = 2ᵉ m with √½ ≤ m < √2, s = (m − 1)/(m + 1): log₂|x| = e + s p(s²), p of degree 6.
 //! 2ᵗ = 2ⁿ 2ᶠ with n = round(t): 2ᶠ = 1 + f q(f), q of degree 6.
 
-use super::bits::polynomial;
+use super::source::{Source, polynomials};
 
 /// 1.5 · 2⁵²: adding it pushes the fraction of a small number out of the significand.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -15,6 +15,25 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 const ONE_MINUS_SQRT_HALF: u64 = 0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd;
 /// 2⁵²; its lowest bits, set to an integer, add that integer.
 const TWO_52: f64 = 4_503_599_627_370_496.0;
+
+polynomials! {
+    /// log₂(m)/s as a function of s², on √½ ≤ m ≤ √2; relative error: 2⁻⁵¹.
+    log2_near_one: f64 [
+        2.885390081777927, 0.9617966939244105, 0.5770780172277528, 0.4121984040178936,
+        0.32061628569692835, 0.2614468249637622, 0.24289103339434112
+    ];
+    /// (2ᶠ − 1)/f on |f| ≤ ½; relative error of 2ᶠ: 2⁻³².
+    exp2_near_zero: f64 [
+        0.6931471838208154, 0.24022650921054745, 0.05550400366562222, 0.009618056861540955,
+        0.001334195469696921, 0.00015461390786224134, 1.3359761846085192e-5
+    ];
+}
+
+/// The text of [`pow`].
+pub(crate) const POW: Source = Source {
+    template: include_str!("pow.cuh"),
+    polynomials: &[log2_near_one::TERMS, exp2_near_zero::TERMS],
+};
 
 /// xʸ, within 1 ulp, with the special values of IEEE 754 `pow`:
 ///
@@ -43,7 +62,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     let t = if t < -200.0 { -200.0 } else { t };
     let magnitude = exp2(t) as f32;
 
-    // From 2²⁴ on every float is an even integer, and so, for this purpose, is infinity.
+    // From 2²⁴ on every float is an even integer; infinity is treated as one.
     let size = exponent.abs();
     let size = if size > 33_554_432.0 {
         33_554_432.0
@@ -74,14 +93,7 @@ fn log2(x: f64) -> f64 {
     let e = f64::from_bits(TWO_52.to_bits() | biased) - (TWO_52 + 1023.0);
     let m = f64::from_bits(x.to_bits().wrapping_sub(biased.wrapping_sub(1023) << 52));
     let s = (m - 1.0) / (m + 1.0);
-    // log₂(m)/s as a function of s², on √½ ≤ m ≤ √2; relative error: 2⁻⁵¹.
-    let p = polynomial!(s * s; 2.885390081777927,
-    0.9617966939244105,
-    0.5770780172277528,
-    0.4121984040178936,
-    0.32061628569692835,
-    0.2614468249637622,
-    0.24289103339434112);
+    let p = log2_near_one::at(s * s);
     let result = e + s * p;
     let result = if x == 0.0 { f64::NEG_INFINITY } else { result };
     if x < f64::INFINITY { result } else { x }
@@ -94,14 +106,7 @@ fn exp2(t: f64) -> f64 {
     let f = t - (shifted - ROUND);
     let n = shifted.to_bits().wrapping_sub(ROUND.to_bits());
     let scale = f64::from_bits(n.wrapping_add(1023) << 52);
-    // (2ᶠ − 1)/f on |f| ≤ ½; relative error of 2ᶠ: 2⁻³².
-    let q = polynomial!(f; 0.6931471838208154,
-    0.24022650921054745,
-    0.05550400366562222,
-    0.009618056861540955,
-    0.001334195469696921,
-    0.00015461390786224134,
-    1.3359761846085192e-5);
+    let q = exp2_near_zero::at(f);
     (1.0 + f * q) * scale
 }
 

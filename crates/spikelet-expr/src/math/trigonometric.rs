@@ -2,35 +2,74 @@
 //!
 //! Radians (Cody–Waite reduction): n = round(|x| · 2/π), r = |x| − n π/2 with π/2 in four parts.
 //! The first three have ten bits, so their products with n are exact up to n = 2¹⁴, |x| ≈ 25 700.
-//! The quadrant n mod 4 chooses ± sin r or ± cos r, |r| ≤ π/4:
-//! sin r = r + r³ p(r²), cos r = 1 − r²/2 + r⁴ q(r²), p and q of degree 2. What rounding drops
-//! from r, and n times the fourth part, is d: sin(r + d) ≈ sin r + d (1 − r²/2),
+//! The quadrant n mod 4 selects ± sin r or ± cos r, |r| ≤ π/4:
+//! sin r = r + r³ p(r²), cos r = 1 − r²/2 + r⁴ q(r²), p and q of degree 2. The rounding
+//! error of r and n times the fourth part are d: sin(r + d) ≈ sin r + d (1 − r²/2),
 //! cos(r + d) ≈ cos r − d sin r.
 //!
 //! Turns: n = round(4u), r = u − n/4, which is exact; |r| ≤ 1/8;
 //! sin 2πr = 2πr + r p(r²), cos 2πr = 1 + r² q(r²).
 //!
 //! Beyond |x| ≈ 25 700 the products are rounded. The error grows to about half a spacing of the
-//! floats around x, no more than rounding to x may have done; beyond 6.5 million, where the
-//! floats are so far apart that hardly a digit of the result is left, x counts as 0.
+//! floats around x, as large as the rounding error of x; beyond 6.5 million, where the spacing leaves
+//! hardly a digit of the result, x is replaced by 0.
 
 use std::f32::consts::{FRAC_2_PI, TAU};
 
-use super::bits::{polynomial, round};
+use super::bits::round;
+use super::source::{Source, polynomials};
 
 /// π/2 in parts of 10, 10, 10 and 24 bits.
 const FRAC_PI_2_PARTS: [f32; 4] = [1.570_312_5, 4.835_128_8e-4, 3.138_557e-7, 6.077_100_6e-11];
 
-/// Beyond this the quadrant is unknown.
+/// Larger angles are not reduced.
 const LARGEST: f32 = 6.5e6;
 const SIGN: u32 = 0x8000_0000;
+
+polynomials! {
+    /// (sin(r)/r − 1) / r² as a function of r², on |r| ≤ 0.788; relative error of sin: 2⁻²⁸.
+    sin_radians: f32 [-0.166_666_54, 0.008_332_106, -1.950_788_3e-4];
+    /// (cos(r) − 1 + r²/2) / r⁴ as a function of r², on |r| ≤ 0.788; relative error of cos: 2⁻³².
+    cos_radians: f32 [0.041_666_653, -0.001_388_760_6, 2.446_106_4e-5];
+    /// sin(2πr)/r − `TAU` as a function of r², on |r| ≤ 1/8; relative error of sin: 2⁻²⁸.
+    sin_turns: f32 [-1.953_234_8e-7, -41.341_66, 81.591_89, -75.368_965];
+    /// (cos(2πr) − 1) / r² as a function of r², on |r| ≤ 1/8; relative error of cos: 2⁻³¹.
+    cos_turns: f32 [-19.739_208, 64.939_15, -85.424_52, 58.621_06];
+}
+
+/// The text of the sine and cosine of a reduced angle.
+pub(crate) const QUADRANT: Source = Source::plain(include_str!("quadrant.cuh"));
+
+/// The text of the reduction of an angle in radians.
+pub(crate) const RADIANS: Source = Source {
+    template: include_str!("radians.cuh"),
+    polynomials: &[sin_radians::TERMS, cos_radians::TERMS],
+};
+
+/// The text of the reduction of an angle in turns.
+pub(crate) const TURNS: Source = Source {
+    template: include_str!("turns.cuh"),
+    polynomials: &[sin_turns::TERMS, cos_turns::TERMS],
+};
+
+/// The text of [`sin`].
+pub(crate) const SIN: Source = Source::plain(include_str!("sin.cuh"));
+
+/// The text of [`cos`].
+pub(crate) const COS: Source = Source::plain(include_str!("cos.cuh"));
+
+/// The text of [`sin_2pi`].
+pub(crate) const SIN_2PI: Source = Source::plain(include_str!("sin_2pi.cuh"));
+
+/// The text of [`cos_2pi`].
+pub(crate) const COS_2PI: Source = Source::plain(include_str!("cos_2pi.cuh"));
 
 /// sin x, x in radians, within 2 ulp for |x| ≤ 25 000.
 ///
 /// `sin(±0) = ±0`, NaN for NaN and ±∞.
 ///
 /// Beyond 25 000 the error grows to at most one spacing of the floats around x, as if x were its
-/// neighbor; beyond 6.5 million x counts as 0.
+/// neighbor; beyond 6.5 million x is replaced by 0.
 ///
 /// ```
 /// assert_eq!(spikelet_expr::math::sin(std::f32::consts::FRAC_PI_2), 1.0);
@@ -82,7 +121,7 @@ pub fn cos_2pi(u: f32) -> f32 {
     cosine_of(sine, cosine, quadrant)
 }
 
-/// The cosine in a quadrant, from sine and cosine of what is left of the angle.
+/// The cosine of an angle from its quadrant and the sine and cosine of the rest.
 #[inline(always)]
 fn cosine_of(sine: f32, cosine: f32, quadrant: u32) -> f32 {
     let result = if quadrant & 1 == 0 { cosine } else { sine };
@@ -94,7 +133,7 @@ fn cosine_of(sine: f32, cosine: f32, quadrant: u32) -> f32 {
 /// sin r, cos r and n for `a` = n π/2 + r ≥ 0.
 #[inline(always)]
 fn of_radians(a: f32) -> (f32, f32, u32) {
-    // 0 instead of what cannot be reduced, but NaN for infinity.
+    // 0 for angles that cannot be reduced, NaN for infinity.
     let a = if a > LARGEST { 0.0 * a } else { a };
     let (n, quadrant) = round(a * FRAC_2_PI);
     let [p0, p1, p2, p3] = FRAC_PI_2_PARTS;
@@ -103,11 +142,9 @@ fn of_radians(a: f32) -> (f32, f32, u32) {
     let d = (high - r) - n * p2 - n * p3;
     let square = r * r;
     let half = 0.5 * square;
-    // (sin(r)/r − 1) / r² as a function of r², on |r| ≤ 0.788; relative error of sin: 2⁻²⁸.
-    let p = polynomial!(square; -0.166_666_54, 0.008_332_106, -1.950_788_3e-4);
+    let p = sin_radians::at(square);
     let sine = r + (r * (square * p) + (d - d * half));
-    // (cos(r) − 1 + r²/2) / r⁴ as a function of r², on |r| ≤ 0.788; relative error of cos: 2⁻³².
-    let q = polynomial!(square; 0.041_666_653, -0.001_388_760_6, 2.446_106_4e-5);
+    let q = cos_radians::at(square);
     let cosine = 1.0 - (half - (square * square * q - d * sine));
     (sine, cosine, quadrant as u32)
 }
@@ -118,11 +155,9 @@ fn of_turns(a: f32) -> (f32, f32, u32) {
     let (n, quadrant) = round(4.0 * a);
     let r = a - 0.25 * n;
     let square = r * r;
-    // sin(2πr)/r − `TAU` as a function of r², on |r| ≤ 1/8; relative error of sin: 2⁻²⁸.
-    let p = polynomial!(square; -1.953_234_8e-7, -41.341_66, 81.591_89, -75.368_965);
+    let p = sin_turns::at(square);
     let sine = r * TAU + r * p;
-    // (cos(2πr) − 1) / r² as a function of r², on |r| ≤ 1/8; relative error of cos: 2⁻³¹.
-    let q = polynomial!(square; -19.739_208, 64.939_15, -85.424_52, 58.621_06);
+    let q = cos_turns::at(square);
     let cosine = 1.0 + square * q;
     (sine, cosine, quadrant as u32)
 }

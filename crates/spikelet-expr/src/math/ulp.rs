@@ -1,6 +1,6 @@
-//! Measuring an f32 function against an f64 one, in units in the last place.
+//! The error of an f32 function against an f64 one, in units in the last place.
 
-/// Where a function is furthest from its reference.
+/// The largest error of a function.
 #[derive(Debug)]
 #[expect(
     dead_code,
@@ -13,14 +13,14 @@ pub(super) struct Worst {
     exact: f64,
 }
 
-/// The spacing of f32 numbers around `x`.
+/// The spacing of f32 values around `x`.
 pub(super) fn spacing(x: f64) -> f64 {
     let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127);
     2.0_f64.powi(exponent - 23)
 }
 
-/// How many spacings of f32 numbers lie between `got` and `exact`; 0 if both are NaN or both are
-/// the same infinity.
+/// The distance of `got` and `exact` in spacings of f32 values; 0 if both are NaN or the same
+/// infinity.
 pub(super) fn distance(got: f32, exact: f64) -> f64 {
     // Half a spacing above the largest f32, rounding gives infinity.
     const OVERFLOW: f64 = 3.402_823_567_797_336_6e38;
@@ -37,7 +37,7 @@ pub(super) fn distance(got: f32, exact: f64) -> f64 {
     (f64::from(got) - exact).abs() / spacing(exact)
 }
 
-/// The largest distance over `inputs`.
+/// The largest error over `inputs`.
 pub(super) fn worst(
     inputs: impl Iterator<Item = f32>,
     function: impl Fn(f32) -> f32,

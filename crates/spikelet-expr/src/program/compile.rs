@@ -17,7 +17,7 @@ enum Rate {
 /// An instruction whose operands are still nodes, not registers.
 #[derive(Clone)]
 enum Draft {
-    Unary(crate::expr::Unary, usize),
+    Unary(crate::unary::Unary, usize),
     Binary(Binary, usize, usize),
     Fused2([Arith; 2], [usize; 3]),
     Fused3([Arith; 3], [usize; 4]),
@@ -81,7 +81,11 @@ pub(super) fn compile(
             } else {
                 return Err(CompileError::UnknownSymbol {
                     symbol: name.to_string(),
-                    inputs: uniform.iter().chain(varying).map(|s| s.to_string()).collect(),
+                    inputs: uniform
+                        .iter()
+                        .chain(varying)
+                        .map(|s| s.to_string())
+                        .collect(),
                 });
             };
             place.insert(id, reg);
@@ -92,7 +96,10 @@ pub(super) fn compile(
     let mut drafts = drafts(&keys);
     compare_directly(&mut drafts, &keys);
     remove_unused(&mut drafts, &roots);
-    let operations = drafts.keys().filter(|&&id| rate[id] == Rate::Varying).count();
+    let operations = drafts
+        .keys()
+        .filter(|&&id| rate[id] == Rate::Varying)
+        .count();
     fuse_arithmetic(&mut drafts, &roots, &rate);
     fuse_comparisons(&mut drafts, &rate);
 

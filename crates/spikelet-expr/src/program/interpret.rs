@@ -1,9 +1,10 @@
 //! The inner loops.
 
 use super::{Arith, Code, Instruction, Reg, Workspace};
-use crate::expr::{Binary, Unary};
+use crate::expr::Binary;
 use crate::math::Real;
 use crate::simd::vectorized;
+use crate::unary::{Unary, dispatch_unary};
 
 /// The element types that programs support. The loops are compiled once, in this crate.
 pub trait Evaluate: Real {
@@ -214,22 +215,7 @@ fn one<R: Real>(read: &Registers<'_, R>, code: Code, to: &mut [R]) {
 
 #[inline(always)]
 fn unary<R: Real>(op: Unary, to: &mut [R], a: &[R]) {
-    match op {
-        Unary::Neg => map1(to, a, |x| -x),
-        Unary::Exp => map1(to, a, R::exp),
-        Unary::Ln => map1(to, a, R::ln),
-        Unary::Tanh => map1(to, a, R::tanh),
-        Unary::Sigmoid => map1(to, a, R::sigmoid),
-        Unary::Atan => map1(to, a, R::atan),
-        Unary::Erf => map1(to, a, R::erf),
-        Unary::Erfc => map1(to, a, R::erfc),
-        Unary::Sin => map1(to, a, R::sin),
-        Unary::Cos => map1(to, a, R::cos),
-        Unary::Sqrt => map1(to, a, R::sqrt),
-        Unary::Abs => map1(to, a, R::abs),
-        Unary::Round => map1(to, a, R::round_half_even),
-        Unary::Floor => map1(to, a, R::floor),
-    }
+    dispatch_unary!(R, op, f => map1(to, a, f));
 }
 
 #[inline(always)]

@@ -11,7 +11,8 @@ mod workspace;
 pub use interpret::Evaluate;
 pub use workspace::Workspace;
 
-use crate::expr::{Binary, Expr, Unary};
+use crate::expr::{Binary, Expr};
+use crate::unary::Unary;
 
 /// A storage location of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +173,11 @@ impl Program {
     /// # Panics
     /// If `values` does not have one slice for each uniform input.
     pub fn set_uniform<R: Evaluate>(&self, work: &mut Workspace<R>, values: &[&[R]]) {
-        assert_eq!(values.len(), self.uniform, "one slice for each uniform input");
+        assert_eq!(
+            values.len(),
+            self.uniform,
+            "one slice for each uniform input"
+        );
         work.set_uniform(self.constants.len(), values);
         work.run_prelude(&self.prelude);
     }
@@ -189,7 +194,11 @@ impl Program {
         inputs: &[&[R]],
         outputs: &mut [&mut [R]],
     ) {
-        assert_eq!(inputs.len(), self.inputs, "one slice for each varying input");
+        assert_eq!(
+            inputs.len(),
+            self.inputs,
+            "one slice for each varying input"
+        );
         assert_eq!(outputs.len(), self.outputs, "one slice for each output");
         work.run_step(&self.code, inputs, outputs);
     }

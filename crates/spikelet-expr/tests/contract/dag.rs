@@ -68,7 +68,7 @@ impl Dag {
         all.extend(&self.constants);
         for step in &self.steps {
             all.push(match *step {
-                Step::Unary(op, a) => naive::unary(op, all[a]),
+                Step::Unary(op, a) => op.apply(all[a]),
                 Step::Binary(op, a, b) => naive::binary(op, all[a], all[b]),
                 Step::Select(c, a, b) => {
                     if all[c] != 0.0 {

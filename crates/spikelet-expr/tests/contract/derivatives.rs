@@ -2,7 +2,7 @@
 
 use crate::naive::evaluate;
 use proptest::prelude::*;
-use spikelet_expr::{Expr, vjp};
+use spikelet_expr::{Expr, Unary, vjp};
 
 /// A smooth function of values within [−1, 1] that stays there.
 fn smooth(kind: usize, a: &Expr, b: &Expr) -> Expr {
@@ -93,6 +93,21 @@ proptest! {
         let expected = differences(&total, x, y);
         for (got, expected) in vjp(&pairs, &["x", "y"]).iter().zip(expected) {
             prop_assert!(close(at(got, x, y), expected), "{} {}", at(got, x, y), expected);
+        }
+    }
+}
+
+#[test]
+fn the_derivative_of_every_elementary_function_equals_central_differences() {
+    let x = Expr::symbol("x");
+    for op in Unary::ALL.into_iter().filter(|op| op.is_elementary()) {
+        let f = Expr::unary(op, &x);
+        for point in [-2.3, -0.7, -0.1, 0.2, 0.9, 3.1] {
+            let [expected, _] = differences(&|x, _| at(&f, x, 0.0), point, 0.0);
+            let got = at(&f.derivative("x"), point, 0.0);
+            // Points outside the domain have no derivative.
+            let agree = close(got, expected) || !at(&f, point, 0.0).is_finite();
+            assert!(agree, "{f} at {point}: {got}, not {expected}");
         }
     }
 }

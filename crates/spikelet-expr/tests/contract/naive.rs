@@ -1,26 +1,7 @@
 //! The slow evaluator that programs are compared with: one element, one node at a time.
 
 use spikelet_expr::math::Real;
-use spikelet_expr::{Binary, Expr, Node, Unary};
-
-pub fn unary<R: Real>(op: Unary, a: R) -> R {
-    match op {
-        Unary::Neg => -a,
-        Unary::Exp => a.exp(),
-        Unary::Ln => a.ln(),
-        Unary::Tanh => a.tanh(),
-        Unary::Sigmoid => a.sigmoid(),
-        Unary::Atan => a.atan(),
-        Unary::Erf => a.erf(),
-        Unary::Erfc => a.erfc(),
-        Unary::Sin => a.sin(),
-        Unary::Cos => a.cos(),
-        Unary::Sqrt => a.sqrt(),
-        Unary::Abs => a.abs(),
-        Unary::Round => a.round_half_even(),
-        Unary::Floor => a.floor(),
-    }
-}
+use spikelet_expr::{Binary, Expr, Node};
 
 pub fn binary<R: Real>(op: Binary, a: R, b: R) -> R {
     let truth = |yes: bool| if yes { R::ONE } else { R::ZERO };
@@ -46,7 +27,7 @@ pub fn evaluate<R: Real>(expr: &Expr, symbol: &dyn Fn(&str) -> R) -> R {
     match expr.node() {
         Node::Const(value) => R::from_f64(*value),
         Node::Symbol(name) => symbol(name),
-        Node::Unary(op, a) => unary(*op, evaluate(a, symbol)),
+        Node::Unary(op, a) => op.apply(evaluate(a, symbol)),
         Node::Binary(op, a, b) => binary(*op, evaluate(a, symbol), evaluate(b, symbol)),
         Node::Select {
             condition,

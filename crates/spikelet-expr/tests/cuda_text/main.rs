@@ -1,17 +1,32 @@
-//! The text for NVIDIA GPUs, compiled by g++ for the host, gives the interpreter's bits.
+//! The text of each dialect, compiled for the host, gives the interpreter's bits.
 
 mod compiler;
 mod printing;
 
-use spikelet_expr::cuda::cases::{self, Case};
+use compiler::Compiler;
+use spikelet_expr::cuda::Cuda;
+use spikelet_expr::text::Dialect;
+use spikelet_expr::text::c99::C99;
+use spikelet_expr::text::cases::{self, Case};
 
-/// Reads n, k, and n inputs for each case, in turn, and writes the results.
+const C: Compiler = Compiler {
+    program: "gcc",
+    extension: "c",
+    standard: "-std=c99",
+    header: "",
+};
+
+const DIALECTS: [(&str, &dyn Dialect, Compiler); 2] =
+    [("cuda", &Cuda, compiler::CUDA), ("c99", &C99, C)];
+
+/// Reads the number of cases; for each case the number of inputs, the number of results, and the
+/// inputs. Writes the results.
 const MAIN: &str = "
-static unsigned read_word() {
+static unsigned read_word(void) {
     unsigned word;
-    return std::fread(&word, 4, 1, stdin) == 1 ? word : 0;
+    return fread(&word, 4, 1, stdin) == 1 ? word : 0;
 }
-int main() {
+int main(void) {
     const int cases = (int)read_word();
     for (int k = 0; k < cases; k++) {
         const unsigned inputs = read_word(), results = read_word();
@@ -21,20 +36,27 @@ int main() {
             const float c = __uint_as_float(read_word());
             float to[3];
             run_case(k, a, b, c, to);
-            std::fwrite(to, 4, results, stdout);
+            fwrite(to, 4, results, stdout);
         }
     }
+    return 0;
 }
 ";
 
 fn check(name: &str, cases: &[Case]) {
+    for (language, dialect, compiler) in DIALECTS {
+        check_dialect(&format!("{name}_{language}"), dialect, &compiler, cases);
+    }
+}
+
+fn check_dialect(name: &str, dialect: &dyn Dialect, compiler: &Compiler, cases: &[Case]) {
     let mut input = vec![cases.len() as u32];
     for case in cases {
         input.extend([case.inputs.len() as u32, case.results() as u32]);
         input.extend(case.inputs.as_flattened().iter().map(|x| x.to_bits()));
     }
-    let text = cases::text(cases) + MAIN;
-    let output = compiler::run(name, &text, &compiler::bytes(input));
+    let text = cases::text(dialect, cases) + MAIN;
+    let output = compiler::run(compiler, name, &text, &compiler::bytes(input));
     let mut got = compiler::words(&output).into_iter().map(f32::from_bits);
     for case in cases {
         let expected = case.expected();
@@ -43,7 +65,7 @@ fn check(name: &str, cases: &[Case]) {
             let input = case.inputs[k / case.results()];
             assert!(
                 got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan()),
-                "{}, result {} for {input:?}: {got:?} is printed, {expected:?} is right",
+                "{name}: {}, result {} for {input:?}: {got:?}, not {expected:?}",
                 case.name,
                 k % case.results(),
             );

@@ -5,16 +5,7 @@ __device__ __forceinline__ float spk_erfc(float x) {
     const float high = __uint_as_float(__float_as_uint(a) & 0xfffff000u);
     const float gauss = spk_exp_of_difference(-(high * high), (a - high) * (a + high));
     const float s = (a - 2.0f) / (a + 2.0f);
-    float g = -4.303246e-4f;
-    g = g * s + -0.0012663424f;
-    g = g * s + 0.0013423858f;
-    g = g * s + 0.00867005f;
-    g = g * s + -0.008070372f;
-    g = g * s + -0.0542172f;
-    g = g * s + 0.16405725f;
-    g = g * s + -0.16603005f;
-    g = g * s + -0.09276412f;
-    g = g * s + 1.2769784f;
+    float g = erfc_tail(s);
     const float tail = gauss * (g / (1.0f + 2.0f * a));
     return x < 0.0f ? 2.0f - tail : tail;
 }

@@ -11,10 +11,6 @@ __device__ __forceinline__ float spk_atan(float x) {
 
     const float t = numerator / denominator;
     const float square = t * t;
-    float p = -0.060900524f;
-    p = p * square + 0.105991684f;
-    p = p * square + -0.14244391f;
-    p = p * square + 0.19998528f;
-    p = p * square + -0.33333316f;
+    float p = atan_near_zero(square);
     return copysignf(high + (t + (t * (square * p) + low)), x);
 }

@@ -10,13 +10,7 @@ __device__ __forceinline__ double spk_log2(double x) {
     const double m = __longlong_as_double((long long)(bits - ((biased - 1023ull) << 52)));
     const double s = (m - 1.0) / (m + 1.0);
     const double square = s * s;
-    double p = 0.24289103339434112;
-    p = p * square + 0.2614468249637622;
-    p = p * square + 0.32061628569692835;
-    p = p * square + 0.4121984040178936;
-    p = p * square + 0.5770780172277528;
-    p = p * square + 0.9617966939244105;
-    p = p * square + 2.885390081777927;
+    double p = log2_near_one(square);
     const double infinity = __longlong_as_double(0x7ff0000000000000ll);
     const double result = x == 0.0 ? -infinity : e + s * p;
     return x < infinity ? result : x;
@@ -29,13 +23,7 @@ __device__ __forceinline__ double spk_exp2(double t) {
     const unsigned long long n =
         (unsigned long long)__double_as_longlong(shifted) - 0x4338000000000000ull;
     const double scale = __longlong_as_double((long long)((n + 1023ull) << 52));
-    double q = 1.3359761846085192e-5;
-    q = q * f + 0.00015461390786224134;
-    q = q * f + 0.001334195469696921;
-    q = q * f + 0.009618056861540955;
-    q = q * f + 0.05550400366562222;
-    q = q * f + 0.24022650921054745;
-    q = q * f + 0.6931471838208154;
+    double q = exp2_near_zero(f);
     return (1.0 + f * q) * scale;
 }
 

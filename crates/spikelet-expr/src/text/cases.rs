@@ -1,15 +1,16 @@
-//! What the printed text is compared with the interpreter on, by a C++ compiler for the host and
-//! on a device alike.
+//! The cases in which printed text is compared with the interpreter, by a compiler of the host and
+//! on a device.
 
-use super::{Function, Statements, library, statements};
-use crate::expr::{Binary, Expr, Unary};
+use super::{Dialect, Function, Rounding, Statements, print};
+use crate::expr::{Binary, Expr};
+use crate::unary::Unary;
 use crate::{Program, math};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Something that has a value as text and another one in Rust, for the same inputs.
+/// Expressions or a call whose values are computed from text and in Rust, for the same inputs.
 pub struct Case {
-    /// What it is, for messages.
+    /// The name in messages.
     pub name: String,
     /// Values of the symbols `a`, `b` and `c`.
     pub inputs: Vec<[f32; 3]>,
@@ -21,7 +22,7 @@ enum Body {
     Call(Call),
 }
 
-/// The call for the symbol `a`, what it takes, and the same in Rust.
+/// A call on the symbol `a`, the function that it needs, and the same in Rust.
 type Call = (&'static str, Function, fn(f32) -> f32);
 
 impl Case {
@@ -30,7 +31,7 @@ impl Case {
         Case { name, inputs, body }
     }
 
-    /// How many results there are for each input.
+    /// The number of results for each input.
     pub fn results(&self) -> usize {
         match &self.body {
             Body::Expressions(roots) => roots.len(),
@@ -65,10 +66,13 @@ impl Case {
         }
     }
 
-    fn statements(&self) -> Statements {
+    fn statements(&self, dialect: &dyn Dialect) -> Statements {
         match &self.body {
-            Body::Expressions(roots) => statements(roots, &|name| Some(name.to_string()), "t", 4)
-                .expect("every symbol has a name"),
+            Body::Expressions(roots) => {
+                let names = |name: &str| Some(name.to_string());
+                print(dialect, Rounding::Exact, roots, &names, "t", 4)
+                    .expect("every symbol has a name")
+            }
             Body::Call((call, function, _)) => Statements {
                 code: String::new(),
                 results: vec![call.to_string()],
@@ -80,11 +84,11 @@ impl Case {
 
 /// The library that the cases need, and `void run_case(int k, float a, float b, float c,
 /// float *to)`, which writes the results of case `k` for one input.
-pub fn text(cases: &[Case]) -> String {
+pub fn text(dialect: &dyn Dialect, cases: &[Case]) -> String {
     let mut needed = BTreeSet::new();
     let (mut functions, mut choices) = (String::new(), String::new());
     for (k, case) in cases.iter().enumerate() {
-        let printed = case.statements();
+        let printed = case.statements(dialect);
         let mut body = printed.code;
         for (j, result) in printed.results.iter().enumerate() {
             body += &format!("    to[{j}] = {result};\n");
@@ -98,7 +102,7 @@ pub fn text(cases: &[Case]) -> String {
         .expect("writing to a string does not fail");
         choices += &format!("    case {k}: case_{k}(a, b, c, to); break;\n");
     }
-    let library = library(&needed);
+    let library = dialect.library(&needed);
     format!(
         "{library}{functions}\n\
          __device__ void run_case(int k, float a, float b, float c, float *to) {{\n    \
@@ -108,36 +112,34 @@ pub fn text(cases: &[Case]) -> String {
 
 /// Every elementary function over 2¹⁶ numbers of every sign and exponent.
 pub fn functions() -> Vec<Case> {
-    let calls: [Call; 14] = [
-        ("spk_exp(a)", Function::Exp, math::exp),
-        ("spk_ln(a)", Function::Ln, math::ln),
+    let step = u32::MAX >> 16;
+    let inputs: Vec<[f32; 3]> = (0..1_u32 << 16)
+        .map(|k| [f32::from_bits(k * step + k % 7), 0.0, 0.0])
+        .collect();
+    let calls: [Call; 5] = [
         ("spk_ln_1p(a)", Function::Ln1p, math::ln_1p),
-        ("spk_tanh(a)", Function::Tanh, math::tanh),
-        ("spk_sigmoid(a)", Function::Sigmoid, math::sigmoid),
-        ("spk_atan(a)", Function::Atan, math::atan),
-        ("spk_erf(a)", Function::Erf, math::erf),
-        ("spk_erfc(a)", Function::Erfc, math::erfc),
-        ("spk_sin(a)", Function::Sin, math::sin),
-        ("spk_cos(a)", Function::Cos, math::cos),
         ("spk_sin_2pi(a)", Function::Sin2Pi, math::sin_2pi),
         ("spk_cos_2pi(a)", Function::Cos2Pi, math::cos_2pi),
         ("spk_pow(a, 2.3f)", Function::Pow, |x| math::pow(x, 2.3)),
         ("spk_pow(0.7f, a)", Function::Pow, |y| math::pow(0.7, y)),
     ];
-    let step = u32::MAX >> 16;
-    let inputs: Vec<[f32; 3]> = (0..1_u32 << 16)
-        .map(|k| [f32::from_bits(k * step + k % 7), 0.0, 0.0])
-        .collect();
-    calls
-        .map(|call| Case {
-            name: call.0.to_string(),
-            inputs: inputs.clone(),
-            body: Body::Call(call),
+    let calls = calls.map(|call| Case {
+        name: call.0.to_string(),
+        inputs: inputs.clone(),
+        body: Body::Call(call),
+    });
+    let a = Expr::symbol("a");
+    let elementary = Unary::ALL.into_iter().filter(|op| op.is_elementary());
+    elementary
+        .map(|op| {
+            let root = Expr::unary(op, &a);
+            Case::expressions(root.to_string(), vec![root], inputs.clone())
         })
-        .into()
+        .chain(calls)
+        .collect()
 }
 
-/// Numbers where something changes.
+/// Special values: bounds of ranges, subnormal numbers, infinities, NaN.
 pub const SPECIAL: [f32; 32] = [
     0.0,
     -0.0,
@@ -199,7 +201,7 @@ pub fn operations() -> Vec<Case> {
         .collect()
 }
 
-/// Divisors of every kind: with a known reciprocal, powers of two, without a proof, extreme.
+/// Divisors with a precomputed reciprocal, powers of two, without a proof, extreme.
 const DIVISORS: [f64; 14] = [
     2.5, 3.0, 5.0, -7.0, 10.0, 100.0, 0.1, 1.1, 333.3, 2.0, 1e-30, 1e30, 1e-45, 1e300,
 ];
@@ -236,7 +238,7 @@ impl Random {
         from[(self.next() % from.len() as u64) as usize].clone()
     }
 
-    /// A special value, any bits at all, or a number of usual size.
+    /// A special value, arbitrary bits, or a number of typical size.
     fn number(&mut self) -> f32 {
         match self.next() % 4 {
             0 => self.choose(&SPECIAL),

@@ -2,11 +2,10 @@
 //!
 //! With h = RN(1/c) and l = RN(1/c − h), q = RN(x h + RN(x l)) is nearly always the correctly
 //! rounded quotient (Brisebarre, Muller, Raina: "Accelerating correctly rounded floating-point
-//! division when the divisor is known in advance", IEEE Trans. Computers 53, 2004). Here is
-//! decided for which c it always is.
+//! division when the divisor is known in advance", IEEE Trans. Computers 53, 2004). This module
+//! decides whether it always is for a given c.
 //!
-//! Powers of two scale everything alike while nothing underflows, so let 1 ≤ x, c < 2, and
-//! neither is negative. Then |1/c − h − l| ≤ 2⁻⁵⁰ (l is at most 2⁻²⁵ and rounded to 24 bits), and
+//! Powers of two scale all values equally unless one underflows, so assume 1 ≤ x, c < 2. Then |1/c − h − l| ≤ 2⁻⁵⁰ (l is at most 2⁻²⁵ and rounded to 24 bits), and
 //! RN(x l) is off by at most 2⁻⁴⁹. Before the last rounding the sum is therefore within
 //! 2 · 2⁻⁵⁰ + 2⁻⁴⁹ = 2⁻⁴⁸ of x/c, and the quotient can only be wrong if a midpoint m between two
 //! floats lies between the two, that is within 2⁻⁴⁸ of x/c. (It is never equal to x/c.)
@@ -17,8 +16,8 @@
 //! those with M C ≡ −k modulo 2²⁵ or 2²⁴: they are tried. (k up to ±3 is tried, so that no sharp
 //! bound is needed.)
 
-/// The parts (h, l) of the reciprocal with which `spk_div_const` divides by `c` exactly as `/`
-/// does, or none: then `/` it has to be.
+/// The parts (h, l) of the reciprocal with which `spk_div_const` divides by `c` with the bits of `/`;
+/// `None` if there are none.
 pub(super) fn reciprocal(c: f32) -> Option<[f32; 2]> {
     // With |x| in (2⁻⁶⁰, 2⁶⁰), which the function checks, and l not too small, x l stays a
     // normal number and so does the quotient.
@@ -37,7 +36,7 @@ pub(super) fn reciprocal(c: f32) -> Option<[f32; 2]> {
 
 fn parts(c: f32) -> [f32; 2] {
     let high = 1.0 / c;
-    // 48 bits hold the product, and what is left of 1 is a multiple of its last one.
+    // The product has 48 bits, and its difference from 1 is a multiple of the last one: both are exact.
     let rest = 1.0 - f64::from(high) * f64::from(c);
     [high, (rest / f64::from(c)) as f32]
 }
@@ -55,7 +54,7 @@ fn always_rounds(c: f32, high: f32, low: f32) -> bool {
                 if (x < c) != (shift == 25) {
                     return true;
                 }
-                // All of this is exact: 48 bits, their difference, and one more term near it.
+                // All operations are exact: 48 bits, their difference, and one more term near it.
                 let m = midpoint as f64 * 0.5_f64.powi(shift as i32);
                 let above = f64::from(x) * f64::from(high) - m + f64::from(x * low);
                 let ties_up = midpoint % 4 == 3;
@@ -70,7 +69,7 @@ fn midpoints(divisor: u64, shift: u32, k: i64) -> impl Iterator<Item = u64> {
     let twos = divisor.trailing_zeros();
     let solvable = k % (1 << twos) == 0 && twos < shift;
     let odd = divisor >> twos;
-    // Newton's iteration for the inverse modulo 2⁶⁴: 3 bits are right, then 6, 12, …
+    // Newton's iteration for the inverse modulo 2⁶⁴: 3 bits are correct, then 6, 12, …
     let inverse = (0..5).fold(odd, |y, _| {
         y.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(y)))
     });
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_by_usual_constants_are_the_rounded_ones() {
+    fn quotients_by_typical_constants_are_correctly_rounded() {
         for c in [
             2.5_f32, 3.0, 5.0, 7.0, 10.0, 100.0, 0.1, 1.1, 20.0, 333.3, -3.0,
         ] {
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_for_which_two_steps_do_not_suffice_are_found() {
+    fn constants_whose_quotients_would_be_wrong_are_refused() {
         let mut refused = 0;
         for k in 0..1_u32 << 20 {
             let c = f32::from_bits(1.0_f32.to_bits() + 0x0020_0000 + 2 * k + 1);
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_two_and_extreme_constants_are_left_to_the_division() {
+    fn powers_of_two_and_extreme_constants_use_the_division() {
         for c in [2.0, 0.25, 0.0, 1e-30, 3e30, f32::INFINITY, f32::NAN] {
             assert_eq!(reciprocal(c), None, "{c}");
         }

@@ -7,12 +7,8 @@ __device__ __forceinline__ spk_angle spk_of_radians(float a) {
     const float d = (high - r) - n.value * 3.138557e-7f - n.value * 6.0771006e-11f;
     const float square = r * r;
     const float half = 0.5f * square;
-    float p = -1.9507883e-4f;
-    p = p * square + 0.008332106f;
-    p = p * square + -0.16666654f;
-    float q = 2.4461064e-5f;
-    q = q * square + -0.0013887606f;
-    q = q * square + 0.041666653f;
+    float p = sin_radians(square);
+    float q = cos_radians(square);
     spk_angle angle;
     angle.sine = r + (r * (square * p) + (d - d * half));
     angle.cosine = 1.0f - (half - (square * square * q - d * angle.sine));

@@ -10,15 +10,7 @@ __device__ __forceinline__ float spk_ln(float x) {
 
     const float f = m - 1.0f;
     const float square = f * f;
-    float q = 0.053428803f;
-    q = q * f + -0.10917337f;
-    q = q * f + 0.121079534f;
-    q = q * f + -0.1254956f;
-    q = q * f + 0.14209636f;
-    q = q * f + -0.16659373f;
-    q = q * f + 0.20002222f;
-    q = q * f + -0.25000167f;
-    q = q * f + 0.33333313f;
+    float q = ln_remainder(f);
     const float tail = f * square * q + e * -2.1219444e-4f - 0.5f * square;
     const float result = f + tail + e * 0.6933594f;
 
