@@ -203,7 +203,7 @@ impl Number for usize {
     }
 }
 
-/// Inside an `impl` of a trait with `domains`: the domains of its constants, each beside its name;
+/// Inside an `impl` of a trait with `domains`: the domains of its constants, each after its name;
 /// with `in FIELD;` in front, those of the field as well.
 #[macro_export]
 macro_rules! domains {

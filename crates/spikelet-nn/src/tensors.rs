@@ -122,7 +122,7 @@ impl TensorFile {
     /// A tensor by name.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`RuntimeError::UnknownTensor`].
     pub fn get(&self, name: &str) -> Result<&Tensor> {
         let known = self.tensors.keys().map(String::as_str);
         let found = self.tensors.get(name);

@@ -158,8 +158,7 @@ impl Checkpoint {
     /// its tensors are finite.
     ///
     /// # Errors
-    /// When it is no checkpoint, or not of this version; [`Error::UnfitCheckpoint`] for what else is
-    /// wrong.
+    /// [`CheckpointError`] when it is not a checkpoint, has another format, or is inconsistent.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(&files::read(path)?, path)
@@ -242,7 +241,7 @@ impl Checkpoint {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnfitCheckpoint`] if a tensor of the module is missing or has another type here, or
+    /// [`CheckpointError`] if a tensor of the module is missing or has another type here, or
     /// a tensor here is not one of the module; as tracing the module.
     pub fn restore(
         &self,

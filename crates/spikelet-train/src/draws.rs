@@ -36,7 +36,7 @@ impl Draws {
         Self::for_step(seed, EVALUATION).behind(0, first)
     }
 
-    /// Those of a part of it, behind so many time steps and images.
+    /// Those of a part of the batch, after so many time steps and images.
     #[must_use]
     pub fn behind(self, steps: usize, images: usize) -> Self {
         Self {

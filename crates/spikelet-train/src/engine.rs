@@ -143,7 +143,7 @@ impl EvalEngines {
     }
 }
 
-/// A training step, and the evaluation beside it.
+/// A training step, and the evaluation.
 pub struct Programs {
     /// Runs the training steps.
     pub engine: Box<dyn Engine>,

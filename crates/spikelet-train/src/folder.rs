@@ -31,6 +31,7 @@ const LATEST: &str = "latest";
 
 /// Why a folder cannot be a run's.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunFolderError {
     /// Another run is writing there.
     #[error(
@@ -60,7 +61,7 @@ pub enum RunFolderError {
     NothingToResume {
         /// The checkpoint that was looked for.
         checkpoint: PathBuf,
-        /// What to do.
+        /// The remedy.
         help: &'static str,
     },
     /// There are no runs.
@@ -240,7 +241,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The newest run among those in a folder: what the link `latest` leads to, or the run with the last
+/// The newest run in a folder: the target of the link `latest`, or the run with the last
 /// name where there is no such link.
 ///
 /// # Errors
@@ -278,7 +279,7 @@ fn is_like(byte: u8, pattern: u8) -> bool {
     }
 }
 
-/// Lets `latest` beside a run's folder lead to it. Where that cannot be, there is no link, and the
+/// Points the link `latest` next to a run's folder to it. Where links are impossible, there is none, and the
 /// run with the last name is the latest.
 #[cfg(unix)]
 fn link_latest(run: &Path) {
@@ -289,7 +290,7 @@ fn link_latest(run: &Path) {
     if link.exists() && !link.is_symlink() {
         return;
     }
-    // Made beside it and renamed, so that there is always a link.
+    // Created next to it and renamed, so that there is always a link.
     let new = parent.join(format!(".{LATEST}.{}", std::process::id()));
     let made = std::os::unix::fs::symlink(name, &new);
     if made.and_then(|()| std::fs::rename(&new, &link)).is_err() {

@@ -40,7 +40,7 @@ impl<T> InFlight<T> {
         self.steps.push_back((outcome, note));
     }
 
-    /// Waits for the oldest step if no other may be started beside those that are under way.
+    /// Waits for the oldest step if no other step may be started yet.
     ///
     /// # Errors
     /// When the device has failed.

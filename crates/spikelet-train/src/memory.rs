@@ -2,7 +2,7 @@
 //! enough for everything.
 //!
 //! The training step and the evaluation run one after the other and share an arena. Unless it is
-//! told otherwise, evaluation takes as many images as fit into the training step's.
+//! set otherwise, evaluation takes as many images as fit into the training step's.
 
 use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, StepPlan, TrainStep};
 use spikelet_core::{Error, Result};
@@ -31,7 +31,7 @@ pub struct RunMemory {
 }
 
 impl RunMemory {
-    /// The memory of several devices together; the evaluation's is what it adds to the step's.
+    /// The memory of several devices together; that of the evaluation is its addition to the step's.
     pub fn for_devices(step: usize, peak: usize, batch: usize) -> Self {
         Self {
             step,
@@ -298,7 +298,7 @@ pub(super) struct Forward<'a> {
 }
 
 impl Forward<'_> {
-    /// Images of a batch: what is set, or at most so many as fit into an arena of `limit` bytes.
+    /// Images of a batch: the setting, or at most as many as fit into an arena of `limit` bytes.
     pub(super) fn batch(&self, tested: &[usize], limit: usize, most: usize) -> Result<usize> {
         if let Some(batch) = self.settings.evaluation_batch {
             return Ok(batch);

@@ -165,7 +165,7 @@ mod tests {
     use spikelet_graph::DType;
     use spikelet_nn::runtime::{Program, host};
 
-    /// What (weight, scale, steps) are after steps with these gradients, from these values.
+    /// Weight, scale and steps after steps with these gradients, from these values.
     fn after(scale: f32, steps: f32, grads: &[[f32; 2]]) -> Result<([f64; 2], f64, f64)> {
         let tracer = Tracer::new(DType::F32);
         let grad = tracer.input("grad", DType::F32, [2]);

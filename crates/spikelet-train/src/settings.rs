@@ -61,7 +61,7 @@ pub struct Settings {
     /// The element types of matrix products and of stored sequences.
     pub precision: Precision,
     /// The most memory that training and its evaluation may take, if it is limited; a share is one
-    /// of what they take without a limit.
+    /// of their memory without a limit.
     pub memory_budget: Option<MemoryBudget>,
     /// Images that are evaluated at once; without it, as many as fit into the memory that a
     /// training step takes, up to 500.

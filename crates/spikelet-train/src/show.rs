@@ -123,7 +123,7 @@ pub(super) fn examples_of(
 }
 
 /// The first images, at most `most` and as many as a batch has, through an engine that returns the
-/// outputs of all steps: it takes no memory beside that of the evaluation.
+/// outputs of all steps: it needs no memory besides that of the evaluation.
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
     settings: &Settings,

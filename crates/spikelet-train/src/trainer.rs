@@ -50,6 +50,7 @@ pub struct Trainer {
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct FitReport {
     /// Share of test images classified correctly after the last epoch.
     pub test_accuracy: f64,
@@ -149,7 +150,7 @@ impl Trainer {
     }
 
     /// Writes them into a new folder in this one, named by the date and a number, such as
-    /// `2026-11-22-001`; the link `latest` beside it leads to the newest ([`latest_run`]).
+    /// `2026-11-22-001`; the link `latest` next to it points to the newest ([`latest_run`]).
     ///
     /// [`latest_run`]: super::latest_run
     #[must_use]

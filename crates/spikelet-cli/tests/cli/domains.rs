@@ -116,7 +116,7 @@ fn domains_are_printed_beside_the_constants() {
 fn a_plan_shows_the_network_as_a_tree() {
     let text = said(&["plan", "mnist-fc", "-T", "2", "-b", "2", "--device", "cpu"]);
     let expected = "\
-MnistFc(
+Sequential(
   (fc): Sequential(
     (0): Flatten
     (1): Linear(inputs=784, outputs=196, bias=false)

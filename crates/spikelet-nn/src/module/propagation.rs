@@ -18,7 +18,7 @@ use std::str::FromStr;
 #[serde(rename_all = "snake_case")]
 pub enum Propagation {
     /// Each layer runs all time steps before the next one begins: a linear layer is one product
-    /// for the whole sequence, a neuron one kernel that keeps its states at hand.
+    /// for the full sequence, a neuron one kernel that keeps its states in registers or cache.
     #[default]
     LayerByLayer,
     /// Each time step runs through all layers before the next one begins; states are carried from

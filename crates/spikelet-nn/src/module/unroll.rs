@@ -123,7 +123,7 @@ impl Unrolling {
             if let Some(next) = state.next.take() {
                 state.now = next;
             }
-            // States are told apart by their values: one that is another's gets a name of its own.
+            // States are identified by their values: a duplicate value becomes a new one.
             if !taken.insert(state.now.id()) {
                 let shape = state.now.shape().to_vec();
                 state.now = (state.now.tracer()).apply1(Reshape { shape }, &[&state.now]);

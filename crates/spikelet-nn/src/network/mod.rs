@@ -43,7 +43,7 @@ impl Network {
     /// The network of this name with its defaults.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`DefinitionError::UnknownName`].
     pub fn find(name: &str) -> Result<Self> {
         match name {
             "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),

@@ -1,7 +1,7 @@
 //! Reference cases: one file with a neuron's specification, its inputs and its expected outputs.
 //!
 //! A case is a safetensors file whose metadata has `spec` (see [`super::from_spec`]) and whose
-//! tensors are `x_seq [T, N]`, `v_init [N]`, learnable parameters by name, `grad_spike_seq` and
+//! tensors are `x_seq [T, N]`, `v_init [N]`, trainable parameters by name, `grad_spike_seq` and
 //! `grad_v_seq` (or `grad_out`). The result has `spike_seq` (or `out`), `v_seq` and the sequences
 //! of other states, `grad_x_seq`, `grad_v_init` and `grad_<parameter>`. Tensors of these names are
 //! the expected results, and are not read.
@@ -65,7 +65,7 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
     })
 }
 
-/// Whether a tensor of a case is none of those that all neurons have.
+/// Whether a tensor of a case is a parameter, and not one of those that all neurons have.
 fn is_parameter(name: &str) -> bool {
     let others = name.starts_with("grad_") || name.ends_with("_seq") || name.ends_with("_init");
     !others && name != "out"

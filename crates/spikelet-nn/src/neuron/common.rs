@@ -73,7 +73,7 @@ impl Default for Common {
 }
 
 impl Common {
-    /// v_reset, or 0 where there is none.
+    /// v_reset, or 0 without a hard reset.
     pub fn v_rest(&self) -> f64 {
         self.v_reset.unwrap_or(0.0)
     }

@@ -16,7 +16,7 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
-/// Parallel spiking neuron. It has no potential and no reset: of what all neurons have, only the
+/// Parallel spiking neuron. It has no potential and no reset: of the constants of all neurons, only the
 /// surrogate matters.
 ///
 /// | field | default | |

@@ -33,7 +33,7 @@ impl Surrogate for FakeNumericalGradient {
     domains! { alpha: Domain::above(0.0) }
 
     fn derivative(&self, x: &Expr) -> Expr {
-        // sgn(x)/x = 1/|x|; at 0 it is ∞, and the bound is what remains.
+        // sgn(x)/x = 1/|x|; at 0 it is ∞, and the result is the bound.
         (1.0 / x.abs()).min(self.alpha)
     }
 }

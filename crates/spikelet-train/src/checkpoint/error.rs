@@ -10,11 +10,11 @@ use std::path::PathBuf;
 pub struct CheckpointError {
     /// The file; empty if the checkpoint was not read from one.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The problem.
     pub problem: CheckpointProblem,
 }
 
-/// A setting, or what else makes a run, that is another one in the checkpoint.
+/// A setting or another property of a run that differs in the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Which, such as `settings.learning_rate`.
@@ -39,8 +39,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What is wrong with a checkpoint.
+/// The problem of a checkpoint.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckpointProblem {
     /// The metadata is not a checkpoint's.
     #[error("it is no checkpoint: {0}")]
@@ -107,7 +108,7 @@ pub enum CheckpointProblem {
 }
 
 impl CheckpointProblem {
-    /// What to do.
+    /// The remedy.
     fn help(&self) -> &'static str {
         match self {
             Self::NotACheckpoint(_) | Self::Format { .. } => {

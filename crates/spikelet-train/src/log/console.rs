@@ -169,7 +169,7 @@ impl EpochBar {
         self.bar.inc(1);
     }
 
-    /// Shows the loss, and the speed in images a second, behind the bar.
+    /// Shows the loss, and the speed in images per second, after the bar.
     pub fn show(&self, loss: f64, images_per_second: f64) {
         if !self.bar.is_hidden() {
             self.bar.set_message(format!(

@@ -9,6 +9,7 @@ use spikelet_nn::domain::{self, Constant, Domain};
 /// Keeps gradients small.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Clip {
     /// Scales all gradients together so that their norm is at most this.
     Norm(f64),

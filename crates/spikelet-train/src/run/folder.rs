@@ -63,7 +63,7 @@ fn check_same_run(
 ) -> Result<()> {
     let mut theirs = checkpoint.settings.clone();
     let ours = &trainer.settings;
-    // More epochs may be asked for when the learning rate does not depend on their number.
+    // More epochs are allowed when the learning rate does not depend on their number.
     if theirs.schedule == crate::optim::LrSchedule::Constant
         && ours.epochs >= checkpoint.progress.epoch
     {
@@ -84,7 +84,7 @@ fn check_same_run(
 }
 
 impl Run<'_> {
-    /// Takes up a checkpoint, if there is one, and opens the logs behind it.
+    /// Resumes from a checkpoint, if there is one, and opens the logs after it.
     pub(super) fn open_folder(
         &mut self,
         folder: Option<RunFolder>,

@@ -68,7 +68,7 @@ fn trainer(folder: &Path, ranks: usize, answered: usize, asked: &Arc<AtomicUsize
     }
 }
 
-/// A run on one device, and how often it has asked whether to end.
+/// A run on one device, and how often it has called its end request.
 fn train(folder: &Path, answered: usize) -> (FitReport, usize) {
     let asked = Arc::default();
     let outcome = trainer(folder, 1, answered, &asked).fit(&data());
@@ -104,7 +104,7 @@ fn train_two(folder: &Path, answered: [usize; 2]) -> [FitReport; 2] {
     })
 }
 
-/// What a run leaves behind, but for times.
+/// The files of a run, without times.
 #[derive(Debug, PartialEq)]
 struct Left {
     last: TensorFile,
@@ -211,7 +211,7 @@ fn ranks_agree_to_stop_in_an_evaluation_whichever_of_them_was_interrupted() {
     let unbroken = folders.path().join("unbroken");
     train_two(&unbroken, [NEVER, NEVER]);
     let expected = left(&unbroken);
-    // What each rank asks in an epoch.
+    // The calls of each rank in an epoch.
     let (test, validation) = (STEPS - 1, STEPS - 1 + TESTED.div_ceil(2));
     let each = validation + VALIDATED.div_ceil(2);
     for rank in 0..2 {
@@ -222,7 +222,7 @@ fn ranks_agree_to_stop_in_an_evaluation_whichever_of_them_was_interrupted() {
             let [first, second] = train_two(&folder, requests);
             assert!(first.interrupted && second.interrupted, "{requests:?}");
             assert_eq!(first.history.len(), second.history.len());
-            // Each evaluation begins with a talk.
+            // Each evaluation starts with a synchronization.
             if [test, test + 1, validation, each + test].contains(&answered) {
                 assert!(is_before_an_evaluation(&folder), "{requests:?}");
                 assert_eq!(first.history.len(), answered / each);

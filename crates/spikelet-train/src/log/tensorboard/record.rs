@@ -20,7 +20,7 @@ pub(super) fn frame(data: &[u8]) -> Vec<u8> {
 }
 
 /// The first record of `bytes`: its data and the rest. `None` at the end, and where a
-/// record is cut off or a checksum is wrong: nothing behind such a place can be trusted.
+/// record is truncated or a checksum is wrong: the rest of such a file is not reliable.
 pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let (checksum, rest) = rest.split_first_chunk::<4>()?;
