@@ -32,14 +32,14 @@ fn main() -> Result<(), AutoCudaError> {
     let x = CudaTensor::new(&gpu, [t, n], &values)?;
     let y = CudaTensor::zeros(&gpu, Element::F32, [t, n])?;
 
-    // All arguments, blocks and threads by hand …
+    // All arguments, blocks and threads given explicitly …
     let blocks = cal_blocks(n, THREADS) as u32;
     let (numel, columns) = ((t * n) as i32, n as i32);
     let counts = [("numel", numel.into()), ("N", columns.into())];
     let tensors = [("x", (&x).into()), ("y", (&y).into())];
-    // SAFETY: `t` runs through the column of a thread that is below N, in both tensors [T, N].
+    // SAFETY: `t` stays in the column of a thread whose index is less than N, in both tensors [T, N].
     unsafe { cumsum.call(blocks, THREADS, &[counts, tensors].concat()) }?;
-    // … or as they follow from the tensors.
+    // … or derived from the tensors.
     // SAFETY: as above.
     unsafe { cumsum.simple_call(&tensors) }?;
     print("x", &x)?;

@@ -22,7 +22,7 @@ fn main() -> Result<(), AutoCudaError> {
     let x = CudaTensor::new(&gpu, [4, 4], &values)?;
     let y = CudaTensor::zeros(&gpu, Element::F32, [4, 4])?;
 
-    // All arguments, blocks and threads by hand …
+    // All arguments, blocks and threads given explicitly …
     let numel = x.len();
     let blocks = cal_blocks(numel, THREADS) as u32;
     let args = [
@@ -30,9 +30,9 @@ fn main() -> Result<(), AutoCudaError> {
         ("x", (&x).into()),
         ("y", (&y).into()),
     ];
-    // SAFETY: `index` is below `numel`, the number of elements of both tensors.
+    // SAFETY: `index` is less than `numel`, the number of elements of both tensors.
     unsafe { heaviside.call(blocks, THREADS, &args) }?;
-    // … or as they follow from the tensors.
+    // … or derived from the tensors.
     // SAFETY: as above.
     unsafe { heaviside.simple_call(&[("x", (&x).into()), ("y", (&y).into())]) }?;
     print("x", &x)?;

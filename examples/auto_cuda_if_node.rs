@@ -1,5 +1,5 @@
-//! SpikingJelly's tutorial on CUPY neurons: the kernels of an integrate-and-fire neuron, written,
-//! wrapped, compared with the neuron that is built in, and measured.
+//! SpikingJelly's tutorial on CuPy neurons: the kernels of an integrate-and-fire neuron are written,
+//! wrapped, compared with the built-in neuron, and timed.
 //!
 //! `cargo run --release --features auto-cuda --example auto_cuda_if_node`
 
@@ -13,7 +13,7 @@ use spikelet::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// H[t] = V[t−1] + X[t]: all that tells this neuron from others.
+/// H[t] = V[t−1] + X[t]: the only part that is specific to this neuron.
 #[derive(Clone, Copy, Debug)]
 struct IFNode;
 
@@ -23,11 +23,11 @@ impl NeuronForward for IFNode {
     }
 
     fn neuronal_charge(&self, form: Form) -> String {
-        // v_v_seq[t] is the potential after the step before.
+        // v_v_seq[t] is the potential after the previous step.
         cfunction::add("h_seq[t]", "x_seq[t]", "v_v_seq[t]", form.dtype)
     }
 
-    /// The same for the CPU, so that networks with this neuron run without a GPU too.
+    /// The same for the CPU, so that networks with this neuron also run without a GPU.
     fn equation(&self, _: Form) -> Option<Expr> {
         Some(Expr::symbol("x") + Expr::symbol("v"))
     }
@@ -92,7 +92,7 @@ impl Module for CupyIfNode {
         let (forward_kernel, backward_kernel) = self.kernels(dtype)?;
         let (steps, step) = (x_seq.dim(0), &x_seq.shape()[1..]);
         let v = cx.state("v", step, self.v_reset.unwrap_or(0.0));
-        // SAFETY: the neuron's texts read and write at `t` alone, as the kernels do.
+        // SAFETY: the neuron's statements read and write only at `t`, as the kernels do.
         let (spike_seq, v_seq) = unsafe {
             NeuronATGF::apply(
                 &x_seq,
@@ -111,7 +111,7 @@ impl Module for CupyIfNode {
     }
 }
 
-/// Spikes, and the gradient of their sum for the input.
+/// The spikes, and the gradient of their sum with respect to the input.
 fn forward_backward(
     net: &dyn Module,
     backend: &Arc<dyn Backend>,
@@ -134,7 +134,7 @@ fn forward_backward(
 }
 
 fn compare(backend: &Arc<dyn Backend>, shape: [usize; 3]) -> Result<()> {
-    // Irregular numbers in (0, 1), the same in every run.
+    // Pseudo-random values in (0, 1), the same in every run.
     let drawn = (0..shape.iter().product::<usize>() as u32).map(|k| k.wrapping_mul(2_654_435_761));
     let values: Vec<f32> = drawn
         .map(|bits| (bits >> 8) as f32 / (1 << 24) as f32)
@@ -155,8 +155,8 @@ fn compare(backend: &Arc<dyn Backend>, shape: [usize; 3]) -> Result<()> {
     Ok(())
 }
 
-/// Forward and backward from given gradients, as inside a network; all sequences are on the
-/// device, a network that runs step by step finds and leaves its steps one by one.
+/// Forward and backward pass from given output gradients, as inside a network. All sequences are on the
+/// device; a network that runs step by step reads and writes its steps one by one.
 fn passes(
     net: &dyn Module,
     propagation: Propagation,
@@ -208,7 +208,7 @@ fn passes(
     Program::new(tracer.finish()?, &mut store)
 }
 
-/// Milliseconds of a run: the median of groups of runs that are long enough for the clock.
+/// Milliseconds per run: the median over groups of runs that are long enough to be timed.
 fn time(mut program: Program) -> Result<f64> {
     let mut group = |runs: u32| -> Result<Duration> {
         let begun = Instant::now();
@@ -247,7 +247,7 @@ fn speed(backend: &Arc<dyn Backend>) -> Result<()> {
     );
     for dtype in [DType::F32, DType::F16] {
         for steps in [2, 4, 8, 16, 32] {
-            // In two dimensions, as the kernels take them: nothing is reshaped.
+            // Two dimensions, as the kernels expect: no reshape is needed.
             let shape = [steps, 64 * 32 * 32 * 32];
             let measure = |net: &dyn Module, propagation| {
                 time(passes(net, propagation, dtype, shape, backend)?)

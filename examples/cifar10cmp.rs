@@ -1,9 +1,9 @@
 //! SpikingFlow's `cifar10cmp`: the same image at each time step. The pipeline is started once and
-//! its parts work on chunks of time one behind the other; the first convolution, which sees nothing
-//! but the image, runs once for all steps of a chunk.
+//! its stages process consecutive chunks of time; the first convolution, whose input is the image
+//! itself, runs once for all steps of a chunk.
 //!
-//! `cargo run --release --example cifar10cmp -- 0,1,2,0,3`; where there are too few GPUs, CPU
-//! devices take fewer channels and images.
+//! `cargo run --release --example cifar10cmp -- 0,1,2,0,3`; with too few GPUs, CPU
+//! devices train with fewer channels and images.
 
 mod cifar10_parts;
 
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let images = Images::find();
     let mut net = cifar10_parts::parts(&stage_devices, channels);
 
-    // The whole batch, a fifth of the time steps at a time.
+    // The complete batch, a fifth of the time steps per chunk.
     let settings = Settings {
         batch_size: count,
         encoder: "direct".to_string(),
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     let image = Tensor::f32([count, 3, SIZE, SIZE], pixels.clone());
     let repeated = pixels.repeat(time_steps);
     let sequence = Tensor::f32([time_steps, count, 3, SIZE, SIZE], repeated);
-    // The first call of each compiles it.
+    // The first call compiles the program.
     let sums = net.constant_forward(&image, time_steps, Reduce::Sum)?;
     let all = net.forward(&sequence, count)?.to_f64();
     let start = Instant::now();

@@ -1,9 +1,9 @@
 //! SpikingFlow's `cifar10mp`: the network of its CIFAR-10 tutorial as a pipeline over four devices,
-//! of which the first has two of the five parts.
+//! the first of which has two of the five stages.
 //!
-//! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline`: the parts' GPUs, and the
-//! folder for the trace. Where there are too few GPUs, CPU devices take fewer channels and images.
-//! Network, learning rate, loss, time steps, batch and split size are the tutorial's.
+//! `cargo run --release --example cifar10mp -- 0,1,2,0,3 target/pipeline`: the GPUs of the stages, and the
+//! folder for the timeline. With too few GPUs, CPU devices train with fewer channels and images.
+//! Network, learning rate, loss, time steps, batch size and split size are those of the tutorial.
 
 mod cifar10_parts;
 

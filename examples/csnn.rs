@@ -1,9 +1,9 @@
-//! A convolutional spiking network, built from its layers, and trained a little on drawn digits.
+//! A convolutional spiking network, built from layers and trained briefly on synthetic digits.
 
 use spikelet::prelude::*;
 
-/// The shape of SpikingJelly's Fashion-MNIST network with few channels: a convolution that sees
-/// the image once, then spikes throughout.
+/// The architecture of SpikingJelly's Fashion-MNIST network with fewer channels: the first
+/// convolution processes the image once, all later layers process spikes.
 fn csnn(channels: usize) -> Sequential {
     let neuron = || If::new().surrogate(Atan::default());
     let encoder = Sequential::new()

@@ -1,6 +1,6 @@
-//! A neuron of one's own in about ten lines, and the check of its derived gradient.
+//! A custom neuron in about ten lines, and a check of its derived gradient.
 //!
-//! The leaky integrator forgets by a factor and charges by the square of its input:
+//! The potential decays by a factor, and the input enters as its signed square:
 //! H[t] = a·V[t−1] + X[t]·|X[t]|
 
 use spikelet::graph::Tensor;
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
         neuron.run(&[[0.9, 0.5], [0.9, -0.5], [0.9, 1.2]])?
     );
 
-    // Central differences in f64 of the smooth forward pass must equal the derived gradient.
+    // Central differences of the smooth forward pass in f64 must equal the derived gradient.
     let neuron = neuron.spiking(false);
     let cpu = spikelet::device::cpu()?;
     let x = [0.9, 0.5, 0.8, -0.6, 0.7, 1.2];

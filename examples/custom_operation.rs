@@ -1,6 +1,6 @@
-//! An operation of one's own, with code for the CPU and for GPUs, inside a network that learns.
+//! A custom operation with code for the CPU and for GPUs, in a network that is trained.
 //!
-//! Soft thresholding silences small currents: y = sign(x)·max(|x| − λ, 0)
+//! Soft thresholding sets small input currents to zero: y = sign(x)·max(|x| − λ, 0)
 
 use spikelet::graph::op::{CustomOp, DeviceCall, DeviceCode, DeviceKernel, HostCall};
 use spikelet::graph::{InvalidOp, TensorType};
@@ -37,7 +37,7 @@ impl CustomOp for Shrink {
         let n = call.inputs[0].len();
         let kernel = DeviceKernel::new("shrink", CUDA).threads(n);
         let kernel = kernel.input(0).output(0).value(n as u32);
-        // SAFETY: a thread compares its number with that of the elements.
+        // SAFETY: a thread compares its index with the number of elements.
         Ok(Some(unsafe { DeviceCode::new([kernel.value(self.0)]) }))
     }
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {

@@ -1,4 +1,4 @@
-//! A surrogate of one's own in about ten lines: a triangle, with its primitive.
+//! A custom surrogate in about ten lines: a triangle, with its primitive.
 //!
 //! g′(x) = max(0, 1 − |x|)
 
@@ -19,7 +19,7 @@ impl Surrogate for Triangle {
 }
 
 fn main() -> Result<()> {
-    // The derivative must be the primitive's: compare with central differences in f64.
+    // `derivative` must be the derivative of `primitive`: compare with central differences in f64.
     let x = Expr::symbol("x");
     let slope = Triangle.derivative(&x);
     let primitive = Triangle.primitive(&x).unwrap_or_else(|| x.clone());
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
         assert!((at(x).0 - difference).abs() < 1e-6);
     }
 
-    // It trains a network like any other.
+    // It can be used in training like any other surrogate.
     let lif = Lif::new(2.0).surrogate(Triangle);
     let net = Sequential::new()
         .add(Flatten)

@@ -1,10 +1,10 @@
-//! The same network on the CPU and, where there is one, on a GPU: the same spikes.
+//! The same network on the CPU and, if available, on a GPU gives the same spikes.
 
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
 
-/// Spikes of a Poisson-encoded layer; its weights are multiples of 1/64, so that every sum is
-/// exact, in whatever order a device adds.
+/// The spikes of a layer with Poisson-encoded input. Its weights are multiples of 1/64, so every
+/// sum is exact, in any order of summation.
 fn spikes(device: &str) -> Result<(String, Vec<f64>)> {
     let backend = spikelet::device::find(device, 0)?;
     let name = backend.name();

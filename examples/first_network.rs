@@ -1,4 +1,4 @@
-//! A network, trained on the embedded digits.
+//! A two-layer network, trained on synthetic digits.
 
 use spikelet::prelude::*;
 

@@ -1,7 +1,7 @@
-//! Four equal stages on four devices: a training step in three orders, each drawn as it ran.
+//! Four equal stages on four devices: a training step with three schedules, with a figure of each run.
 //!
-//! `cargo run --release --example pipeline -- FOLDER` writes the guide's pictures. The devices are
-//! `cpu:0` to `cpu:3` with one thread each; `cuda` as a second argument takes GPUs.
+//! `cargo run --release --example pipeline -- FOLDER` writes the figures of the guide. The devices are
+//! `cpu:0` to `cpu:3` with one thread each; with `cuda` as the second argument the devices are GPUs.
 
 use spikelet::data::Batch;
 use spikelet::pipeline::{ModelPipeline, PipelineSchedule, PipelineStep};

@@ -1,4 +1,4 @@
-//! What `cifar10mp` and `cifar10cmp` share: the tutorial's network in five parts, its devices, and images.
+//! Shared by `cifar10mp` and `cifar10cmp`: the tutorial's network in five stages, its devices, and images.
 
 use spikelet::data::{Batch, Dataset, cifar10};
 use spikelet::pipeline::ModelPipeline;
@@ -6,13 +6,13 @@ use spikelet::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// GPUs by number, such as those of `0,1,2,0,3`; CPU devices where one of them is missing. Says
-/// which.
+/// The GPUs with the given numbers, such as `0,1,2,0,3`; CPU devices if one of them is missing.
+/// Prints which are used.
 pub fn stage_devices(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
     let open = |kind: &str| -> Result<Vec<Arc<dyn Backend>>> {
         let mut known = BTreeMap::new();
         for number in list.split(',') {
-            // One name, one device: the stages of one share its memory.
+            // Stages of the same name share one device and its memory.
             let device = spikelet::device::find(&format!("{kind}:{}", number.trim()), 1)?;
             known.entry(number).or_insert(device);
         }
@@ -27,8 +27,8 @@ pub fn stage_devices(list: &str) -> Result<(Vec<Arc<dyn Backend>>, bool)> {
     }
 }
 
-/// Six convolutions with biases and a linear layer, cut where the tutorial cuts them. The neurons are
-/// the tutorial's: τ = 100, the sigmoid with α = 1, the soft reset gradient.
+/// Six convolutions with biases and a linear layer, in the stages of the tutorial, with its neurons:
+/// τ = 100, the sigmoid with α = 1, the soft reset gradient.
 pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeline {
     let c = channels;
     let conv = |inputs| Conv2d::new(inputs, c, 3).padding(1).bias(true);
@@ -56,11 +56,11 @@ pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeli
 /// Height and width of an image.
 pub const SIZE: usize = 32;
 
-/// CIFAR-10's training images in their order; stripes where its files are not there.
+/// CIFAR-10's training images in order; generated stripes if its files do not exist.
 pub struct Images(Option<Arc<Dataset>>);
 
 impl Images {
-    /// Looks below `$SPIKELET_DATA`, or `data`, and says what it takes.
+    /// Searches `$SPIKELET_DATA`, or `data`, and prints the data set that is used.
     pub fn find() -> Self {
         let folder = std::env::var("SPIKELET_DATA").unwrap_or_else(|_| "data".to_string());
         match cifar10::load(&folder) {
@@ -100,7 +100,7 @@ impl Images {
     }
 }
 
-/// An image whose class is the brightest of ten stripes.
+/// An image whose class is the index of the brightest of ten stripes.
 fn stripes(number: usize) -> (Vec<f32>, i64) {
     let label = number * 3 % 10;
     let pixel = |at: usize| {
