@@ -7,7 +7,7 @@
 //!
 //! | module | crate | contents |
 //! |---|---|---|
-//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`model`], [`tensors`] | `spikelet-nn` | what networks are built from, and the programs that they compile to |
+//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`tensors`] | `spikelet-nn` | what networks are built from, and the programs that they compile to |
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
 //! | [`distributed`] | `spikelet-distributed` | process groups |
 //! | [`pipeline`] | `spikelet-pipeline` | networks over several devices |
