@@ -78,7 +78,7 @@ pub struct Graph {
     /// not joining them can be seen.
     pub disable_fusion: bool,
     types: Vec<TensorType>,
-    /// How often each value is read, in a graph that is not changed any more.
+    /// How often each value is read, where it was counted and the nodes did not change since.
     counted: Option<Arc<Vec<usize>>>,
 }
 
@@ -242,11 +242,16 @@ fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType
 }
 
 impl Graph {
-    /// Whether somebody reads a value, be it the caller of the program.
+    /// Whether a node or an output of the graph reads a value.
     pub fn is_read(&self, value: ValueId) -> bool {
+        self.use_count(value) > 0
+    }
+
+    /// How often nodes and outputs of the graph read a value.
+    pub(crate) fn use_count(&self, value: ValueId) -> usize {
         match &self.counted {
-            Some(uses) => uses.get(value.index()).is_some_and(|n| *n > 0),
-            None => self.use_counts()[value.index()] > 0,
+            Some(counts) => counts.get(value.index()).copied().unwrap_or(0),
+            None => self.use_counts()[value.index()],
         }
     }
 
@@ -255,7 +260,12 @@ impl Graph {
         self.counted = Some(Arc::new(self.use_counts()));
     }
 
-    /// Forgets what was counted: the graph is about to change.
+    /// The counts, for code that keeps them up to date itself.
+    pub(crate) fn use_counts_mut(&mut self) -> &mut Vec<usize> {
+        Arc::make_mut(self.counted.get_or_insert_default())
+    }
+
+    /// Discards the counts: the graph is about to change.
     pub(crate) fn forget_uses(&mut self) {
         self.counted = None;
     }

@@ -4,18 +4,22 @@
 //! graph ([`gradients`]), improved by passes ([`pass`]), laid out in memory ([`Plan`]) and handed
 //! to a [`Backend`].
 
+mod arena;
 mod backend;
 mod backward;
 mod buffer;
 mod error;
 mod graph;
+mod liveness;
 pub mod op;
 pub mod pass;
 mod plan;
 mod precision;
 mod process_group;
+pub mod rewrite;
 mod tensor;
 mod thread_process_group;
+mod time_invariance;
 mod trace;
 mod transfer;
 mod types;

@@ -1,17 +1,16 @@
 //! A graph laid out for a device: kernels in order, and where every value lives.
 
-mod arena;
 mod check;
 mod check_buffers;
+mod check_collective;
 mod check_target;
-mod collective;
 mod copy_before_update;
 mod forward_backward;
+mod layout;
 mod print;
-mod space;
 
-pub use arena::Allocation;
-pub(crate) use arena::{requests_before_cut, roots};
+pub use crate::arena::Allocation;
+pub use crate::liveness::Location;
 pub use check_buffers::Bound;
 pub use forward_backward::ForwardBackwardPlans;
 
@@ -21,19 +20,6 @@ use crate::graph::{Graph, ValueId};
 use crate::op::Operation;
 use crate::pass::{self, Report};
 use crate::types::TensorType;
-
-/// Where a value lives while the plan runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Location {
-    /// At this byte of the arena.
-    Arena(usize),
-    /// In the buffer of input `k`.
-    Input(usize),
-    /// In the buffer of output `k`.
-    Output(usize),
-    /// Nowhere: nobody reads it.
-    Unused,
-}
 
 /// One step of a plan.
 #[derive(Clone, Debug)]
@@ -104,7 +90,7 @@ impl Plan {
         reports.extend(Some(parts).filter(|report| report.changes > 0));
         copy_before_update::copy(&mut graph);
         graph.count_uses();
-        let layout = arena::lay_out(&graph, target);
+        let layout = layout::lay_out(&graph, target);
         let places = layout.places;
         let place = |v: &ValueId| places[v.index()];
         let types = |values: &[ValueId]| -> Vec<TensorType> {
@@ -193,9 +179,4 @@ fn buffer_bytes(graph: &Graph) -> usize {
 /// Bytes together; `usize::MAX` for more, which no device has.
 fn total(bytes: impl Iterator<Item = usize>) -> usize {
     bytes.fold(0, usize::saturating_add)
-}
-
-/// The size of the arena of a graph as it is.
-pub(crate) fn arena_bytes(graph: &Graph, target: &dyn Target) -> usize {
-    arena::lay_out(graph, target).bytes
 }

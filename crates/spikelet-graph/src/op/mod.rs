@@ -55,7 +55,9 @@ pub use time_chunk::{ConcatChunks, TimeChunk};
 
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
-use crate::graph::{Node, ValueId};
+use crate::graph::{Graph, Node, ValueId};
+#[cfg(test)]
+use crate::rewrite::WithBody;
 use crate::types::TensorType;
 
 /// What the graph needs to know of an operation.
@@ -104,21 +106,56 @@ pub trait Operation {
     fn writes_all(&self) -> bool {
         false
     }
+
+    /// The graph that the operation runs, such as the body of a loop. Passes rewrite it as they
+    /// rewrite the graph around it (see [`crate::rewrite::for_each_graph`]).
+    fn body(&self) -> Option<&Graph> {
+        None
+    }
+
+    /// See [`Operation::body`].
+    fn body_mut(&mut self) -> Option<&mut Graph> {
+        None
+    }
+}
+
+/// A kind of operation, for patterns: `Conv::of(&node.op)` is the convolution that a node runs, if
+/// it is one.
+pub trait OpKind: Sized {
+    /// The operation, if it is of this kind.
+    fn of(op: &Op) -> Option<&Self>;
 }
 
 macro_rules! operations {
-    ($($name:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $name:ident),* $(,)?) => {
         /// An operation of a graph.
         #[derive(Clone, Debug)]
         pub enum Op {
-            $(#[doc = concat!("See [`", stringify!($name), "`].")] $name($name),)*
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                $(#[$attribute])*
+                $name($name),
+            )*
         }
-        $(impl From<$name> for Op {
-            fn from(op: $name) -> Op { Op::$name(op) }
-        })*
+        $(
+            $(#[$attribute])*
+            impl From<$name> for Op {
+                fn from(op: $name) -> Op { Op::$name(op) }
+            }
+            $(#[$attribute])*
+            impl OpKind for $name {
+                fn of(op: &Op) -> Option<&Self> {
+                    match op { Op::$name(op) => Some(op), _ => None }
+                }
+            }
+        )*
         impl Op {
             fn operation(&self) -> &dyn Operation {
-                match self { $(Op::$name(op) => op,)* }
+                match self { $($(#[$attribute])* Op::$name(op) => op,)* }
+            }
+
+            fn operation_mut(&mut self) -> &mut dyn Operation {
+                match self { $($(#[$attribute])* Op::$name(op) => op,)* }
             }
         }
     };
@@ -127,6 +164,8 @@ macro_rules! operations {
 operations! {
     AllReduceStart, ArgMax, AllReduceDone, Concat, Conv, Custom, Draw, Equal, Expand, Fill, ConcatChunks, LogSoftmax, Map, MatMul,
     MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
+    #[cfg(test)]
+    WithBody,
 }
 
 impl Operation for Op {
@@ -164,6 +203,14 @@ impl Operation for Op {
 
     fn writes_all(&self) -> bool {
         self.operation().writes_all()
+    }
+
+    fn body(&self) -> Option<&Graph> {
+        self.operation().body()
+    }
+
+    fn body_mut(&mut self) -> Option<&mut Graph> {
+        self.operation_mut().body_mut()
     }
 }
 

@@ -1,63 +1,53 @@
-//! Keeps the states of some time steps of a neuron scan for its backward pass.
+//! Stores the states of some time steps of a neuron scan for its backward pass.
 //!
 //! ```text
-//! %2, %3, %4 = scan[lif, T=50](%0, %1)        %2, %3, %4, %9 = scan[lif, T=50, kept every 10](%0, %1)
+//! %2, %3, %4 = scan[lif, T=50](%0, %1)        %2, %3, %4, %9 = scan[lif, T=50, checkpoint every 10](%0, %1)
 //! …                                       →   …
-//! %7, %8 = scan_grad[lif, T=50](%0, %1, %6)   %7, %8 = scan_grad[lif, T=50, kept every 10](%0, %1, %6, %9)
+//! %7, %8 = scan_grad[lif, T=50](%0, %1, %6)   %7, %8 = scan_grad[lif, T=50, checkpoint every 10](%0, %1, %6, %9)
 //! ```
 //!
-//! A backward pass needs the states before every step, last step first. A device with room for
-//! all of them in its caches computes them again from the initial ones; another one would write
-//! and read them all. With some of them kept, it computes one stretch at a time again. How long a
-//! stretch is the target says. Allowed because what is kept is what would be computed again.
+//! A backward pass needs the states before every step, last step first. A device whose caches hold
+//! all of them recomputes them from the initial states; any other device would write and read them
+//! all. With checkpoints it recomputes one stretch at a time. The target gives the length of a
+//! stretch ([`Target::scan_checkpoint`]). Allowed because a checkpoint is what would be recomputed.
 //!
-//! It runs before it is decided what the backward pass makes again: as long as the backward scan
-//! reads the very operands of the forward one, the two find each other.
+//! It runs before [`super::recompute_cheap`]: the forward and the backward scan belong together
+//! because they read the same operands, and that pass replaces operands of backward nodes.
 
 use super::Report;
 use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
-use crate::op::{Op, ScanGrad};
+use crate::op::{Op, Scan, ScanGrad};
+use crate::rewrite::{NodeId, Rewriter};
 use crate::types::TensorType;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Lets scans keep states for their backward passes where the target asks for it.
+/// Lets scans store states for their backward passes where the target asks for it.
 pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
-    let mut changes = 0;
     let mut bytes = 0_usize;
-    let scans = scans(graph);
-    for k in 0..graph.nodes.len() {
-        let Op::ScanGrad(grad) = &graph.nodes[k].op else {
-            continue;
-        };
+    let changes = Rewriter::new(graph).apply(|graph, backward| {
+        let grad = graph.op::<ScanGrad>(backward)?;
         if grad.checkpoint.is_some() {
-            continue;
+            return None;
         }
-        let Some(f) = forward_of(graph, &scans, k, grad) else {
-            continue;
-        };
-        let Op::Scan(scan) = &graph.nodes[f].op else {
-            continue;
-        };
-        let wanted = target.scan_checkpoint(graph, &graph.nodes[k]);
-        let Some(every) = scan.checkpoint.or(wanted) else {
-            continue;
-        };
+        let forward = forward_scan(graph, backward)?;
+        let scan = graph.op::<Scan>(forward)?;
+        let wanted = target.scan_checkpoint(graph.graph(), graph.node(backward));
+        let every = scan.checkpoint.or(wanted)?;
         if every == 0 || every >= scan.time_steps || scan.recurrence.states.is_empty() {
-            continue;
+            return None;
         }
-        let kept = keep(graph, f, every);
-        for value in &kept {
-            bytes = bytes.saturating_add(graph.ty(*value).bytes());
-        }
-        let node = &mut graph.nodes[k];
+        let states = store(graph, forward, every)?;
+        let sizes = states.iter().map(|v| graph.ty(*v).bytes());
+        bytes = sizes.fold(bytes, usize::saturating_add);
+        let mut node = graph.node(backward).clone();
         if let Op::ScanGrad(grad) = &mut node.op {
             grad.checkpoint = Some(every);
-            node.inputs.extend(kept);
         }
-        changes += 1;
-    }
+        node.inputs.extend(states);
+        graph.set(backward, node);
+        Some(())
+    });
     Report {
         pass: "states kept for the backward pass",
         changes,
@@ -65,53 +55,37 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     }
 }
 
-/// The forward scans over each sequence.
-fn scans(graph: &Graph) -> HashMap<ValueId, Vec<usize>> {
-    let mut scans: HashMap<ValueId, Vec<usize>> = HashMap::new();
-    for (k, node) in graph.nodes.iter().enumerate() {
-        if let (Op::Scan(_), Some(first)) = (&node.op, node.inputs.first()) {
-            scans.entry(*first).or_default().push(k);
-        }
-    }
-    scans
-}
-
-/// The scan that the backward scan `k` belongs to: the same step over the same operands.
-fn forward_of(
-    graph: &Graph,
-    scans: &HashMap<ValueId, Vec<usize>>,
-    k: usize,
-    grad: &ScanGrad,
-) -> Option<usize> {
-    let inputs = &graph.nodes[k].inputs;
-    let fits = |f: &&usize| match &graph.nodes[**f].op {
-        Op::Scan(scan) => {
-            **f < k
-                && Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
-                && scan.time_steps == grad.time_steps
-                && inputs.starts_with(&graph.nodes[**f].inputs)
-        }
-        _ => false,
+/// The scan that a backward scan belongs to: the same step over the same operands.
+fn forward_scan(graph: &Rewriter<'_>, backward: NodeId) -> Option<NodeId> {
+    let grad = graph.op::<ScanGrad>(backward)?;
+    let inputs = &graph.node(backward).inputs;
+    let fits = |forward: &NodeId| {
+        let Some(scan) = graph.op::<Scan>(*forward) else {
+            return false;
+        };
+        graph.precedes(*forward, backward)
+            && Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
+            && scan.time_steps == grad.time_steps
+            && inputs.starts_with(&graph.node(*forward).inputs)
     };
-    scans.get(inputs.first()?)?.iter().rev().find(fits).copied()
+    graph.readers(*inputs.first()?).into_iter().rev().find(fits)
 }
 
-/// The states that scan `f` keeps, after it was told to.
-fn keep(graph: &mut Graph, f: usize, every: usize) -> Vec<ValueId> {
-    let node = &graph.nodes[f];
+/// The states that a scan stores, from now on if it did not before.
+fn store(graph: &mut Rewriter<'_>, forward: NodeId, every: usize) -> Option<Vec<ValueId>> {
+    let mut node = graph.node(forward).clone();
     let types: Vec<TensorType> = node.inputs.iter().map(|v| graph.ty(*v).clone()).collect();
-    let Op::Scan(scan) = &node.op else {
-        return vec![];
+    let Op::Scan(scan) = &mut node.op else {
+        return None;
     };
-    let (first, states) = (scan.first_checkpoint(), scan.recurrence.states.len());
-    let kept = scan.checkpoint_type(&types, every);
+    let first = scan.first_checkpoint();
     if scan.checkpoint.is_none() {
-        let values: Vec<ValueId> = (0..states).map(|_| graph.add_value(kept.clone())).collect();
-        let node = &mut graph.nodes[f];
+        let ty = scan.checkpoint_type(&types, every);
+        let states = scan.recurrence.states.iter();
+        let values = states.map(|_| graph.add_value(ty.clone()));
         node.outputs.extend(values);
-        if let Op::Scan(scan) = &mut node.op {
-            scan.checkpoint = Some(every);
-        }
+        scan.checkpoint = Some(every);
+        graph.set(forward, node);
     }
-    graph.nodes[f].outputs[first..].to_vec()
+    Some(graph.node(forward).outputs[first..].to_vec())
 }

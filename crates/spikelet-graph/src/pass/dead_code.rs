@@ -1,4 +1,4 @@
-//! Drops nodes whose results nobody reads.
+//! Removes nodes of whose results none is read.
 //!
 //! ```text
 //! %1 = map[exp(x0)](%0)            %2 = sum[0](%0)
@@ -6,31 +6,17 @@
 //! `y` = %2
 //! ```
 //!
-//! Allowed because operations have no effects but their results. A sum over ranks that nobody reads
-//! is dropped on every rank, since all have the same graph.
+//! Allowed because operations have no effects but their results. An all-reduce that is not read is
+//! removed on every rank, since all ranks have the same graph.
 
 use super::Report;
 use crate::graph::Graph;
+use crate::rewrite::Rewriter;
 
-/// Drops dead nodes.
+/// Removes dead nodes.
 pub fn run(graph: &mut Graph) -> Report {
-    let mut live = vec![false; graph.values()];
-    for output in &graph.outputs {
-        live[output.value.index()] = true;
-    }
-    let mut keep = vec![false; graph.nodes.len()];
-    for (k, node) in graph.nodes.iter().enumerate().rev() {
-        if node.outputs.iter().any(|v| live[v.index()]) {
-            keep[k] = true;
-            for input in &node.inputs {
-                live[input.index()] = true;
-            }
-        }
-    }
     let before = graph.nodes.len();
-    let mut kept = keep.into_iter();
-    graph.nodes.retain(|_| kept.next().unwrap_or(false));
-    let changes = before - graph.nodes.len();
+    let changes = Rewriter::new(graph).remove_unread();
     Report {
         pass: "dead code",
         changes,

@@ -5,39 +5,30 @@
 //! %3 = map[exp(x0)](%2)            →     %3 = map[exp(x0 + x1)](%0, %1)
 //! ```
 //!
-//! A map is taken into its reader when nobody else reads it and both have one shape; a fill
+//! A map is merged into its reader when it has no other reader and both have one shape; a fill
 //! becomes a constant of its reader; a repetition is read at its source, since maps broadcast.
-//! (In a graph that keeps its operations apart, maps are not taken into maps.)
+//! (In a graph with [`Graph::disable_fusion`], maps are not merged into maps.)
 //! Allowed because the joined expression does the same operations in the same order. A map with
-//! a 16-bit result stays by itself: its reader would miss the rounding.
+//! a 16-bit result stays separate: its reader would miss the rounding.
 
 use super::Report;
-use crate::graph::{Graph, Node, ValueId};
+use crate::graph::{Graph, ValueId};
 use crate::op::{Map, Op};
+use crate::rewrite::{NodeId, Rewriter};
 use spikelet_expr::Expr;
-use std::collections::{HashMap, HashSet};
 
-/// An operand list longer than this is not joined further: each takes a register.
-const MOST_OPERANDS: usize = 24;
+/// A map is not joined beyond this many operands: each takes a register.
+const MAX_OPERANDS: usize = 24;
 
 /// Joins maps.
 pub fn run(graph: &mut Graph) -> Report {
-    let uses = graph.use_counts();
-    let mut producers: HashMap<ValueId, Node> = HashMap::new();
-    let mut joined = HashSet::new();
     let mut changes = 0;
-    let mut nodes = std::mem::take(&mut graph.nodes);
-    for node in &mut nodes {
-        if matches!(node.op, Op::Map(_)) {
-            changes += absorb(graph, node, &producers, &uses, &mut joined);
-        }
-        if matches!(node.op, Op::Map(_) | Op::Fill(_) | Op::Expand(_)) && node.outputs.len() == 1 {
-            producers.insert(node.outputs[0], node.clone());
-        }
-    }
-    nodes.retain(|node| !node.outputs.iter().all(|v| joined.contains(v)));
-    graph.nodes = nodes;
-    super::dead_code::run(graph);
+    let mut rewriter = Rewriter::new(graph);
+    rewriter.apply(|graph, map| {
+        changes += join(graph, map)?;
+        Some(())
+    });
+    rewriter.remove_unread();
     Report {
         pass: "elementwise fusion",
         changes,
@@ -45,87 +36,67 @@ pub fn run(graph: &mut Graph) -> Report {
     }
 }
 
-fn absorb(
-    graph: &Graph,
-    node: &mut Node,
-    producers: &HashMap<ValueId, Node>,
-    uses: &[usize],
-    joined: &mut HashSet<ValueId>,
-) -> usize {
-    let Op::Map(map) = &node.op else { return 0 };
-    let shape = map.shape.clone();
+/// Takes the producers of a map's operands into the map and returns how many.
+fn join(graph: &mut Rewriter<'_>, id: NodeId) -> Option<usize> {
+    let (node, map) = (graph.node(id), graph.op::<Map>(id)?);
     let mut operands: Vec<ValueId> = vec![];
     let mut replacements: Vec<Expr> = vec![];
     let mut changes = 0;
     for (k, &input) in node.inputs.iter().enumerate() {
         let still_to_come = node.inputs.len() - k - 1;
-        let expression = match producers.get(&input) {
-            Some(maker) => match &maker.op {
-                Op::Fill(fill) => {
-                    changes += 1;
-                    Expr::constant(fill.stored())
-                }
-                Op::Expand(_) => {
-                    changes += 1;
-                    Map::operand(place(&mut operands, maker.inputs[0]))
-                }
-                Op::Map(inner)
-                    if !graph.disable_fusion
-                        && uses[input.index()] == 1
-                        && !graph.ty(input).dtype.is_half()
-                        && inner.shape == shape
-                        && operands.len() + maker.inputs.len() + still_to_come <= MOST_OPERANDS =>
-                {
-                    changes += 1;
-                    joined.insert(input);
-                    let places: Vec<usize> = maker
-                        .inputs
-                        .iter()
-                        .map(|&v| place(&mut operands, v))
-                        .collect();
-                    renamed(&inner.expressions[0], &places)
-                }
-                _ => Map::operand(place(&mut operands, input)),
-            },
-            None => Map::operand(place(&mut operands, input)),
+        let producer = graph.producer(input).map(|k| graph.node(k));
+        let producer = producer.filter(|node| node.outputs.len() == 1);
+        let expression = match producer.map(|node| (&node.op, &node.inputs)) {
+            Some((Op::Fill(fill), _)) => {
+                changes += 1;
+                Expr::constant(fill.stored())
+            }
+            Some((Op::Expand(_), inputs)) => {
+                changes += 1;
+                Map::operand(place(&mut operands, inputs[0]))
+            }
+            Some((Op::Map(inner), inputs))
+                if !graph.graph().disable_fusion
+                    && graph.use_count(input) == 1
+                    && !graph.ty(input).dtype.is_half()
+                    && inner.shape == map.shape
+                    && operands.len() + inputs.len() + still_to_come <= MAX_OPERANDS =>
+            {
+                changes += 1;
+                let places = inputs.iter().map(|v| place(&mut operands, *v));
+                renamed(&inner.expressions[0], &places.collect::<Vec<_>>())
+            }
+            _ => Map::operand(place(&mut operands, input)),
         };
         replacements.push(expression);
     }
     // The result's type comes from an operand: a map of constants alone stays as it was.
-    if changes == 0
-        || operands.is_empty()
-        || operands.iter().any(|v| !graph.ty(*v).dtype.is_float())
-    {
-        for input in &node.inputs {
-            joined.remove(input);
-        }
-        return 0;
+    let floats = operands.iter().all(|v| graph.ty(*v).dtype.is_float());
+    if changes == 0 || operands.is_empty() || !floats {
+        return None;
     }
     let rename = renamer(&replacements);
-    let expressions: Vec<Expr> = map
-        .expressions
-        .iter()
-        .map(|e| e.substitute(&rename))
-        .collect();
+    let expressions = map.expressions.iter().map(|e| e.substitute(&rename));
     // Where types differ, those of the results stay what they were.
-    let mixed = node.inputs.iter().chain(&operands).chain(&node.outputs);
-    let mixed = mixed.into_iter().any(|v| graph.ty(*v).dtype.is_half());
-    let dtypes = if mixed {
+    let mut mixed = node.inputs.iter().chain(&operands).chain(&node.outputs);
+    let dtypes = if mixed.any(|v| graph.ty(*v).dtype.is_half()) {
         node.outputs.iter().map(|v| graph.ty(*v).dtype).collect()
     } else {
         map.dtypes.clone()
     };
-    let map = Map {
-        expressions,
-        shape,
+    let joined = Map {
+        expressions: expressions.collect(),
+        shape: map.shape.clone(),
         dtypes,
     };
-    node.op = map.into();
+    let mut node = node.clone();
+    node.op = joined.into();
     node.inputs = operands;
-    changes
+    graph.set(id, node);
+    Some(changes)
 }
 
-/// The number of a value among the operands, where it is put if it is not there yet.
+/// The index of a value among the operands, to which it is added if it is not there yet.
 fn place(operands: &mut Vec<ValueId>, value: ValueId) -> usize {
     let known = operands.iter().position(|v| *v == value);
     known.unwrap_or_else(|| {
@@ -135,7 +106,7 @@ fn place(operands: &mut Vec<ValueId>, value: ValueId) -> usize {
 }
 
 /// An expression whose operand `k` becomes operand `places[k]`. One that keeps its operands is not
-/// walked: a long chain of maps is joined in time that grows with its length.
+/// copied: the time to join a long chain of maps is linear in its length.
 fn renamed(expression: &Expr, places: &[usize]) -> Expr {
     if places.iter().copied().eq(0..places.len()) {
         return expression.clone();

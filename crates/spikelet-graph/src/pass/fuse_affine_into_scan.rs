@@ -22,9 +22,9 @@
 //! does.
 
 use super::Report;
-use super::links::Links;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Map, Op, Pool, Pooling, Recurrence, Scan};
+use crate::op::{Map, MeanVar, Op, Pool, Pooling, Recurrence, Scan};
+use crate::rewrite::{NodeId, Rewriter};
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::collections::HashSet;
@@ -41,42 +41,23 @@ pub fn run(graph: &mut Graph) -> Report {
     if graph.disable_fusion {
         return report(0, 0);
     }
-    let (mut maps, mut pools) = (0, 0);
-    let mut links = Links::of(graph);
-    let count = graph.nodes.len();
-    let mut order = vec![];
-    for k in 0..count {
-        order.push(k);
-        let added = behind_pool(graph, &mut links, k);
-        let added = added.or_else(|| behind_moments(graph, &mut links, k));
-        maps += usize::from(added.is_some());
-        order.extend(added);
-    }
-    if maps > 0 {
-        in_order(graph, &order);
-        links = Links::of(graph);
-    }
+    let mut graph = Rewriter::new(graph);
+    let mut maps = graph
+        .apply(|graph, k| pool_before_shift(graph, k).or_else(|| moments_before_shift(graph, k)));
     let mut taken = HashSet::new();
-    for k in 0..graph.nodes.len() {
-        while let Some((joined, map)) = with_map(graph, &links, k, &taken) {
-            links.replace(graph, k, joined);
+    for k in graph.order() {
+        while let Some((joined, map)) = with_map(&graph, k, &taken) {
+            graph.set(k, joined);
             taken.insert(map);
             maps += 1;
         }
     }
-    for k in 0..graph.nodes.len() {
-        if let Some(joined) = with_pool(graph, &links, k, &taken) {
-            links.replace(graph, k, joined);
-            pools += 1;
-        }
-    }
+    let pools = graph.apply(|graph, k| {
+        let joined = with_pool(graph, k, &taken)?;
+        graph.set(k, joined);
+        Some(())
+    });
     report(maps, pools)
-}
-
-/// Puts the nodes in an order.
-fn in_order(graph: &mut Graph, order: &[usize]) {
-    let mut nodes: Vec<Option<Node>> = graph.nodes.drain(..).map(Some).collect();
-    graph.nodes = order.iter().filter_map(|k| nodes[*k].take()).collect();
 }
 
 fn report(maps: usize, pools: usize) -> Report {
@@ -89,24 +70,24 @@ fn report(maps: usize, pools: usize) -> Report {
     }
 }
 
-/// How often a value is read by operations that somebody may read: a movement of elements whose
-/// result nobody reads does not count, nor does a map that was `taken` into its only reader.
-fn readers(graph: &Graph, links: &Links, value: ValueId, taken: &HashSet<ValueId>) -> usize {
-    let counts = |k: &&usize| {
-        let node = &graph.nodes[**k];
+/// How often a value is read by operations whose results are read: a movement of elements whose
+/// result is not read does not count, nor does a map that was `taken` into its only reader.
+fn readers(graph: &Rewriter<'_>, value: ValueId, taken: &HashSet<ValueId>) -> usize {
+    let counts = |k: &NodeId| {
+        let node = graph.node(*k);
         let made = node.outputs[0];
         let moves = matches!(node.op, Op::Permute(_) | Op::Reshape(_) | Op::Expand(_));
-        !(moves || taken.contains(&made)) || readers(graph, links, made, taken) > 0
+        !(moves || taken.contains(&made)) || readers(graph, made, taken) > 0
     };
-    links.named(value) + links.readers(value).iter().filter(counts).count()
+    let nodes = graph.readers(value).into_iter().filter(counts).count();
+    graph.output_count(value) + nodes
 }
 
-/// What is added to each channel of `value`, if that is how it is made: the sequence and the numbers
-/// `[C]`.
-fn shift(graph: &Graph, links: &Links, value: ValueId) -> Option<(ValueId, ValueId)> {
-    let node = links.maker(graph, value)?;
-    let Op::Map(map) = &node.op else { return None };
-    let (&[x, b], [expression]) = (&node.inputs[..], &map.expressions[..]) else {
+/// What is added to each channel of `value`, if that is how it is computed: the sequence and the
+/// addends `[C]`.
+fn shift(graph: &Rewriter<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
+    let (node, map) = graph.made_by::<Map>(value)?;
+    let (&[x, b], [expression]) = (&graph.node(node).inputs[..], &map.expressions[..]) else {
         return None;
     };
     let sum = Map::operand(0) + Map::operand(1);
@@ -118,73 +99,58 @@ fn shift(graph: &Graph, links: &Links, value: ValueId) -> Option<(ValueId, Value
     fits.then_some((x, b))
 }
 
-/// `max_pool(x + b)` → `max_pool(x) + b`: the same numbers, of which there are fewer. The node that
-/// was added, which belongs right behind node `k`.
-fn behind_pool(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
-    let Op::Pool(pool) = &graph.nodes[k].op else {
-        return None;
-    };
-    let x = graph.nodes[k].inputs[0];
-    let (source, b) = shift(graph, links, x)?;
-    if pool.pooling != Pooling::Max || readers(graph, links, x, &HashSet::new()) != 1 {
+/// `max_pool(x + b)` → `max_pool(x) + b`: the same elements, of which there are fewer.
+fn pool_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
+    let pool = graph.op::<Pool>(k)?.clone();
+    let x = graph.node(k).inputs[0];
+    let (source, b) = shift(graph, x)?;
+    if pool.pooling != Pooling::Max || readers(graph, x, &HashSet::new()) != 1 {
         return None;
     }
-    let node = graph.nodes[k].clone();
+    let node = graph.node(k).clone();
     let ty = graph.ty(node.outputs[0]).clone();
-    let pooled = graph.make_node(node.op.clone(), &[source], &node.layer, false);
-    let pooled = pooled.ok()?;
+    let pooled = graph.make(pool, &[source], &node.layer, false).ok()?;
     let map = Map {
         expressions: vec![Map::operand(0) + Map::operand(1)],
         shape: ty.shape,
         dtypes: vec![ty.dtype],
     };
     let inputs = vec![pooled.outputs[0], b];
-    links.replace(graph, k, pooled);
     let op = map.into();
-    Some(links.push(graph, Node { op, inputs, ..node }))
+    graph.set(k, pooled);
+    graph.insert_after(k, Node { op, inputs, ..node });
+    Some(())
 }
 
-/// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`. The node that
-/// was added, which belongs right behind node `k`.
-fn behind_moments(graph: &mut Graph, links: &mut Links, k: usize) -> Option<usize> {
-    let Op::MeanVar(op) = &graph.nodes[k].op else {
-        return None;
-    };
-    let (source, b) = shift(graph, links, graph.nodes[k].inputs[0])?;
-    let node = graph.nodes[k].clone();
-    let mean_var = graph.make_node((*op).into(), &[source], &node.layer, false);
-    let mut mean_var = mean_var.ok()?;
+/// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`.
+fn moments_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
+    let op = *graph.op::<MeanVar>(k)?;
+    let (source, b) = shift(graph, graph.node(k).inputs[0])?;
+    let node = graph.node(k).clone();
+    let mut mean_var = graph.make(op, &[source], &node.layer, false).ok()?;
     let map = Map::new(vec![Map::operand(0) + Map::operand(1)], graph.shape(b));
     let inputs = vec![mean_var.outputs[0], b];
     mean_var.outputs[1] = node.outputs[1];
     let outputs = vec![node.outputs[0]];
-    links.replace(graph, k, mean_var);
     let map = Node {
         op: map.into(),
         inputs,
         outputs,
         ..node
     };
-    Some(links.push(graph, map))
+    graph.set(k, mean_var);
+    graph.insert_after(k, map);
+    Some(())
 }
 
-/// The scan at `k` with the elementwise operation before one of its sequences taken in, and what
-/// that made.
-fn with_map(
-    graph: &Graph,
-    links: &Links,
-    k: usize,
-    taken: &HashSet<ValueId>,
-) -> Option<(Node, ValueId)> {
-    let Op::Scan(scan) = &graph.nodes[k].op else {
-        return None;
-    };
-    let (node, r) = (&graph.nodes[k], &*scan.recurrence);
+/// The scan at `k` with the elementwise operation before one of its sequences taken in, and the
+/// value that this operation computes.
+fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option<(Node, ValueId)> {
+    let scan = graph.op::<Scan>(k)?;
+    let (node, r) = (graph.node(k), &*scan.recurrence);
     (0..r.inputs.len()).find_map(|at| {
-        let map_node = links.maker(graph, node.inputs[at])?;
-        let Op::Map(map) = &map_node.op else {
-            return None;
-        };
+        let (map_node, map) = graph.made_by::<Map>(node.inputs[at])?;
+        let map_node = graph.node(map_node);
         let sequence = graph.ty(node.inputs[at]).clone();
         let state = sequence.dtype.arithmetic();
         let step = &sequence.shape[1..];
@@ -205,7 +171,7 @@ fn with_map(
             || !same_type
             || !held.iter().all(fits)
             || r.params.len() + held.len() > MOST_PARAMS
-            || readers(graph, links, node.inputs[at], taken) != 1
+            || readers(graph, node.inputs[at], taken) != 1
         {
             return None;
         }
@@ -251,8 +217,8 @@ fn with_map(
     })
 }
 
-/// The block that a pooling takes the maximum of, if it covers its operand with blocks.
-fn blocks(graph: &Graph, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
+/// The block that a pooling takes the maximum of, if its windows partition its operand into blocks.
+fn blocks(graph: &Rewriter<'_>, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
     let (_, sizes, _) = pool.split(graph.shape(x));
     let (&[h, w], &[height, width]) = (&pool.windows[..], sizes) else {
         return None;
@@ -261,17 +227,13 @@ fn blocks(graph: &Graph, pool: &Pool, x: ValueId) -> Option<[usize; 2]> {
     max.then_some([h.as_blocks(height)?, w.as_blocks(width)?])
 }
 
-/// A scan that makes what the pooling at `k` makes.
-fn with_pool(graph: &mut Graph, links: &Links, k: usize, taken: &HashSet<ValueId>) -> Option<Node> {
-    let Op::Pool(pool) = &graph.nodes[k].op else {
-        return None;
-    };
-    let x = graph.nodes[k].inputs[0];
+/// A scan that computes what the pooling at `k` does.
+fn with_pool(graph: &mut Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option<Node> {
+    let pool = graph.op::<Pool>(k)?;
+    let x = graph.node(k).inputs[0];
     let size = blocks(graph, pool, x)?;
-    let before = links.maker(graph, x)?.clone();
-    let Op::Scan(scan) = &before.op else {
-        return None;
-    };
+    let (before, scan) = graph.made_by::<Scan>(x)?;
+    let before = graph.node(before).clone();
     let states = scan.recurrence.states.len();
     let types: Vec<TensorType> = (before.inputs.iter())
         .map(|v| graph.ty(*v).clone())
@@ -279,33 +241,30 @@ fn with_pool(graph: &mut Graph, links: &Links, k: usize, taken: &HashSet<ValueId
     let spikes_alone = scan.recurrence.outputs.len() == 1 && scan.recurrence.outputs[0].binary;
     let others = before.outputs[1..]
         .iter()
-        .any(|v| readers(graph, links, *v, taken) > 0);
+        .any(|v| readers(graph, *v, taken) > 0);
     if !spikes_alone
         || others
         || scan.pool.is_some()
         || scan.checkpoint.is_some()
         || scan.time_steps > MOST_POOLED_STEPS
         || graph.shape(x).len() < 4
-        || readers(graph, links, x, taken) != 1
+        || readers(graph, x, taken) != 1
         || !scan.recurrence.params_by_channel(&types)
     {
         return None;
     }
-    // The states' values are the scan's own; those of this one are new.
-    let mut outputs = vec![graph.nodes[k].outputs[0]];
+    let scan = Scan {
+        pool: Some(size),
+        ..scan.clone()
+    };
+    // The first scan keeps the values of its states; this one has new ones.
+    let mut outputs = vec![graph.node(k).outputs[0]];
     for v in &before.outputs[1..1 + 2 * states] {
         let ty = graph.ty(*v).clone();
         outputs.push(graph.add_value(ty));
     }
-    let Op::Scan(scan) = before.op else {
-        return None;
-    };
     Some(Node {
-        op: Scan {
-            pool: Some(size),
-            ..scan
-        }
-        .into(),
+        op: scan.into(),
         inputs: before.inputs,
         outputs,
         layer: before.layer,

@@ -1,4 +1,4 @@
-//! Keeps what is constant over time virtual, and computes it once instead of T times.
+//! Keeps repetitions over time virtual, and computes what is constant over time once.
 //!
 //! ```text
 //! %2 = expand[T, N, 784](%1)               %4 = matmul[a·bᵀ](%1, %w)     once, not T times
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Allowed because the operations that are moved treat every time step alike, and because maps,
-//! draws and scans broadcast what they read. The repetition itself becomes dead code unless a
+//! draws and scans broadcast their operands. The repetition itself becomes dead code unless a
 //! reader needs it in memory.
 //!
 //! One result has other bits than without this pass: a sum over T equal steps becomes the step
@@ -15,214 +15,148 @@
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{ConvPart, Expand, Map, MatMul, Op, Reduce, Reduction, Reshape};
+use crate::op::{Expand, Map, Op, Reduce, Reduction, Reshape};
+use crate::rewrite::{NodeId, Rewriter};
+use crate::time_invariance;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Moves repetitions over time towards the outputs.
 pub fn run(graph: &mut Graph) -> Report {
-    let mut pass = Pass {
-        sources: HashMap::new(),
-        nodes: vec![],
-        changes: 0,
-    };
-    for node in std::mem::take(&mut graph.nodes) {
-        pass.visit(graph, node);
-    }
-    graph.nodes = pass.nodes;
+    let mut sources = Sources(HashMap::new());
+    let mut changes = 0;
+    let mut rewriter = Rewriter::new(graph);
+    rewriter.apply(|graph, k| {
+        changes += sources.visit(graph, k)?;
+        Some(())
+    });
     Report {
         pass: "constant over time",
-        changes: pass.changes,
-        summary: format!(
-            "{} operations run once instead of at every step",
-            pass.changes
-        ),
+        changes,
+        summary: format!("{changes} operations run once instead of at every step"),
     }
 }
 
-/// What a value repeats along axis 0, once the pass has run.
-pub(crate) fn source(graph: &Graph, value: ValueId) -> Option<ValueId> {
-    let maker = graph.nodes.iter().find(|n| n.outputs.contains(&value))?;
-    repeats(graph, maker)
-}
+/// The one step `[1, …]` that each repeated value repeats along axis 0.
+struct Sources(HashMap<ValueId, ValueId>);
 
-/// The one step that a node repeats along axis 0, if it does nothing else.
-fn repeats(graph: &Graph, node: &Node) -> Option<ValueId> {
-    let Op::Expand(op) = &node.op else {
-        return None;
-    };
-    let (from, to) = (graph.shape(node.inputs[0]), &op.shape);
-    let only_time = from.len() == to.len() && !to.is_empty() && from[1..] == to[1..];
-    (only_time && from[0] == 1 && to[0] != 1).then(|| node.inputs[0])
-}
-
-/// Whether axis 0 of the first operand is an axis 0 of the result that the operation does not mix.
-fn treats_steps_alike(graph: &Graph, node: &Node) -> bool {
-    let rank = graph.shape(node.inputs[0]).len();
-    match &node.op {
-        Op::Conv(op) => op.part == ConvPart::Forward && rank > op.axes() + 2,
-        Op::Pool(op) => rank > op.windows.len() + 2,
-        Op::Permute(op) => op.order.first() == Some(&0),
-        _ => false,
+impl Sources {
+    fn of(&self, value: ValueId) -> Option<ValueId> {
+        self.0.get(&value).copied()
     }
-}
 
-struct Pass {
-    /// What a value repeats along axis 0.
-    sources: HashMap<ValueId, ValueId>,
-    nodes: Vec<Node>,
-    changes: usize,
-}
+    /// The source of the first operand.
+    fn of_first(&self, node: &Node) -> Option<ValueId> {
+        self.of(*node.inputs.first()?)
+    }
 
-impl Pass {
-    fn visit(&mut self, graph: &mut Graph, mut node: Node) {
-        let source = |pass: &Self, k: usize, node: &Node| {
-            node.inputs
-                .get(k)
-                .and_then(|v| pass.sources.get(v))
-                .copied()
-        };
+    /// Rewrites a node and returns the number of changes.
+    fn visit(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
+        let node = graph.node(k);
+        if time_invariance::repeats(graph.graph(), node, &|v| self.0.contains_key(&v)) {
+            return self.hoist(graph, k);
+        }
+        let count = node.inputs.len();
         match &node.op {
-            Op::Expand(_) => {
-                if let Some(x) = repeats(graph, &node) {
-                    self.sources.insert(node.outputs[0], x);
-                }
-            }
-            Op::MatMul(op) if !op.transpose_a && graph.shape(node.inputs[0]).len() > 1 => {
-                if let Some(x) = source(self, 0, &node) {
-                    let op: MatMul = *op;
-                    let w = node.inputs[1];
-                    return self.replace(graph, node, op.into(), &[x, w]);
-                }
-            }
-            Op::Reshape(op) => {
-                if let Some(x) = source(self, 0, &node) {
-                    let time = graph.shape(node.inputs[0])[0];
-                    if op.shape.first() == Some(&time) {
-                        let mut shape = op.shape.clone();
-                        shape[0] = 1;
-                        return self.replace(graph, node, Reshape { shape }.into(), &[x]);
-                    }
-                }
-            }
-            Op::Conv(_) | Op::Pool(_) | Op::Permute(_) if treats_steps_alike(graph, &node) => {
-                if let Some(x) = source(self, 0, &node) {
-                    let mut inputs = node.inputs.clone();
-                    inputs[0] = x;
-                    let op = node.op.clone();
-                    return self.replace(graph, node, op, &inputs);
-                }
-            }
             // The mean of equal steps is that of one.
-            Op::MeanVar(_) => self.read_sources(&mut node, 0..1),
+            Op::MeanVar(_) => self.read_sources(graph, k, 0..1),
             Op::Slice(op) if op.axis == 0 => {
-                if let Some(x) = source(self, 0, &node) {
-                    let shape = graph.shape(node.outputs[0]).to_vec();
-                    if shape == graph.shape(x) {
-                        node.op = Reshape { shape }.into();
-                    } else {
-                        node.op = Expand { shape }.into();
-                        self.sources.insert(node.outputs[0], x);
-                    }
-                    node.inputs = vec![x];
-                    self.changes += 1;
-                }
+                // One of several equal steps.
+                let source = self.of_first(node)?;
+                let shape = graph.shape(node.outputs[0]).to_vec();
+                graph.set_op(k, Reshape { shape });
+                graph.set_input(k, 0, source);
+                Some(1)
             }
             Op::Reduce(op) if op.reduction == Reduction::Sum && op.axes.first() == Some(&0) => {
-                if let Some(x) = source(self, 0, &node) {
-                    let time = graph.shape(node.inputs[0])[0];
-                    let op = op.clone();
-                    return self.scale_sum(graph, node, op, x, time);
-                }
+                let op = op.clone();
+                let source = self.of_first(node)?;
+                scale_sum(graph, k, op, source)
             }
-            Op::Map(_) => return self.map(graph, node),
+            Op::Map(_) => self.read_sources(graph, k, 0..count),
             Op::Scan(op) => {
                 let sequences = op.recurrence.inputs.len();
-                self.read_sources(&mut node, 0..sequences);
+                self.read_sources(graph, k, 0..sequences)
             }
-            Op::Draw(_) if node.inputs.len() > 1 => self.read_sources(&mut node, 1..2),
-            _ => {}
+            Op::Draw(_) if count > 1 => self.read_sources(graph, k, 1..2),
+            _ => None,
         }
-        self.nodes.push(node);
     }
 
-    fn read_sources(&mut self, node: &mut Node, operands: std::ops::Range<usize>) {
-        for value in &mut node.inputs[operands] {
-            if let Some(source) = self.sources.get(value) {
-                *value = *source;
-                self.changes += 1;
+    fn read_sources(
+        &self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        operands: Range<usize>,
+    ) -> Option<usize> {
+        let mut changes = 0;
+        for operand in operands {
+            if let Some(source) = self.of(graph.node(k).inputs[operand]) {
+                graph.set_input(k, operand, source);
+                changes += 1;
             }
         }
+        Some(changes)
     }
 
-    /// A map reads the sources; if all that varies over time is virtual, so is the result.
-    fn map(&mut self, graph: &mut Graph, mut node: Node) {
-        let Op::Map(op) = &node.op else {
-            return self.nodes.push(node);
-        };
-        let rank = op.shape.len();
-        let virtual_time = node
-            .inputs
-            .iter()
-            .any(|v| self.sources.contains_key(v) && graph.shape(*v).len() == rank);
-        let real_time = node.inputs.iter().any(|v| {
-            let shape = graph.shape(*v);
-            shape.len() == rank && shape.first() != Some(&1) && !self.sources.contains_key(v)
-        });
-        let count = node.inputs.len();
-        if !virtual_time || real_time {
-            self.read_sources(&mut node, 0..count);
-            return self.nodes.push(node);
+    /// Computes one step of a node whose results repeat, and makes the results repetitions of it.
+    fn hoist(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<usize> {
+        let node = graph.node(k).clone();
+        let source = |v: &ValueId| self.of(*v).unwrap_or(*v);
+        let mut op = node.op.clone();
+        let mut inputs = node.inputs.clone();
+        match &mut op {
+            Op::Expand(_) => {
+                self.0.insert(node.outputs[0], node.inputs[0]);
+                return None;
+            }
+            Op::Slice(_) => {
+                let source = self.of_first(&node)?;
+                let shape = graph.shape(node.outputs[0]).to_vec();
+                graph.set_op(k, Expand { shape });
+                graph.set_input(k, 0, source);
+                self.0.insert(node.outputs[0], source);
+                return Some(1);
+            }
+            Op::Map(Map { shape, .. }) => {
+                shape[0] = 1;
+                inputs = node.inputs.iter().map(source).collect();
+            }
+            Op::Reshape(Reshape { shape }) => {
+                shape[0] = 1;
+                inputs[0] = source(&inputs[0]);
+            }
+            _ => inputs[0] = source(&inputs[0]),
         }
-        let mut shape = op.shape.clone();
-        shape[0] = 1;
-        let op = Map {
-            shape,
-            ..op.clone()
-        };
-        let inputs: Vec<ValueId> = node
-            .inputs
-            .iter()
-            .map(|v| self.sources.get(v).copied().unwrap_or(*v))
-            .collect();
-        self.replace(graph, node, op.into(), &inputs);
-    }
-
-    /// Runs `op` on one time step, and makes the node's results repetitions of its results.
-    fn replace(&mut self, graph: &mut Graph, node: Node, op: Op, inputs: &[ValueId]) {
-        let Ok(once) = graph.make_node(op, inputs, &node.layer, node.backward) else {
-            return self.nodes.push(node);
-        };
-        let made = once.outputs.clone();
-        self.nodes.push(once);
-        for (&from, &to) in made.iter().zip(&node.outputs) {
+        let once = graph.make(op, &inputs, &node.layer, node.backward).ok()?;
+        let steps = once.outputs.clone();
+        graph.insert_before(k, once);
+        for (&from, &to) in steps.iter().zip(&node.outputs) {
             let shape = graph.shape(to).to_vec();
-            self.sources.insert(to, from);
-            self.nodes.push(Node {
+            self.0.insert(to, from);
+            let repetition = Node {
                 op: Expand { shape }.into(),
                 inputs: vec![from],
                 outputs: vec![to],
-                layer: node.layer.clone(),
-                backward: node.backward,
-            });
+                ..node.clone()
+            };
+            graph.insert_before(k, repetition);
         }
-        self.changes += 1;
+        graph.remove(k);
+        Some(1)
     }
+}
 
-    /// A sum over time of one repeated step is that step times T: nearer to the sum, but not the bits
-    /// that adding T times gives. It depends on the graph alone, so all devices have the same.
-    fn scale_sum(&mut self, graph: &mut Graph, node: Node, op: Reduce, x: ValueId, time: usize) {
-        let Ok(once) = graph.make_node(op.into(), &[x], &node.layer, node.backward) else {
-            return self.nodes.push(node);
-        };
-        let sum = once.outputs[0];
-        self.nodes.push(once);
-        let shape = graph.shape(sum).to_vec();
-        let op = Map::new(vec![Map::operand(0) * time as f64], shape);
-        self.nodes.push(Node {
-            op: op.into(),
-            inputs: vec![sum],
-            ..node
-        });
-        self.changes += 1;
-    }
+/// A sum over time of one repeated step is that step times T: nearer to the sum, but not the bits
+/// that adding T times gives. It depends on the graph alone, so all devices compute the same.
+fn scale_sum(graph: &mut Rewriter<'_>, k: NodeId, op: Reduce, source: ValueId) -> Option<usize> {
+    let node = graph.node(k).clone();
+    let time = graph.shape(node.inputs[0])[0];
+    let once = graph.make(op, &[source], &node.layer, node.backward).ok()?;
+    let sum = once.outputs[0];
+    graph.insert_before(k, once);
+    let shape = graph.shape(sum).to_vec();
+    graph.set_op(k, Map::new(vec![Map::operand(0) * time as f64], shape));
+    graph.set_input(k, 0, sum);
+    Some(1)
 }

@@ -1,4 +1,4 @@
-//! Lets images stay channels-last in memory between the operations that want them so.
+//! Keeps images channels-last in memory between the operations that need them so.
 //!
 //! ```text
 //! %2 = permute[0,1,3,4,2](%1)    to NHWC       %2 = permute[0,1,3,4,2](%1)
@@ -9,41 +9,39 @@
 //! %7 = conv2d(%6, %w2)
 //! ```
 //!
-//! Layers show tensors in the order that people know, [T, N, C, H, W], and turn them around for
-//! what works on channels-last memory. Here a permutation is moved behind elementwise operations,
-//! neuron scans, slices and joins until it meets its inverse. One that only moves axes of length 1
-//! becomes a view. Allowed because what is moved treats every element alike. The permuted values
-//! keep their numbers: whoever still reads one finds it.
+//! Layers present tensors in the usual order, [T, N, C, H, W], and permute them for operations
+//! that work on channels-last memory. Here a permutation is moved behind elementwise operations,
+//! neuron scans, slices and concatenations until it meets its inverse. One that only moves axes of
+//! length 1 becomes a view. Allowed because what it moves over treats every element alike. The
+//! permuted values keep their ids, for other readers.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Concat, Map, Op, Permute, Reshape, Slice, inverse};
+use crate::op::{Concat, Map, Op, Permute, Reshape, Scan, Slice, inverse};
+use crate::rewrite::{NodeId, Rewriter};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Moves permutations towards the outputs and cancels them.
 pub fn run(graph: &mut Graph) -> Report {
-    let mut pass = Pass {
+    let mut permuted = Permuted {
         moved: HashMap::new(),
-        nodes: vec![],
         changes: 0,
     };
-    for node in std::mem::take(&mut graph.nodes) {
-        pass.visit(graph, node);
-    }
-    graph.nodes = pass.nodes;
-    for k in 0..graph.nodes.len() {
-        if let Op::Permute(op) = &graph.nodes[k].op
-            && keeps_memory(graph.shape(graph.nodes[k].inputs[0]), &op.order)
-        {
-            let shape = graph.shape(graph.nodes[k].outputs[0]).to_vec();
-            graph.nodes[k].op = Reshape { shape }.into();
+    let mut rewriter = Rewriter::new(graph);
+    rewriter.apply(|graph, k| permuted.visit(graph, k));
+    rewriter.apply(|graph, k| {
+        let op = graph.op::<Permute>(k)?;
+        let node = graph.node(k);
+        if keeps_memory(graph.shape(node.inputs[0]), &op.order) {
+            let shape = graph.shape(node.outputs[0]).to_vec();
+            graph.set_op(k, Reshape { shape });
         }
-    }
+        Some(())
+    });
     Report {
         pass: "layout",
-        changes: pass.changes,
-        summary: format!("{} permutations moved or cancelled", pass.changes),
+        changes: permuted.changes,
+        summary: format!("{} permutations moved or cancelled", permuted.changes),
     }
 }
 
@@ -53,49 +51,56 @@ fn keeps_memory(shape: &[usize], order: &[usize]) -> bool {
     long.is_sorted()
 }
 
-struct Pass {
-    /// What a value is a permutation of.
+/// The values that are permutations of others.
+struct Permuted {
+    /// By value, what it is a permutation of, and the order of the axes.
     moved: HashMap<ValueId, (ValueId, Vec<usize>)>,
-    nodes: Vec<Node>,
     changes: usize,
 }
 
-impl Pass {
-    fn visit(&mut self, graph: &mut Graph, mut node: Node) {
-        for value in &mut node.inputs {
-            if let Some((source, order)) = self.moved.get(value)
+impl Permuted {
+    /// Rewrites a node; `None` where it stays as it is.
+    fn visit(&mut self, graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
+        for operand in 0..graph.node(k).inputs.len() {
+            if let Some((source, order)) = self.moved.get(&graph.node(k).inputs[operand])
                 && order.is_sorted()
             {
-                *value = *source;
+                graph.set_input(k, operand, *source);
             }
         }
-        match &node.op {
+        match &graph.node(k).op {
             Op::Permute(op) => {
                 let order = op.order.clone();
-                self.permute(graph, node, order);
+                self.permute(graph, k, order)
             }
-            Op::Scan(_) => self.scan(graph, node),
-            Op::Map(_) => self.map(graph, node),
+            Op::Scan(op) => {
+                let op = op.clone();
+                self.scan(graph, k, op)
+            }
+            Op::Map(op) => {
+                let op = op.clone();
+                self.map(graph, k, op)
+            }
             Op::Slice(op) => {
                 let op = *op;
-                self.along(graph, node, |order| {
+                self.along(graph, k, |order| {
                     Slice {
                         axis: order[op.axis],
                         ..op
                     }
                     .into()
-                });
+                })
             }
             Op::Concat(op) => {
                 let axis = op.axis;
-                self.along(graph, node, |order| Concat { axis: order[axis] }.into());
+                self.along(graph, k, |order| Concat { axis: order[axis] }.into())
             }
-            _ => self.nodes.push(node),
+            _ => None,
         }
     }
 
-    fn permute(&mut self, graph: &Graph, mut node: Node, order: Vec<usize>) {
-        let from = node.inputs[0];
+    fn permute(&mut self, graph: &mut Rewriter<'_>, k: NodeId, order: Vec<usize>) -> Option<()> {
+        let from = graph.node(k).inputs[0];
         let (source, order) = match self.moved.get(&from) {
             Some((source, first)) => {
                 self.changes += 1;
@@ -103,34 +108,34 @@ impl Pass {
             }
             None => (from, order),
         };
-        node.inputs = vec![source];
-        node.op = if order.is_sorted() {
+        graph.set_input(k, 0, source);
+        if order.is_sorted() {
             let shape = graph.shape(source).to_vec();
-            Reshape { shape }.into()
+            graph.set_op(k, Reshape { shape });
         } else {
-            Permute {
-                order: order.clone(),
-            }
-            .into()
-        };
-        self.moved.insert(node.outputs[0], (source, order));
-        self.nodes.push(node);
+            let order = order.clone();
+            graph.set_op(k, Permute { order });
+        }
+        let permuted = graph.node(k).outputs[0];
+        self.moved.insert(permuted, (source, order));
+        Some(())
     }
 
-    /// The order of the first operand of which `of` says that it counts, if it is a permutation.
-    fn order(&self, node: &Node, of: impl Fn(ValueId) -> bool) -> Option<Vec<usize>> {
-        let found = node.inputs.iter().filter(|v| of(**v));
+    /// The order of the first permuted operand of those that `counts` holds for.
+    fn order(&self, node: &Node, counts: impl Fn(ValueId) -> bool) -> Option<Vec<usize>> {
+        let found = node.inputs.iter().filter(|v| counts(**v));
         let mut moved = found.filter_map(|v| self.moved.get(v));
         moved.next().map(|(_, order)| order.clone())
     }
 
-    /// `value`, which broadcasts to a permuted tensor, as it broadcasts to the tensor itself.
-    fn turned(
+    /// `value`, which broadcasts to a permuted tensor, as it broadcasts to the tensor itself. New
+    /// nodes are inserted before node `k`.
+    fn permuted_back(
         &mut self,
-        graph: &mut Graph,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
         value: ValueId,
         order: &[usize],
-        layer: &Arc<str>,
     ) -> Option<ValueId> {
         if let Some((source, same)) = self.moved.get(&value)
             && same == order
@@ -141,147 +146,117 @@ impl Pass {
         if own.iter().all(|&n| n == 1) {
             return Some(value);
         }
+        let layer = graph.node(k).layer.clone();
+        let mut insert = |op: Op, value: ValueId| -> Option<ValueId> {
+            let node = graph.make(op, &[value], &layer, false).ok()?;
+            let made = node.outputs[0];
+            graph.insert_before(k, node);
+            Some(made)
+        };
         let mut shape = vec![1; order.len().checked_sub(own.len())?];
         shape.extend(&own);
         let order = inverse(order);
-        let turned: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
+        let permuted: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
         if keeps_memory(&shape, &order) {
-            // Leading axes of length 1 say nothing.
-            let first = turned.iter().position(|&n| n != 1).unwrap_or(0);
-            let shape = turned[first..].to_vec();
+            // Leading axes of length 1 do not change how a shape broadcasts.
+            let first = permuted.iter().position(|&n| n != 1).unwrap_or(0);
+            let shape = permuted[first..].to_vec();
             return match shape == own {
                 true => Some(value),
-                false => self.push(graph, Reshape { shape }.into(), value, layer),
+                false => insert(Reshape { shape }.into(), value),
             };
         }
         let value = match shape == own {
             true => value,
-            false => self.push(graph, Reshape { shape }.into(), value, layer)?,
+            false => insert(Reshape { shape }.into(), value)?,
         };
-        self.push(graph, Permute { order }.into(), value, layer)
+        insert(Permute { order }.into(), value)
     }
 
-    fn push(
-        &mut self,
-        graph: &mut Graph,
-        op: Op,
-        value: ValueId,
-        layer: &Arc<str>,
-    ) -> Option<ValueId> {
-        let node = graph.make_node(op, &[value], layer, false).ok()?;
-        let made = node.outputs[0];
-        self.nodes.push(node);
-        Some(made)
-    }
-
-    /// Replaces `node` by `op` over `inputs`; its results are permutations of what that makes.
+    /// Replaces node `k` by `op` over `inputs`; its results are permutations of those of `op`.
     fn replace(
         &mut self,
-        graph: &mut Graph,
-        node: &Node,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
         op: Op,
         inputs: &[ValueId],
         orders: impl Fn(usize) -> Vec<usize>,
-    ) -> bool {
-        let Ok(made) = graph.make_node(op, inputs, &node.layer, node.backward) else {
-            return false;
-        };
+    ) -> Option<()> {
+        let node = graph.node(k).clone();
+        let made = graph.make(op, inputs, &node.layer, node.backward).ok()?;
         let results = made.outputs.clone();
         // Types that a pass has changed stay what they are.
         for (new, old) in results.iter().zip(&node.outputs) {
             let dtype = graph.ty(*old).dtype;
             graph.set_dtype(*new, dtype);
         }
-        self.nodes.push(made);
-        for (k, (&new, &old)) in results.iter().zip(&node.outputs).enumerate() {
-            let order = orders(k);
+        graph.insert_before(k, made);
+        for (result, (&new, &old)) in results.iter().zip(&node.outputs).enumerate() {
+            let order = orders(result);
             self.moved.insert(old, (new, order.clone()));
-            self.nodes.push(Node {
+            let permutation = Node {
                 op: Permute { order }.into(),
                 inputs: vec![new],
                 outputs: vec![old],
-                layer: node.layer.clone(),
-                backward: node.backward,
-            });
+                ..node.clone()
+            };
+            graph.insert_before(k, permutation);
         }
+        graph.remove(k);
         self.changes += 1;
-        true
+        Some(())
     }
 
-    fn scan(&mut self, graph: &mut Graph, node: Node) {
-        let Op::Scan(op) = node.op.clone() else {
-            return self.nodes.push(node);
-        };
+    fn scan(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: Scan) -> Option<()> {
+        let node = graph.node(k).clone();
         let first = node.inputs[0];
         let order = self.order(&node, |v| v == first);
-        let Some(order) = order.filter(|o| o[0] == 0 && op.pool.is_none()) else {
-            return self.nodes.push(node);
-        };
+        let order = order.filter(|o| o[0] == 0 && op.pool.is_none())?;
         let step: Vec<usize> = order[1..].iter().map(|k| k - 1).collect();
         let sequences = op.recurrence.inputs.len();
         let mut inputs = vec![];
-        for (k, &value) in node.inputs.iter().enumerate() {
-            let order = if k < sequences { &order } else { &step };
-            match self.turned(graph, value, order, &node.layer) {
-                Some(value) => inputs.push(value),
-                None => return self.nodes.push(node),
-            }
+        for (operand, &value) in node.inputs.iter().enumerate() {
+            let order = if operand < sequences { &order } else { &step };
+            inputs.push(self.permuted_back(graph, k, value, order)?);
         }
         let (outputs, states) = (op.recurrence.outputs.len(), op.recurrence.states.len());
         let last = outputs..outputs + states;
-        let orders = |k: usize| {
-            if last.contains(&k) {
+        self.replace(graph, k, op.into(), &inputs, |result| {
+            if last.contains(&result) {
                 step.clone()
             } else {
                 order.clone()
             }
-        };
-        if !self.replace(graph, &node, op.into(), &inputs, orders) {
-            self.nodes.push(node);
-        }
+        })
     }
 
-    fn map(&mut self, graph: &mut Graph, node: Node) {
-        let Op::Map(op) = node.op.clone() else {
-            return self.nodes.push(node);
-        };
-        let full = |graph: &Graph, v: ValueId| graph.shape(v) == op.shape;
-        let Some(order) = self.order(&node, |v| full(graph, v)) else {
-            return self.nodes.push(node);
-        };
+    fn map(&mut self, graph: &mut Rewriter<'_>, k: NodeId, op: Map) -> Option<()> {
+        let node = graph.node(k).clone();
+        let order = self.order(&node, |v| graph.shape(v) == op.shape)?;
         let mut inputs = vec![];
         for &value in &node.inputs {
-            match self.turned(graph, value, &order, &node.layer) {
-                Some(value) => inputs.push(value),
-                None => return self.nodes.push(node),
-            }
+            inputs.push(self.permuted_back(graph, k, value, &order)?);
         }
         let back = inverse(&order);
         let shape: Vec<usize> = back.iter().map(|&k| op.shape[k]).collect();
         let op = Map { shape, ..op };
-        if !self.replace(graph, &node, op.into(), &inputs, |_| order.clone()) {
-            self.nodes.push(node);
-        }
+        self.replace(graph, k, op.into(), &inputs, |_| order.clone())
     }
 
     /// An operation along an axis of operands that are all permuted alike.
-    fn along(&mut self, graph: &mut Graph, node: Node, op: impl Fn(&[usize]) -> Op) {
-        let Some(order) = self.order(&node, |_| true) else {
-            return self.nodes.push(node);
+    fn along(
+        &mut self,
+        graph: &mut Rewriter<'_>,
+        k: NodeId,
+        op: impl Fn(&[usize]) -> Op,
+    ) -> Option<()> {
+        let node = graph.node(k).clone();
+        let order = self.order(&node, |_| true)?;
+        let source = |v: &ValueId| {
+            let (source, same) = self.moved.get(v)?;
+            (*same == order).then_some(*source)
         };
-        let sources: Option<Vec<ValueId>> = node
-            .inputs
-            .iter()
-            .map(|v| {
-                let (source, same) = self.moved.get(v)?;
-                (*same == order).then_some(*source)
-            })
-            .collect();
-        let Some(sources) = sources else {
-            return self.nodes.push(node);
-        };
-        if !self.replace(graph, &node, op(&order), &sources, |_| order.clone()) {
-            self.nodes.push(node);
-        }
+        let sources: Option<Vec<ValueId>> = node.inputs.iter().map(source).collect();
+        self.replace(graph, k, op(&order), &sources?, |_| order.clone())
     }
 }

@@ -1,25 +1,34 @@
-//! Passes over a graph, in the order in which they run.
+//! Passes over a graph.
 //!
-//! 1. [`hoist_time`]: what is constant over time is computed once and never repeated in memory.
-//! 2. [`dead_code`]: what nobody reads is dropped.
-//! 3. [`widen`]: products and draws write the type that their reader casts to.
-//! 4. [`fuse`]: elementwise operations that feed each other become one.
-//! 5. [`channel_sums`]: backward scans sum the gradients that a channel shares.
-//! 6. [`checkpoint`]: neuron scans keep some states on their way, where the target wants it.
-//! 7. [`save`]: what the backward pass reads of the forward pass, and what it makes again.
-//! 8. [`narrow`]: binary values travel as bits where their readers can use them.
-//! 9. [`early_updates`]: large parameters are updated as soon as their gradients are there.
+//! Before gradients are taken ([`prepare`]), so that the backward pass is that of the graph that
+//! they leave:
 //!
-//! Four passes run before gradients are taken, so that the backward pass is that of what they
-//! leave: [`hoist_time`]; [`layout`], which keeps images channels-last; [`precision`], which stores
-//! sequences in 16 bits where that was asked for; [`absorb`], which takes normalization and pooling
-//! into the neurons. In [`crate::Plan`] follow, where memory is short, [`budget`], then [`parts`],
-//! which cuts what is large, then liveness and the arena.
+//! 1. [`hoist_time`]: computes what is constant over time once, and never repeats it in memory.
+//! 2. [`layout`]: keeps images channels-last between the operations that need them so.
+//! 3. [`precision`]: stores sequences in 16 bits, where that was asked for.
+//! 4. [`fuse_affine_into_scan`]: takes normalization and pooling into neuron scans.
 //!
-//! The rule about bits: passes run the same operations on the same numbers, so that results keep
-//! their bits. Exceptions: [`precision`], [`widen`] and [`absorb`] leave out roundings;
-//! [`channel_sums`] and [`parts`] let sums be taken in another order; and [`hoist_time`] multiplies a
-//! step by T where T equal steps were to be added.
+//! For a target, in [`crate::Plan::new`] ([`run_all`]):
+//!
+//! 1. [`hoist_time`] again, for the backward pass.
+//! 2. [`dead_code`]: removes nodes whose results are not read.
+//! 3. [`fold_casts`]: lets matrix products and draws write the type that their reader casts to.
+//! 4. [`fuse`]: joins elementwise operations that feed each other.
+//! 5. [`channel_sums`]: lets backward scans sum the gradients of parameters by channel.
+//! 6. [`checkpoint`]: lets neuron scans store some of their states, where the target asks for it.
+//! 7. [`recompute_cheap`]: recomputes cheap values in the backward pass instead of storing them.
+//! 8. [`bit_pack_spikes`]: stores spikes as bits where all readers can use bits.
+//! 9. [`early_updates`]: updates large parameters as soon as their gradients are computed.
+//! 10. [`rematerialize`]: where memory is short ([`crate::Plan::within`]), recomputes more.
+//! 11. [`time_chunking`]: runs operations on large sequences in chunks of time steps.
+//!
+//! Each pass is written on the toolkit of [`crate::rewrite`]. A graph that an operation owns, such as
+//! the body of a loop, goes through the same passes.
+//!
+//! Results keep their bits: passes run the same operations on the same elements. There are three
+//! exceptions: [`precision`], [`fold_casts`] and [`fuse_affine_into_scan`] leave out roundings;
+//! [`channel_sums`] and [`time_chunking`] change the order of sums; [`hoist_time`] multiplies a step
+//! by T instead of adding T equal steps.
 
 pub mod bit_pack_spikes;
 pub mod channel_sums;
@@ -31,7 +40,6 @@ pub mod fuse;
 pub mod fuse_affine_into_scan;
 pub mod hoist_time;
 pub mod layout;
-mod links;
 pub mod precision;
 pub mod recompute_cheap;
 pub mod rematerialize;
@@ -40,39 +48,71 @@ pub mod time_chunking;
 use crate::backend::Target;
 use crate::graph::Graph;
 use crate::precision::Precision;
+use crate::rewrite::for_each_graph;
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The pass.
+    /// The name of the pass.
     pub pass: &'static str,
-    /// How many places it changed.
+    /// The number of changes.
     pub changes: usize,
-    /// One sentence for people.
+    /// A sentence for people.
     pub summary: String,
 }
 
-/// Prepares a graph that was traced for its gradients. The numbers of its values stay what they
-/// were.
+/// Prepares a traced graph for its gradients. Values keep their ids.
 pub fn prepare(graph: &mut Graph, precision: Precision) {
-    hoist_time::run(graph);
-    layout::run(graph);
-    precision::run(graph, precision);
-    fuse_affine_into_scan::run(graph);
+    for_each_graph(graph, &mut |graph| {
+        hoist_time::run(graph);
+        layout::run(graph);
+        precision::run(graph, precision);
+        fuse_affine_into_scan::run(graph);
+    });
 }
+
+/// A pass for a target, and whether its report is shown where nothing was changed.
+type Step = (fn(&mut Graph, &dyn Target) -> Report, bool);
+
+/// The passes of [`run_all`], in order.
+const STEPS: [Step; 9] = [
+    (|graph, _| hoist_time::run(graph), true),
+    (|graph, _| dead_code::run(graph), true),
+    (|graph, _| fold_casts::run(graph), false),
+    (|graph, _| fuse::run(graph), true),
+    (channel_sums::run, false),
+    (checkpoint::run, false),
+    (|graph, _| recompute_cheap::run(graph), true),
+    (bit_pack_spikes::run, true),
+    (|graph, _| early_updates::run(graph), false),
+];
 
 /// Runs all passes for a target.
 pub fn run_all(graph: &mut Graph, target: &dyn Target) -> Vec<Report> {
     graph.forget_uses();
-    let mut reports = vec![hoist_time::run(graph), dead_code::run(graph)];
-    let changed = |report: &Report| report.changes > 0;
-    reports.extend(Some(fold_casts::run(graph)).filter(changed));
-    reports.push(fuse::run(graph));
-    reports.extend(Some(channel_sums::run(graph, target)).filter(changed));
-    reports.extend(Some(checkpoint::run(graph, target)).filter(changed));
-    reports.push(recompute_cheap::run(graph));
-    dead_code::run(graph);
-    reports.push(bit_pack_spikes::run(graph, target));
-    reports.extend(Some(early_updates::run(graph)).filter(changed));
+    let mut reports = vec![];
+    for (pass, always) in STEPS {
+        let report = in_every_graph(graph, &mut |graph| pass(graph, target));
+        reports.extend(Some(report).filter(|report| always || report.changes > 0));
+    }
     reports
+}
+
+/// Runs a pass over a graph and the graphs that its operations own. The report counts the changes
+/// of all of them; its sentence is about the outermost graph.
+pub(crate) fn in_every_graph(
+    graph: &mut Graph,
+    pass: &mut dyn FnMut(&mut Graph) -> Report,
+) -> Report {
+    let (mut inside, mut last) = (0, None);
+    for_each_graph(graph, &mut |graph| {
+        let report = pass(graph);
+        inside += report.changes;
+        last = Some(report);
+    });
+    let last = last.expect("a graph is visited after those inside it");
+    Report {
+        changes: inside,
+        ..last
+    }
 }

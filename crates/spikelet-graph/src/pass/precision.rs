@@ -18,15 +18,17 @@ use super::Report;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Map, MatmulPrecision, Op};
 use crate::precision::Precision;
-use crate::types::DType;
+use crate::rewrite::{NodeId, Rewriter};
+use crate::types::{DType, TensorType};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Gives a forward graph a precision. The numbers of its values stay what they were.
 pub fn run(graph: &mut Graph, precision: Precision) -> Report {
     let changes = match precision.half() {
-        Some(half) => halve(graph, half),
-        None if precision == Precision::Tf32 => shorten(graph),
+        Some(dtype) => store_as_16_bit(graph, dtype),
+        None if precision == Precision::Tf32 => multiply_in_tf32(graph),
         None => 0,
     };
     Report {
@@ -36,8 +38,8 @@ pub fn run(graph: &mut Graph, precision: Precision) -> Report {
     }
 }
 
-/// Lets every f32 product be multiplied with fewer digits.
-fn shorten(graph: &mut Graph) -> usize {
+/// Lets every f32 matrix product and convolution multiply in TF32.
+fn multiply_in_tf32(graph: &mut Graph) -> usize {
     let mut changes = 0;
     for node in &mut graph.nodes {
         let precision = match &mut node.op {
@@ -51,20 +53,19 @@ fn shorten(graph: &mut Graph) -> usize {
     changes
 }
 
-fn halve(graph: &mut Graph, half: DType) -> usize {
+fn store_as_16_bit(graph: &mut Graph, dtype: DType) -> usize {
     let mut pass = Pass {
-        half,
+        dtype,
         before: graph.dtypes(),
-        wanted: wanted(graph, half),
+        wanted: wanted(graph, dtype),
+        graph: Rewriter::new(graph),
         casts: HashMap::new(),
-        nodes: vec![],
         changes: 0,
     };
-    for node in std::mem::take(&mut graph.nodes) {
-        pass.visit(graph, node);
+    for k in pass.graph.order() {
+        pass.visit(k);
     }
-    pass.keep_outputs(graph);
-    graph.nodes = pass.nodes;
+    pass.keep_outputs();
     pass.changes
 }
 
@@ -105,84 +106,84 @@ fn moves(op: &Op) -> bool {
     )
 }
 
-struct Pass {
-    half: DType,
+struct Pass<'a> {
+    graph: Rewriter<'a>,
+    /// The 16-bit type.
+    dtype: DType,
     /// The type of each value as it was traced.
     before: Vec<DType>,
     wanted: Vec<bool>,
-    /// The value of another type that a cast has made already.
+    /// The casts of each value that exist already.
     casts: HashMap<(ValueId, DType), ValueId>,
-    nodes: Vec<Node>,
     changes: usize,
 }
 
-impl Pass {
-    fn visit(&mut self, graph: &mut Graph, mut node: Node) {
-        let reads_half = node.inputs.iter().any(|v| self.is_half(graph, *v));
-        let wide = (node.outputs.iter()).all(|v| graph.ty(*v).dtype == DType::F32);
+impl Pass<'_> {
+    fn visit(&mut self, k: NodeId) {
+        let mut node = self.graph.node(k).clone();
+        let reads_half = node.inputs.iter().any(|v| self.is_half(*v));
+        let full = (node.outputs.iter()).all(|v| self.graph.ty(*v).dtype == DType::F32);
         let count = node.inputs.len();
         match &mut node.op {
-            Op::MatMul(_) | Op::Conv(_) if wide && self.was_single(&node.inputs) => {
-                self.cast_operands(graph, &mut node, 0..count, self.half);
-                self.make_half(graph, &node.outputs);
+            Op::MatMul(_) | Op::Conv(_) if full && self.was_single(&node.inputs) => {
+                self.cast_operands(k, 0..count, self.dtype);
+                self.store(&node.outputs);
             }
-            Op::Draw(op) if wide && self.wanted[node.outputs[0].index()] => {
-                op.dtype = self.half;
-                self.make_half(graph, &node.outputs);
+            Op::Draw(op) if full && self.wanted[node.outputs[0].index()] => {
+                op.dtype = self.dtype;
+                self.graph.set_op(k, op.clone());
+                self.store(&node.outputs);
             }
-            Op::Scan(op) if wide => {
+            Op::Scan(op) if full => {
                 let (sequences, outputs) =
                     (op.recurrence.inputs.len(), op.recurrence.outputs.len());
                 let states = op.recurrence.states.len();
                 let feeds = |v: &ValueId| self.wanted[v.index()];
-                let comes = node.inputs[..sequences]
-                    .iter()
-                    .any(|v| self.is_half(graph, *v));
+                let comes = node.inputs[..sequences].iter().any(|v| self.is_half(*v));
                 let feeds = node.outputs[..outputs].iter().any(feeds);
-                self.cast_operands(graph, &mut node, sequences..count, DType::F32);
+                self.cast_operands(k, sequences..count, DType::F32);
                 if comes || feeds {
-                    self.cast_operands(graph, &mut node, 0..sequences, self.half);
-                    self.make_half(graph, &node.outputs[..outputs]);
-                    self.make_half(graph, &node.outputs[outputs + states..][..states]);
+                    self.cast_operands(k, 0..sequences, self.dtype);
+                    self.store(&node.outputs[..outputs]);
+                    self.store(&node.outputs[outputs + states..][..states]);
                 }
             }
-            Op::Map(op) if wide && reads_half => {
-                let size = graph.ty(node.outputs[0]).len();
-                let full = |v: &&ValueId| graph.ty(**v).len() == size;
-                let all = node
+            Op::Map(op) if full && reads_half => {
+                let size = self.graph.ty(node.outputs[0]).len();
+                let mut largest = node
                     .inputs
                     .iter()
-                    .filter(full)
-                    .all(|v| self.is_half(graph, *v));
-                let dtype = if all { self.half } else { DType::F32 };
-                *op = Map {
-                    dtypes: vec![dtype; node.outputs.len()],
-                    ..op.clone()
-                };
+                    .filter(|v| self.graph.ty(**v).len() == size);
+                let all = largest.all(|v| self.is_half(*v));
+                let dtype = if all { self.dtype } else { DType::F32 };
+                op.dtypes = vec![dtype; node.outputs.len()];
+                self.graph.set_op(k, op.clone());
                 if all {
-                    self.make_half(graph, &node.outputs);
+                    self.store(&node.outputs);
                 }
             }
-            op if moves(op) && wide && reads_half => {
-                self.cast_operands(graph, &mut node, 0..count, self.half);
-                self.make_half(graph, &node.outputs);
+            op if moves(op) && full && reads_half => {
+                self.cast_operands(k, 0..count, self.dtype);
+                self.store(&node.outputs);
             }
-            Op::Reduce(op) if wide && reads_half => op.out = Some(DType::F32),
-            // Their results are what they are, from 16 bits as well.
+            Op::Reduce(op) if full && reads_half => {
+                op.out = Some(DType::F32);
+                self.graph.set_op(k, op.clone());
+            }
+            // Their results have the same type for 16-bit operands.
             Op::LogSoftmax(_) | Op::ArgMax(_) | Op::Draw(_) | Op::Map(_) | Op::MeanVar(_) => {}
             _ => {
-                for k in 0..count {
-                    if self.changed(graph, node.inputs[k]) {
-                        self.cast_operands(graph, &mut node, k..k + 1, DType::F32);
+                for operand in 0..count {
+                    if self.changed(node.inputs[operand]) {
+                        self.cast_operands(k, operand..operand + 1, DType::F32);
                     }
                 }
             }
         }
-        self.nodes.push(node);
     }
 
-    fn is_half(&self, graph: &Graph, value: ValueId) -> bool {
-        graph.ty(value).dtype == self.half
+    fn is_half(&self, value: ValueId) -> bool {
+        self.graph.ty(value).dtype == self.dtype
     }
 
     fn was_single(&self, values: &[ValueId]) -> bool {
@@ -190,67 +191,69 @@ impl Pass {
         all.all(|dtype| dtype == Some(&DType::F32))
     }
 
-    /// Whether the value was f32 and is 16 bits now.
-    fn changed(&self, graph: &Graph, value: ValueId) -> bool {
-        self.is_half(graph, value) && self.was_single(&[value])
+    /// Whether the value was f32 and is 16-bit now.
+    fn changed(&self, value: ValueId) -> bool {
+        self.is_half(value) && self.was_single(&[value])
     }
 
-    fn make_half(&mut self, graph: &mut Graph, values: &[ValueId]) {
+    /// Stores values in the 16-bit type.
+    fn store(&mut self, values: &[ValueId]) {
         for &value in values {
-            graph.set_dtype(value, self.half);
+            self.graph.set_dtype(value, self.dtype);
             self.changes += 1;
         }
     }
 
-    /// Replaces operands that this pass may have given another type, f32 or 16 bits, by casts.
-    fn cast_operands(
-        &mut self,
-        graph: &mut Graph,
-        node: &mut Node,
-        operands: std::ops::Range<usize>,
-        dtype: DType,
-    ) {
-        let layer = node.layer.clone();
-        for value in &mut node.inputs[operands] {
-            let from = graph.ty(*value).dtype;
-            if from != dtype && (from == DType::F32 || from == self.half) {
-                *value = self.cast(graph, *value, dtype, &layer);
+    /// Replaces operands of node `k` that this pass may have given another type, f32 or 16-bit, by
+    /// casts.
+    fn cast_operands(&mut self, k: NodeId, operands: Range<usize>, dtype: DType) {
+        for operand in operands {
+            let node = self.graph.node(k);
+            let (value, layer) = (node.inputs[operand], node.layer.clone());
+            let from = self.graph.ty(value).dtype;
+            if from != dtype && (from == DType::F32 || from == self.dtype) {
+                let cast = self.cast(value, dtype, &layer, Some(k));
+                self.graph.set_input(k, operand, cast);
             }
         }
     }
 
+    /// The value under another type: a cast that exists, or a new one before a node or at the end.
     fn cast(
         &mut self,
-        graph: &mut Graph,
         value: ValueId,
         dtype: DType,
         layer: &Arc<str>,
+        before: Option<NodeId>,
     ) -> ValueId {
         if let Some(&made) = self.casts.get(&(value, dtype)) {
             return made;
         }
-        let mut ty = graph.ty(value).clone();
-        ty.dtype = dtype;
-        let op = Map::cast(ty.shape.clone(), dtype);
-        let made = graph.add_value(ty);
-        self.nodes.push(Node {
-            op: op.into(),
+        let shape = self.graph.shape(value).to_vec();
+        let made = self.graph.add_value(TensorType::new(dtype, shape.clone()));
+        let cast = Node {
+            op: Map::cast(shape, dtype).into(),
             inputs: vec![value],
             outputs: vec![made],
             layer: layer.clone(),
             backward: false,
-        });
+        };
+        match before {
+            Some(node) => self.graph.insert_before(node, cast),
+            None => self.graph.push(cast),
+        };
         self.casts.insert((value, dtype), made);
         made
     }
 
-    /// What is named keeps its type: outputs that became 16 bits are cast back.
-    fn keep_outputs(&mut self, graph: &mut Graph) {
+    /// Outputs of the graph keep their type: those that became 16-bit are cast back.
+    fn keep_outputs(&mut self) {
         let layer: Arc<str> = Arc::from("");
-        for k in 0..graph.outputs.len() {
-            let value = graph.outputs[k].value;
-            if self.changed(graph, value) {
-                graph.outputs[k].value = self.cast(graph, value, DType::F32, &layer);
+        for k in 0..self.graph.graph().outputs.len() {
+            let value = self.graph.graph().outputs[k].value;
+            if self.changed(value) {
+                let cast = self.cast(value, DType::F32, &layer, None);
+                self.graph.set_output(k, cast);
             }
         }
     }

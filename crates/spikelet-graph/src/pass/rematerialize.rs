@@ -17,15 +17,15 @@
 mod memory;
 
 use super::{Report, time_chunking};
+use crate::arena::Allocation;
 use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
+use crate::liveness::{arena_bytes, liveness, roots};
 use crate::op::{Distribution, Op, Operation, Pack, Reshape};
-use crate::plan::{arena_bytes, requests_before_cut, roots};
+use crate::rewrite::{NodeId, Rewriter, cost};
 use crate::types::{DType, TensorType};
 use memory::Memory;
-
-/// Floating-point operations in the time of one byte.
-const FLOPS_A_BYTE: u64 = 150;
+use std::collections::HashMap;
 
 /// Operations that are run again for one value, one after the other.
 const MOST_AGAIN: usize = 6;
@@ -74,7 +74,7 @@ impl Budget {
 /// that does not do, with sequences in parts.
 pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     let before = cut_bytes(graph, target);
-    let usual = time_of(graph, &graph.nodes);
+    let usual = Costs::default().of(graph, &graph.nodes);
     let start = Budget {
         bytes: (before, before),
         again: 0,
@@ -97,7 +97,7 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     }
     let (after, mut budget) = found;
     *graph = after;
-    let now = time_of(graph, &graph.nodes);
+    let now = Costs::default().of(graph, &graph.nodes);
     budget.slower = now as f64 / usual.max(1) as f64 - 1.0;
     budget
 }
@@ -114,9 +114,10 @@ fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budg
     // What lives together bounds the arena from below; what lies between is lost to gaps.
     let mut aim = limit;
     let mut now = peak(graph, target);
+    let mut costs = Costs::default();
     for _ in 0..16 {
         while let Some(most) = now.filter(|now| now.bytes > aim) {
-            let Some(lower) = free_something(graph, target, most, budget) else {
+            let Some(lower) = free_one(graph, target, most, budget, &mut costs) else {
                 break;
             };
             now = Some(lower);
@@ -129,21 +130,34 @@ fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budg
     }
 }
 
-/// The predicted time of operations, in bytes that could be moved meanwhile.
-fn time_of<'a>(graph: &Graph, nodes: impl IntoIterator<Item = &'a Node>) -> u64 {
-    let types = |values: &[ValueId]| -> Vec<TensorType> {
-        values.iter().map(|v| graph.ty(*v).clone()).collect()
+/// The predicted time of nodes, in bytes that could be moved meanwhile.
+///
+/// The search asks for the same nodes at every step, and rewrites no node such that its time
+/// changes: it is computed once, by the first result of the node.
+#[derive(Default)]
+struct Costs(HashMap<ValueId, u64>);
+
+impl Costs {
+    fn of<'a>(&mut self, graph: &Graph, nodes: impl IntoIterator<Item = &'a Node>) -> u64 {
+        let mut one = |node: &Node| {
+            let known = self.0.entry(node.outputs[0]);
+            *known.or_insert_with(|| cost(graph, node))
+        };
+        nodes
+            .into_iter()
+            .fold(0, |sum, node| sum.saturating_add(one(node)))
+    }
+}
+
+/// What needs a piece of the arena, and when, in a graph that [`time_chunking::run`] has still to cut:
+/// an operation that it will cut needs no workspace for its whole sequence.
+fn requests_before_cut(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
+    let rule = time_chunking::Rule::of(graph, target);
+    let workspace = |graph: &Graph, node: &Node| match &rule {
+        Some(rule) if rule.cuts_always(graph, node) => 0,
+        _ => target.workspace(graph, node),
     };
-    let one = |node: &Node| {
-        if node.op.is_view() {
-            return 0;
-        }
-        let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
-        let sizes = inputs.iter().chain(&outputs).map(TensorType::bytes);
-        let moved = sizes.fold(0, usize::saturating_add);
-        (node.op.flops(&inputs, &outputs) / FLOPS_A_BYTE).max(moved as u64)
-    };
-    nodes.into_iter().map(one).fold(0, u64::saturating_add)
+    liveness(graph, target, workspace).requests
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -270,7 +284,7 @@ struct Offer {
 }
 
 /// What could be let go at the peak, the most worth first.
-fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
+fn offers(graph: &Graph, memory: &Memory, peak: Peak, costs: &mut Costs) -> Vec<Offer> {
     let mut offers = vec![];
     for root in 0..memory.bytes.len() {
         let bytes = memory.bytes[root];
@@ -296,7 +310,7 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
             offer(Way::Pack, freed, moved.saturating_mul(2));
         }
         if let Some(list) = again(graph, memory, value, gap.1) {
-            let cost = time_of(graph, list.iter().map(|(k, _)| &graph.nodes[*k]));
+            let cost = costs.of(graph, list.iter().map(|(k, _)| &graph.nodes[*k]));
             offer(Way::Again(list), bytes, cost);
         }
     }
@@ -305,14 +319,15 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak) -> Vec<Offer> {
 }
 
 /// Lets one value go and returns the peak without it; `None` if that would not help with any.
-fn free_something(
+fn free_one(
     graph: &mut Graph,
     target: &dyn Target,
     most: Peak,
     budget: &mut Budget,
+    costs: &mut Costs,
 ) -> Option<Peak> {
     let memory = Memory::new(graph);
-    for offer in offers(graph, &memory, most) {
+    for offer in offers(graph, &memory, most, costs) {
         let (old, counted) = (graph.clone(), budget.clone());
         let made = match offer.way {
             Way::Pack => pack(graph, offer.value, offer.gap, budget),
@@ -330,46 +345,57 @@ fn free_something(
     None
 }
 
-/// The operation that made `read` of `old`, whose memory it is; `None` if it took several.
-fn view_of(graph: &Graph, old: ValueId, read: ValueId) -> Option<Op> {
-    let maker = |v: ValueId| graph.nodes.iter().find(|n| n.outputs.contains(&v));
-    let direct = maker(read)?;
+/// The operation that computes `read` from `old`, whose memory it is; `None` if there are several.
+fn view_of(graph: &Rewriter<'_>, old: ValueId, read: ValueId) -> Option<Op> {
+    let direct = graph.node(graph.producer(read)?);
     if direct.op.is_view() && direct.inputs == [old] {
         return Some(direct.op.clone());
     }
     let mut value = read;
     while value != old {
-        let node = maker(value).filter(|n| matches!(n.op, Op::Reshape(_)))?;
-        value = node.inputs[0];
+        let (reshape, _) = graph.made_by::<Reshape>(value)?;
+        value = graph.node(reshape).inputs[0];
     }
     let shape = graph.shape(read).to_vec();
     Some(Reshape { shape }.into())
 }
 
-/// Lets every node from `first` on read `new` where it read `old` or a view of it.
-fn redirect(graph: &mut Graph, old: ValueId, new: ValueId, first: usize) {
-    let roots = roots(graph);
-    let mut k = first;
-    while k < graph.nodes.len() {
-        for at in 0..graph.nodes[k].inputs.len() {
-            let read = graph.nodes[k].inputs[at];
+/// Lets every node from `first` on read `new` where it read `old` or one of its views.
+fn redirect(
+    graph: &mut Rewriter<'_>,
+    (old, views): (ValueId, &[ValueId]),
+    new: ValueId,
+    first: NodeId,
+) {
+    let mut readers: Vec<NodeId> = views.iter().flat_map(|v| graph.readers(*v)).collect();
+    readers.retain(|k| !graph.precedes(*k, first));
+    readers.sort_by_key(|k| graph.position(*k));
+    readers.dedup();
+    for k in readers {
+        for operand in 0..graph.node(k).inputs.len() {
+            let read = graph.node(k).inputs[operand];
             if read == old {
-                graph.nodes[k].inputs[at] = new;
-            } else if roots.get(read.index()) == Some(&old.index())
-                && !graph.nodes[k].op.is_view()
+                graph.set_input(k, operand, new);
+            } else if views.contains(&read)
+                && !graph.node(k).op.is_view()
                 && let Some(view) = view_of(graph, old, read)
             {
-                // A view that was made before is made of the new value too.
-                let layer = graph.nodes[k].layer.clone();
-                if let Ok(view) = graph.make_node(view, &[new], &layer, true) {
-                    graph.nodes[k].inputs[at] = view.outputs[0];
-                    graph.nodes.insert(k, view);
-                    k += 1;
+                // A view that was computed before is computed from the new value too.
+                let layer = graph.node(k).layer.clone();
+                if let Ok(view) = graph.make(view, &[new], &layer, true) {
+                    graph.set_input(k, operand, view.outputs[0]);
+                    graph.insert_before(k, view);
                 }
             }
         }
-        k += 1;
     }
+}
+
+/// A value and all its views.
+fn views(graph: &Graph, value: ValueId) -> Vec<ValueId> {
+    let roots = roots(graph).into_iter().enumerate();
+    let views = roots.filter(|(_, root)| *root == value.index());
+    views.map(|(view, _)| ValueId(view as u32)).collect()
 }
 
 fn pack(
@@ -378,19 +404,20 @@ fn pack(
     (before, next): (usize, usize),
     budget: &mut Budget,
 ) -> Option<()> {
+    let views = views(graph, value);
+    let mut graph = Rewriter::new(graph);
+    let order = graph.order();
+    let (before, next) = (order[before], order[next]);
     let dtype = graph.ty(value).dtype;
-    let layer = graph.nodes[before].layer.clone();
-    let packed = graph
-        .make_node(Pack { to: DType::Bits }.into(), &[value], &layer, false)
-        .ok()?;
+    let layer = graph.node(before).layer.clone();
+    let to_bits = Pack { to: DType::Bits };
+    let packed = graph.make(to_bits, &[value], &layer, false).ok()?;
     let bits = packed.outputs[0];
-    let unpacked = graph
-        .make_node(Pack { to: dtype }.into(), &[bits], &layer, true)
-        .ok()?;
-    let again = unpacked.outputs[0];
-    graph.nodes.insert(next, unpacked);
-    graph.nodes.insert(before + 1, packed);
-    redirect(graph, value, again, next + 2);
+    let unpacked = graph.make(Pack { to: dtype }, &[bits], &layer, true).ok()?;
+    let copy = unpacked.outputs[0];
+    graph.insert_before(next, unpacked);
+    graph.insert_after(before, packed);
+    redirect(&mut graph, (value, &views), copy, next);
     budget.packed += 1;
     Some(())
 }
@@ -402,10 +429,13 @@ fn run_again(
     next: usize,
     budget: &mut Budget,
 ) -> Option<()> {
+    let views = views(graph, value);
+    let mut graph = Rewriter::new(graph);
+    let order = graph.order();
     let mut copies: Vec<(ValueId, ValueId)> = vec![];
     let mut nodes = vec![];
     for &(k, stands_for) in list {
-        let mut node = graph.nodes[k].clone();
+        let mut node = graph.node(order[k]).clone();
         for input in &mut node.inputs {
             if let Some((_, copy)) = copies.iter().find(|(old, _)| old == input) {
                 *input = *copy;
@@ -421,9 +451,10 @@ fn run_again(
         nodes.push(node);
     }
     let copy = copies.iter().find(|(old, _)| *old == value)?.1;
-    let count = nodes.len();
-    graph.nodes.splice(next..next, nodes);
-    redirect(graph, value, copy, next + count);
-    budget.again += count;
+    budget.again += nodes.len();
+    for node in nodes {
+        graph.insert_before(order[next], node);
+    }
+    redirect(&mut graph, (value, &views), copy, order[next]);
     Some(())
 }

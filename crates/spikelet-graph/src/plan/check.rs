@@ -3,7 +3,8 @@
 //! Devices follow a plan's places without looking: these checks, and those of the buffers and of
 //! the target, are what makes that safe.
 
-use super::{Kernel, Location, Plan, arena, collective};
+use super::{Kernel, Location, Plan, check_collective};
+use crate::arena;
 use crate::error::{Error, Result};
 use crate::graph::ValueId;
 use crate::op::{Op, Operation};
@@ -41,7 +42,7 @@ impl Plan {
             }
             made.extend(&node.outputs);
         }
-        collective::check(&self.graph)?;
+        check_collective::check(&self.graph)?;
         for kernel in &self.kernels {
             self.check_places(kernel)?;
             self.check_pieces(kernel)?;

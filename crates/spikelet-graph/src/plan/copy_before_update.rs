@@ -10,14 +10,14 @@
 //! output that is an input whose place another output takes (a delay line, two states that change
 //! places) gets a value of its own first, so that the order of those copies does not matter.
 
-use super::arena;
 use crate::graph::{Graph, Node};
+use crate::liveness;
 use crate::op::Expand;
 use std::sync::Arc;
 
 /// Copies every old value that an output still wants.
 pub(super) fn copy(graph: &mut Graph) {
-    let roots = arena::roots(graph);
+    let roots = liveness::roots(graph);
     let updates = graph.outputs.iter().filter_map(|o| o.updates);
     let updated: Vec<usize> = updates.map(|v| roots[v.index()]).collect();
     for k in 0..graph.outputs.len() {

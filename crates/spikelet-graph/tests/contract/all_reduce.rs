@@ -255,17 +255,17 @@ fn what_has_not_arrived_is_read_by_nobody() {
     assert_snapshot!(problem(&|t, x| {
         let sum = t.apply1(reduce, &[x]);
         t.output("y", &sum.exp());
-    }), @"the plan cannot be loaded: map in `l` reads a sum over ranks that has not arrived");
+    }), @"the plan cannot be loaded: map in `l` reads the result of an all-reduce that was not waited for");
     assert_snapshot!(problem(&|t, x| {
         t.output("y", &t.apply1(reduce, &[x]));
-    }), @"the plan cannot be loaded: output `y` is a sum that has not arrived");
+    }), @"the plan cannot be loaded: output `y` is the result of an all-reduce that was not waited for");
     assert_snapshot!(problem(&|t, x| {
         t.output("y", &t.apply1(AllReduceDone, &[x]));
-    }), @"the plan cannot be loaded: arrive in `l` waits for nothing that was started");
+    }), @"the plan cannot be loaded: arrive in `l` has no matching start of an all-reduce");
     assert_snapshot!(problem(&|t, x| {
         let sums = t.apply(reduce, &[x, &x.exp()]);
         t.output("y", &t.apply1(AllReduceDone, &[&sums[1]]));
-    }), @"the plan cannot be loaded: arrive in `l` waits for other tensors than were started together");
+    }), @"the plan cannot be loaded: arrive in `l` waits for other tensors than the all-reduce that it waits for has");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Which memory of a graph is in use when, and what is asked of every value of a search.
 
 use crate::graph::{Graph, InputKind, ValueId};
+use crate::liveness::roots;
 use crate::op::{Op, Operation};
-use crate::plan::roots;
 use crate::types::DType;
 
 /// When each piece of memory is touched.

@@ -1,99 +1,98 @@
-//! Writes the parts of each node.
+//! Writes the chunks of each node.
 
 use super::order::Item;
 use super::{Cut, cut_values};
 use crate::graph::{Graph, Node, ValueId};
+use crate::liveness::roots;
 use crate::op::{
     Concat, ConcatChunks, ConvPart, Map, Op, Reduce, Reshape, Scan, ScanGrad, Slice, TimeChunk,
 };
-use crate::plan::roots;
+use crate::rewrite::{NodeId, Rewriter};
 use spikelet_expr::Expr;
 use std::collections::{HashMap, HashSet};
 
 /// Summands of one elementwise operation.
 const TERMS: usize = 8;
 
-/// Builds the nodes of a graph anew.
+/// Replaces nodes by their chunks.
 pub(super) struct Cutter<'a> {
-    old: Vec<Node>,
+    graph: Rewriter<'a>,
+    /// The nodes as they were.
+    old: Vec<NodeId>,
     cuts: &'a [Option<Cut>],
-    nodes: Vec<Node>,
-    /// The parts of a value, by their number, as far as there are any yet.
-    parts: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
-    /// The results of a node's parts: whole ones, which go on to the next part or are summed up.
-    made: HashMap<usize, Vec<Vec<ValueId>>>,
-    /// Values that somebody reads.
+    /// The chunks of a value, by their number, as far as there are any yet.
+    chunks: HashMap<(ValueId, usize), Vec<Option<ValueId>>>,
+    /// The results of a node's chunks. Those that are no chunks themselves are carried to the next
+    /// chunk, or added up.
+    results: HashMap<usize, Vec<Vec<ValueId>>>,
+    /// Values that are read.
     read: HashSet<ValueId>,
     /// Values in the caller's memory, or views of such.
-    given: HashSet<ValueId>,
+    external: HashSet<ValueId>,
 }
 
 impl<'a> Cutter<'a> {
-    pub(super) fn new(graph: &mut Graph, cuts: &'a [Option<Cut>]) -> Self {
+    pub(super) fn new(graph: &'a mut Graph, cuts: &'a [Option<Cut>]) -> Self {
         let outputs = graph.outputs.iter().map(|o| o.value);
         let read = graph.nodes.iter().flat_map(|n| n.inputs.iter().copied());
+        let read = read.chain(outputs).collect();
         let roots = roots(graph);
         let inputs: HashSet<usize> = graph.inputs.iter().map(|i| i.value.index()).collect();
-        let given = (0..graph.values()).filter(|v| inputs.contains(&roots[*v]));
+        let external = (0..graph.values()).filter(|v| inputs.contains(&roots[*v]));
+        let external = external.map(|v| ValueId(v as u32)).collect();
+        let graph = Rewriter::new(graph);
         Self {
-            read: read.chain(outputs).collect(),
-            given: given.map(|v| ValueId(v as u32)).collect(),
-            old: std::mem::take(&mut graph.nodes),
+            old: graph.order(),
+            graph,
             cuts,
-            nodes: vec![],
-            parts: HashMap::new(),
-            made: HashMap::new(),
+            chunks: HashMap::new(),
+            results: HashMap::new(),
+            read,
+            external,
         }
     }
 
-    pub(super) fn run(mut self, graph: &mut Graph, items: Vec<Item>) {
+    /// Writes all nodes in the order of the items.
+    pub(super) fn run(mut self, items: Vec<Item>) {
         for item in items {
             match item {
-                Item::Whole(k) => self.nodes.push(self.old[k].clone()),
+                Item::Whole(k) => self.graph.move_last(self.old[k]),
                 Item::Together(list) => {
                     let count = self.cuts[list[0]].map_or(1, |cut| cut.count);
-                    let is_backward = |k: &usize| matches!(self.old[*k].op, Op::ScanGrad(_));
+                    let is_backward = |k: &usize| self.graph.op::<ScanGrad>(self.old[*k]).is_some();
                     let backward = list.iter().any(is_backward);
                     for step in 0..count {
-                        let part = if backward { count - 1 - step } else { step };
+                        let chunk = if backward { count - 1 - step } else { step };
                         for &k in &list {
-                            self.write(graph, k, part, count);
+                            self.write(k, chunk, count);
                         }
                     }
                     for &k in &list {
-                        self.finish(graph, k, count);
+                        self.finish(k, count);
                     }
                 }
             }
         }
-        graph.nodes = self.nodes;
     }
 
-    fn push(&mut self, graph: &mut Graph, like: &Node, op: Op, inputs: &[ValueId]) -> Vec<ValueId> {
-        let node = graph
-            .make_node(op, inputs, &like.layer, like.backward)
-            .expect("a part of an operation that fits, fits");
+    /// Adds a node of the layer of another.
+    fn push(&mut self, like: &Node, op: impl Into<Op>, inputs: &[ValueId]) -> Vec<ValueId> {
+        let node = self.graph.make(op, inputs, &like.layer, like.backward);
+        let node = node.expect("a chunk of an operation that fits, fits");
         let outputs = node.outputs.clone();
-        self.nodes.push(node);
+        self.graph.push(node);
         outputs
     }
 
-    /// Part `part` of a value.
-    fn part(
-        &mut self,
-        graph: &mut Graph,
-        like: &Node,
-        value: ValueId,
-        part: usize,
-        count: usize,
-    ) -> ValueId {
-        if let Some(known) = self.parts.get(&(value, count)).and_then(|p| p[part]) {
+    /// Chunk `chunk` of a value.
+    fn chunk(&mut self, like: &Node, value: ValueId, chunk: usize, count: usize) -> ValueId {
+        if let Some(known) = self.chunks.get(&(value, count)).and_then(|p| p[chunk]) {
             return known;
         }
-        let op = if self.given.contains(&value) {
-            // A view into somebody else's memory would start at an odd place.
-            let steps = graph.shape(value)[0] / count;
-            let (start, end) = (part * steps, (part + 1) * steps);
+        let op: Op = if self.external.contains(&value) {
+            // A view into a caller's memory would start at an unaligned address.
+            let steps = self.graph.shape(value)[0] / count;
+            let (start, end) = (chunk * steps, (chunk + 1) * steps);
             Slice {
                 axis: 0,
                 start,
@@ -101,25 +100,26 @@ impl<'a> Cutter<'a> {
             }
             .into()
         } else {
-            TimeChunk { index: part, count }.into()
+            let index = chunk;
+            TimeChunk { index, count }.into()
         };
-        let made = self.push(graph, like, op, &[value])[0];
-        self.remember(value, count, part, made);
+        let made = self.push(like, op, &[value])[0];
+        self.remember(value, count, chunk, made);
         made
     }
 
-    fn remember(&mut self, value: ValueId, count: usize, part: usize, made: ValueId) {
-        let all = self.parts.entry((value, count));
-        all.or_insert_with(|| vec![None; count])[part] = Some(made);
+    fn remember(&mut self, value: ValueId, count: usize, chunk: usize, made: ValueId) {
+        let all = self.chunks.entry((value, count));
+        all.or_insert_with(|| vec![None; count])[chunk] = Some(made);
     }
 
-    /// One part of a node.
-    fn write(&mut self, graph: &mut Graph, k: usize, part: usize, count: usize) {
-        let node = self.old[k].clone();
-        let (operands, results) = cut_values(graph, &node).unwrap_or_default();
+    /// One chunk of a node.
+    fn write(&mut self, k: usize, chunk: usize, count: usize) {
+        let node = self.graph.node(self.old[k]).clone();
+        let (operands, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
         let mut inputs = node.inputs.clone();
         for at in operands {
-            inputs[at] = self.part(graph, &node, inputs[at], part, count);
+            inputs[at] = self.chunk(&node, inputs[at], chunk, count);
         }
         let op = match &node.op {
             Op::Map(map) => {
@@ -127,27 +127,27 @@ impl<'a> Cutter<'a> {
                 map.shape[0] /= count;
                 map.into()
             }
-            Op::Scan(op) => self.scan(op, k, part, count, &mut inputs),
-            Op::ScanGrad(op) => self.scan_grad(op, k, part, count, &mut inputs),
+            Op::Scan(op) => self.scan(op, k, chunk, count, &mut inputs),
+            Op::ScanGrad(op) => self.scan_grad(op, k, chunk, count, &mut inputs),
             other => other.clone(),
         };
-        let made = self.push(graph, &node, op, &inputs);
+        let made = self.push(&node, op, &inputs);
         for (value, old) in made.iter().zip(&node.outputs) {
-            let dtype = graph.ty(*old).dtype;
-            graph.set_dtype(*value, dtype);
+            let dtype = self.graph.ty(*old).dtype;
+            self.graph.set_dtype(*value, dtype);
         }
         for at in results {
-            self.remember(node.outputs[at], count, part, made[at]);
+            self.remember(node.outputs[at], count, chunk, made[at]);
         }
-        let all = self.made.entry(k).or_insert_with(|| vec![vec![]; count]);
-        all[part] = made;
+        let all = self.results.entry(k).or_insert_with(|| vec![vec![]; count]);
+        all[chunk] = made;
     }
 
     /// A forward scan over some steps, from the states that the steps before left.
-    fn scan(&self, op: &Scan, k: usize, part: usize, count: usize, inputs: &mut [ValueId]) -> Op {
+    fn scan(&self, op: &Scan, k: usize, chunk: usize, count: usize, inputs: &mut [ValueId]) -> Op {
         let r = &op.recurrence;
-        if part > 0 {
-            let before = &self.made[&k][part - 1];
+        if chunk > 0 {
+            let before = &self.results[&k][chunk - 1];
             for state in 0..r.states.len() {
                 inputs[r.inputs.len() + state] = before[r.outputs.len() + state];
             }
@@ -159,13 +159,13 @@ impl<'a> Cutter<'a> {
         })
     }
 
-    /// A backward scan over some steps: from the states that the forward scan left before them, and
-    /// on with the gradients that the steps behind have left.
+    /// A backward scan over some steps: from the states that the forward scan left before them, with
+    /// the gradients that the steps after them have left.
     fn scan_grad(
         &self,
         op: &ScanGrad,
         k: usize,
-        part: usize,
+        chunk: usize,
         count: usize,
         inputs: &mut Vec<ValueId>,
     ) -> Op {
@@ -173,11 +173,11 @@ impl<'a> Cutter<'a> {
         let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
         let mut operands = inputs[..n_in + states + r.params.len()].to_vec();
         let forward = self.cuts[k].and_then(|cut| cut.forward);
-        if let (true, Some(scan)) = (part > 0, forward) {
-            let left = &self.made[&scan][part - 1][n_out..n_out + states];
+        if let (true, Some(scan)) = (chunk > 0, forward) {
+            let left = &self.results[&scan][chunk - 1][n_out..n_out + states];
             operands[n_in..n_in + states].copy_from_slice(left);
         }
-        let behind = (part + 1 < count).then(|| self.made[&k][part + 1].clone());
+        let behind = (chunk + 1 < count).then(|| self.results[&k][chunk + 1].clone());
         let mut present = op.present.clone();
         for result in 0..n_out + 2 * states {
             let is_last = (n_out..n_out + states).contains(&result);
@@ -188,7 +188,7 @@ impl<'a> Cutter<'a> {
             present[result] = grad.is_some();
             operands.extend(grad);
         }
-        let outputs = &self.old[k].outputs[n_in + states..];
+        let outputs = &self.graph.node(self.old[k]).outputs[n_in + states..];
         let mut accumulates = vec![false; r.params.len()];
         if let Some(behind) = &behind {
             for (param, accumulates) in accumulates.iter_mut().enumerate() {
@@ -206,67 +206,78 @@ impl<'a> Cutter<'a> {
         })
     }
 
-    /// What a node made, from its parts.
-    fn finish(&mut self, graph: &mut Graph, k: usize, count: usize) {
-        let node = self.old[k].clone();
-        let (_, results) = cut_values(graph, &node).unwrap_or_default();
-        let made = self.made[&k].clone();
+    /// The results of a node, from those of its chunks.
+    fn finish(&mut self, k: usize, count: usize) {
+        let node = self.graph.remove(self.old[k]);
+        let (_, results) = cut_values(self.graph.graph(), &node).unwrap_or_default();
+        let made = self.results[&k].clone();
+        let of_chunks = |at: usize| -> Vec<ValueId> { made.iter().map(|made| made[at]).collect() };
         for at in results {
-            let whole = node.outputs[at];
-            if self.read.contains(&whole) {
-                let parts = made.iter().map(|outputs| outputs[at]).collect();
-                self.nodes.push(Node {
+            if self.read.contains(&node.outputs[at]) {
+                self.graph.push(Node {
                     op: ConcatChunks.into(),
-                    inputs: parts,
-                    outputs: vec![whole],
+                    inputs: of_chunks(at),
+                    outputs: vec![node.outputs[at]],
                     ..node.clone()
                 });
             }
         }
-        let first = |at: usize| made.iter().map(|outputs| outputs[at]).collect::<Vec<_>>();
         match &node.op {
             Op::Conv(op) if op.part == ConvPart::Weight => {
-                let parts = first(0);
-                self.sum(graph, &node, parts, node.outputs[0]);
+                self.sum(&node, of_chunks(0), node.outputs[0]);
             }
-            Op::MeanVar(_) => self.join_moments(graph, &node, &first(0), &first(1)),
+            Op::MeanVar(_) => self.join_moments(&node, &of_chunks(0), &of_chunks(1)),
             Op::Scan(op) => {
                 let outputs = op.recurrence.outputs.len();
                 let pairs = made[count - 1].iter().zip(&node.outputs);
                 for (last, whole) in pairs.skip(outputs).take(op.recurrence.states.len()) {
                     self.rename(*last, *whole);
+                    self.rename_result(k, count - 1, *last, *whole);
                 }
             }
             Op::ScanGrad(op) => {
                 let pairs = made[0].iter().zip(&node.outputs);
                 for (first, whole) in pairs.skip(op.recurrence.inputs.len()) {
                     self.rename(*first, *whole);
+                    self.rename_result(k, 0, *first, *whole);
                 }
             }
             _ => {}
         }
     }
 
-    /// Gives a result of a part the name that the whole's result had.
+    /// Lets the result of a chunk be the value that the whole node computed.
     fn rename(&mut self, from: ValueId, to: ValueId) {
-        for node in self.nodes.iter_mut().rev() {
-            for value in node.inputs.iter_mut().chain(&mut node.outputs) {
+        if let Some(producer) = self.graph.producer(from) {
+            let mut node = self.graph.node(producer).clone();
+            for value in &mut node.outputs {
                 if *value == from {
                     *value = to;
                 }
             }
+            self.graph.set(producer, node);
         }
-        for outputs in self.made.values_mut().flatten().flatten() {
-            if *outputs == from {
-                *outputs = to;
+        self.graph.replace(from, to);
+    }
+
+    /// As [`Self::rename`], in the results of chunk `chunk` of node `k`.
+    fn rename_result(&mut self, k: usize, chunk: usize, from: ValueId, to: ValueId) {
+        for value in self
+            .results
+            .get_mut(&k)
+            .into_iter()
+            .flat_map(|all| &mut all[chunk])
+        {
+            if *value == from {
+                *value = to;
             }
         }
     }
 
     /// The sum of tensors, from the first to the last, into `to`.
-    fn sum(&mut self, graph: &mut Graph, like: &Node, parts: Vec<ValueId>, to: ValueId) {
-        let ty = graph.ty(to).clone();
-        let mut rest = parts.into_iter();
+    fn sum(&mut self, like: &Node, tensors: Vec<ValueId>, to: ValueId) {
+        let ty = self.graph.ty(to).clone();
+        let mut rest = tensors.into_iter();
         let mut terms: Vec<ValueId> = rest.by_ref().take(TERMS).collect();
         loop {
             let last = rest.len() == 0;
@@ -279,7 +290,7 @@ impl<'a> Cutter<'a> {
                 }],
                 ..Map::new(vec![sum.unwrap_or_else(|| Expr::constant(0.0))], &*ty.shape)
             };
-            let made = self.push(graph, like, map.into(), &terms)[0];
+            let made = self.push(like, map, &terms)[0];
             if last {
                 self.rename(made, to);
                 return;
@@ -291,51 +302,32 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Mean and variance of all from those of equal parts (Chan, Golub, LeVeque, 1979).
-    fn join_moments(
-        &mut self,
-        graph: &mut Graph,
-        node: &Node,
-        means: &[ValueId],
-        variances: &[ValueId],
-    ) {
-        let (count, channels) = (means.len(), graph.shape(node.outputs[0])[0]);
-        let means = self.stack(graph, node, means, channels);
-        let variances = self.stack(graph, node, variances, channels);
-        let mean = self.mean(graph, node, means, [count, channels]);
+    /// Mean and variance of all from those of equal chunks (Chan, Golub, LeVeque, 1979).
+    fn join_moments(&mut self, node: &Node, means: &[ValueId], variances: &[ValueId]) {
+        let (count, channels) = (means.len(), self.graph.shape(node.outputs[0])[0]);
+        let means = self.stack(node, means, channels);
+        let variances = self.stack(node, variances, channels);
+        let mean = self.mean(node, means, [count, channels]);
         let x = Map::operand;
-        let apart = x(1) - x(2);
-        let spread = Map::new(vec![x(0) + &apart * &apart], [count, channels]);
-        let spread = self.push(graph, node, spread.into(), &[variances, means, mean])[0];
-        let variance = self.mean(graph, node, spread, [count, channels]);
+        let distance = x(1) - x(2);
+        let spread = Map::new(vec![x(0) + &distance * &distance], [count, channels]);
+        let spread = self.push(node, spread, &[variances, means, mean])[0];
+        let variance = self.mean(node, spread, [count, channels]);
         self.rename(mean, node.outputs[0]);
         self.rename(variance, node.outputs[1]);
     }
 
     /// Rows below each other: `[count, channels]`.
-    fn stack(
-        &mut self,
-        graph: &mut Graph,
-        like: &Node,
-        rows: &[ValueId],
-        channels: usize,
-    ) -> ValueId {
-        let joined = self.push(graph, like, Concat { axis: 0 }.into(), rows)[0];
+    fn stack(&mut self, like: &Node, rows: &[ValueId], channels: usize) -> ValueId {
+        let joined = self.push(like, Concat { axis: 0 }, rows)[0];
         let shape = vec![rows.len(), channels];
-        self.push(graph, like, Reshape { shape }.into(), &[joined])[0]
+        self.push(like, Reshape { shape }, &[joined])[0]
     }
 
     /// The mean of rows.
-    fn mean(
-        &mut self,
-        graph: &mut Graph,
-        like: &Node,
-        rows: ValueId,
-        [count, channels]: [usize; 2],
-    ) -> ValueId {
-        let sum = self.push(graph, like, Reduce::sum([0]).into(), &[rows])[0];
+    fn mean(&mut self, like: &Node, rows: ValueId, [count, channels]: [usize; 2]) -> ValueId {
+        let sum = self.push(like, Reduce::sum([0]), &[rows])[0];
         let share = Map::operand(0) * (1.0 / count as f64);
-        let map = Map::new(vec![share], [channels]);
-        self.push(graph, like, map.into(), &[sum])[0]
+        self.push(like, Map::new(vec![share], [channels]), &[sum])[0]
     }
 }

@@ -28,11 +28,11 @@ mod order;
 use super::{Report, dead_code};
 use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
-use crate::op::{Op, time_chunk_type};
+use crate::op::{Op, OpKind, Recurrence, Scan, time_chunk_type};
 use crate::types::TensorType;
 use cut::Cutter;
 use order::{Item, in_order};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Where a part may start: what all kernels can live with.
@@ -59,7 +59,7 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
         None => Item::Whole(k),
     });
     let items: Vec<Item> = items.collect();
-    Cutter::new(graph, &cuts).run(graph, items);
+    Cutter::new(graph, &cuts).run(items);
     Report {
         pass: "time_chunking",
         changes,
@@ -73,7 +73,7 @@ pub(crate) fn in_parts(graph: &mut Graph, target: &dyn Target) -> Option<usize> 
     let cuts = cuts(graph, target, true);
     let most = cuts.iter().flatten().map(|cut| cut.count).max()?;
     let items = in_order(graph, &cuts);
-    Cutter::new(graph, &cuts).run(graph, items);
+    Cutter::new(graph, &cuts).run(items);
     dead_code::run(graph);
     Some(most)
 }
@@ -83,11 +83,12 @@ fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
     let Some(rule) = Rule::of(graph, target) else {
         return vec![None; graph.nodes.len()];
     };
+    let scans = ForwardScans::of(graph);
     let mut cuts: Vec<Option<Cut>> = vec![];
     for node in &graph.nodes {
         let cut = (all || is_sum(&node.op)) && rule.cuts(graph, node);
         let forward = match &node.op {
-            Op::ScanGrad(_) if cut => forward_of(graph, node).filter(|k| cuts[*k].is_some()),
+            Op::ScanGrad(_) if cut => scans.find(graph, node).filter(|k| cuts[*k].is_some()),
             _ => None,
         };
         let cut = cut && (forward.is_some() || !matches!(node.op, Op::ScanGrad(_)));
@@ -96,29 +97,15 @@ fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
             forward,
         }));
     }
-    // A scan in parts keeps no states for a backward scan that goes through all steps at once.
-    for k in 0..cuts.len() {
-        if cuts[k].is_some() && keeps_for_others(graph, k, &cuts) {
-            cuts[k] = None;
-            for cut in cuts.iter_mut() {
-                *cut = cut.filter(|cut| cut.forward != Some(k));
-            }
-        }
+    // A scan in chunks stores no states for a backward scan that goes through all steps at once.
+    let refused = scans.with_other_readers(graph, &cuts);
+    for cut in &mut cuts {
+        *cut = cut.filter(|cut| cut.forward.is_none_or(|k| !refused.contains(&k)));
+    }
+    for k in refused {
+        cuts[k] = None;
     }
     cuts
-}
-
-/// Whether somebody reads states that scan `k` keeps who is not cut with it.
-fn keeps_for_others(graph: &Graph, k: usize, cuts: &[Option<Cut>]) -> bool {
-    let Op::Scan(scan) = &graph.nodes[k].op else {
-        return false;
-    };
-    let outputs = &graph.nodes[k].outputs;
-    let kept = &outputs[scan.first_checkpoint().min(outputs.len())..];
-    graph.nodes.iter().zip(cuts).any(|(node, cut)| {
-        let reads = node.inputs.iter().any(|v| kept.contains(v));
-        reads && cut.is_none_or(|cut| cut.forward != Some(k))
-    })
 }
 
 /// Whether its result depends on how many parts there are.
@@ -239,29 +226,59 @@ pub(super) fn cut_values(graph: &Graph, node: &Node) -> Option<(Vec<usize>, Vec<
     })
 }
 
-/// The forward scan of a backward scan: the one that kept states for it, or the only one of this
-/// neuron.
-fn forward_of(graph: &Graph, node: &Node) -> Option<usize> {
-    let Op::ScanGrad(grad) = &node.op else {
-        return None;
-    };
-    let kept = grad.checkpoint_operand().map(|k| node.inputs[k]);
-    let is_forward = |n: &Node| match &n.op {
-        Op::Scan(scan) => match kept {
-            Some(kept) => n.outputs.contains(&kept),
-            None => {
-                Arc::ptr_eq(&scan.recurrence, &grad.recurrence)
-                    && scan.time_steps == grad.time_steps
-                    && n.layer == node.layer
+/// The forward scans of a graph.
+struct ForwardScans {
+    /// By neuron.
+    of: HashMap<*const Recurrence, Vec<usize>>,
+    /// By a state that it stores for a backward scan.
+    checkpoints: HashMap<ValueId, usize>,
+}
+
+impl ForwardScans {
+    fn of(graph: &Graph) -> Self {
+        let mut of: HashMap<*const Recurrence, Vec<usize>> = HashMap::new();
+        let mut checkpoints: HashMap<ValueId, usize> = HashMap::new();
+        for (k, node) in graph.nodes.iter().enumerate() {
+            if let Op::Scan(scan) = &node.op {
+                of.entry(Arc::as_ptr(&scan.recurrence)).or_default().push(k);
+                let stored = node.outputs.iter().skip(scan.first_checkpoint());
+                checkpoints.extend(stored.map(|value| (*value, k)));
             }
-        },
-        _ => false,
-    };
-    let mut found = graph
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, n)| is_forward(n));
-    let first = found.next()?;
-    found.next().is_none().then_some(first.0)
+        }
+        Self { of, checkpoints }
+    }
+
+    /// The forward scan of a backward scan: the one that stored states for it, or the only one of
+    /// this neuron in the layer.
+    fn find(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        let Op::ScanGrad(grad) = &node.op else {
+            return None;
+        };
+        if let Some(operand) = grad.checkpoint_operand() {
+            return self.checkpoints.get(&node.inputs[operand]).copied();
+        }
+        let fits = |k: &&usize| {
+            let forward = &graph.nodes[**k];
+            let steps = |scan: &Scan| scan.time_steps == grad.time_steps;
+            forward.layer == node.layer && Scan::of(&forward.op).is_some_and(steps)
+        };
+        let mut found = self
+            .of
+            .get(&Arc::as_ptr(&grad.recurrence))?
+            .iter()
+            .filter(fits);
+        let first = found.next()?;
+        found.next().is_none().then_some(*first)
+    }
+
+    /// The scans that are cut but store states for nodes that are not cut with them.
+    fn with_other_readers(&self, graph: &Graph, cuts: &[Option<Cut>]) -> HashSet<usize> {
+        let mut found: HashSet<usize> = HashSet::new();
+        for (node, cut) in graph.nodes.iter().zip(cuts) {
+            let read = node.inputs.iter().filter_map(|v| self.checkpoints.get(v));
+            found.extend(read.filter(|scan| cut.is_none_or(|cut| cut.forward != Some(**scan))));
+        }
+        found.retain(|scan| cuts[*scan].is_some());
+        found
+    }
 }

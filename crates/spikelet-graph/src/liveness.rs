@@ -1,0 +1,204 @@
+//! Liveness: which memory a graph needs, and from which node to which.
+//!
+//! A value that is not in a caller's buffer has memory from the node that computes it to the last
+//! node that reads it or a view of it. Passes that look at memory and the plan's layout share this
+//! analysis.
+
+mod collective;
+mod in_place;
+
+use crate::arena::{self, Allocation};
+use crate::backend::Target;
+use crate::graph::{Graph, Node, ValueId};
+use crate::op::{Op, Operation};
+use in_place::Readers;
+use std::borrow::Cow;
+
+/// Where a value lives while the plan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Location {
+    /// At this byte of the arena.
+    Arena(usize),
+    /// In the buffer of input `k`.
+    Input(usize),
+    /// In the buffer of output `k`.
+    Output(usize),
+    /// Nowhere: it is not read.
+    Unused,
+}
+
+/// The memory that a graph needs.
+pub(crate) struct Liveness {
+    /// The value whose memory each value is.
+    pub(crate) roots: Vec<usize>,
+    /// Where each value starts in the memory of its root.
+    pub(crate) offsets: Vec<usize>,
+    /// Where values live that are not in the arena.
+    pub(crate) places: Vec<Location>,
+    /// The pieces of the arena, which have no offset yet.
+    pub(crate) requests: Vec<Allocation>,
+    /// The request for each node's workspace.
+    pub(crate) workspace_of: Vec<Option<usize>>,
+}
+
+/// The memory that a graph needs on a target; `workspace` is the scratch memory of a node while it
+/// runs, in bytes.
+pub(crate) fn liveness(
+    graph: &Graph,
+    target: &dyn Target,
+    workspace: impl Fn(&Graph, &Node) -> usize,
+) -> Liveness {
+    // Devices ask of every node whether its results are read.
+    let mut counted = Cow::Borrowed(graph);
+    if !graph.has_counted() {
+        counted.to_mut().count_uses();
+    }
+    let graph = &*counted;
+    let (mut roots, offsets) = roots_and_offsets(graph);
+    let mut places = vec![Location::Unused; graph.values()];
+    for (k, input) in graph.inputs.iter().enumerate() {
+        places[input.value.index()] = Location::Input(k);
+    }
+    let mut lives = lives(graph, &roots);
+    let readers = Readers::of(graph, &roots);
+    for (k, output) in graph.outputs.iter().enumerate() {
+        let value = output.value.index();
+        if roots[value] == value
+            && places[value] == Location::Unused
+            && readers.written_in_place(graph, k, &roots, &lives)
+        {
+            places[value] = match output.updates {
+                Some(input) => places[input.index()],
+                None => Location::Output(k),
+            };
+        }
+    }
+
+    collective::extend(graph, &mut roots, &mut lives, &places);
+    in_place::overwrite_operands(graph, target, &mut roots, &mut lives, &places);
+
+    let mut requests: Vec<Allocation> = vec![];
+    for value in 0..graph.values() {
+        if roots[value] == value
+            && places[value] == Location::Unused
+            && let Some(alive) = lives[value]
+        {
+            let id = ValueId(u32::try_from(value).expect("values are numbered in 32 bits"));
+            requests.push(Allocation {
+                value: Some(id),
+                offset: 0,
+                bytes: graph.ty(id).bytes().max(1),
+                alive,
+            });
+        }
+    }
+    let mut workspace_of = vec![None; graph.nodes.len()];
+    for (k, node) in graph.nodes.iter().enumerate() {
+        let bytes = workspace(graph, node);
+        if bytes > 0 {
+            workspace_of[k] = Some(requests.len());
+            requests.push(Allocation {
+                value: None,
+                offset: 0,
+                bytes,
+                alive: (k, k),
+            });
+        }
+    }
+    Liveness {
+        roots,
+        offsets,
+        places,
+        requests,
+        workspace_of,
+    }
+}
+
+/// The size in bytes of the arena of a graph as it is.
+pub(crate) fn arena_bytes(graph: &Graph, target: &dyn Target) -> usize {
+    let workspace = |graph: &Graph, node: &Node| target.workspace(graph, node);
+    arena::assign(&mut liveness(graph, target, workspace).requests)
+}
+
+/// The value whose memory each value is: itself, what it is a view of, or what it is joined to.
+pub(crate) fn roots(graph: &Graph) -> Vec<usize> {
+    roots_and_offsets(graph).0
+}
+
+fn roots_and_offsets(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
+    let mut inside: Vec<Option<(usize, usize)>> = vec![None; graph.values()];
+    for node in graph.nodes.iter().filter(|n| n.op.is_view()) {
+        let made = node.outputs[0];
+        match &node.op {
+            Op::AllReduceDone(_) => {
+                for (sum, started) in node.outputs.iter().zip(&node.inputs) {
+                    inside[sum.index()] = Some((started.index(), 0));
+                }
+            }
+            Op::ConcatChunks(_) => {
+                for (k, part) in node.inputs.iter().enumerate() {
+                    let start = k * graph.ty(*part).bytes();
+                    inside[part.index()] = Some((made.index(), start));
+                }
+            }
+            Op::TimeChunk(op) => {
+                let start = op.index * graph.ty(made).bytes();
+                inside[made.index()] = Some((node.inputs[0].index(), start));
+            }
+            _ => inside[made.index()] = Some((node.inputs[0].index(), 0)),
+        }
+    }
+    let find = |value: usize| {
+        let (mut root, mut offset) = (value, 0);
+        while let Some((other, start)) = inside[root] {
+            (root, offset) = (other, offset + start);
+        }
+        (root, offset)
+    };
+    (0..graph.values()).map(find).unzip()
+}
+
+/// From the node that computes a value to the last that reads it or a view of it; `None` if it is
+/// not read. Outputs of the graph live to the end.
+fn lives(graph: &Graph, roots: &[usize]) -> Vec<Option<(usize, usize)>> {
+    let mut made = vec![0; graph.values()];
+    let mut last: Vec<Option<usize>> = vec![None; graph.values()];
+    for (k, node) in graph.nodes.iter().enumerate().rev() {
+        for output in node.outputs.iter().filter(|_| !node.op.is_view()) {
+            made[roots[output.index()]] = k;
+        }
+    }
+    for (k, node) in graph.nodes.iter().enumerate() {
+        if node.op.runs() {
+            for input in &node.inputs {
+                last[roots[input.index()]] = Some(k);
+            }
+        }
+    }
+    for (k, node) in graph.nodes.iter().enumerate() {
+        let written = match &node.op {
+            Op::Custom(op) => op.wanted(graph, node),
+            op => vec![op.writes_all(); node.outputs.len()],
+        };
+        for (output, _) in node.outputs.iter().zip(written).filter(|(_, w)| *w) {
+            let last = &mut last[roots[output.index()]];
+            *last = Some(last.unwrap_or(k));
+        }
+    }
+    for output in &graph.outputs {
+        last[roots[output.value.index()]] = Some(graph.nodes.len());
+    }
+    made.into_iter()
+        .zip(last)
+        .map(|(from, to)| Some((from, to?)))
+        .collect()
+}
+
+/// The root of a value while roots are still being merged.
+fn find(roots: &[usize], value: usize) -> usize {
+    let mut root = roots[value];
+    while roots[root] != root {
+        root = roots[root];
+    }
+    root
+}

@@ -1,0 +1,45 @@
+//! Where every value and workspace of a plan lives.
+
+use crate::arena::{self, Allocation};
+use crate::backend::Target;
+use crate::graph::Graph;
+use crate::liveness::{Liveness, Location, liveness};
+
+pub(super) struct Layout {
+    pub(super) places: Vec<Location>,
+    pub(super) workspaces: Vec<Option<(usize, usize)>>,
+    pub(super) allocations: Vec<Allocation>,
+    pub(super) bytes: usize,
+}
+
+/// Lays out a graph as it is: every node has the workspace that the device asks for.
+pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
+    let Liveness {
+        roots,
+        offsets,
+        mut places,
+        mut requests,
+        workspace_of,
+    } = liveness(graph, target, |graph, node| target.workspace(graph, node));
+    let bytes = arena::assign(&mut requests);
+    for request in &requests {
+        if let Some(value) = request.value {
+            places[value.index()] = Location::Arena(request.offset);
+        }
+    }
+    for value in 0..graph.values() {
+        places[value] = match places[roots[value]] {
+            Location::Arena(start) => Location::Arena(start + offsets[value]),
+            other => other,
+        };
+    }
+    Layout {
+        places,
+        workspaces: workspace_of
+            .iter()
+            .map(|at| at.map(|i: usize| (requests[i].offset, requests[i].bytes)))
+            .collect(),
+        allocations: requests,
+        bytes,
+    }
+}
