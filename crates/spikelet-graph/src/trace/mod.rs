@@ -20,6 +20,7 @@ use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, InputKind, Output, ValueId};
 use crate::op::{Op, Operation};
 use crate::precision::Precision;
+use crate::time_invariance::RepeatedValues;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -35,6 +36,15 @@ pub(crate) struct State {
     precision: Precision,
     /// Whether the passes that come before gradients have run.
     prepared: bool,
+    repeated: RepeatedValues,
+}
+
+impl State {
+    /// Whether a value is the same at every time step.
+    fn repeats_over_time(&mut self, value: ValueId) -> bool {
+        self.repeated.update(&self.graph);
+        self.repeated.contains(value)
+    }
 }
 
 /// Builds a graph. Cheap to clone; all clones build the same one.
@@ -69,6 +79,7 @@ impl Tracer {
             float,
             precision: Precision::F32,
             prepared: false,
+            repeated: RepeatedValues::default(),
         };
         Self {
             state: Rc::new(RefCell::new(state)),

@@ -6,6 +6,7 @@ use crate::graph::ValueId;
 use crate::op::{Map, Op};
 use crate::pass;
 use crate::precision::Precision;
+use crate::time_invariance::RepeatedValues;
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ impl State {
     pub(super) fn prepare(&mut self) {
         if !self.prepared {
             pass::prepare(&mut self.graph, self.precision);
+            self.repeated = RepeatedValues::default();
         }
         self.prepared = true;
     }

@@ -257,7 +257,8 @@ impl Var {
         one.expand(shape)
     }
 
-    /// The one step `[1, N, …]` that this sequence repeats over time, if it does nothing else.
+    /// The one step `[1, N, …]` that this sequence repeats over time; `None` where its steps may
+    /// differ.
     ///
     /// ```
     /// use spikelet_graph::{DType, Tracer};
@@ -269,12 +270,9 @@ impl Var {
     /// ```
     pub fn source_over_time(&self) -> Option<Var> {
         let id = self.id?;
-        let found = {
-            let mut state = self.tracer.state.borrow_mut();
-            crate::pass::hoist_time::run(&mut state.graph);
-            crate::pass::hoist_time::source(&state.graph, id)
-        };
-        found.map(|source| self.tracer.var(source))
+        let repeats = self.tracer.state.borrow_mut().repeats_over_time(id);
+        // The first step is as good as any: the pass over the finished graph reads the source.
+        repeats.then(|| self.slice(0, 0..1))
     }
 
     /// Logarithm of the softmax over the last axis.
