@@ -2,7 +2,7 @@
 
 use crate::executor::CpuExecutor;
 use crate::machine;
-use crate::memory::{Memory, Slot, View, ViewMut};
+use crate::memory::{Memory, Slot, View, ViewMut, for_each_dtype};
 use crate::op;
 use rayon::ThreadPool;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
@@ -12,7 +12,7 @@ use spikelet_graph::{
 };
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The CPU, with a pool of threads of its own.
+/// The CPU, with a thread pool.
 ///
 /// ```
 /// use spikelet_cpu::Cpu;
@@ -35,18 +35,18 @@ pub(crate) struct Shared {
     name: String,
     id: DeviceId,
     pub(crate) pool: ThreadPool,
-    /// Held by whoever touches this device's buffers.
+    /// Held during every access to this device's buffers.
     lock: Mutex<()>,
 }
 
 impl Shared {
-    /// The device's buffers, for this thread alone.
+    /// Locks the device's buffers for this thread.
     ///
     /// # Errors
-    /// When the thread works for a run, which holds them already: a custom operation that asks for
-    /// them would wait for itself.
+    /// If the thread belongs to a run, which holds the lock: a custom operation that accesses buffers
+    /// would deadlock.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, ()>> {
-        // The pool's threads work for runs and for nothing else.
+        // The pool's threads execute runs only.
         if self.pool.current_thread_index().is_some() {
             return Err(Error::Busy {
                 backend: self.name.clone(),
@@ -56,12 +56,12 @@ impl Shared {
         Ok(guard.unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// The memory behind a buffer of this device.
+    /// The memory of a buffer of this device.
     pub(crate) fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a Memory> {
         buffer.storage(self.id, &self.name)
     }
 
-    /// Memory, or an error that says what it was for.
+    /// Allocates memory; the error names its purpose.
     fn memory(&self, bytes: usize, what: &str) -> Result<Memory> {
         Memory::new(self.id, bytes).ok_or_else(|| {
             let free = machine::memory().map_or(String::new(), |memory| {
@@ -69,7 +69,7 @@ impl Shared {
                 format!(", {available} of {total} are free")
             });
             failure(format!(
-                "no memory for {what}: {} are needed{free}; a smaller batch or fewer time steps need less",
+                "out of memory: {what} needs {}{free}; use a smaller batch or fewer time steps",
                 size(bytes),
             ))
         })
@@ -100,18 +100,17 @@ pub(crate) fn failure(problem: impl Into<String>) -> Error {
 }
 
 impl Cpu {
-    /// The CPU with this many threads; 0 takes as many as the machine has cores.
+    /// The CPU with this many threads; 0 uses one per core.
     ///
-    /// The first CPU of a process chooses the matrix library, by `SPIKELET_GEMM`. Where that is MKL or
-    /// OpenBLAS, the library's settings are changed **for the whole process**, since it offers none
-    /// that hold for one caller only: one thread a product, and for MKL the sequential threading
-    /// layer, 32-bit integers (LP64) and reproducible results (`MKL_CBWR_AUTO`). A program that uses
-    /// the same library itself sets `SPIKELET_GEMM=gemm` before, which loads neither and changes
-    /// nothing.
+    /// The first CPU of a process selects the matrix library by `SPIKELET_GEMM`. For MKL and OpenBLAS
+    /// this changes the library's settings **for the whole process**, since it has none for a single
+    /// caller: one thread per product, and for MKL the sequential threading layer, 32-bit integers
+    /// (LP64) and reproducible results (`MKL_CBWR_AUTO`). A program that uses the same library for
+    /// other work sets `SPIKELET_GEMM=gemm` first, which loads neither and changes nothing.
     ///
     /// # Errors
-    /// When the threads cannot be started, or the matrix library that was asked for by
-    /// `SPIKELET_GEMM` is not there.
+    /// If the threads cannot be started, or the matrix library requested by `SPIKELET_GEMM` cannot be
+    /// loaded.
     pub fn new(threads: usize) -> Result<Self> {
         Self::named("cpu", threads)
     }
@@ -142,9 +141,9 @@ impl Cpu {
         })
     }
 
-    /// This CPU as a rank of a group: plans that it loads from now on add up over its ranks
-    /// ([`spikelet_graph::op::AllReduceStart`]). Ranks that are threads of one process need a CPU of
-    /// their own each, since one runs a plan at a time.
+    /// This CPU as a rank of a process group: plans that it loads from now on all-reduce over its ranks
+    /// ([`spikelet_graph::op::AllReduceStart`]). Ranks in threads of one process need a separate CPU
+    /// each, since a CPU runs one plan at a time.
     ///
     /// ```
     /// use spikelet_cpu::Cpu;
@@ -195,7 +194,7 @@ impl Target for Cpu {
 
 fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
     failure(format!(
-        "a buffer of {ty} ({} elements) cannot exchange {length} {given} values; use its own type and size",
+        "cannot copy {length} {given} values to or from a buffer of {ty} ({} elements); type and size must match",
         ty.len()
     ))
 }
@@ -226,7 +225,7 @@ impl Backend for Cpu {
 
     fn arena(&self, plan: &Plan) -> Result<Buffer> {
         let words = plan.arena_bytes.div_ceil(8);
-        let what = "a plan's arena, which all values between its inputs and outputs share";
+        let what = "a plan's arena, the memory of all intermediate values,";
         Ok(Buffer {
             ty: TensorType::new(DType::I64, [words]),
             handle: Arc::new(self.shared.memory(8 * words, what)?),
@@ -239,7 +238,7 @@ impl Backend for Cpu {
         // SAFETY: the buffer keeps the memory alive, and the lock keeps others away.
         let target = unsafe { slot.view_mut() };
         macro_rules! copy {
-            ($($type:ident),*) => {
+            ($($type:ident: $_:ty),*) => {
                 match (target, values) {
                     $((ViewMut::$type(to), HostTensor::$type(from)) if to.len() == from.len() => {
                         to.copy_from_slice(from)
@@ -250,7 +249,7 @@ impl Backend for Cpu {
                 }
             };
         }
-        copy!(F32, F64, F16, BF16, I64);
+        for_each_dtype!(copy);
         Ok(())
     }
 
@@ -260,7 +259,7 @@ impl Backend for Cpu {
         // SAFETY: the buffer keeps the memory alive, and the lock keeps writers away.
         let source = unsafe { slot.view() };
         macro_rules! copy {
-            ($($type:ident),*) => {
+            ($($type:ident: $_:ty),*) => {
                 match (source, values) {
                     $((View::$type(from), HostTensorMut::$type(to)) if to.len() == from.len() => {
                         to.copy_from_slice(from)
@@ -271,7 +270,7 @@ impl Backend for Cpu {
                 }
             };
         }
-        copy!(F32, F64, F16, BF16, I64);
+        for_each_dtype!(copy);
         Ok(())
     }
 

@@ -1,13 +1,13 @@
-//! Reading an operand as if it had been broadcast, block by block.
+//! Block-wise access to a broadcast operand.
 
 use spikelet_graph::broadcast_strides;
 
-/// How the elements of an operand lie under a larger shape.
+/// The mapping from the elements of a broadcast operand to those in memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Broadcast {
-    /// The same shape: elements are read where they are.
+    /// The same shape: elements are read in place.
     Same,
-    /// One element for all.
+    /// One element.
     Scalar,
     /// Anything else: outer axes, each with its length and stride, then runs of elements that
     /// are contiguous (`step` 1) or all the same (`step` 0).
@@ -63,7 +63,7 @@ impl Broadcast {
         }
     }
 
-    /// After how many elements the operand repeats, if it does from its beginning on.
+    /// The period of the broadcast operand, if its memory is repeated as a unit.
     pub(crate) fn period(&self) -> Option<usize> {
         match self {
             Self::Same => None,

@@ -1,4 +1,4 @@
-//! A loaded plan: arena, prepared kernels, and the loop that runs them.
+//! A loaded plan: arena, prepared kernels, and the loop that executes them.
 
 use crate::backend::{Shared, failure};
 use crate::memory::{Slot, View, ViewMut};
@@ -8,7 +8,7 @@ use spikelet_graph::{Bound, Buffer, Executor, Graph, Location, Node, Plan, Resul
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Where a kernel's operand comes from.
+/// The memory of a kernel's operand.
 #[derive(Clone)]
 enum Source {
     Slot(Slot),
@@ -24,8 +24,8 @@ struct Step {
     workspace: (*mut u8, usize),
 }
 
-// SAFETY: the addresses lead into memory that the executor keeps alive and touches only under
-// the backend's lock.
+// SAFETY: the addresses are in memory that the executor keeps alive and accesses only under the
+// backend's lock.
 unsafe impl Send for Step {}
 
 pub(crate) struct CpuExecutor {
@@ -98,7 +98,11 @@ impl CpuExecutor {
                     (None, Some(slot)) => Source::Slot(slot),
                     (None, None) => {
                         let name = node.op.name();
-                        return Err(failure(format!("{name} reads what is nowhere")));
+                        return Err(failure(format!(
+                            "{name}: operand {} has no storage in this plan (internal error; \
+                             please report it)",
+                            reads.len()
+                        )));
                     }
                 });
             }
@@ -120,8 +124,8 @@ impl CpuExecutor {
                 copies.push((from, to));
             }
         }
-        let most = |count: &dyn Fn(&Step) -> usize| steps.iter().map(count).max().unwrap_or(0);
-        let (reads, writes) = (most(&|s| s.reads.len()), most(&|s| s.writes.len()));
+        let max = |count: &dyn Fn(&Step) -> usize| steps.iter().map(count).max().unwrap_or(0);
+        let (reads, writes) = (max(&|s| s.reads.len()), max(&|s| s.writes.len()));
         let buffers = inputs
             .iter()
             .chain(outputs.iter().flatten())
@@ -140,29 +144,29 @@ impl CpuExecutor {
     }
 
     fn run_step(&mut self, k: usize) -> Result<()> {
-        // After a panic in a kernel, views of that run would still be here.
+        // After a panic in a kernel, views of that run are left.
         self.reads.clear();
         self.writes.clear();
         let step = &mut self.steps[k];
         for write in &step.writes {
             self.writes.push(match write {
-                // SAFETY: the plan is sound, so nothing else that is alive lies here; the views
-                // are dropped before this function returns; the lock keeps other runs away.
+                // SAFETY: the plan was checked, so no other live value shares the memory; the views
+                // are dropped before this function returns; the lock excludes other runs.
                 Some(slot) => unsafe { slot.view_mut() },
                 None => ViewMut::Unused,
             });
         }
         for read in &step.reads {
             self.reads.push(match read {
-                // SAFETY: as above; no result of this kernel lies in the memory of an operand,
-                // but for those that are passed as `InPlace`.
+                // SAFETY: as above; no result of this kernel shares the memory of an operand,
+                // except those that are passed as `InPlace`.
                 Source::Slot(slot) => unsafe { slot.view() },
                 Source::InPlace(j) => View::InPlace(*j),
             });
         }
         let (pointer, bytes) = step.workspace;
-        // SAFETY: the workspace is this kernel's own piece of the arena; pieces start on cache
-        // lines, and whole words are used.
+        // SAFETY: the workspace is a separate part of the arena; parts start on cache lines, and full
+        // words are used.
         let workspace = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<u64>(), bytes / 8) };
         let done = step.kernel.run(&self.reads, &mut self.writes, workspace);
         self.reads.clear();
@@ -172,7 +176,7 @@ impl CpuExecutor {
 
     fn copy_results(&self) {
         for (from, to) in &self.copies {
-            // SAFETY: both are as large as the type says, and lie in different pieces of memory.
+            // SAFETY: both have the size of the type and do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(from.pointer, to.pointer, from.ty.bytes()) };
         }
     }

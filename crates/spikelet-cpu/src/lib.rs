@@ -1,8 +1,8 @@
 //! Runs spikelet plans on the CPU.
 //!
-//! Work is cut into pieces that do not depend on the number of threads wherever the order of
-//! summation matters, so that results are bitwise equal for any number of threads. A plan's
-//! arena and all scratch memory are allocated when the plan is loaded, none while it runs.
+//! Wherever the order of summation matters, work is partitioned independently of the number of
+//! threads, so that results are bitwise equal for any number of threads. A plan's arena and all
+//! scratch memory are allocated when the plan is loaded, none while it runs.
 
 mod backend;
 mod broadcast;

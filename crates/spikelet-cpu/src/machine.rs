@@ -1,13 +1,12 @@
-//! The memory of the machine, as far as this process may use it.
+//! The memory of the machine that is available to this process.
 //!
-//! A container's or a user's limit counts like the machine's own end: who goes past it is killed.
+//! Limits of a container or a user count as the machine's: a process that exceeds them is killed.
 
 use spikelet_graph::Memory;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// Memory and swap, within the limits of control groups and of the process; `None` where the
-/// system does not tell.
+/// Memory and swap, within the limits of control groups and of the process; `None` if unknown.
 pub(crate) fn memory() -> Option<Memory> {
     let machine = of_machine(&read_to_string("/proc/meminfo").ok()?)?;
     let limits = of_control_groups().into_iter().chain(of_process());
@@ -17,7 +16,7 @@ pub(crate) fn memory() -> Option<Memory> {
     }))
 }
 
-/// What `/proc/meminfo` says.
+/// The memory according to `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<Memory> {
     let field = |name: &str| -> Option<usize> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -31,8 +30,8 @@ fn of_machine(text: &str) -> Option<Memory> {
     })
 }
 
-/// Names of a control group's files: limit, use, and the line of `memory.stat` that counts what
-/// of the use is given back when others need it.
+/// Names of a control group's files: limit, usage, and the line of `memory.stat` with the part of the
+/// usage that is reclaimed on demand.
 type Files = [&'static str; 3];
 
 const VERSION_2: Files = ["memory.max", "memory.current", "inactive_file"];
@@ -65,33 +64,33 @@ fn of_control_groups() -> Vec<Memory> {
     limits
 }
 
-fn of_control_group(folder: PathBuf, [limit, used, given_back]: Files) -> Option<Memory> {
+fn of_control_group(folder: PathBuf, [limit, used, reclaimable]: Files) -> Option<Memory> {
     let number = |name: &str| -> Option<usize> {
         let text = read_to_string(folder.join(name)).ok()?;
         text.trim().parse().ok()
     };
-    // Without a limit the file says `max`, or a number that no machine has.
+    // Without a limit the file contains `max`, or a number larger than any memory.
     let total = number(limit)?;
     let statistics = read_to_string(folder.join("memory.stat")).unwrap_or_default();
-    let given_back = statistics.lines().find_map(|line| {
+    let reclaimable = statistics.lines().find_map(|line| {
         let (name, value) = line.split_once(' ')?;
-        (name == given_back).then(|| value.parse::<usize>().ok())?
+        (name == reclaimable).then(|| value.parse::<usize>().ok())?
     });
-    let used = number(used)?.saturating_sub(given_back.unwrap_or(0));
+    let used = number(used)?.saturating_sub(reclaimable.unwrap_or(0));
     Some(Memory {
         total,
         available: total.saturating_sub(used),
     })
 }
 
-/// The process's limit of addresses (`ulimit -v`).
+/// The process's limit of its address space (`ulimit -v`).
 #[cfg(target_os = "linux")]
 fn of_process() -> Option<Memory> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the pointer leads to a value of the type that the call fills.
+    // SAFETY: the pointer is to a value of the type that the call writes.
     let done = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
     if done != 0 || limit.rlim_cur == libc::RLIM_INFINITY {
         return None;
@@ -102,7 +101,7 @@ fn of_process() -> Option<Memory> {
         .next()?
         .parse()
         .ok()?;
-    // SAFETY: the call has no conditions.
+    // SAFETY: the call has no preconditions.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
     Some(Memory {
         total,

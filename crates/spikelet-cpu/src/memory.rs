@@ -1,22 +1,23 @@
-//! Aligned memory that kernels share, and the views of it that they get.
+//! Aligned memory that kernels share, and their views of it.
 
 use half::{bf16, f16};
 use spikelet_graph::{DType, DeviceId, Storage, TensorType};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
+use std::slice;
 
 /// Every tensor starts on a cache line.
 const LINE: usize = 64;
 
-/// From this size on, memory is asked for in huge pages: a scan strides over rows that lie
-/// megabytes apart, and with small pages it would wait for the address translation.
+/// Allocations of at least this size request huge pages: a scan strides over rows that are
+/// megabytes apart, and with small pages it would be bound by address translation.
 const HUGE: usize = 2 << 20;
 
-/// A fixed piece of memory, zeroed at first.
+/// An allocation of fixed size, initially zero.
 ///
-/// It is written through shared handles. Whoever touches it holds the lock of the [`crate::Cpu`]
-/// that allocated it, which that one takes around every run, upload and download; no other can come
-/// by its address.
+/// It is written through shared handles. Every access holds the lock of the [`crate::Cpu`] that
+/// allocated it, which it takes around every run, upload and download; no other device has the
+/// address.
 pub(crate) struct Memory {
     device: DeviceId,
     start: NonNull<u8>,
@@ -31,7 +32,7 @@ unsafe impl Sync for Memory {}
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// Memory for this many bytes; `None` if there is not enough.
+    /// Allocates this many bytes; `None` if there is not enough memory.
     pub(crate) fn new(device: DeviceId, bytes: usize) -> Option<Self> {
         let alignment = if bytes >= HUGE { HUGE } else { LINE };
         let size = bytes.max(1).checked_next_multiple_of(alignment)?;
@@ -82,7 +83,7 @@ impl Drop for Memory {
 
 #[cfg(target_os = "linux")]
 fn use_huge_pages(start: NonNull<u8>, size: usize) {
-    // SAFETY: the range is our own allocation and whole pages. A refusal only costs speed.
+    // SAFETY: the range is our own allocation and consists of full pages. Failure only costs speed.
     unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
 }
 
@@ -98,7 +99,7 @@ pub(crate) enum View<'a> {
     BF16(&'a [bf16]),
     I64(&'a [i64]),
     Bits(&'a [u64]),
-    /// The memory of this result, which holds the operand until it is overwritten.
+    /// The operand is in the memory of this result until it is overwritten.
     InPlace(usize),
 }
 
@@ -110,18 +111,26 @@ pub(crate) enum ViewMut<'a> {
     BF16(&'a mut [bf16]),
     I64(&'a mut [i64]),
     Bits(&'a mut [u64]),
-    /// Nobody reads this result.
+    /// A result that nothing reads.
     Unused,
 }
 
-/// The elements of a slice type inside the views.
+/// An element type of views.
 pub(crate) trait Element: Copy + Send + Sync + 'static {
     fn of<'a>(view: &View<'a>) -> &'a [Self];
     fn of_mut<'a, 'b>(view: &'a mut ViewMut<'b>) -> &'a mut [Self];
 }
 
+/// Calls a macro with the element types that host tensors can have, as `F32: f32, F64: f64, …`.
+macro_rules! for_each_dtype {
+    ($macro:ident) => {
+        $macro! { F32: f32, F64: f64, F16: half::f16, BF16: half::bf16, I64: i64 }
+    };
+}
+pub(crate) use for_each_dtype;
+
 macro_rules! elements {
-    ($($type:ty: $variant:ident),*) => {$(
+    ($($variant:ident: $type:ty),*) => {$(
         impl Element for $type {
             fn of<'a>(view: &View<'a>) -> &'a [Self] {
                 match view {
@@ -139,7 +148,8 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f32: F32, f64: F64, f16: F16, bf16: BF16, i64: I64, u64: Bits);
+for_each_dtype!(elements);
+elements!(Bits: u64);
 
 /// A tensor's address and type, resolved when a plan is loaded.
 #[derive(Clone)]
@@ -148,7 +158,7 @@ pub(crate) struct Slot {
     pub(crate) ty: TensorType,
 }
 
-// SAFETY: a slot is an address; what is behind it is guarded as `Memory` says.
+// SAFETY: a slot is an address; access to the memory is guarded as described at `Memory`.
 unsafe impl Send for Slot {}
 // SAFETY: as above.
 unsafe impl Sync for Slot {}
@@ -157,23 +167,22 @@ impl Slot {
     /// The elements, for reading.
     ///
     /// # Safety
-    /// The memory holds this tensor, stays allocated for `'a`, and is not written meanwhile.
+    /// The memory contains this tensor, stays allocated for `'a`, and is not written meanwhile.
     pub(crate) unsafe fn view<'a>(&self) -> View<'a> {
         let n = self.ty.len();
         let p = self.pointer;
         // SAFETY: address, length and freedom from writers as the caller promises; every tensor
         // starts on a cache line.
         unsafe {
-            match self.ty.dtype {
-                DType::F32 => View::F32(std::slice::from_raw_parts(p.cast(), n)),
-                DType::F64 => View::F64(std::slice::from_raw_parts(p.cast(), n)),
-                DType::F16 => View::F16(std::slice::from_raw_parts(p.cast(), n)),
-                DType::BF16 => View::BF16(std::slice::from_raw_parts(p.cast(), n)),
-                DType::I64 => View::I64(std::slice::from_raw_parts(p.cast(), n)),
-                DType::Bits => {
-                    View::Bits(std::slice::from_raw_parts(p.cast(), self.ty.bytes() / 8))
-                }
+            macro_rules! slice {
+                ($($variant:ident: $type:ty),*) => {
+                    match self.ty.dtype {
+                        $(DType::$variant => View::$variant(slice::from_raw_parts(p.cast::<$type>(), n)),)*
+                        DType::Bits => View::Bits(slice::from_raw_parts(p.cast(), self.ty.bytes() / 8)),
+                    }
+                };
             }
+            for_each_dtype!(slice)
         }
     }
 
@@ -187,40 +196,45 @@ impl Slot {
         let p = self.pointer;
         // SAFETY: as the caller promises; every tensor starts on a cache line.
         unsafe {
-            match self.ty.dtype {
-                DType::F32 => ViewMut::F32(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::F64 => ViewMut::F64(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::F16 => ViewMut::F16(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::BF16 => ViewMut::BF16(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::I64 => ViewMut::I64(std::slice::from_raw_parts_mut(p.cast(), n)),
-                DType::Bits => ViewMut::Bits(std::slice::from_raw_parts_mut(
-                    p.cast(),
-                    self.ty.bytes() / 8,
-                )),
+            macro_rules! slice {
+                ($($variant:ident: $type:ty),*) => {
+                    match self.ty.dtype {
+                        $(DType::$variant => ViewMut::$variant(slice::from_raw_parts_mut(p.cast::<$type>(), n)),)*
+                        DType::Bits => ViewMut::Bits(slice::from_raw_parts_mut(p.cast(), self.ty.bytes() / 8)),
+                    }
+                };
             }
+            for_each_dtype!(slice)
         }
     }
 }
 
-/// A slice whose disjoint ranges are written by several threads.
-pub(crate) struct Shared<'a, R> {
+/// A slice of which several threads write disjoint ranges.
+pub(crate) struct SharedSlice<'a, R> {
     pointer: *mut R,
     length: usize,
     borrowed: std::marker::PhantomData<&'a mut [R]>,
 }
 
 // SAFETY: `range` is unsafe; its callers promise that threads take disjoint ranges.
-unsafe impl<R: Send> Sync for Shared<'_, R> {}
+unsafe impl<R: Send> Sync for SharedSlice<'_, R> {}
 // SAFETY: as above.
-unsafe impl<R: Send> Send for Shared<'_, R> {}
+unsafe impl<R: Send> Send for SharedSlice<'_, R> {}
 
-impl<'a, R> Shared<'a, R> {
+impl<'a, R> SharedSlice<'a, R> {
     pub(crate) fn new(slice: &'a mut [R]) -> Self {
         Self {
             pointer: slice.as_mut_ptr(),
             length: slice.len(),
             borrowed: std::marker::PhantomData,
         }
+    }
+
+    /// The address of an element; one past the end at most.
+    pub(crate) fn at(&self, offset: usize) -> *mut R {
+        assert!(offset <= self.length, "an offset within the slice");
+        // SAFETY: the offset lies within the slice, or one past its end.
+        unsafe { self.pointer.add(offset) }
     }
 
     /// The elements `start..start + length`.
@@ -234,6 +248,6 @@ impl<'a, R> Shared<'a, R> {
     pub(crate) unsafe fn range(&self, start: usize, length: usize) -> &mut [R] {
         assert!(start + length <= self.length, "range within the slice");
         // SAFETY: inside the slice, and disjoint from other ranges in use.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer.add(start), length) }
+        unsafe { slice::from_raw_parts_mut(self.at(start), length) }
     }
 }

@@ -1,12 +1,12 @@
-//! Scratch memory of which every thread of a pool has a piece.
+//! Scratch memory with a separate piece for every thread of a pool.
 
-use crate::memory::Shared;
+use crate::memory::SharedSlice;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// A value for each thread of the pool, made when a plan is loaded.
+/// A value for each thread of the pool, created when a plan is loaded.
 ///
-/// A thread takes its value for one piece of work at a time. Work that waits for other tasks while
-/// it holds the value may be given one that wants it too: that panics, rather than share it.
+/// A thread uses its value for one task at a time. A task that waits for other tasks while it holds
+/// the value may execute one that needs it too: that panics instead of sharing it.
 pub(crate) struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T> PerThread<T> {
@@ -20,15 +20,15 @@ impl<T> PerThread<T> {
 
     /// The running thread's value.
     pub(crate) fn get(&self) -> MutexGuard<'_, T> {
-        self.numbered().1
+        self.index_and_value().1
     }
 
-    /// The running thread's number and its value.
-    fn numbered(&self) -> (usize, MutexGuard<'_, T>) {
+    /// The running thread's index and its value.
+    fn index_and_value(&self) -> (usize, MutexGuard<'_, T>) {
         let k = rayon::current_thread_index().unwrap_or(0) % self.0.len();
         let value = match self.0[k].try_lock() {
             Ok(value) => value,
-            // A panic while scratch was held leaves numbers behind that the next user overwrites.
+            // After a panic the content is arbitrary; the next user overwrites it.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => panic!("scratch memory of thread {k} is in use"),
         };
@@ -36,34 +36,34 @@ impl<T> PerThread<T> {
     }
 }
 
-/// A kernel's workspace, of which every thread has a piece.
+/// A kernel's workspace, with a piece for every thread.
 pub(crate) struct Pieces<'a, R> {
-    memory: Shared<'a, R>,
+    memory: SharedSlice<'a, R>,
     each: usize,
     threads: &'a PerThread<()>,
 }
 
 impl<'a, R> Pieces<'a, R> {
-    /// Cuts `each` elements a thread off the memory.
+    /// Partitions the memory into pieces of `each` elements.
     pub(crate) fn new(memory: &'a mut [R], each: usize, threads: &'a PerThread<()>) -> Self {
         Self {
-            memory: Shared::new(memory),
+            memory: SharedSlice::new(memory),
             each,
             threads,
         }
     }
 
-    /// Cuts the memory in as many pieces as there are threads.
+    /// Partitions the memory equally among the threads.
     pub(crate) fn equal(memory: &'a mut [R], threads: &'a PerThread<()>) -> Self {
         let each = memory.len() / threads.threads();
         Self::new(memory, each, threads)
     }
 
-    /// Hands the running thread's piece to `work`.
+    /// Calls `work` with the running thread's piece.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut [R]) -> T) -> T {
-        let (thread, _held) = self.threads.numbered();
-        // SAFETY: each thread's number has a piece of its own, which is in use only while its lock
-        // is held.
+        let (thread, _held) = self.threads.index_and_value();
+        // SAFETY: each thread index has a separate piece, which is in use only while its lock is
+        // held.
         work(unsafe { self.memory.range(thread * self.each, self.each) })
     }
 }

@@ -38,4 +38,4 @@ pub use tensor::{Data, Tensor};
 pub use thread_process_group::ThreadProcessGroup;
 pub use trace::{Buckets, RandomAxes, Tracer, Var};
 pub use transfer::{DeviceTransfer, Event, OnHost, ReadyEvent};
-pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides};
+pub use types::{DType, ShapeText, TensorType, broadcast, broadcast_strides, dense_strides};

@@ -186,6 +186,20 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
+/// Row-major strides of a dense tensor, in elements.
+///
+/// ```
+/// use spikelet_graph::dense_strides;
+/// assert_eq!(dense_strides(&[8, 4, 3]), [12, 3, 1]);
+/// ```
+pub fn dense_strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for k in (1..shape.len()).rev() {
+        strides[k - 1] = strides[k] * shape[k];
+    }
+    strides
+}
+
 /// Row-major strides of `shape` seen as `target`, zero along every broadcast axis; `None` if it
 /// does not broadcast to `target`.
 ///

@@ -1,4 +1,4 @@
-//! Which library computes matrix products.
+//! The choice of the matrix library.
 
 use super::GemmError;
 use std::fmt;
@@ -7,25 +7,25 @@ use std::str::FromStr;
 /// The environment variable that overrides the choice of library.
 pub const GEMM_VARIABLE: &str = "SPIKELET_GEMM";
 
-/// Which library computes matrix products: the values of `SPIKELET_GEMM`.
+/// The library that computes matrix products: the values of `SPIKELET_GEMM`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GemmChoice {
-    /// MKL if it is found, else OpenBLAS, else the built-in one.
+    /// MKL if it is found, else OpenBLAS, else the built-in library.
     #[default]
     Auto,
-    /// The built-in one, the `gemm` crate.
+    /// The built-in library, the `gemm` crate.
     Gemm,
-    /// Intel oneMKL, or an error.
+    /// Intel oneMKL; an error if it is not found.
     Mkl,
-    /// OpenBLAS, or an error.
+    /// OpenBLAS; an error if it is not found.
     OpenBlas,
 }
 
 impl GemmChoice {
-    /// The choice that the environment makes; `Auto` if it makes none.
+    /// The choice from `SPIKELET_GEMM`; `Auto` if it is not set.
     ///
     /// # Errors
-    /// [`GemmError::UnknownChoice`] if `SPIKELET_GEMM` holds another word.
+    /// [`GemmError::UnknownChoice`] if `SPIKELET_GEMM` has another value.
     pub fn from_env() -> Result<Self, GemmError> {
         match std::env::var_os(GEMM_VARIABLE) {
             None => Ok(Self::Auto),

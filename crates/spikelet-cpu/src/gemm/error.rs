@@ -1,17 +1,16 @@
-//! What can go wrong in a matrix product.
+//! Errors of matrix products.
 
 use super::GemmChoice;
 
-/// Why a matrix product was not computed, or its library not found.
+/// A matrix product cannot be computed, or its library cannot be loaded.
 ///
-/// It is `Clone`, because the choice of library is made once and its failure told to everybody
-/// who asks.
+/// `Clone`, because the library is chosen once and its failure is returned on every call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GemmError {
     /// An operand's slice is shorter than its sizes and strides reach.
     #[error(
         "gemm: operand {operand} is {rows}×{cols} with strides ({row_stride}, {col_stride}) and \
-         needs {needed} elements, its slice has {len}; pass the whole matrix or smaller sizes"
+         needs {needed} elements, its slice has {len}; pass a longer slice or smaller sizes"
     )]
     TooShort {
         /// `"a"`, `"b"` or `"c"`.
@@ -24,12 +23,12 @@ pub enum GemmError {
         row_stride: usize,
         /// Elements from one column to the next.
         col_stride: usize,
-        /// Elements that the sizes and strides reach (`usize::MAX` if that overflows).
+        /// Elements needed for the sizes and strides (`usize::MAX` on overflow).
         needed: usize,
         /// Elements in the slice.
         len: usize,
     },
-    /// The rows of the result would lie on top of each other.
+    /// The rows of the result overlap.
     #[error(
         "gemm: the result has {cols} columns but a row stride of {row_stride}, so its rows would \
          overlap; the row stride must be at least the number of columns"
@@ -40,21 +39,21 @@ pub enum GemmError {
         /// The row stride that was given.
         row_stride: usize,
     },
-    /// `SPIKELET_GEMM` holds a word that means nothing here.
-    #[error("SPIKELET_GEMM is `{given}`; it may be auto, gemm, mkl or openblas")]
+    /// `SPIKELET_GEMM` has an unknown value.
+    #[error("unknown SPIKELET_GEMM `{given}`; expected auto, gemm, mkl or openblas")]
     UnknownChoice {
-        /// The word.
+        /// The value given.
         given: String,
     },
-    /// A library was asked for by name and cannot be used.
+    /// A library was requested by name and cannot be loaded.
     #[error(
-        "the matrix library `{choice}` was asked for and cannot be used: {reason}; install it, \
-         or set SPIKELET_GEMM=auto (whatever is found) or SPIKELET_GEMM=gemm (built in)"
+        "the matrix library `{choice}` cannot be loaded: {reason}; install it, or set \
+         SPIKELET_GEMM=auto (the first that is found) or SPIKELET_GEMM=gemm (built in)"
     )]
     Unavailable {
-        /// The library that was asked for.
+        /// The library requested.
         choice: GemmChoice,
-        /// What was tried and how it failed.
+        /// The files that were tried, each with its error.
         reason: String,
     },
 }

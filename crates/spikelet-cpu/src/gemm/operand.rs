@@ -5,14 +5,14 @@ use std::ffi::c_int;
 
 /// A matrix inside a slice: element (i, j) lies at `i·row_stride + j·col_stride`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct MatrixLayout {
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) row_stride: usize,
     pub(super) col_stride: usize,
 }
 
-impl Layout {
+impl MatrixLayout {
     pub(super) fn new(rows: usize, cols: usize, (row_stride, col_stride): (usize, usize)) -> Self {
         Self {
             rows,
@@ -22,9 +22,9 @@ impl Layout {
         }
     }
 
-    /// Refuses a slice of `len` elements that this matrix would reach beyond.
+    /// Rejects a slice of `len` elements that this matrix would exceed.
     pub(super) fn check(self, operand: &'static str, len: usize) -> Result<(), GemmError> {
-        // A reach above isize::MAX is refused as well: offsets of pointers are signed.
+        // A reach above isize::MAX is rejected as well: pointer offsets are signed.
         let needed = self
             .reach()
             .filter(|&needed| isize::try_from(needed).is_ok())
@@ -58,7 +58,7 @@ impl Layout {
         row * self.row_stride + col * self.col_stride
     }
 
-    /// How BLAS would call this matrix, if it can: one of the strides must be one.
+    /// The matrix as a BLAS operand; `None` unless one of the strides is one.
     pub(super) fn for_blas(self) -> Option<BlasOperand> {
         let int = |value: usize| c_int::try_from(value.max(1)).ok();
         let (rows, cols) = (int(self.rows)?, int(self.cols)?);
@@ -90,7 +90,7 @@ impl Layout {
     }
 }
 
-/// A matrix as BLAS wants it told: row-major, perhaps transposed, with a leading dimension.
+/// A matrix as BLAS describes it: row-major, optionally transposed, with a leading dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlasOperand {
     pub(super) transposed: bool,

@@ -1,7 +1,7 @@
-//! Where MKL and OpenBLAS may lie.
+//! Search for MKL and OpenBLAS.
 //!
-//! Environments that the user has activated come first (`MKLROOT`, a conda or Python
-//! environment), then whatever the system's loader finds under the usual names.
+//! Activated environments come first (`MKLROOT`, a conda or Python environment), then the names
+//! that the system's loader resolves.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const MKL_NAMES: [&str; 4] = [
 ];
 const OPENBLAS_NAMES: [&str; 3] = ["libopenblas.so.0", "libopenblas.so", "libscipy_openblas.so"];
 
-/// Files and loader names under which MKL may be found, the likeliest first.
+/// Candidate files and loader names of MKL, the likeliest first.
 pub(super) fn mkl() -> Vec<PathBuf> {
     let mut found = Vec::new();
     if let Some(root) = std::env::var_os("MKLROOT").map(PathBuf::from) {
@@ -28,13 +28,13 @@ pub(super) fn mkl() -> Vec<PathBuf> {
     found
 }
 
-/// Files and loader names under which OpenBLAS may be found, the likeliest first.
+/// Candidate files and loader names of OpenBLAS, the likeliest first.
 pub(super) fn openblas() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for prefix in prefixes() {
         let lib = prefix.join("lib");
         push_existing(&mut found, &lib, &OPENBLAS_NAMES);
-        // The wheel `scipy-openblas32` keeps its library beside its Python files.
+        // The wheel `scipy-openblas32` has its library beside its Python files.
         for python in entries_starting_with(&lib, "python3") {
             let wheel = python.join("site-packages/scipy_openblas32/lib");
             push_existing(&mut found, &wheel, &OPENBLAS_NAMES);
@@ -44,15 +44,14 @@ pub(super) fn openblas() -> Vec<PathBuf> {
     found
 }
 
-/// Whether the folder of `library` holds a file whose name starts with `name`.
+/// Whether the folder of `library` contains a file whose name starts with `name`.
 pub(super) fn has_sibling(library: &Path, name: &str) -> bool {
     library
         .parent()
         .is_some_and(|folder| !entries_starting_with(folder, name).is_empty())
 }
 
-/// The file behind a loader name, as the process has mapped it; the name itself if that cannot
-/// be told.
+/// The file that the process has mapped for a loader name; the name itself if it is not found.
 pub(super) fn mapped_path(name: &Path) -> PathBuf {
     if name.is_absolute() {
         return name.to_owned();
@@ -87,8 +86,8 @@ fn push_existing(found: &mut Vec<PathBuf>, folder: &Path, names: &[&str]) {
     );
 }
 
-/// Paths in `folder` whose file name starts with `start`, sorted, so that the choice does not
-/// depend on the order in which a file system lists them.
+/// Paths in `folder` whose file name starts with `start`, sorted, so that the result does not
+/// depend on the file system's order.
 fn entries_starting_with(folder: &Path, start: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .into_iter()

@@ -1,20 +1,20 @@
-//! How the result is cut in tiles.
+//! Partition of the result into tiles.
 //!
-//! A tile is one single-threaded product over the whole summation dimension. The cut follows from
-//! the sizes alone, never from the number of threads, so every element is summed in the same
-//! order however many threads there are.
+//! A tile is one single-threaded product over the full summation dimension. The partition depends
+//! on the sizes alone, not on the number of threads, so every element is summed in the same order
+//! for any number of threads.
 
 use std::ops::Range;
 
-/// Tiles are not cut further once there are this many: enough for the machines that a
-/// network is trained on, with some left over for balance.
+/// Tiles are not split further once there are this many: several for each core of the machines that
+/// networks are trained on, for load balance.
 const ENOUGH_TILES: usize = 64;
-/// MatmulPrecision-adds below which a tile is not worth a task of its own.
+/// Multiply-adds below which a tile is not worth a separate task.
 const SMALLEST_WORK: usize = 1 << 21;
-/// Edges are not cut to less: each tile packs its operands anew, and below this edge the packing
+/// Shortest edge of a split tile: each tile packs its operands again, and below this edge the packing
 /// costs more than a fifth of the product.
 const SMALLEST_EDGE: usize = 192;
-/// Cuts fall on whole cache lines of C.
+/// Tile edges are multiples of C's cache lines.
 const ROUND: usize = 16;
 
 /// The tiles of an m×n result.
@@ -27,7 +27,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The cut for a product of these sizes.
+    /// The partition for a product of these sizes.
     pub(super) fn new(m: usize, n: usize, k: usize) -> Self {
         let (mut down, mut across) = (1, 1);
         loop {
@@ -54,7 +54,7 @@ impl Tiles {
     }
 
     /// One tile.
-    pub(super) fn whole(m: usize, n: usize) -> Self {
+    pub(super) fn single(m: usize, n: usize) -> Self {
         Self {
             m,
             n,
@@ -63,7 +63,7 @@ impl Tiles {
         }
     }
 
-    /// How many tiles there are.
+    /// The number of tiles.
     pub(super) fn count(self) -> usize {
         self.m.div_ceil(self.tile_m) * self.n.div_ceil(self.tile_n)
     }

@@ -1,8 +1,8 @@
 //! MKL and OpenBLAS, looked up at run time.
 //!
-//! Both speak the C interface of BLAS with 32-bit integers. Each is told to use one thread,
-//! because the product is already cut in tiles that run in parallel, and because one thread a
-//! tile keeps the order of summation independent of the number of threads.
+//! Both are called through the C interface of BLAS with 32-bit integers. Each is set to one thread,
+//! because the product is already partitioned into tiles that run in parallel, and because one
+//! thread a tile keeps the order of summation independent of the number of threads.
 
 use super::operand::BlasOperand;
 use super::{GemmChoice, search};
@@ -46,7 +46,7 @@ pub(super) struct Vendor {
 }
 
 impl Vendor {
-    /// Loads the first usable library of this kind; the error tells what was tried.
+    /// Loads the first usable library of this kind; the error lists the files that were tried.
     pub(super) fn open(choice: GemmChoice) -> Result<Self, String> {
         let candidates = match choice {
             GemmChoice::Mkl => search::mkl(),
@@ -66,23 +66,18 @@ impl Vendor {
         Err(tried.join("; "))
     }
 
-    /// One product of tiles in this thread.
+    /// C ← A·B, or C ← C + A·B, in this thread; C has a leading dimension.
     ///
     /// # Safety
     /// `a`, `b` and `c` must be valid for the m×k, k×n and m×n elements that their strides reach,
-    /// and nobody else may touch those of `c` meanwhile.
-    #[expect(clippy::too_many_arguments, reason = "the shape of the BLAS function")]
+    /// and no other thread may access those of `c` meanwhile.
     pub(super) unsafe fn sgemm(
         &self,
         (m, n, k): (c_int, c_int, c_int),
-        alpha: f32,
-        a: *const f32,
-        a_layout: BlasOperand,
-        b: *const f32,
-        b_layout: BlasOperand,
-        beta: f32,
-        c: *mut f32,
-        ldc: c_int,
+        (a, a_layout): (*const f32, BlasOperand),
+        (b, b_layout): (*const f32, BlasOperand),
+        accumulate: bool,
+        (c, ldc): (*mut f32, c_int),
     ) {
         let flag = |operand: BlasOperand| {
             if operand.transposed {
@@ -91,7 +86,7 @@ impl Vendor {
                 NO_TRANSPOSE
             }
         };
-        // SAFETY: the caller vouches for the three matrices; the layouts are valid for them by
+        // SAFETY: the caller guarantees that the three matrices are valid; the layouts are valid for them by
         // construction of `BlasOperand`; the function pointer lives as long as the process.
         unsafe {
             (self.sgemm)(
@@ -101,19 +96,19 @@ impl Vendor {
                 m,
                 n,
                 k,
-                alpha,
+                1.0,
                 a,
                 a_layout.leading,
                 b,
                 b_layout.leading,
-                beta,
+                if accumulate { 1.0 } else { 0.0 },
                 c,
                 ldc,
             );
         }
     }
 
-    /// Refuses a library that gets a 2×2 product wrong (another integer width, another ABI).
+    /// Rejects a library whose 2×2 product is wrong (another integer width, another ABI).
     fn checked(self) -> Result<Self, String> {
         let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         let mut c = [0.0; 4];
@@ -125,36 +120,34 @@ impl Vendor {
         unsafe {
             self.sgemm(
                 (2, 2, 2),
-                1.0,
-                a.as_ptr(),
-                plain,
-                b.as_ptr(),
-                plain,
-                0.0,
-                c.as_mut_ptr(),
-                2,
+                (a.as_ptr(), plain),
+                (b.as_ptr(), plain),
+                false,
+                (c.as_mut_ptr(), 2),
             );
         }
         if c == [19.0, 22.0, 43.0, 50.0] {
             Ok(self)
         } else {
-            Err(format!("a 2×2 product came out as {c:?}"))
+            Err(format!(
+                "a 2×2 product gives {c:?} instead of [19, 22, 43, 50]"
+            ))
         }
     }
 }
 
 fn load(path: &Path) -> Result<Library, String> {
     // SAFETY: loading runs the library's initializers. The candidates are BLAS libraries by
-    // name, whose initializers set up their own tables and thread pools and nothing else.
+    // name, whose initializers only set up their own tables and thread pools.
     unsafe { Library::new(path) }.map_err(|error| error.to_string())
 }
 
-/// A function of the library, copied out.
+/// The address of a function of the library.
 ///
 /// # Safety
 /// `F` must be the type of the C function called `name`, and the library must never be unloaded.
 unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
-    // SAFETY: the caller vouches for the type.
+    // SAFETY: the caller guarantees the type.
     unsafe { library.get::<F>(name) }
         .map(|symbol| *symbol)
         .map_err(|error| error.to_string())
@@ -163,10 +156,10 @@ unsafe fn function<F: Copy>(library: &Library, name: &str) -> Result<F, String> 
 fn open_mkl(path: &Path) -> Result<Vendor, String> {
     let library = load(path)?;
     let path = search::mapped_path(path);
-    // MKL ends the process when its parts are missing, so they are looked for beforehand.
+    // MKL aborts the process when one of its parts is missing, so check for them first.
     for part in ["libmkl_core.so", "libmkl_sequential.so"] {
         if path.is_absolute() && !search::has_sibling(&path, part) {
-            return Err(format!("{part} does not lie beside it"));
+            return Err(format!("{part} is missing from its folder"));
         }
     }
     // SAFETY: the types are those of the C functions in mkl_service.h and mkl_cblas.h, and the
@@ -186,16 +179,17 @@ fn open_mkl(path: &Path) -> Result<Vendor, String> {
     const SEQUENTIAL: c_int = 1;
     const CBWR_AUTO: c_int = 2;
     let mut text = [0; 256];
-    // SAFETY: plain settings, made before the first product; the buffer is as long as is said.
+    // SAFETY: the setters take plain integers and precede the first product; the buffer has the
+    // length that is passed.
     unsafe {
         interface(LP64);
         threading(SEQUENTIAL);
-        // The same result whatever the alignment of the operands.
+        // The same result for any alignment of the operands.
         reproducible(CBWR_AUTO);
         threads(1);
         version(text.as_mut_ptr(), text.len() as c_int - 1);
     }
-    // SAFETY: the last element was kept from the library and is zero.
+    // SAFETY: the library was not given the last element, which is zero.
     let version = unsafe { text_at(text.as_ptr()) };
     Ok(Vendor {
         name: "mkl",
@@ -207,10 +201,10 @@ fn open_mkl(path: &Path) -> Result<Vendor, String> {
 
 fn open_openblas(path: &Path) -> Result<Vendor, String> {
     let library = load(path)?;
-    // The builds that come in Python wheels prefix every name.
+    // The builds in Python wheels prefix every name.
     let prefix = ["", "scipy_"]
         .into_iter()
-        // SAFETY: only the presence of the symbol is asked for; it is not called.
+        // SAFETY: the symbol is looked up and not called.
         .find(|p| unsafe { function::<CblasSgemm>(&library, &format!("{p}cblas_sgemm")) }.is_ok())
         .ok_or("it has no cblas_sgemm with 32-bit integers")?;
     let name = |rest: &str| format!("{prefix}{rest}");
@@ -226,14 +220,14 @@ fn open_openblas(path: &Path) -> Result<Vendor, String> {
     };
     std::mem::forget(library);
     const OPENMP: c_int = 2;
-    // SAFETY: takes nothing and reads a constant of the library.
+    // SAFETY: the function has no arguments and reads a constant of the library.
     if unsafe { parallel() } == OPENMP {
-        // Its number of threads belongs to each calling thread and cannot be fixed once for all.
+        // Its number of threads is a property of each calling thread and cannot be set globally.
         return Err("it is built with OpenMP; a pthreads or serial build is needed".to_owned());
     }
-    // SAFETY: a plain setting, made before the first product.
+    // SAFETY: the setter takes a plain integer and precedes the first product.
     unsafe { threads(1) };
-    // SAFETY: the function returns a null-terminated text that lives as long as the library.
+    // SAFETY: the function returns a null-terminated string that lives as long as the library.
     let version = unsafe { text_at(config()) };
     Ok(Vendor {
         name: "openblas",
@@ -243,15 +237,15 @@ fn open_openblas(path: &Path) -> Result<Vendor, String> {
     })
 }
 
-/// A C text as a `String`, `None` if it is null or empty.
+/// A C string as a `String`; `None` if it is null or empty.
 ///
 /// # Safety
-/// `text` must be null or point to a null-terminated text.
+/// `text` must be null or point to a null-terminated string.
 unsafe fn text_at(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: not null, and null-terminated as the caller vouches.
+    // SAFETY: not null, and null-terminated as the caller guarantees.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

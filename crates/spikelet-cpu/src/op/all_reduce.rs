@@ -1,11 +1,11 @@
-//! Sums over ranks, through the host.
+//! Sums over ranks, exchanged through host memory.
 
 use super::{Kernel, Types};
 use crate::memory::{Element, View, ViewMut};
 use spikelet_graph::ProcessGroup;
 use std::sync::Arc;
 
-/// What several operands need to go to the others as one.
+/// Words for several operands packed into one array; a single operand is summed in place.
 pub(super) fn workspace_words(types: &Types) -> usize {
     match types.inputs.len() {
         0 | 1 => 0,
@@ -18,7 +18,7 @@ pub(super) fn workspace_words(types: &Types) -> usize {
     }
 }
 
-/// One exchange with the other ranks.
+/// One all-reduce over the ranks of a process group.
 pub(super) struct AllReduceKernel {
     pub(super) group: Arc<dyn ProcessGroup>,
 }
@@ -30,13 +30,13 @@ impl Kernel for AllReduceKernel {
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let told = |error: spikelet_graph::Error| error.to_string();
+        let message = |error: spikelet_graph::Error| error.to_string();
         if let ([read], [write]) = (reads, &mut *writes) {
             let values = f32::of_mut(write);
             if !matches!(read, View::InPlace(_)) {
                 values.copy_from_slice(f32::of(read));
             }
-            return self.group.all_reduce(values).map_err(told);
+            return self.group.all_reduce(values).map_err(message);
         }
         let packed = <f32 as super::Float>::from_words(workspace);
         let mut at = 0;
@@ -48,7 +48,7 @@ impl Kernel for AllReduceKernel {
             packed[at..at + from.len()].copy_from_slice(from);
             at += from.len();
         }
-        self.group.all_reduce(&mut packed[..at]).map_err(told)?;
+        self.group.all_reduce(&mut packed[..at]).map_err(message)?;
         let mut rest = &packed[..at];
         for write in writes {
             let to = f32::of_mut(write);
@@ -56,15 +56,6 @@ impl Kernel for AllReduceKernel {
             to.copy_from_slice(sums);
             rest = others;
         }
-        Ok(())
-    }
-}
-
-/// Nothing is under way: the sums are there when they were asked for.
-pub(super) struct ArriveKernel;
-
-impl Kernel for ArriveKernel {
-    fn run(&mut self, _: &[View<'_>], _: &mut [ViewMut<'_>], _: &mut [u64]) -> Result<(), String> {
         Ok(())
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Operands are converted to f32 in the workspace, the kernel runs on those, and its results are
 //! rounded to the nearest, ties to even. That reads and writes memory twice: this is the
-//! reference for devices that compute with 16-bit numbers, not a fast path.
+//! reference for devices that compute in 16 bits, not a fast path.
 
-use super::{CHUNK, Float, Kernel, MOST, Types};
+use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{View, ViewMut};
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
@@ -12,7 +12,7 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 use spikelet_graph::TensorType;
 
-/// Words that hold one converted tensor, up to a whole cache line.
+/// Words of one converted tensor, rounded up to a cache line.
 pub(super) fn words(elements: usize) -> usize {
     elements.div_ceil(2).next_multiple_of(8)
 }
@@ -26,7 +26,7 @@ pub(super) fn workspace_words(types: &Types) -> usize {
     converted(&types.inputs).saturating_add(converted(&types.outputs))
 }
 
-/// The types that the kernel inside computes with.
+/// The types of the inner kernel.
 pub(super) fn widened(types: &Types) -> Types {
     let wide = |list: &[TensorType]| -> Vec<TensorType> {
         let one = |t: &TensorType| TensorType::new(t.dtype.arithmetic(), t.shape.clone());
@@ -42,7 +42,7 @@ pub(super) fn widened(types: &Types) -> Types {
 /// A kernel between conversions.
 pub(super) struct HalfKernel {
     inner: Box<dyn Kernel>,
-    /// Elements of each 16-bit operand and result; `None` for one that stays as it is.
+    /// Elements of each 16-bit operand and result; `None` for one that is not converted.
     inputs: Vec<Option<usize>>,
     outputs: Vec<Option<usize>>,
 }
@@ -61,7 +61,7 @@ impl HalfKernel {
     }
 }
 
-/// The first `elements` of the workspace, and what is left of it.
+/// The first `elements` of the workspace, and the rest.
 fn take(workspace: &mut [u64], elements: usize) -> (&mut [f32], &mut [u64]) {
     let (piece, rest) = workspace.split_at_mut(words(elements));
     (&mut f32::from_words(piece)[..elements], rest)
@@ -77,7 +77,7 @@ fn widen_bf16(from: &[bf16], to: &mut [f32]) {
     pieces.for_each(|(from, to)| from.convert_to_f32_slice(to));
 }
 
-/// Converts an operand, or the old content of the result in whose place it lies.
+/// Converts an operand, or the old content of the result that shares its memory.
 fn widen(read: &View<'_>, writes: &[ViewMut<'_>], to: &mut [f32]) {
     match read {
         View::F16(from) => widen_f16(from, to),
@@ -85,13 +85,13 @@ fn widen(read: &View<'_>, writes: &[ViewMut<'_>], to: &mut [f32]) {
         View::InPlace(j) => match &writes[*j] {
             ViewMut::F16(from) => widen_f16(from, to),
             ViewMut::BF16(from) => widen_bf16(from, to),
-            _ => unreachable!("an operand has the type of the result in whose place it lies"),
+            _ => unreachable!("an operand has the type of the result that shares its memory"),
         },
-        _ => unreachable!("the operand is one of 16 bits"),
+        _ => unreachable!("the operand has 16-bit elements"),
     }
 }
 
-/// Rounds a result to where it is stored.
+/// Rounds a result into its memory.
 fn round(from: &[f32], write: &mut ViewMut<'_>) {
     let pieces = from.par_chunks(CHUNK);
     match write {
@@ -107,7 +107,7 @@ fn round(from: &[f32], write: &mut ViewMut<'_>) {
     }
 }
 
-/// A result as the kernel inside is given it: in the workspace, or where it is.
+/// A result for the inner kernel: in the workspace, or in place.
 fn lend<'a>(write: &'a mut ViewMut<'_>, wide: Option<&'a mut [f32]>) -> ViewMut<'a> {
     match (write, wide) {
         (ViewMut::Unused, _) => ViewMut::Unused,
@@ -129,7 +129,7 @@ impl Kernel for HalfKernel {
         workspace: &mut [u64],
     ) -> Result<(), String> {
         let mut rest = workspace;
-        let mut wide_reads: ArrayVec<View<'_>, MOST> = ArrayVec::new();
+        let mut wide_reads: ArrayVec<View<'_>, MAX_OPERANDS> = ArrayVec::new();
         for (read, half) in reads.iter().zip(&self.inputs) {
             wide_reads.push(match half {
                 Some(elements) => {
@@ -141,7 +141,7 @@ impl Kernel for HalfKernel {
                 None => *read,
             });
         }
-        let mut wide: ArrayVec<Option<&mut [f32]>, MOST> = ArrayVec::new();
+        let mut wide: ArrayVec<Option<&mut [f32]>, MAX_OPERANDS> = ArrayVec::new();
         for half in &self.outputs {
             wide.push(match half {
                 Some(elements) => {
@@ -152,7 +152,7 @@ impl Kernel for HalfKernel {
                 None => None,
             });
         }
-        let mut lent: ArrayVec<ViewMut<'_>, MOST> = ArrayVec::new();
+        let mut lent: ArrayVec<ViewMut<'_>, MAX_OPERANDS> = ArrayVec::new();
         for (write, wide) in writes.iter_mut().zip(&mut wide) {
             lent.push(lend(write, wide.as_deref_mut()));
         }

@@ -1,10 +1,12 @@
-//! A user's own operation.
+//! Custom operations.
 
 use super::{Kernel, Types};
-use crate::memory::{View, ViewMut};
+use crate::memory::{View, ViewMut, for_each_dtype};
 use spikelet_graph::op::{CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
+
+const BIT_PACKED: &str = "custom operations take dense tensors; a tensor of this one is bit-packed";
 
 pub(super) struct CustomKernel {
     op: Arc<dyn CustomOp>,
@@ -22,17 +24,6 @@ impl CustomKernel {
     }
 }
 
-/// A tensor without elements, for a result that is left out.
-fn nothing(dtype: DType) -> HostTensorMut<'static> {
-    match dtype {
-        DType::F32 | DType::Bits => HostTensorMut::F32(&mut []),
-        DType::F64 => HostTensorMut::F64(&mut []),
-        DType::F16 => HostTensorMut::F16(&mut []),
-        DType::BF16 => HostTensorMut::BF16(&mut []),
-        DType::I64 => HostTensorMut::I64(&mut []),
-    }
-}
-
 impl Kernel for CustomKernel {
     fn run(
         &mut self,
@@ -41,39 +32,34 @@ impl Kernel for CustomKernel {
         _: &mut [u64],
     ) -> Result<(), String> {
         let mut inputs = vec![];
-        for read in reads {
-            inputs.push(match read {
-                View::F32(x) => HostTensor::F32(x),
-                View::F64(x) => HostTensor::F64(x),
-                View::F16(x) => HostTensor::F16(x),
-                View::BF16(x) => HostTensor::BF16(x),
-                View::I64(x) => HostTensor::I64(x),
-                View::Bits(_) | View::InPlace(_) => {
-                    return Err("a custom operation reads whole numbers, not bits".to_string());
-                }
-            });
-        }
         let mut outputs = vec![];
-        for (write, ty) in writes.iter_mut().zip(&self.outputs) {
-            outputs.push(match write {
-                ViewMut::F32(y) => HostTensorMut::F32(y),
-                ViewMut::F64(y) => HostTensorMut::F64(y),
-                ViewMut::F16(y) => HostTensorMut::F16(y),
-                ViewMut::BF16(y) => HostTensorMut::BF16(y),
-                ViewMut::I64(y) => HostTensorMut::I64(y),
-                ViewMut::Unused => nothing(ty.dtype),
-                ViewMut::Bits(_) => {
-                    return Err("a custom operation writes whole numbers, not bits".to_string());
+        macro_rules! tensors {
+            ($($variant:ident: $type:ty),*) => {
+                for read in reads {
+                    inputs.push(match read {
+                        $(View::$variant(x) => HostTensor::$variant(x),)*
+                        View::Bits(_) | View::InPlace(_) => return Err(BIT_PACKED.to_string()),
+                    });
                 }
-            });
+                for (write, ty) in writes.iter_mut().zip(&self.outputs) {
+                    outputs.push(match (write, ty.dtype) {
+                        $((ViewMut::$variant(y), _) => HostTensorMut::$variant(y),)*
+                        // A tensor without elements for a result that nothing reads.
+                        $((ViewMut::Unused, DType::$variant) => HostTensorMut::$variant(&mut []),)*
+                        (ViewMut::Bits(_), _) | (_, DType::Bits) => {
+                            return Err(BIT_PACKED.to_string());
+                        }
+                    });
+                }
+            };
         }
+        for_each_dtype!(tensors);
         let mut call = HostCall {
             input_types: &self.inputs,
             output_types: &self.outputs,
             inputs,
             outputs,
         };
-        let done = self.op.run(&mut call);
-        done.map_err(|refusal| refusal.to_string())
+        self.op.run(&mut call).map_err(|error| error.to_string())
     }
 }

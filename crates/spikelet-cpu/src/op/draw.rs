@@ -1,8 +1,8 @@
-//! Random draws, numbered by element: any cut into pieces draws the same.
+//! Random draws, indexed by element: the partition into pieces does not affect them.
 
 use super::{BLOCK, CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
-use crate::memory::{Element, Shared, View, ViewMut};
+use crate::memory::{Element, SharedSlice, View, ViewMut};
 use crate::scratch::PerThread;
 use rayon::prelude::*;
 use spikelet_graph::op::{Distribution, Draw};
@@ -10,23 +10,23 @@ use spikelet_random::{ActiveGroups, Stream};
 
 pub(super) struct DrawKernel<R> {
     op: Draw,
-    /// Elements of one time step, or of everything if there is no time.
+    /// Elements of one time step, or of the result if there is no time axis.
     step: usize,
     steps: usize,
-    /// How the probabilities lie under one time step, and how far apart two steps are.
+    /// The broadcast of the probabilities to one time step, and the stride of steps.
     probabilities: Broadcast,
     time_stride: usize,
-    scratch: PerThread<Scratch<R>>,
+    scratch: PerThread<DrawScratch<R>>,
 }
 
-/// The numbers of the first draw.
+/// The indices of the first draw.
 #[derive(Clone, Copy)]
 struct Start {
     step: u32,
     element: u64,
 }
 
-struct Scratch<R> {
+struct DrawScratch<R> {
     probabilities: Vec<R>,
     single: Vec<f32>,
     drawn: Vec<f32>,
@@ -61,7 +61,7 @@ impl<R: Float> DrawKernel<R> {
                 p_step.iter().product()
             },
             probabilities: Broadcast::new(&p_step, &step_shape),
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || DrawScratch {
                 probabilities: vec![R::ZERO; row],
                 single: vec![0.0; row],
                 drawn: vec![0.0; BLOCK],
@@ -70,8 +70,8 @@ impl<R: Float> DrawKernel<R> {
         }
     }
 
-    /// The probabilities of elements of step `t`, as f32: that is what draws compare with.
-    fn gather(&self, p: &[R], t: usize, start: usize, length: usize, scratch: &mut Scratch<R>) {
+    /// The probabilities of elements of step `t`, as f32, in which draws compare.
+    fn gather(&self, p: &[R], t: usize, start: usize, length: usize, scratch: &mut DrawScratch<R>) {
         let values = &mut scratch.probabilities[..length];
         self.probabilities
             .gather(&p[t * self.time_stride..], start, values);
@@ -82,7 +82,7 @@ impl<R: Float> DrawKernel<R> {
 
     fn draw(&self, stream: Stream, start_at: Start, p: &[R], out: &mut [R]) {
         let pieces = self.step.div_ceil(CHUNK);
-        let out = Shared::new(out);
+        let out = SharedSlice::new(out);
         (0..self.steps * pieces).into_par_iter().for_each(|k| {
             let (t, piece) = (k / pieces, k % pieces);
             let time = start_at.step.wrapping_add(t as u32);
@@ -95,7 +95,7 @@ impl<R: Float> DrawKernel<R> {
                 if self.op.distribution == Distribution::Bernoulli {
                     self.gather(p, t, start, length, &mut scratch);
                 }
-                let Scratch { single, drawn, .. } = &mut *scratch;
+                let DrawScratch { single, drawn, .. } = &mut *scratch;
                 let drawn = &mut drawn[..length];
                 match self.op.distribution {
                     Distribution::Uniform => stream.fill_uniform(time, first, drawn),
@@ -114,32 +114,32 @@ impl<R: Float> DrawKernel<R> {
         });
     }
 
-    /// Rows of bits. An image that is shown at every step is searched once for what can fire.
+    /// Rows of bits. Probabilities that are the same at every step are searched once for those above 0.
     fn draw_bits(&self, stream: Stream, start_at: Start, p: &[R], out: &mut [u64]) {
         let row = self.op.shape.last().copied().unwrap_or(1);
         let words = row.div_ceil(64);
         let rows = self.step / row;
-        let out = Shared::new(out);
+        let out = SharedSlice::new(out);
         (0..rows).into_par_iter().for_each(|r| {
             let mut scratch = self.scratch.get();
             for t in 0..self.steps {
                 if t == 0 || self.time_stride != 0 {
                     self.gather(p, t, r * row, row, &mut scratch);
-                    let Scratch { single, active, .. } = &mut *scratch;
+                    let DrawScratch { single, active, .. } = &mut *scratch;
                     active.assign(&single[..row]);
                 }
                 // SAFETY: rows of all steps are disjoint.
                 let to = unsafe { out.range((t * rows + r) * words, words) };
                 let time = start_at.step.wrapping_add(t as u32);
                 let first = start_at.element.wrapping_add((r * row) as u64);
-                let Scratch { single, active, .. } = &*scratch;
-                // Scattered groups cost a little more each: a full row is drawn in order.
+                let DrawScratch { single, active, .. } = &*scratch;
+                // Scattered groups cost slightly more each, so a mostly active row is drawn in order.
                 let done = if 5 * active.active() > row {
                     stream.fill_bernoulli_bits(time, first, &single[..row], to)
                 } else {
                     active.fill_bernoulli_bits(&stream, time, first, to)
                 };
-                done.expect("a row is whole words and starts at a whole group");
+                done.expect("a row consists of full words and starts at a full group");
             }
         });
     }

@@ -29,12 +29,12 @@ impl<R: Float> Kernel for LogSoftmaxKernel<R> {
         let rows = R::of(&reads[0]).par_chunks(self.classes);
         let results = R::of_mut(&mut writes[0]).par_chunks_mut(self.classes);
         rows.zip(results).for_each(|(x, y)| {
-            let most = x.iter().fold(x[0], |a, &b| a.max_nan(b));
-            let sum = x.iter().fold(R::ZERO, |sum, &x| sum + (x - most).exp());
+            let max = x.iter().fold(x[0], |a, &b| a.max_nan(b));
+            let sum = x.iter().fold(R::ZERO, |sum, &x| sum + (x - max).exp());
             let log = sum.ln();
             for (y, &x) in y.iter_mut().zip(x) {
-                // Not x − (most + log): large scores would swallow the logarithm's digits.
-                *y = (x - most) - log;
+                // Not x − (max + log), which would round off the logarithm for large scores.
+                *y = (x - max) - log;
             }
         });
         Ok(())

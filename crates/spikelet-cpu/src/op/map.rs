@@ -1,8 +1,8 @@
 //! Fused elementwise regions.
 
-use super::{BLOCK, CHUNK, Float, Kernel, MOST, Types};
+use super::{BLOCK, CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::broadcast::Broadcast;
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{SharedSlice, View, ViewMut};
 use crate::scratch::PerThread;
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
@@ -12,15 +12,15 @@ use spikelet_graph::op::Map;
 pub(super) struct MapKernel<R> {
     program: Program,
     operands: Vec<Broadcast>,
-    /// Whether an operand is the same for every block, and so is gathered once.
+    /// Whether an operand is the same for every block, and therefore gathered once.
     repeats: Vec<bool>,
     length: usize,
-    scratch: PerThread<Scratch<R>>,
+    scratch: PerThread<MapScratch<R>>,
 }
 
-struct Scratch<R> {
+struct MapScratch<R> {
     work: Workspace<R>,
-    /// A block for each operand that cannot be read where it is.
+    /// A block for each operand that cannot be read in place.
     gathered: Vec<Block<R>>,
 }
 
@@ -34,7 +34,7 @@ impl<R: Float> MapKernel<R> {
             .collect();
         let gathered = vec![Block::filled(R::ZERO, BLOCK); operands.len()];
         Ok(Self {
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || MapScratch {
                 work: program.workspace(BLOCK),
                 gathered: gathered.clone(),
             }),
@@ -50,7 +50,7 @@ impl<R: Float> MapKernel<R> {
 
     fn block(
         &self,
-        scratch: &mut Scratch<R>,
+        scratch: &mut MapScratch<R>,
         reads: &[Option<&[R]>],
         writes: &mut [&mut [R]],
         in_place: &[usize],
@@ -60,13 +60,13 @@ impl<R: Float> MapKernel<R> {
             let to = &mut scratch.gathered[k][..length];
             match (reads[k], operand) {
                 (Some(_), Broadcast::Same) => {}
-                // Filled in for the whole piece.
+                // Gathered once per piece.
                 (Some(_), _) if self.repeats[k] => {}
                 (Some(values), _) => operand.gather(values, start, to),
                 (None, _) => to.copy_from_slice(writes[in_place[k]]),
             }
         }
-        let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+        let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
         for (k, operand) in self.operands.iter().enumerate() {
             inputs.push(match (reads[k], operand) {
                 (Some(values), Broadcast::Same) => &values[start..start + length],
@@ -84,17 +84,17 @@ impl<R: Float> Kernel for MapKernel<R> {
         writes: &mut [ViewMut<'_>],
         _: &mut [u64],
     ) -> Result<(), String> {
-        let mut values: [Option<&[R]>; MOST] = [None; MOST];
-        let mut in_place = [0; MOST];
+        let mut values: [Option<&[R]>; MAX_OPERANDS] = [None; MAX_OPERANDS];
+        let mut in_place = [0; MAX_OPERANDS];
         for (k, read) in reads.iter().enumerate() {
             match read {
                 View::InPlace(j) => in_place[k] = *j,
                 view => values[k] = Some(R::of(view)),
             }
         }
-        let mut shared: [Option<Shared<'_, R>>; MOST] = [const { None }; MOST];
+        let mut shared: [Option<SharedSlice<'_, R>>; MAX_OPERANDS] = [const { None }; MAX_OPERANDS];
         for (shared, write) in shared.iter_mut().zip(writes) {
-            *shared = Some(Shared::new(R::of_mut(write)));
+            *shared = Some(SharedSlice::new(R::of_mut(write)));
         }
         let this = &*self;
         let pieces = this.length.div_ceil(CHUNK);
@@ -110,7 +110,7 @@ impl<R: Float> Kernel for MapKernel<R> {
             let mut start = piece * CHUNK;
             while start < end {
                 let length = BLOCK.min(end - start);
-                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
                 for shared in shared.iter().flatten() {
                     // SAFETY: pieces are disjoint, and so are the blocks of a piece.
                     outs.push(unsafe { shared.range(start, length) });

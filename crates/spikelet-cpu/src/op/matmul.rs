@@ -1,13 +1,13 @@
-//! Matrix products: dense ones by the matrix library, spikes by adding weight rows.
+//! Matrix products: of dense operands by the matrix library, of spikes by sums of weight rows.
 
 use super::{Float, Kernel, Types, rows};
-use crate::gemm::{self, GemmError};
+use crate::gemm::Gemm;
 use crate::memory::{Element, View, ViewMut};
 use crate::spikes::{self, LinearShape};
 use spikelet_graph::DType;
 use spikelet_graph::op::MatMul;
 
-/// Which operand of a product arrives as bits.
+/// The kernel, by the operand that is bit-packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Path {
     Dense,
@@ -52,7 +52,7 @@ pub(super) fn workspace_words(op: MatMul, types: &Types) -> usize {
     }
 }
 
-/// Words for this many floats, up to a whole cache line.
+/// Words of this many floats, rounded up to a cache line.
 fn line_words(floats: usize) -> usize {
     floats.div_ceil(2).next_multiple_of(8)
 }
@@ -85,49 +85,14 @@ impl Sizes {
     }
 }
 
-/// Elements, and the strides of rows and columns.
-type Matrix<'a, R> = (&'a [R], (usize, usize));
-
-/// The library's product for one element type.
-trait Product: Float {
-    fn product(
-        sizes: Sizes,
-        a: Matrix<Self>,
-        b: Matrix<Self>,
-        c: &mut [Self],
-    ) -> Result<(), GemmError>;
-}
-
-impl Product for f32 {
-    fn product(
-        s: Sizes,
-        a: Matrix<Self>,
-        b: Matrix<Self>,
-        c: &mut [Self],
-    ) -> Result<(), GemmError> {
-        gemm::sgemm(s.m, s.n, s.k, 1.0, a.0, a.1, b.0, b.1, 0.0, c, s.n)
-    }
-}
-
-impl Product for f64 {
-    fn product(
-        s: Sizes,
-        a: Matrix<Self>,
-        b: Matrix<Self>,
-        c: &mut [Self],
-    ) -> Result<(), GemmError> {
-        gemm::dgemm(s.m, s.n, s.k, 1.0, a.0, a.1, b.0, b.1, 0.0, c, s.n)
-    }
-}
-
-/// How a dense product is made, so that its rows do not depend on their number.
+/// The algorithm of a dense product. The bits of a row do not depend on the number of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rows {
-    /// By the library: many rows, or a sum over rows.
+    /// The library: for many rows, or a sum over rows.
     Library,
-    /// By the library, with rows of zeros added.
+    /// The library, with rows of zeros appended.
     Padded,
-    /// One by one.
+    /// Row by row.
     OneByOne,
 }
 
@@ -152,11 +117,14 @@ impl<R> Dense<R> {
     }
 
     fn rows(op: MatMul, Sizes { m, n, k }: Sizes) -> Rows {
-        match op.transpose_a {
-            true => Rows::Library,
-            false if n * k <= rows::SMALL => Rows::OneByOne,
-            false if m < rows::LEAST => Rows::Padded,
-            false => Rows::Library,
+        if op.transpose_a {
+            Rows::Library
+        } else if n * k <= rows::SMALL_WEIGHTS {
+            Rows::OneByOne
+        } else if m < rows::MIN_LIBRARY_ROWS {
+            Rows::Padded
+        } else {
+            Rows::Library
         }
     }
 
@@ -164,13 +132,13 @@ impl<R> Dense<R> {
         let Sizes { n, k, .. } = sizes;
         match Self::rows(op, sizes) {
             Rows::Library => 0,
-            Rows::Padded => rows::LEAST.saturating_mul(k.saturating_add(n)),
+            Rows::Padded => rows::MIN_LIBRARY_ROWS.saturating_mul(k.saturating_add(n)),
             Rows::OneByOne => rows::packed_elements(n, k),
         }
     }
 }
 
-impl<R: Product> Kernel for Dense<R> {
+impl<R: Float> Kernel for Dense<R> {
     fn run(
         &mut self,
         reads: &[View<'_>],
@@ -181,24 +149,32 @@ impl<R: Product> Kernel for Dense<R> {
         let (a, b) = (R::of(&reads[0]), R::of(&reads[1]));
         let c = R::of_mut(&mut writes[0]);
         let Sizes { m, n, k } = self.sizes;
+        let product = Gemm {
+            m,
+            n,
+            k,
+            a: (a, self.a),
+            b: (b, self.b),
+            accumulate: false,
+        };
         match self.rows {
             Rows::OneByOne => {
                 rows::multiply((n, k), a, b, self.b, c, scratch);
                 Ok(())
             }
-            Rows::Library => R::product(self.sizes, (a, self.a), (b, self.b), c),
+            Rows::Library => product.run(c, n),
             Rows::Padded => {
-                let (padded, product) = scratch.split_at_mut(rows::LEAST * k);
-                let product = &mut product[..rows::LEAST * n];
+                let (padded, result) = scratch.split_at_mut(rows::MIN_LIBRARY_ROWS * k);
+                let result = &mut result[..rows::MIN_LIBRARY_ROWS * n];
                 padded[..m * k].copy_from_slice(a);
                 padded[m * k..].fill(R::ZERO);
-                let sizes = Sizes {
-                    m: rows::LEAST,
-                    n,
-                    k,
+                let padded = Gemm {
+                    m: rows::MIN_LIBRARY_ROWS,
+                    a: (padded, self.a),
+                    ..product
                 };
-                let done = R::product(sizes, (padded, self.a), (b, self.b), product);
-                c.copy_from_slice(&product[..m * n]);
+                let done = padded.run(result, n);
+                c.copy_from_slice(&result[..m * n]);
                 done
             }
         }

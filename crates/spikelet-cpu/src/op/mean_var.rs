@@ -1,32 +1,31 @@
 //! Mean and variance of each channel.
 //!
-//! Fixed chunks of rows are summed on their own, first the elements, then the squares of their
-//! distances from the chunk's own mean, and then joined in order (Chan's formula).
+//! Chunks of rows of fixed size are summed separately, first the elements, then the squares of their
+//! distances from the chunk's mean; the chunks are then merged in order (Chan's formula).
 
 use super::{Float, Kernel, Types};
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{SharedSlice, View, ViewMut};
 use rayon::prelude::*;
 use spikelet_expr::vectorized;
 use std::marker::PhantomData;
 
-/// Elements of a chunk, about: they are read twice, the second time from the first-level cache
-/// or the second.
+/// Approximate elements of a chunk: they are read twice, the second time from the L1 or L2 cache.
 const CHUNK: usize = 8 * 1024;
 
-/// Rows of a chunk at least, as many as chunks' sums are worth.
-const FEWEST: usize = 16;
+/// The fewest rows of a chunk, so that merging does not dominate.
+const MIN_ROWS: usize = 16;
 
 fn chunk_rows(channels: usize) -> usize {
-    (CHUNK / channels.max(1)).max(FEWEST)
+    (CHUNK / channels.max(1)).max(MIN_ROWS)
 }
 
-pub(super) struct MomentsKernel<R> {
+pub(super) struct MeanVarKernel<R> {
     rows: usize,
     channels: usize,
     element: PhantomData<R>,
 }
 
-impl<R> MomentsKernel<R> {
+impl<R> MeanVarKernel<R> {
     pub(super) fn new(types: &Types) -> Self {
         let (rows, channels) = types.inputs[0].rows_and_columns();
         Self {
@@ -37,14 +36,14 @@ impl<R> MomentsKernel<R> {
     }
 }
 
-/// Mean and summed squares of every chunk, as words: f64 whatever the elements are.
+/// Words for the mean and the sum of squares of every chunk, in f64 for any element type.
 pub(super) fn workspace_words(types: &Types) -> usize {
     let (rows, channels) = types.inputs[0].rows_and_columns();
     let chunks = rows.div_ceil(chunk_rows(channels));
     channels.saturating_mul(chunks).saturating_mul(2)
 }
 
-/// Channels whose sums are kept in registers.
+/// The number of channels whose sums are in registers.
 const LANES: usize = 16;
 
 /// Means and sums of squared distances from them, over the rows of a chunk.
@@ -52,7 +51,7 @@ const LANES: usize = 16;
 fn chunk_moments<R: Float>(x: &[R], channels: usize, means: &mut [f64], squares: &mut [f64]) {
     for first in (0..channels).step_by(LANES) {
         let width = LANES.min(channels - first);
-        // Whole lanes get a loop of their own, whose length the compiler knows.
+        // Full lanes have a separate loop of constant length.
         let (mean, rest, sums) = if width == LANES {
             lanes(x, channels, |row: &[R]| -> [R; LANES] {
                 std::array::from_fn(|k| row[first..first + LANES][k])
@@ -101,7 +100,7 @@ fn lanes<R: Float>(
     (mean, rest, sums)
 }
 
-impl<R: Float> Kernel for MomentsKernel<R> {
+impl<R: Float> Kernel for MeanVarKernel<R> {
     fn run(
         &mut self,
         reads: &[View<'_>],
@@ -123,10 +122,10 @@ impl<R: Float> Kernel for MomentsKernel<R> {
                     |(x, channels, means, squares)| chunk_moments(x, channels, means, squares),
                 );
             });
-        let mut shared: [Option<Shared<'_, R>>; 2] = [const { None }; 2];
+        let mut shared: [Option<SharedSlice<'_, R>>; 2] = [const { None }; 2];
         for (shared, write) in shared.iter_mut().zip(writes) {
             if !matches!(write, ViewMut::Unused) {
-                *shared = Some(Shared::new(R::of_mut(write)));
+                *shared = Some(SharedSlice::new(R::of_mut(write)));
             }
         }
         let partial = &*partial;

@@ -1,36 +1,42 @@
-//! The kernels, one file an operation, named as in `spikelet-graph/src/op`.
+//! The kernels, one file an operation, with the file names of `spikelet-graph/src/op`.
 
 mod all_reduce;
-mod bands;
+mod arg_max;
+mod concat;
 mod conv;
 mod convert;
+mod copy;
 mod custom;
 mod draw;
-mod labels;
+mod equal;
+mod expand;
+mod fill;
 mod log_softmax;
 mod map;
 mod matmul;
 mod mean_var;
-mod movement;
+mod one_hot;
 mod pack;
+mod permute;
 mod pieces;
 mod pool;
+mod pool_tiles;
 mod reduce;
 mod rows;
 mod scan;
 mod scan_grad;
+mod slice;
 
 use crate::backend::failure;
-use crate::gemm::{self, GemmError, Strided};
+use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
-use spikelet_expr::Evaluate;
 use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
 use std::sync::Arc;
 
 /// A prepared operation.
 pub(crate) trait Kernel: Send {
-    /// Runs it. An error is one that only the data can cause, said in words.
+    /// Runs it. Only errors that depend on the data are returned; the text is a message.
     fn run(
         &mut self,
         reads: &[View<'_>],
@@ -39,60 +45,53 @@ pub(crate) trait Kernel: Send {
     ) -> std::result::Result<(), String>;
 }
 
-/// The floating-point types that kernels are written for.
-pub(crate) trait Float: Evaluate + Element {
-    /// Workspace words seen as elements.
-    fn from_words(words: &mut [u64]) -> &mut [Self];
+/// An operation whose result is already in its memory, that of its operand.
+struct ViewKernel;
 
-    /// `c ← a · b`, or `c + a · b`, in the calling thread, for sizes `(m, n, k)`.
-    fn product_here(
-        sizes: (usize, usize, usize),
-        a: Strided<'_, Self>,
-        b: Strided<'_, Self>,
-        add: bool,
-        c: &mut [Self],
-        c_row_stride: usize,
-    ) -> std::result::Result<(), GemmError>;
+impl Kernel for ViewKernel {
+    fn run(
+        &mut self,
+        _: &[View<'_>],
+        _: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> std::result::Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The floating-point types that kernels are written for.
+pub(crate) trait Float: GemmElement + Element {
+    /// Workspace words as elements.
+    fn from_words(words: &mut [u64]) -> &mut [Self];
 }
 
 macro_rules! float {
-    ($($type:ty: $product:path),*) => {$(
+    ($($type:ty),*) => {$(
         impl Float for $type {
             fn from_words(words: &mut [u64]) -> &mut [Self] {
                 // SAFETY: every bit pattern is a float, and a word's alignment is enough.
                 unsafe { words.align_to_mut::<$type>().1 }
             }
-
-            fn product_here(
-                sizes: (usize, usize, usize),
-                a: Strided<'_, Self>,
-                b: Strided<'_, Self>,
-                add: bool,
-                c: &mut [Self],
-                c_row_stride: usize,
-            ) -> std::result::Result<(), GemmError> {
-                $product(sizes, a, b, add, c, c_row_stride)
-            }
         }
     )*};
 }
 
-float!(f32: gemm::sgemm_here, f64: gemm::dgemm_here);
+float!(f32, f64);
 
-/// Elements that go through an instruction at once: registers stay in the first-level cache.
+/// Elements that an instruction processes at once: registers stay in the L1 cache.
 pub(crate) const BLOCK: usize = 512;
 
-/// Elements in one piece of work: fixed, so that results do not depend on the threads.
+/// Elements of one piece of work: constant, so that results do not depend on the number of threads.
 pub(crate) const CHUNK: usize = 16 * 1024;
 
 /// The most operands or results of a kernel that gathers them in arrays on the stack.
-pub(crate) const MOST: usize = 32;
+pub(crate) const MAX_OPERANDS: usize = 32;
 
 /// The types of a node's operands and results.
 pub(crate) struct Types {
     pub(crate) inputs: Vec<TensorType>,
     pub(crate) outputs: Vec<TensorType>,
-    /// Which results somebody reads; known of scans, which leave out the others.
+    /// For scans, whether each result is read; the others are not computed.
     pub(crate) used: Vec<bool>,
 }
 
@@ -126,26 +125,26 @@ impl Types {
     }
 }
 
-/// The group that a sum over ranks is for.
+/// The process group of a sum over ranks.
 fn group_of(ranks: usize, group: Option<&Arc<dyn ProcessGroup>>) -> Result<Arc<dyn ProcessGroup>> {
     let problem = match group {
         Some(group) if group.size() == ranks => return Ok(group.clone()),
         Some(group) => format!("this backend is in a group of {}", group.size()),
-        None => "this backend is in no group".to_string(),
+        None => "this backend has no group".to_string(),
     };
     Err(failure(format!(
-        "the plan accumulates up over {ranks} ranks, {problem}; trace it for as many ranks as there are, \
-         and give the backend their group with `Cpu::in_group`"
+        "the plan all-reduces over {ranks} ranks, {problem}; trace it for the number of ranks, and set \
+         the group with `Cpu::in_group`"
     )))
 }
 
-/// Refuses an operation with more operands or results than its kernel gathers.
+/// Rejects an operation with more operands or results than its kernel supports.
 fn check_operands(node: &Node, types: &Types) -> Result<()> {
     let (operands, results) = (types.inputs.len(), types.outputs.len());
     let operands = match &node.op {
         Op::Map(_) | Op::Scan(_) => operands,
         Op::ScanGrad(op) => {
-            // A step backward reads the states and their gradients.
+            // A backward step reads the states and their gradients.
             let r = &op.recurrence;
             let step = r.inputs.len() + 2 * r.states.len() + r.outputs.len();
             operands.max(step)
@@ -153,7 +152,7 @@ fn check_operands(node: &Node, types: &Types) -> Result<()> {
         op if types.converted(op) => operands,
         _ => return Ok(()),
     };
-    if operands.max(results) <= MOST {
+    if operands.max(results) <= MAX_OPERANDS {
         return Ok(());
     }
     let given: Vec<String> = types.inputs.iter().map(TensorType::to_string).collect();
@@ -161,14 +160,14 @@ fn check_operands(node: &Node, types: &Types) -> Result<()> {
         layer: node.layer.to_string(),
         operation: node.op.name(),
         problem: format!(
-            "it has {operands} operands and {results} results, the CPU takes at most {MOST} of each"
+            "{operands} operands and {results} results; the CPU kernel takes at most {MAX_OPERANDS} of each"
         ),
         given: given.join(" and "),
-        help: "split its expression into several operations".to_string(),
+        help: "split the expression into several operations".to_string(),
     })
 }
 
-/// Makes a kernel for a node.
+/// Prepares the kernel of a node.
 pub(crate) fn prepare(
     graph: &Graph,
     node: &Node,
@@ -181,9 +180,9 @@ pub(crate) fn prepare(
     }
     let types = Types::of(graph, node);
     check_operands(node, &types)?;
-    let cut = pieces(&node.op, &types);
-    let made = if let Some(cut) = cut {
-        let kernel = cut.kernel(|types| typed::<f32>(node, types, threads));
+    let pieces = pieces(&node.op, &types);
+    let prepared = if let Some(pieces) = pieces {
+        let kernel = pieces.kernel(|types| typed::<f32>(node, types, threads));
         kernel.map(|kernel| Box::new(kernel) as Box<dyn Kernel>)
     } else if types.converted(&node.op) {
         typed::<f32>(node, &convert::widened(&types), threads)
@@ -193,14 +192,14 @@ pub(crate) fn prepare(
     } else {
         typed::<f32>(node, &types, threads)
     };
-    made.map_err(|source| Error::Expression {
+    prepared.map_err(|source| Error::Expression {
         layer: node.layer.to_string(),
         operation: node.op.name(),
         source,
     })
 }
 
-/// Whether the operation takes elements of any type as they are.
+/// Whether the operation copies elements of any type without conversion.
 fn moves(op: &Op) -> bool {
     matches!(
         op,
@@ -225,39 +224,38 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Conv(op) => conv::prepare::<R>(op, types, threads),
         Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
-        Op::MeanVar(_) => Box::new(mean_var::MomentsKernel::<R>::new(types)),
+        Op::MeanVar(_) => Box::new(mean_var::MeanVarKernel::<R>::new(types)),
         Op::Pack(_) => Box::new(pack::PackKernel::<R>::new(types)),
         Op::Reduce(op) => Box::new(reduce::ReduceKernel::<R>::new(op, types)),
         Op::Scan(op) => Box::new(scan::ScanKernel::<R>::new(op, types, threads)?),
         Op::ScanGrad(op) => Box::new(scan_grad::ScanGradKernel::<R>::new(op, types, threads)?),
         Op::Draw(op) => Box::new(draw::DrawKernel::<R>::new(op, types, threads)),
         Op::LogSoftmax(_) => Box::new(log_softmax::LogSoftmaxKernel::<R>::new(types)),
-        Op::OneHot(op) => Box::new(labels::OneHotKernel::<R>::new(op)),
-        Op::ArgMax(_) => Box::new(labels::ArgMaxKernel::<R>::new(types)),
-        Op::Equal(_) => Box::new(labels::EqualKernel::<R>::new()),
-        Op::Fill(op) => Box::new(movement::FillKernel { value: op.stored() }),
-        Op::AllReduceStart(_) => unreachable!("made where the group is known"),
-        Op::AllReduceDone(_) => Box::new(all_reduce::ArriveKernel),
-        Op::Expand(_)
-        | Op::Permute(_)
-        | Op::Slice(_)
-        | Op::Concat(_)
-        | Op::ConcatChunks(_)
-        | Op::TimeChunk(_)
-        | Op::Reshape(_) => Box::new(movement::MoveKernel::new(&node.op, types)),
+        Op::OneHot(op) => Box::new(one_hot::OneHotKernel::<R>::new(op)),
+        Op::ArgMax(_) => Box::new(arg_max::ArgMaxKernel::<R>::new(types)),
+        Op::Equal(_) => Box::new(equal::EqualKernel::<R>::new()),
+        Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
+        Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
+        Op::Expand(_) => Box::new(expand::prepare(types)),
+        Op::Permute(op) => Box::new(permute::prepare(op, types)),
+        Op::Slice(op) => Box::new(slice::prepare(op, types)),
+        Op::Concat(op) => Box::new(concat::prepare(op, types)),
+        Op::AllReduceDone(_) | Op::ConcatChunks(_) | Op::TimeChunk(_) | Op::Reshape(_) => {
+            Box::new(ViewKernel)
+        }
         Op::Custom(op) => Box::new(custom::CustomKernel::new(op.0.clone(), types)),
     })
 }
 
-/// How a node with 16-bit numbers goes through its batch in pieces, if it does.
-fn pieces(op: &Op, types: &Types) -> Option<pieces::Cut> {
+/// The partition of the batch of a node with 16-bit operands or results, if it has one.
+fn pieces(op: &Op, types: &Types) -> Option<pieces::BatchPieces> {
     types
         .converted(op)
-        .then(|| pieces::Cut::of(op, types))
+        .then(|| pieces::BatchPieces::of(op, types))
         .flatten()
 }
 
-/// Scratch memory in bytes, a multiple of eight.
+/// The workspace in bytes, a multiple of eight.
 pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     let own = Types::of(graph, node);
     if let Some(cut) = pieces(&node.op, &own) {
@@ -270,12 +268,12 @@ pub(crate) fn workspace(graph: &Graph, node: &Node, threads: usize) -> usize {
     } else {
         (own, 0)
     };
-    // More than there can be is refused later, as too much memory: it must not wrap around here.
+    // Saturates: a workspace that exceeds the memory is rejected when it is allocated.
     let words = converted.saturating_add(words_of(&node.op, &types, threads));
     words.saturating_mul(8)
 }
 
-/// Words of scratch memory of a kernel that computes with these types.
+/// Words of the workspace of a kernel with these types.
 fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
     match op {
         Op::AllReduceStart(_) => all_reduce::workspace_words(types),
@@ -289,7 +287,7 @@ fn words_of(op: &Op, types: &Types, threads: usize) -> usize {
     }
 }
 
-/// Whether a kernel takes its operand as bits.
+/// Whether a kernel reads an operand as packed bits.
 pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
     match &node.op {
         Op::MatMul(op) => matmul::reads_bits(*op, &Types::of(graph, node), operand),
@@ -297,7 +295,7 @@ pub(crate) fn reads_bits(graph: &Graph, node: &Node, operand: usize) -> bool {
     }
 }
 
-/// Whether a kernel can write its result as bits.
+/// Whether a kernel can write its result as packed bits.
 pub(crate) fn writes_bits(_: &Graph, node: &Node, _: ValueId) -> bool {
     match &node.op {
         Op::Draw(op) => op.writes_bits(),
@@ -310,7 +308,7 @@ mod tests {
     use super::*;
     use spikelet_graph::{DType, Tracer};
 
-    /// The workspace of the only kernel that `x` of this shape leads to.
+    /// The largest workspace of the kernels of a function of `x` of this shape.
     fn workspace_of(
         shape: [usize; 2],
         made: impl Fn(&spikelet_graph::Var) -> spikelet_graph::Var,

@@ -1,11 +1,11 @@
-//! 16-bit operands and results, converted for a few images at a time.
+//! 16-bit operands and results, converted a few images at a time.
 //!
-//! Where every image of a batch goes through by itself, in scans, pooling and two of a convolution's
-//! parts, the f32 copies that a kernel computes with need not be those of the whole sequence: they
-//! would take more memory than the sequence in f32.
+//! Where the images of a batch are independent, in scans, pooling and two of a convolution's parts,
+//! the batch is processed in pieces, so that the f32 copies do not take more memory than the sequence
+//! in f32 would.
 
 use super::convert::{self, widened};
-use super::{CHUNK, Float, Kernel, MOST, Types};
+use super::{CHUNK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::memory::{View, ViewMut};
 use arrayvec::ArrayVec;
 use half::slice::HalfFloatSliceExt;
@@ -13,25 +13,25 @@ use rayon::prelude::*;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{ConvPart, Op};
 
-/// Elements of all copies of a piece: enough for several threads, and near to the caches.
-const MOST_ELEMENTS: usize = 1 << 21;
+/// Elements of all copies of a piece: enough for several threads, and close to the cache sizes.
+const PIECE_ELEMENTS: usize = 1 << 21;
 
-/// How an operand or a result lies: `rows` times the images of the batch, each of `width` elements;
-/// or the same for all images.
+/// The layout of an operand or result: `rows` times the images of the batch, each of `width` elements;
+/// or shared by all images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum OperandLayout {
     Images { rows: usize, width: usize },
     Shared { elements: usize },
 }
 
-/// The first axis of the images, and how many axes count them; nothing for what has none.
+/// The first axis of the images and the number of their axes; `None` without such axes.
 type Axes = Option<(usize, usize)>;
 
-/// The axes of the images of an operand or result; `None` for a node that is not cut.
+/// The axes of the images of an operand or result; `None` for a node whose batch is not split.
 fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> Option<Axes> {
     let rank = ty.shape.len();
     match op {
-        // The kernel has none.
+        // The kernel has no images.
         Op::Conv(op) if op.part != ConvPart::Weight => Some(match operand {
             Some(1) => None,
             _ => Some((0, rank - 1 - op.stride.len())),
@@ -44,7 +44,7 @@ fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> O
                 Some(k) => k < op.recurrence.inputs.len(),
                 None => rank == sequence.len(),
             };
-            // A state or parameter has all axes of a step, or the last of them.
+            // A state or parameter has all axes of a step, or its last ones.
             let first = if is_sequence { 1 } else { 0 };
             let has =
                 (is_sequence || rank + 1 == sequence.len()) && ty.shape.get(first) == Some(&images);
@@ -58,7 +58,7 @@ fn axes_of(op: &Op, types: &Types, ty: &TensorType, operand: Option<usize>) -> O
     }
 }
 
-impl Layout {
+impl OperandLayout {
     fn of(ty: &TensorType, axes: Axes) -> Self {
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         match axes {
@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// Elements of so many images.
+    /// Elements of a number of images.
     fn elements(self, images: usize) -> usize {
         match self {
             Self::Images { rows, width } => rows * width * images,
@@ -79,20 +79,20 @@ impl Layout {
     }
 }
 
-/// A node that goes through its batch in pieces.
-pub(super) struct Cut {
+/// The pieces in which a node processes its batch.
+pub(super) struct BatchPieces {
     images: usize,
-    /// Images of a piece, fewer than there are.
+    /// Images of a piece, fewer than the batch has.
     piece: usize,
-    inputs: Vec<Layout>,
-    outputs: Vec<Layout>,
-    /// What the kernel of a piece computes with, and where its images are.
+    inputs: Vec<OperandLayout>,
+    outputs: Vec<OperandLayout>,
+    /// The types of the inner kernel for the full batch, and the axes of the images.
     types: Types,
     axes: [Vec<Axes>; 2],
 }
 
-impl Cut {
-    /// How a node is cut, if it can be and is large enough.
+impl BatchPieces {
+    /// The pieces of a node, if its batch can be split and is large enough.
     pub(super) fn of(op: &Op, types: &Types) -> Option<Self> {
         let inputs = types.inputs.iter().enumerate();
         let inputs = inputs.map(|(k, t)| axes_of(op, types, t, Some(k)));
@@ -101,9 +101,9 @@ impl Cut {
             inputs.collect::<Option<Vec<Axes>>>()?,
             outputs.collect::<Option<Vec<Axes>>>()?,
         ];
-        let layouts = |types: &[TensorType], axes: &[Axes]| -> Vec<Layout> {
+        let layouts = |types: &[TensorType], axes: &[Axes]| -> Vec<OperandLayout> {
             let pairs = types.iter().zip(axes);
-            pairs.map(|(t, axes)| Layout::of(t, *axes)).collect()
+            pairs.map(|(t, axes)| OperandLayout::of(t, *axes)).collect()
         };
         let (inputs, outputs) = (
             layouts(&types.inputs, &axes[0]),
@@ -112,7 +112,7 @@ impl Cut {
         let (first, count) = (*axes[0].first()?)?;
         let images: usize = types.inputs[0].shape[first..first + count].iter().product();
         let each = inputs.iter().chain(&outputs).map(|l| l.elements(1));
-        let piece = (MOST_ELEMENTS / each.sum::<usize>().max(1)).max(1);
+        let piece = (PIECE_ELEMENTS / each.sum::<usize>().max(1)).max(1);
         (piece < images).then(|| Self {
             images,
             piece,
@@ -123,7 +123,7 @@ impl Cut {
         })
     }
 
-    /// The types of a kernel for so many images.
+    /// The types of a kernel for a number of images.
     fn types(&self, images: usize) -> Types {
         let cut = |types: &[TensorType], axes: &[Axes]| -> Vec<TensorType> {
             let one = |(t, axes): (&TensorType, &Axes)| {
@@ -142,13 +142,13 @@ impl Cut {
         }
     }
 
-    /// The sizes of pieces: most of them, and the last one if it is smaller.
+    /// The sizes of pieces: the common one, and that of the last piece if it is smaller.
     fn sizes(&self) -> impl Iterator<Item = usize> {
         let rest = self.images % self.piece;
         [self.piece, rest].into_iter().filter(|size| *size > 0)
     }
 
-    /// Words for the copies and for the kernel inside, of which `inner` says how many it needs.
+    /// Words of the copies and of the inner kernel, whose workspace `inner` returns.
     pub(super) fn workspace_words(&self, inner: impl Fn(&Types) -> usize) -> usize {
         let copies = self.inputs.iter().chain(&self.outputs);
         let copies: usize = copies.map(|l| convert::words(l.elements(self.piece))).sum();
@@ -156,25 +156,28 @@ impl Cut {
         copies + inner.unwrap_or(0)
     }
 
-    /// The kernel, of kernels for a piece that `inner` makes.
+    /// The kernel, with inner kernels for a piece from `inner`.
     pub(super) fn kernel<E>(
         self,
         inner: impl Fn(&Types) -> Result<Box<dyn Kernel>, E>,
     ) -> Result<PieceKernel, E> {
         let kernels = self.sizes().map(|size| inner(&self.types(size)));
         let kernels = kernels.collect::<Result<Vec<_>, E>>()?;
-        Ok(PieceKernel { kernels, cut: self })
+        Ok(PieceKernel {
+            kernels,
+            pieces: self,
+        })
     }
 }
 
-/// A kernel that goes through its batch in pieces.
+/// A kernel that processes its batch in pieces.
 pub(super) struct PieceKernel {
-    cut: Cut,
-    /// For whole pieces, and for what is left.
+    pieces: BatchPieces,
+    /// For full pieces, and for the rest.
     kernels: Vec<Box<dyn Kernel>>,
 }
 
-/// Copies elements from `at` on to f32.
+/// Copies elements starting at `at` to f32.
 fn load(read: &View<'_>, writes: &[ViewMut<'_>], at: usize, to: &mut [f32]) {
     let range = at..at + to.len();
     let to = to.par_chunks_mut(CHUNK);
@@ -204,13 +207,13 @@ fn load(read: &View<'_>, writes: &[ViewMut<'_>], at: usize, to: &mut [f32]) {
             ViewMut::F32(from) => copy!(from, same),
             ViewMut::F16(from) => copy!(from, wide),
             ViewMut::BF16(from) => copy!(from, wide),
-            _ => unreachable!("an operand has the type of the result in whose place it lies"),
+            _ => unreachable!("an operand has the type of the result that shares its memory"),
         },
         _ => unreachable!("the operands are floats of at most 32 bits"),
     }
 }
 
-/// Copies f32 elements to where they are stored from `at` on, rounded.
+/// Copies f32 elements, rounded, to the result starting at `at`.
 fn store(from: &[f32], write: &mut ViewMut<'_>, at: usize) {
     let range = at..at + from.len();
     let from = from.par_chunks(CHUNK);
@@ -225,9 +228,9 @@ fn store(from: &[f32], write: &mut ViewMut<'_>, at: usize) {
     }
 }
 
-/// The first `elements` of the workspace, and what is left behind room for `room` of them.
-fn take(workspace: &mut [u64], elements: usize, room: usize) -> (&mut [f32], &mut [u64]) {
-    let (piece, rest) = workspace.split_at_mut(convert::words(room));
+/// The first `elements` of the workspace, and the rest after `capacity` elements.
+fn take(workspace: &mut [u64], elements: usize, capacity: usize) -> (&mut [f32], &mut [u64]) {
+    let (piece, rest) = workspace.split_at_mut(convert::words(capacity));
     (&mut f32::from_words(piece)[..elements], rest)
 }
 
@@ -238,47 +241,48 @@ impl Kernel for PieceKernel {
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let Self { cut, kernels } = self;
-        for first in (0..cut.images).step_by(cut.piece) {
-            let images = cut.piece.min(cut.images - first);
+        let Self { pieces, kernels } = self;
+        for first in (0..pieces.images).step_by(pieces.piece) {
+            let images = pieces.piece.min(pieces.images - first);
             let mut rest = &mut *workspace;
-            let mut given: ArrayVec<View<'_>, MOST> = ArrayVec::new();
-            for (read, layout) in reads.iter().zip(&cut.inputs) {
-                let room = layout.elements(cut.piece);
-                let (to, left) = take(rest, layout.elements(images), room);
+            let mut operands: ArrayVec<View<'_>, MAX_OPERANDS> = ArrayVec::new();
+            for (read, layout) in reads.iter().zip(&pieces.inputs) {
+                let capacity = layout.elements(pieces.piece);
+                let (to, left) = take(rest, layout.elements(images), capacity);
                 rest = left;
                 match *layout {
-                    Layout::Images { rows, width } => {
-                        let pieces = to.chunks_mut((width * images).max(1));
-                        for (row, to) in (0..rows).zip(pieces) {
-                            load(read, writes, (row * cut.images + first) * width, to);
+                    OperandLayout::Images { rows, width } => {
+                        let to = to.chunks_mut((width * images).max(1));
+                        for (row, to) in (0..rows).zip(to) {
+                            load(read, writes, (row * pieces.images + first) * width, to);
                         }
                     }
-                    // Results may lie in its place.
-                    Layout::Shared { .. } if first > 0 => {}
-                    Layout::Shared { .. } => load(read, writes, 0, to),
+                    // It was loaded with the first piece; a result may share its memory.
+                    OperandLayout::Shared { .. } if first > 0 => {}
+                    OperandLayout::Shared { .. } => load(read, writes, 0, to),
                 }
-                given.push(View::F32(to));
+                operands.push(View::F32(to));
             }
-            let mut made: ArrayVec<ViewMut<'_>, MOST> = ArrayVec::new();
-            for (write, layout) in writes.iter().zip(&cut.outputs) {
-                let room = layout.elements(cut.piece);
-                let (to, left) = take(rest, layout.elements(images), room);
+            let mut results: ArrayVec<ViewMut<'_>, MAX_OPERANDS> = ArrayVec::new();
+            for (write, layout) in writes.iter().zip(&pieces.outputs) {
+                let capacity = layout.elements(pieces.piece);
+                let (to, left) = take(rest, layout.elements(images), capacity);
                 rest = left;
-                made.push(match write {
+                results.push(match write {
                     ViewMut::Unused => ViewMut::Unused,
                     _ => ViewMut::F32(to),
                 });
             }
-            let kernel = usize::from(images < cut.piece);
-            kernels[kernel].run(&given, &mut made, rest)?;
-            for ((made, write), layout) in made.iter().zip(&mut *writes).zip(&cut.outputs) {
-                let (ViewMut::F32(from), Layout::Images { rows, width }) = (made, *layout) else {
+            let kernel = usize::from(images < pieces.piece);
+            kernels[kernel].run(&operands, &mut results, rest)?;
+            for ((result, write), layout) in results.iter().zip(&mut *writes).zip(&pieces.outputs) {
+                let (ViewMut::F32(from), OperandLayout::Images { rows, width }) = (result, *layout)
+                else {
                     continue;
                 };
-                let pieces = from.chunks((width * images).max(1));
-                for (row, from) in (0..rows).zip(pieces) {
-                    store(from, write, (row * cut.images + first) * width);
+                let from = from.chunks((width * images).max(1));
+                for (row, from) in (0..rows).zip(from) {
+                    store(from, write, (row * pieces.images + first) * width);
                 }
             }
         }

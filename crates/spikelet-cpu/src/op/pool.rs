@@ -1,13 +1,13 @@
 //! Maxima and means of windows, and their gradients, channels last.
 
 use super::{CHUNK, Float, Kernel, Types};
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{SharedSlice, View, ViewMut};
 use rayon::prelude::*;
 use spikelet_expr::vectorized;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 use std::marker::PhantomData;
 
-/// Channels whose maxima are found side by side, and channels of one task.
+/// Channels whose maxima are found in SIMD lanes, and channels of one task.
 const LANES: usize = 64;
 
 /// The part of a window along one axis that lies inside the image.
@@ -15,9 +15,9 @@ const LANES: usize = 64;
 struct Span {
     start: usize,
     count: usize,
-    /// Distance of two elements.
+    /// Distance between elements.
     step: usize,
-    /// What the axis adds to the number of elements that a mean is of, as a factor.
+    /// The axis' factor of the number of elements of a mean.
     divisor: usize,
 }
 
@@ -42,7 +42,7 @@ fn spans(window: Window, n: usize, count_padding: bool) -> Vec<Span> {
             dilation,
             ..
         } => {
-            // Positions are counted from the beginning of the padding.
+            // Positions count from the start of the padding.
             let begin = o * stride;
             let inside = |k: &usize| (padding..padding + n).contains(&(begin + k * dilation));
             let first = (0..kernel).find(inside).unwrap_or(0);
@@ -59,7 +59,7 @@ fn spans(window: Window, n: usize, count_padding: bool) -> Vec<Span> {
     (0..outputs).map(one).collect()
 }
 
-/// All windows of an image; missing axes stand before the others and have one element.
+/// All windows of an image; missing axes precede the others and have one element.
 struct Windows {
     pooling: Pooling,
     channels: usize,
@@ -164,16 +164,16 @@ impl Windows {
         }
     }
 
-    /// Adds to the gradient of the image that begins at `image`, channels `first..first + count`,
-    /// what one window gives.
+    /// Adds the gradient of one window to that of the image that starts at `image`, channels
+    /// `first..first + count`.
     #[inline(always)]
-    fn give_back<R: Float>(
+    fn add_gradient<R: Float>(
         &self,
         window: [Span; 3],
         (image, first, count): (usize, usize, usize),
         x: &[R],
         g: &[R],
-        to: &Shared<'_, R>,
+        to: &SharedSlice<'_, R>,
     ) {
         let start = image + first;
         let mut gradient = [R::ZERO; LANES];
@@ -196,7 +196,7 @@ impl Windows {
             );
             return;
         }
-        let mut most = [R::from_f64(f64::NEG_INFINITY); LANES];
+        let mut max = [R::from_f64(f64::NEG_INFINITY); LANES];
         let mut chosen = [0_u32; LANES];
         let mut k = 0;
         self.elements(
@@ -204,10 +204,10 @@ impl Windows {
             #[inline(always)]
             |at| {
                 let x = &x[start + at..][..count];
-                for ((most, chosen), &x) in most.iter_mut().zip(&mut chosen).zip(x) {
-                    let nan = is_nan(*most);
-                    let larger = (x > *most) | (is_nan(x) & !nan);
-                    *most = if larger { x } else { *most };
+                for ((max, chosen), &x) in max.iter_mut().zip(&mut chosen).zip(x) {
+                    let nan = is_nan(*max);
+                    let larger = (x > *max) | (is_nan(x) & !nan);
+                    *max = if larger { x } else { *max };
                     *chosen = if larger { k } else { *chosen };
                 }
                 k += 1;
@@ -231,15 +231,12 @@ impl Windows {
 }
 
 #[inline(always)]
-#[expect(
-    clippy::eq_op,
-    reason = "NaN is the one number that differs from itself"
-)]
+#[expect(clippy::eq_op, reason = "only NaN differs from itself")]
 fn is_nan<R: Float>(x: R) -> bool {
     x != x
 }
 
-/// The number of elements that a mean is of.
+/// The number of elements of a mean.
 fn divisor<R: Float>(window: [Span; 3]) -> R {
     R::from_f64(window.iter().map(|s| s.divisor).product::<usize>() as f64)
 }
@@ -310,7 +307,7 @@ impl<R: Float> Kernel for PoolGradKernel<R> {
     ) -> Result<(), String> {
         let w = &self.windows;
         let g = R::of(&reads[0]);
-        // Means do not read what was pooled.
+        // The gradient of a mean does not depend on the operand.
         let x: &[R] = reads.get(1).map_or(&[], R::of);
         let dx = R::of_mut(&mut writes[0]);
         let (channels, elements, positions) = (w.channels, w.image_elements(), w.positions());
@@ -318,7 +315,7 @@ impl<R: Float> Kernel for PoolGradKernel<R> {
         if !w.blocks || w.pooling != Pooling::Max {
             dx.par_chunks_mut(CHUNK).for_each(|dx| dx.fill(R::ZERO));
         }
-        let all = Shared::new(dx);
+        let all = SharedSlice::new(dx);
         (0..images * pieces).into_par_iter().for_each(|task| {
             let (n, first) = (task / pieces, task % pieces * LANES);
             let count = LANES.min(channels - first);
@@ -329,7 +326,7 @@ impl<R: Float> Kernel for PoolGradKernel<R> {
                     for at in 0..positions {
                         let g = &g[(n * positions + at) * channels + first..][..count];
                         let lanes = (n * elements, first, count);
-                        w.give_back(w.at(at), lanes, x, g, all);
+                        w.add_gradient(w.at(at), lanes, x, g, all);
                     }
                 },
             );

@@ -2,18 +2,19 @@
 
 use super::{CHUNK, Float, Kernel, Types};
 use crate::broadcast::Broadcast;
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{SharedSlice, View, ViewMut};
 use rayon::prelude::*;
 use spikelet_expr::vectorized;
+use spikelet_graph::dense_strides;
 use spikelet_graph::op::{Reduce, Reduction};
 
-/// Partial sums that run side by side, so that the loop vectorizes.
+/// Parallel partial sums, so that the loop vectorizes.
 const LANES: usize = 64;
 
 /// Columns of one task.
 const WIDTH: usize = 2048;
 
-/// Columns that are reduced side by side.
+/// Columns that are reduced in SIMD lanes.
 const COLUMNS: usize = 32;
 
 enum Shape {
@@ -46,10 +47,7 @@ fn shape(op: &Reduce, axes: &[usize]) -> Shape {
             inner: axes[last..].iter().product(),
         };
     }
-    let mut strides = vec![1; axes.len()];
-    for k in (1..axes.len()).rev() {
-        strides[k - 1] = strides[k] * axes[k];
-    }
+    let strides = dense_strides(axes);
     let kept = (0..axes.len()).filter(|k| !op.axes.contains(k));
     let order: Vec<usize> = kept.chain(op.axes.iter().copied()).collect();
     let target: Vec<usize> = order.iter().map(|&k| axes[k]).collect();
@@ -120,7 +118,7 @@ impl<R: Float> ReduceKernel<R> {
         }
     }
 
-    /// One number from a row, in lanes.
+    /// Reduces a row, in lanes.
     fn row(&self, row: &[R]) -> R {
         let mut lanes = [self.start(); LANES];
         let sum = self.reduction == Reduction::Sum;
@@ -191,7 +189,7 @@ impl<R: Float> ReduceKernel<R> {
                 let mut columns = y.chunks_exact_mut(COLUMNS);
                 let mut first = 0;
                 for y in &mut columns {
-                    // As many columns as there are registers for.
+                    // As many columns as fit in registers.
                     let mut lanes = [start; COLUMNS];
                     for row in x.chunks_exact(inner) {
                         let row = &row[first..first + COLUMNS];
@@ -243,10 +241,10 @@ impl<R: Float> ReduceKernel<R> {
         }
     }
 
-    /// Adds whole rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending.
+    /// Reduces over rows: `y[o, i] = Σ_r x[o, r, i]`, r ascending.
     fn columns(&self, x: &[R], (outer, reduced, inner): (usize, usize, usize), y: &mut [R]) {
         let pieces = inner.div_ceil(WIDTH);
-        let shared = Shared::new(y);
+        let shared = SharedSlice::new(y);
         (0..outer * pieces).into_par_iter().for_each(|k| {
             let (o, i) = (k / pieces, k % pieces * WIDTH);
             let length = WIDTH.min(inner - i);

@@ -1,25 +1,25 @@
-//! Products whose rows do not depend on how many rows there are.
+//! Products whose rows do not depend on the number of rows.
 //!
-//! One time step at a time must give the bits of all steps at once, so the order in which a row
-//! is summed may not change with the number of rows. Matrix libraries have special code for few
-//! rows and for small products. Small weights therefore go through a loop of our own, in which
-//! every row is summed in increasing order of features; with large weights, few rows are padded
-//! to as many as the library treats alike.
+//! Single steps must give the same bits as all steps at once, so the order in which a row is summed
+//! must not depend on the number of rows. Matrix libraries have special code for few rows and for
+//! small products. Small weights are therefore multiplied by the loop below, which sums every row in
+//! increasing order of features; with large weights, few rows are padded to as many as the library
+//! treats alike.
 
 use super::Float;
 use rayon::prelude::*;
 use spikelet_expr::vectorized;
 
 /// Weights of at most this many elements are multiplied row by row.
-pub(super) const SMALL: usize = 16 * 1024;
+pub(super) const SMALL_WEIGHTS: usize = 16 * 1024;
 
 /// The library treats products with large weights alike from this many rows on.
-pub(super) const LEAST: usize = 16;
+pub(super) const MIN_LIBRARY_ROWS: usize = 16;
 
-/// Columns that are summed side by side.
+/// Columns of a register tile.
 const WIDTH: usize = 16;
 
-/// Rows that are summed side by side.
+/// Rows of a register tile.
 const HEIGHT: usize = 4;
 
 /// Rows of one task.

@@ -1,19 +1,19 @@
 //! The multi-step forward pass of a neuron (FPTT).
 //!
-//! A tile of elements runs through all time steps before the next one starts: the states stay in
-//! the first-level cache, the sequences are read and written once.
+//! A tile of elements is processed for all time steps before the next tile: the states stay in the
+//! L1 cache, the sequences are read and written once.
 
-use super::bands::PoolTiles;
-use super::{BLOCK, Float, Kernel, MOST, Types};
+use super::pool_tiles::PoolTiles;
+use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
 use crate::broadcast::Broadcast;
-use crate::memory::{Shared, View, ViewMut};
+use crate::memory::{SharedSlice, View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::Scan;
 
-/// The operands of a scan by kind, and how each is read at a tile.
+/// The operands of a scan by kind, and their access patterns.
 pub(super) struct Operands {
     pub(super) sequences: usize,
     pub(super) states: usize,
@@ -51,8 +51,8 @@ impl Operands {
         }
     }
 
-    /// Elements of a tile at most. Parameters that differ between elements are held for a block,
-    /// so a tile is one.
+    /// The most elements of a tile. Parameters that differ between elements are set per block, so that
+    /// a tile is then one block.
     pub(super) fn most(&self) -> usize {
         let params = &self.broadcasts[self.states..];
         if params.iter().all(|b| matches!(b, Broadcast::Scalar)) {
@@ -62,7 +62,7 @@ impl Operands {
         }
     }
 
-    /// Where sequence `k` has the element `start` of step `t`.
+    /// The index of element `start` of step `t` in sequence `k`.
     pub(super) fn at(&self, k: usize, t: usize, start: usize) -> usize {
         if self.constant[k] {
             start
@@ -100,7 +100,7 @@ impl Operands {
             let values = reads[self.sequences + operand];
             self.broadcasts[operand].gather(values, start, &mut block[..length.min(BLOCK)]);
         }
-        let mut held: [&[R]; MOST] = [&[]; MOST];
+        let mut held: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
         for (held, block) in held.iter_mut().zip(blocks.iter()) {
             *held = &block[..length.min(BLOCK)];
         }
@@ -110,11 +110,11 @@ impl Operands {
     }
 }
 
-/// Elements of a tile at most. A step reads that many in a row before it jumps to the next row:
-/// long enough for the hardware to fetch ahead.
+/// The most elements of a tile. A step reads that many contiguous elements: enough for the hardware
+/// prefetcher.
 pub(super) const TILE: usize = 16384;
 
-/// Small enough that every thread gets several tiles.
+/// Elements of a tile, few enough that every thread gets several tiles.
 pub(super) fn tile(elements: usize, threads: usize, most: usize) -> usize {
     (elements / (4 * threads.max(1)) / 64 * 64).clamp(64, most)
 }
@@ -130,24 +130,24 @@ pub(super) struct ScanKernel<R> {
     program: Program,
     operands: Operands,
     outputs: usize,
-    /// After how many steps the states are kept.
+    /// Steps between checkpoints of the states.
     checkpoint: Option<usize>,
     tile: usize,
-    /// The blocks whose maxima come out.
-    bands: Option<PoolTiles>,
-    scratch: PerThread<Scratch<R>>,
+    /// The pooling of the outputs.
+    pool_tiles: Option<PoolTiles>,
+    scratch: PerThread<ScanScratch<R>>,
     threads: PerThread<()>,
 }
 
-/// Where the outputs of a tile go.
+/// The memory of the outputs of a tile.
 struct Outputs<'a, R> {
-    writes: &'a [Option<Shared<'a, R>>],
-    /// The first element that there is room for, and the elements of a step.
+    writes: &'a [Option<SharedSlice<'a, R>>],
+    /// The index of the first element in memory, and the elements of a step.
     first: usize,
     step: usize,
 }
 
-fn bands_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
+fn pool_tiles_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
     let used = types.used[..op.recurrence.outputs.len()].contains(&true);
     let pool = op.pool.filter(|_| used)?;
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
@@ -157,9 +157,9 @@ fn bands_of(op: &Scan, types: &Types) -> Option<PoolTiles> {
 fn band_elements(op: &Scan, types: &Types) -> usize {
     let used = &types.used[..op.recurrence.outputs.len()];
     let used = used.iter().filter(|used| **used).count();
-    bands_of(op, types).map_or(0, |bands| {
+    pool_tiles_of(op, types).map_or(0, |pool_tiles| {
         used.saturating_mul(op.time_steps)
-            .saturating_mul(bands.length)
+            .saturating_mul(pool_tiles.length)
     })
 }
 
@@ -169,7 +169,7 @@ pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize
     words.saturating_mul(threads.max(1))
 }
 
-struct Scratch<R> {
+struct ScanScratch<R> {
     work: Workspace<R>,
     now: Vec<Block<R>>,
     next: Vec<Block<R>>,
@@ -186,7 +186,7 @@ impl<R: Float> ScanKernel<R> {
         let tile = tile(operands.elements, threads, operands.most());
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || ScanScratch {
                 work: program.workspace(BLOCK),
                 now: filled(operands.states, tile),
                 next: filled(operands.states, tile),
@@ -197,7 +197,7 @@ impl<R: Float> ScanKernel<R> {
             checkpoint: op.checkpoint,
             program,
             operands,
-            bands: bands_of(op, types),
+            pool_tiles: pool_tiles_of(op, types),
             threads: PerThread::new(threads, || ()),
         })
     }
@@ -206,12 +206,12 @@ impl<R: Float> ScanKernel<R> {
         &self,
         reads: &[&[R]],
         outputs: &Outputs<'_, R>,
-        writes: &[Option<Shared<'_, R>>; MOST],
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
         let mut scratch = self.scratch.get();
-        let Scratch {
+        let ScanScratch {
             work,
             now,
             next,
@@ -228,12 +228,12 @@ impl<R: Float> ScanKernel<R> {
         for t in 0..o.time_steps {
             for (at, size) in blocks(length) {
                 let from = start + at;
-                let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+                let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
                 for k in 0..o.sequences {
                     inputs.push(&reads[k][o.at(k, t, from)..][..size]);
                 }
                 inputs.extend(now.iter().map(|state| &state[at..at + size]));
-                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
                 for write in outputs.writes.iter().flatten() {
                     let at = t * outputs.step + from - outputs.first;
                     // SAFETY: tiles are disjoint at every step, and so are their blocks.
@@ -274,24 +274,24 @@ impl<R: Float> ScanKernel<R> {
 }
 
 impl<R: Float> ScanKernel<R> {
-    /// A band, tile by tile, and the maxima of its blocks.
+    /// Processes a band tile by tile, then pools it.
     fn run_band(
         &self,
         reads: &[&[R]],
-        writes: &[Option<Shared<'_, R>>; MOST],
-        bands: PoolTiles,
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
+        pool_tiles: PoolTiles,
         spikes: &mut [R],
         (start, length): (usize, usize),
     ) {
         let time = self.operands.time_steps;
-        let mut pieces = spikes.chunks_exact_mut(time * bands.length);
-        let mut room: ArrayVec<Option<Shared<'_, R>>, MOST> = ArrayVec::new();
+        let mut pieces = spikes.chunks_exact_mut(time * pool_tiles.length);
+        let mut unpooled: ArrayVec<Option<SharedSlice<'_, R>>, MAX_OPERANDS> = ArrayVec::new();
         for write in &writes[..self.outputs] {
             let piece = write.as_ref().and_then(|_| pieces.next());
-            room.push(piece.map(|piece| Shared::new(&mut piece[..time * length])));
+            unpooled.push(piece.map(|piece| SharedSlice::new(&mut piece[..time * length])));
         }
         let outputs = Outputs {
-            writes: &room,
+            writes: &unpooled,
             first: start,
             step: length,
         };
@@ -299,19 +299,19 @@ impl<R: Float> ScanKernel<R> {
             let size = self.tile.min(start + length - at);
             self.run_tile(reads, &outputs, writes, (at, size));
         }
-        let whole = bands.pooled(self.operands.elements);
-        let (first, count) = (bands.pooled(start), bands.pooled(length));
-        for (room, write) in room.iter().zip(writes) {
-            let (Some(room), Some(write)) = (room, write) else {
+        let whole = pool_tiles.pooled(self.operands.elements);
+        let (first, count) = (pool_tiles.pooled(start), pool_tiles.pooled(length));
+        for (unpooled, write) in unpooled.iter().zip(writes) {
+            let (Some(unpooled), Some(write)) = (unpooled, write) else {
                 continue;
             };
             for t in 0..time {
                 // SAFETY: the tiles are done, and bands are disjoint at every step.
                 let (from, to) = unsafe {
-                    let from = room.range(t * length, length);
+                    let from = unpooled.range(t * length, length);
                     (from, write.range(t * whole + first, count))
                 };
-                bands.maxima(from, to);
+                pool_tiles.maxima(from, to);
             }
         }
     }
@@ -321,15 +321,18 @@ impl<R: Float> ScanKernel<R> {
 pub(super) fn open<'a, 'b, R: Float>(
     reads: &[View<'a>],
     writes: &'b mut [ViewMut<'_>],
-) -> ([&'a [R]; MOST], [Option<Shared<'b, R>>; MOST]) {
-    let mut values: [&[R]; MOST] = [&[]; MOST];
+) -> (
+    [&'a [R]; MAX_OPERANDS],
+    [Option<SharedSlice<'b, R>>; MAX_OPERANDS],
+) {
+    let mut values: [&[R]; MAX_OPERANDS] = [&[]; MAX_OPERANDS];
     for (value, read) in values.iter_mut().zip(reads) {
         *value = R::of(read);
     }
-    let mut shared = [const { None }; MOST];
+    let mut shared = [const { None }; MAX_OPERANDS];
     for (shared, write) in shared.iter_mut().zip(writes) {
         if !matches!(write, ViewMut::Unused) {
-            *shared = Some(Shared::new(R::of_mut(write)));
+            *shared = Some(SharedSlice::new(R::of_mut(write)));
         }
     }
     (values, shared)
@@ -345,16 +348,16 @@ impl<R: Float> Kernel for ScanKernel<R> {
         let (values, shared) = open::<R>(reads, writes);
         let this = &*self;
         let elements = this.operands.elements;
-        if let Some(bands) = this.bands {
+        if let Some(pool_tiles) = this.pool_tiles {
             let spikes = Pieces::equal(workspace, &this.threads);
-            (0..elements.div_ceil(bands.length.max(1)))
+            (0..elements.div_ceil(pool_tiles.length.max(1)))
                 .into_par_iter()
                 .for_each(|k| {
-                    let start = k * bands.length;
-                    let length = bands.length.min(elements - start);
+                    let start = k * pool_tiles.length;
+                    let length = pool_tiles.length.min(elements - start);
                     spikes.with(|words| {
                         let spikes = R::from_words(words);
-                        this.run_band(&values, &shared, bands, spikes, (start, length));
+                        this.run_band(&values, &shared, pool_tiles, spikes, (start, length));
                     });
                 });
             return Ok(());

@@ -1,43 +1,41 @@
-//! What can go wrong with spikes.
+//! Errors of the spike kernels.
 
-/// A slice does not fit the sizes that were given with it.
+/// A slice does not match the sizes passed with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpikeError {
-    /// A slice has another length than the sizes demand.
-    #[error(
-        "spikes: `{slice}` is {shape} and holds {expected} elements, the slice given has {given}"
-    )]
+    /// The length of a slice differs from the product of the sizes.
+    #[error("spikes: `{slice}` is {shape}, {expected} elements; the slice has {given}")]
     Length {
         /// The argument.
         slice: &'static str,
-        /// Its shape in words.
+        /// Its shape, symbolically.
         shape: &'static str,
-        /// Elements that the shape demands.
+        /// Elements of that shape.
         expected: usize,
         /// Elements in the slice.
         given: usize,
     },
-    /// Scratch memory is smaller than the function for its size says.
-    #[error("spikes: the scratch slice needs {needed} words of 64 bits, the one given has {given}")]
+    /// The scratch slice is too short.
+    #[error("spikes: the scratch slice needs {needed} words of 64 bits, it has {given}")]
     Scratch {
-        /// Words that are needed.
+        /// Words required.
         needed: usize,
         /// Words in the slice.
         given: usize,
     },
-    /// A size is zero, or the sizes multiply to more than memory can hold.
-    #[error("spikes: {what} is {given}; it must be at least {least} and small enough for memory")]
+    /// A size is too small.
+    #[error("spikes: {what} is {given}; it must be at least {least}")]
     Size {
         /// The size.
         what: &'static str,
         /// Its value.
         given: usize,
-        /// The least value.
+        /// The minimum.
         least: usize,
     },
 }
 
-/// Refuses a slice of another length than its shape has.
+/// Rejects a slice whose length differs from its shape's.
 pub(super) fn check(
     slice: &'static str,
     shape: &'static str,

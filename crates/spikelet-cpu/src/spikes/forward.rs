@@ -1,13 +1,13 @@
-//! The forward pass of a linear layer fed by spikes.
+//! The forward pass of a linear layer on spikes.
 
 use super::bits::{last_mask, words};
 use super::error::{SpikeError, check};
-use super::rows::{Chunk, Columns, Indices, TILE_WORDS, chunks, load, row_stride, store};
+use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
 use super::{LinearShape, rows::with_vectors};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Rows of one task at most. No row depends on another, so the cut changes no result.
+/// The most rows of one task. Rows are independent, so the partition does not affect the result.
 const ROWS_PER_TASK: usize = 128;
 
 /// y = x·Wᵀ + b for spikes x: each output row is the bias plus the rows of `wt` whose feature
@@ -63,13 +63,13 @@ pub fn forward(
         }
         return Ok(());
     }
-    // Fewer rows a task when there are few, so that all cores have some.
+    // Small batches take fewer rows per task, so that all cores are used.
     let block = rows.div_ceil(64).clamp(8, ROWS_PER_TASK);
     let arch = Arch::new();
     out.par_chunks_mut(block * out_features)
         .zip(bits.par_chunks(block * width))
         .for_each(|(out, bits)| {
-            arch.dispatch(Block {
+            arch.dispatch(RowBlock {
                 shape,
                 bits,
                 wt,
@@ -81,7 +81,7 @@ pub fn forward(
 }
 
 /// Some rows of the result.
-struct Block<'a> {
+struct RowBlock<'a> {
     shape: LinearShape,
     bits: &'a [u64],
     wt: &'a [f32],
@@ -89,7 +89,7 @@ struct Block<'a> {
     out: &'a mut [f32],
 }
 
-impl WithSimd for Block<'_> {
+impl WithSimd for RowBlock<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -102,9 +102,9 @@ impl WithSimd for Block<'_> {
     }
 }
 
-impl Block<'_> {
-    /// The columns of one chunk. The features are taken a tile at a time, so that the part of
-    /// `wt` in use stays in the L2 cache while all rows pass over it.
+impl RowBlock<'_> {
+    /// The columns of one chunk. The features are processed a tile at a time, so that the part of
+    /// `wt` in use stays in the L2 cache for all rows.
     #[inline(always)]
     fn columns<S: Simd, const N: usize>(&mut self, simd: S, chunk: &Chunk, indices: &mut Indices) {
         let LinearShape {
@@ -113,7 +113,7 @@ impl Block<'_> {
             ..
         } = self.shape;
         let width = words(in_features);
-        let columns = Columns::<S>::new(self.wt, row_stride(out_features), chunk.first);
+        let columns = TableColumns::<S>::new(self.wt, row_stride(out_features), chunk.first);
         let start = match self.bias {
             Some(bias) => load::<S, N>(simd, &bias[chunk.floats.clone()]),
             None => [simd.splat_f32s(0.0); N],
@@ -159,9 +159,9 @@ mod tests {
             let mut random = Random(23);
             let wt = random.take(70 * row_stride(out_features));
             let bias = random.take(out_features);
-            let run = |with: &dyn Fn(Block)| {
+            let run = |with: &dyn Fn(RowBlock)| {
                 let mut out = vec![f32::NAN; 9 * out_features];
-                with(Block {
+                with(RowBlock {
                     shape,
                     bits: &bits,
                     wt: &wt,

@@ -1,12 +1,12 @@
-//! Linear layers fed by binary spikes, at a cost that follows the number of spikes.
+//! Linear layers on binary spikes, at a cost proportional to the number of spikes.
 //!
 //! A spike is one bit. Instead of multiplying by zeros and ones, [`forward`] adds the rows of the
 //! transposed weights that spike, and [`weight_grad`] adds the rows of the output's gradient.
 //! Rows of spikes are the T·N of a sequence [T, N, features].
 //!
-//! Against a dense product by MKL on a CPU with AVX-512 this pays, for 784 → 196 features, up to a
-//! density of a third to a half; for 196 → 10, up to about a fifth forward and a tenth for the
-//! gradient, where both take well under a millisecond for ten thousand rows.
+//! Compared with a dense product by MKL on a CPU with AVX-512 this is faster, for 784 → 196 features,
+//! up to a density of a third to a half; for 196 → 10, up to about a fifth forward and a tenth for
+//! the gradient, where both take well under a millisecond for ten thousand rows.
 //!
 //! ```
 //! # use spikelet_cpu::spikes::{self, LinearShape};
@@ -37,7 +37,7 @@ mod weight_grad;
 #[cfg(test)]
 mod tests;
 
-pub use bits::{count, density, pack_f32, pack_u8, time_mean, transpose_64, unpack_f32, words};
+pub use bits::{pack, unpack, words};
 pub use error::SpikeError;
 pub use forward::forward;
 pub use rows::row_stride;

@@ -1,15 +1,15 @@
-//! The kernel that both directions share: adding up the rows of a table that a list names.
+//! The inner kernel of both directions: the sum of the rows of a table given by a list of indices.
 
 use pulp::Simd;
 
-/// Floats in a line of the cache, and the widest vector: tables are padded to a multiple of it.
+/// Floats of a cache line and of the widest vector: table rows are padded to a multiple of it.
 const LINE: usize = 16;
 
 /// Floats from one row of a table of `features` columns to the next.
 ///
-/// The rows are padded to whole cache lines, so that a vector never straddles two (which costs a
-/// third of the speed), and wide ones to an odd number of lines, so that the same columns of
-/// many rows do not compete for few sets of the cache.
+/// Rows are padded to full cache lines, so that no vector straddles two (which costs a third of the
+/// speed), and wide rows to an odd number of lines, so that the same columns of many rows do not
+/// map to the same few sets of the cache.
 ///
 /// ```
 /// use spikelet_cpu::spikes::row_stride;
@@ -26,12 +26,12 @@ pub const fn row_stride(features: usize) -> usize {
     }
 }
 
-/// Words that are decoded at once.
+/// The most words decoded at once.
 pub(super) const TILE_WORDS: usize = 16;
 
-/// A list of the bits that are set in up to [`TILE_WORDS`] words.
+/// The indices of the set bits of up to [`TILE_WORDS`] words.
 pub(super) struct Indices {
-    // A word's worth of room at the end, because decoding writes ahead.
+    // 64 more elements than bits, because decoding writes ahead.
     list: [u32; TILE_WORDS * 64 + 64],
 }
 
@@ -45,8 +45,8 @@ impl Indices {
 
     /// The set bits of `words`, counted from `first`, in increasing order.
     ///
-    /// Bits are written eight at a time whether there are so many or not, and the surplus is
-    /// overwritten: that has next to no branches to mispredict.
+    /// Eight indices are written at a time even where fewer bits are left, and the surplus is
+    /// overwritten: this leaves almost no branches to mispredict.
     #[inline(always)]
     pub(super) fn decode(&mut self, words: impl Iterator<Item = u64>, first: usize) -> &[u32] {
         const BATCH: usize = 8;
@@ -69,9 +69,9 @@ impl Indices {
     }
 }
 
-/// A column range of a table, seen as vectors.
+/// A column range of a table, as vectors.
 #[derive(Clone, Copy)]
-pub(super) struct Columns<'a, S: Simd> {
+pub(super) struct TableColumns<'a, S: Simd> {
     table: &'a [S::f32s],
     /// Vectors from one row to the next.
     stride: usize,
@@ -79,7 +79,7 @@ pub(super) struct Columns<'a, S: Simd> {
     first: usize,
 }
 
-impl<'a, S: Simd> Columns<'a, S> {
+impl<'a, S: Simd> TableColumns<'a, S> {
     /// `table` has rows of `stride` floats, a multiple of [`LINE`].
     #[inline(always)]
     pub(super) fn new(table: &'a [f32], stride: usize, first: usize) -> Self {
@@ -90,7 +90,7 @@ impl<'a, S: Simd> Columns<'a, S> {
         }
     }
 
-    /// `sum` plus the named rows, in the order of the list, in registers throughout.
+    /// `sum` plus the rows of the list, in its order; the sums stay in registers.
     #[inline(always)]
     pub(super) fn add<const N: usize>(
         self,
@@ -136,8 +136,8 @@ pub(super) fn store<S: Simd, const N: usize>(simd: S, row: &mut [f32], values: [
     }
 }
 
-/// How the columns of a result are shared out: chunks of whole vectors, as equal as may be, each
-/// narrow enough for its sums to stay in registers.
+/// Partitions the columns of a result into chunks of full vectors of nearly equal width, each narrow
+/// enough for its sums to stay in registers.
 #[inline(always)]
 pub(super) fn chunks<S: Simd>(features: usize) -> impl Iterator<Item = Chunk> {
     let most = if S::REGISTER_COUNT >= 32 { 16 } else { 12 };
@@ -157,13 +157,13 @@ pub(super) fn chunks<S: Simd>(features: usize) -> impl Iterator<Item = Chunk> {
 pub(super) struct Chunk {
     /// First vector.
     pub(super) first: usize,
-    /// Vectors, the last perhaps partly used.
+    /// Number of vectors; the last may be partly used.
     pub(super) vectors: usize,
     /// The columns themselves.
     pub(super) floats: std::ops::Range<usize>,
 }
 
-/// Calls a method with the number of vectors as a constant, which keeps the sums in registers.
+/// Calls a method with the number of vectors as a constant, so that the sums stay in registers.
 macro_rules! with_vectors {
     ($count:expr, $receiver:ident.$method:ident($($argument:expr),* $(,)?)) => {
         with_vectors!(@ $count, $receiver, $method, ($($argument),*),

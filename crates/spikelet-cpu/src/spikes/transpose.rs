@@ -1,4 +1,4 @@
-//! Transposing matrices of `f32`.
+//! Transposition of `f32` matrices.
 
 use super::error::{SpikeError, check};
 use rayon::prelude::*;
@@ -16,9 +16,9 @@ pub fn transpose(w: &[f32], rows: usize, cols: usize, out: &mut [f32]) -> Result
 }
 
 /// Writes the transpose of `w` [rows, cols] to the first `rows` columns of `out` [cols, stride];
-/// the columns after them become zero.
+/// the other columns are set to zero.
 ///
-/// With `stride = row_stride(rows)` this makes, of weights [out, in], the table that
+/// With `stride = row_stride(rows)` and weights [out, in] this is the table that
 /// [`forward`](super::forward) reads.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn transpose_strided(
     Ok(())
 }
 
-/// Up to `EDGE` rows of the result, from column `first` of `w` on.
+/// Up to `EDGE` rows of the result, starting at column `first` of `w`.
 fn transpose_band(
     w: &[f32],
     cols: usize,

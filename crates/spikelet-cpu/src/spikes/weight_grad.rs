@@ -1,20 +1,20 @@
-//! The gradient of the weights of a linear layer fed by spikes.
+//! The gradient of the weights of a linear layer on spikes.
 
 use super::bits::{transpose_64, words};
 use super::error::{SpikeError, check};
-use super::rows::{Chunk, Columns, Indices, TILE_WORDS, chunks, load, row_stride, store};
+use super::rows::{Chunk, Indices, TILE_WORDS, TableColumns, chunks, load, row_stride, store};
 use super::{LinearShape, rows::with_vectors};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use rayon::prelude::*;
 
-/// Features of one task. No feature depends on another, so the cut changes no result.
+/// Features of one task. Features are independent, so the partition does not affect the result.
 const FEATURES_PER_TASK: usize = 16;
-/// Floats of the part of `grad_out` that is to stay in the L2 cache.
+/// Floats of a tile of `grad_out`, which stays in the L2 cache.
 const TILE_FLOATS: usize = 1 << 17;
-/// Words that a cache line holds: the scratch may have to start that much later.
+/// Words of a cache line, the most by which the start of the scratch is moved for alignment.
 const LINE_WORDS: usize = 8;
 
-/// Rows that are summed before they are added to the gradient. It depends on the width of the
+/// The number of rows summed before they are added to the gradient. It depends on the width of the
 /// layer alone and is a multiple of 64 from 64 to 1024.
 pub const fn weight_grad_row_tile(out_features: usize) -> usize {
     let stride = row_stride(out_features);
@@ -28,8 +28,8 @@ pub const fn weight_grad_row_tile(out_features: usize) -> usize {
     }
 }
 
-/// Words of 64 bits that [`weight_grad`] needs as scratch: some 512 KiB for a tile of `grad_out` and
-/// at most 128 bytes per input feature, whatever the number of rows.
+/// The scratch size of [`weight_grad`] in 64-bit words: about 512 KiB for a tile of `grad_out` and at
+/// most 128 bytes per input feature, for any number of rows.
 pub fn weight_grad_scratch_words(shape: LinearShape) -> usize {
     let tile = tile_rows(shape);
     let bits = words(shape.in_features)
@@ -39,7 +39,7 @@ pub fn weight_grad_scratch_words(shape: LinearShape) -> usize {
     bits.saturating_add(grads).saturating_add(LINE_WORDS)
 }
 
-/// Rows of a tile, no more than there are.
+/// Rows of a tile.
 fn tile_rows(shape: LinearShape) -> usize {
     weight_grad_row_tile(shape.out_features).min(shape.rows.next_multiple_of(64))
 }
@@ -54,7 +54,7 @@ fn tile_rows(shape: LinearShape) -> usize {
 /// | `dwt` | `[in, out]`, overwritten; the transpose of the layout of W |
 /// | `scratch` | at least [`weight_grad_scratch_words`] |
 ///
-/// The order of summation is fixed: rows are cut in tiles of [`weight_grad_row_tile`]; within a
+/// The order of summation is fixed: rows are split into tiles of [`weight_grad_row_tile`]; within a
 /// tile the rows are added in increasing order, starting from zero; the sums of the tiles are
 /// added in increasing order. The result is bitwise the same on every machine and for any number
 /// of threads. Cost: one addition per spike and output feature; nothing is allocated.
@@ -98,7 +98,7 @@ pub fn weight_grad(
     }
     let tile = tile_rows(shape);
     let stride = row_stride(out_features);
-    // At most LINE_WORDS − 1 for 8-byte words; without an answer the start is as good as any.
+    // At most LINE_WORDS − 1 for 8-byte words; alignment affects only the speed.
     let skip = scratch.as_ptr().align_offset(64).min(LINE_WORDS);
     let (grads, columns) = scratch[skip..].split_at_mut(tile / 2 * stride);
     let grads: &mut [f32] = bytemuck::cast_slice_mut(grads);
@@ -119,7 +119,7 @@ pub fn weight_grad(
         dwt.par_chunks_mut(FEATURES_PER_TASK * out_features)
             .zip(columns.par_chunks(FEATURES_PER_TASK * column_words))
             .for_each(|(dwt, columns)| {
-                arch.dispatch(Block {
+                arch.dispatch(FeatureBlock {
                     out_features,
                     columns,
                     column_words,
@@ -132,7 +132,7 @@ pub fn weight_grad(
     Ok(())
 }
 
-/// Copies rows to the wider rows of the scratch; what lies between them is not used.
+/// Copies rows to the wider rows of the scratch; the padding is not written.
 fn pad_rows(from: &[f32], width: usize, to: &mut [f32], stride: usize) {
     const ROWS: usize = 64;
     to.par_chunks_mut(ROWS * stride)
@@ -144,7 +144,7 @@ fn pad_rows(from: &[f32], width: usize, to: &mut [f32], stride: usize) {
         });
 }
 
-/// Turns rows of features into one row of `column_words` words per feature, bit r for row r.
+/// Transposes rows of features into one row of `column_words` words per feature, bit r for row r.
 fn transpose_bits(bits: &[u64], width: usize, columns: &mut [u64], column_words: usize) {
     columns
         .par_chunks_mut(64 * column_words)
@@ -163,8 +163,8 @@ fn transpose_bits(bits: &[u64], width: usize, columns: &mut [u64], column_words:
         });
 }
 
-/// What one tile of rows adds to some features.
-struct Block<'a> {
+/// The sum over one tile of rows for some features.
+struct FeatureBlock<'a> {
     out_features: usize,
     columns: &'a [u64],
     column_words: usize,
@@ -174,7 +174,7 @@ struct Block<'a> {
     fresh: bool,
 }
 
-impl WithSimd for Block<'_> {
+impl WithSimd for FeatureBlock<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -187,10 +187,10 @@ impl WithSimd for Block<'_> {
     }
 }
 
-impl Block<'_> {
+impl FeatureBlock<'_> {
     #[inline(always)]
     fn add<S: Simd, const N: usize>(&mut self, simd: S, chunk: &Chunk, indices: &mut Indices) {
-        let grads = Columns::<S>::new(self.grads, row_stride(self.out_features), chunk.first);
+        let grads = TableColumns::<S>::new(self.grads, row_stride(self.out_features), chunk.first);
         let features = self.dwt.chunks_exact_mut(self.out_features);
         for (dwt, column) in features.zip(self.columns.chunks_exact(self.column_words)) {
             let dwt = &mut dwt[chunk.floats.clone()];
@@ -222,9 +222,9 @@ mod tests {
                 .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
                 .collect();
             let before = random.take(5 * out_features);
-            let run = |with: &dyn Fn(Block)| {
+            let run = |with: &dyn Fn(FeatureBlock)| {
                 let mut dwt = before.clone();
-                with(Block {
+                with(FeatureBlock {
                     out_features,
                     columns: &columns,
                     column_words: 2,

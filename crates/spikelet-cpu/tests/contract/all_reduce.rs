@@ -1,7 +1,6 @@
 //! Sums over ranks that are threads with a CPU each.
 
 use crate::harness::{Loaded, numbers};
-use insta::assert_snapshot;
 use spikelet_cpu::Cpu;
 use spikelet_graph::{
     Backend, Buckets, DType, Graph, Plan, ProcessGroup, Result, Tensor, ThreadProcessGroup, Tracer,
@@ -145,17 +144,21 @@ fn refusal(ranks: usize, cpu: &Cpu) -> String {
 }
 
 #[test]
-fn a_plan_for_another_group_is_refused() {
+fn a_plan_for_another_group_is_rejected() {
     let cpu = Cpu::new(1).unwrap();
-    assert_snapshot!(refusal(2, &cpu), @"cpu: the plan accumulates up over 2 ranks, this backend is in no group; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
+    assert!(refusal(2, &cpu).contains("2 ranks"));
     let two = ThreadProcessGroup::group(2).remove(0);
     let cpu = cpu.in_group(Arc::new(two));
-    assert_snapshot!(refusal(3, &cpu), @"cpu: the plan accumulates up over 3 ranks, this backend is in a group of 2; trace it for as many ranks as there are, and give the backend their group with `Cpu::in_group`");
+    let text = refusal(3, &cpu);
+    assert!(
+        text.contains("3 ranks") && text.contains("group of 2"),
+        "{text}"
+    );
 }
 
 #[test]
-fn a_rank_whose_peer_is_gone_is_told_where() {
-    let told = ranks(2, |rank, cpu| {
+fn the_error_of_a_rank_without_its_peer_names_operation_and_rank() {
+    let errors = ranks(2, |rank, cpu| {
         if rank == 1 {
             return String::new();
         }
@@ -166,7 +169,8 @@ fn a_rank_whose_peer_is_gone_is_told_where() {
         let mut loaded = load(t.finish().unwrap(), cpu);
         loaded.executor.run().unwrap_err().to_string()
     });
-    assert_snapshot!(told[0], @"cpu: all_reduce in `norm`: group of threads: rank 1 is gone");
+    let text = &errors[0];
+    assert!(text.contains("`norm`") && text.contains("rank 1"), "{text}");
 }
 
 /// A step of gradient descent of two layers on a part of a batch.

@@ -1,21 +1,21 @@
-//! Convolutions in which every channel has a kernel of its own: elementwise along the channels.
+//! Depthwise convolutions: elementwise along the channels.
 
 use super::super::Float;
 use super::window::Windows;
-use super::{Layout, Part, Pieces, ROUND};
+use super::{ConvProduct, ConvScratch, Pieces, ROUND};
 use crate::gemm::GemmError;
 use rayon::prelude::*;
 use spikelet_expr::vectorized;
 
-/// Rows of one task, and of one chunk of sums at least.
+/// Rows of one task, and the fewest of one chunk of sums.
 const ROWS: usize = 128;
 
-/// Which product.
+/// The product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
-    /// Windows times kernel; the kernel may be turned round.
-    Forward { turned: bool },
-    /// Gradients times kernel, added where the windows were read.
+    /// Windows times kernel; the kernel may be flipped.
+    Forward { flipped: bool },
+    /// Gradients times kernel, added to the windows.
     Input,
     /// Windows times gradients.
     Weight,
@@ -30,11 +30,11 @@ pub(super) struct Channelwise {
 }
 
 impl Channelwise {
-    /// The product, if every channel is a group that makes one of so many outputs.
+    /// The product, if every channel is a group with one output.
     pub(super) fn new(windows: Windows, outputs: usize, product: Product) -> Option<Self> {
-        let alone = windows.groups > 1 && windows.per_group() == 1 && outputs == windows.groups;
+        let depthwise = windows.groups > 1 && windows.per_group() == 1 && outputs == windows.groups;
         let rows = windows.rows().div_ceil(32).max(ROWS);
-        alone.then(|| Self {
+        depthwise.then(|| Self {
             chunks: windows.rows().div_ceil(rows),
             rows,
             windows,
@@ -49,16 +49,16 @@ impl Channelwise {
     /// The kernel `[channels, taps]` as `[taps, channels]`.
     fn arrange<R: Float>(&self, kernel: &[R], to: &mut [R]) {
         let (taps, channels) = (self.windows.taps(), self.windows.channels);
-        let turned = self.product == Product::Forward { turned: true };
+        let flipped = self.product == Product::Forward { flipped: true };
         for (tap, to) in to.chunks_exact_mut(channels).enumerate() {
-            let tap = if turned { taps - 1 - tap } else { tap };
+            let tap = if flipped { taps - 1 - tap } else { tap };
             for (to, x) in to.iter_mut().zip(kernel[tap..].iter().step_by(taps)) {
                 *to = *x;
             }
         }
     }
 
-    /// Calls `each` with every row, tap, and first channel of the image that meet.
+    /// Calls `each` with every row, its taps inside the image, and the index of their first channel.
     #[inline(always)]
     fn meet(&self, rows: std::ops::Range<usize>, mut each: impl FnMut(usize, usize, usize)) {
         for row in rows {
@@ -75,8 +75,8 @@ impl Channelwise {
         }
     }
 
-    /// `to[i] ← to[i] + a[i] · b[i]` for the channels that begin at three places, for all that
-    /// meet.
+    /// `to[i] ← to[i] + a[i] · b[i]` for all channels, at the three offsets that `places` returns for
+    /// every row and tap.
     fn add_products<R: Float>(
         &self,
         rows: std::ops::Range<usize>,
@@ -124,13 +124,13 @@ impl Channelwise {
     }
 }
 
-impl Part for Channelwise {
-    fn layout(&self) -> Layout {
+impl ConvProduct for Channelwise {
+    fn scratch(&self) -> ConvScratch {
         let kernels = match self.product {
             Product::Weight => self.chunks,
             _ => 1,
         };
-        Layout {
+        ConvScratch {
             shared: (kernels * self.kernel_elements()).next_multiple_of(ROUND),
             each: 0,
         }

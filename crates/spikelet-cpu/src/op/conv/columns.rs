@@ -22,7 +22,7 @@ pub(super) fn gather<R: Float>(
     }
 }
 
-/// Copies the windows of `rows` into the columns of a matrix whose rows are `width` long: quicker
+/// Copies the windows of `rows` into the columns of a matrix whose rows have `width` elements: faster
 /// for windows of few elements.
 pub(super) fn gather_columns<R: Float>(
     w: &Windows,

@@ -1,35 +1,34 @@
-//! Windows times kernel: the result of a convolution, and the gradient of its operand where it
-//! goes step by step.
+//! Windows times kernel: the result of a convolution, and the gradient of its input for stride 1.
 
 use super::super::Float;
 use super::window::Windows;
-use super::{FEW, Layout, Part, Pieces, ROUND, columns, small, tile_rows};
-use crate::gemm::GemmError;
-use crate::memory::Shared;
+use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
+use crate::gemm::{Gemm, GemmError};
+use crate::memory::SharedSlice;
 use rayon::prelude::*;
 
 pub(super) struct Forward {
     windows: Windows,
     /// Channels of the result.
     outputs: usize,
-    /// Whether the kernel is turned round, and its channels exchanged.
-    turned: bool,
+    /// Whether the kernel is flipped, and its channels are swapped.
+    flipped: bool,
     tile: usize,
 }
 
 impl Forward {
-    pub(super) fn new(windows: Windows, outputs: usize, turned: bool) -> Self {
-        // Few images are shared out as well.
-        let share = (windows.rows() / 8).next_multiple_of(ROUND).max(3 * ROUND);
+    pub(super) fn new(windows: Windows, outputs: usize, flipped: bool) -> Self {
+        // Small batches are split among threads, too.
+        let part = (windows.rows() / 8).next_multiple_of(ROUND).max(3 * ROUND);
         Self {
-            tile: tile_rows(windows.window()).min(share),
+            tile: tile_rows(windows.window()).min(part),
             windows,
             outputs,
-            turned,
+            flipped,
         }
     }
 
-    /// Channels of the result that one group makes.
+    /// Channels of the result per group.
     fn per_group(&self) -> usize {
         self.outputs / self.windows.groups
     }
@@ -45,7 +44,7 @@ impl Forward {
             .enumerate()
             .for_each(|(k, to)| {
                 let (group, tap) = (k / taps, k % taps);
-                if self.turned {
+                if self.flipped {
                     // `kernel` is [channels of the image, taps, n].
                     for (c, to) in to.chunks_exact_mut(n).enumerate() {
                         let row = (group * channels + c) * taps + taps - 1 - tap;
@@ -88,23 +87,30 @@ impl Forward {
                 small::multiply((m, n, window), &operands, false, out, self.outputs);
                 continue;
             }
-            let whole = m.next_multiple_of(ROUND);
-            let a = if w.pointwise() && whole == m {
+            let rows = m.next_multiple_of(ROUND);
+            let a = if w.pointwise() && rows == m {
                 let first = start * w.channels + group * w.per_group();
                 (&image[first..], (w.channels, 1))
             } else {
-                let (filled, zeros) = cells[..whole * window].split_at_mut(m * window);
+                let (filled, zeros) = cells[..rows * window].split_at_mut(m * window);
                 columns::gather(w, image, group, start..start + m, filled);
                 zeros.fill(R::ZERO);
                 (&*cells, (window, 1))
             };
-            let sizes = (whole, n, window);
-            if whole == m {
-                R::product_here(sizes, a, (kernel, (n, 1)), false, out, self.outputs)?;
+            let gemm = Gemm {
+                m: rows,
+                n,
+                k: window,
+                a,
+                b: (kernel, (n, 1)),
+                accumulate: false,
+            };
+            if rows == m {
+                gemm.run_here(out, self.outputs)?;
             } else {
-                R::product_here(sizes, a, (kernel, (n, 1)), false, product, n)?;
-                let rows = out.chunks_mut(self.outputs);
-                for (to, from) in rows.zip(product.chunks_exact(n)).take(m) {
+                gemm.run_here(product, n)?;
+                let out = out.chunks_mut(self.outputs);
+                for (to, from) in out.zip(product.chunks_exact(n)).take(m) {
                     to[..n].copy_from_slice(from);
                 }
             }
@@ -113,10 +119,10 @@ impl Forward {
     }
 }
 
-impl Part for Forward {
-    fn layout(&self) -> Layout {
+impl ConvProduct for Forward {
+    fn scratch(&self) -> ConvScratch {
         let (w, n) = (&self.windows, self.per_group());
-        Layout {
+        ConvScratch {
             shared: (w.groups * w.window() * n).next_multiple_of(ROUND),
             each: self.tile * (w.window() + n),
         }
@@ -133,7 +139,7 @@ impl Part for Forward {
         let shared = &mut shared[..w.groups * w.window() * self.per_group()];
         self.arrange(kernel, shared);
         let (rows, kernel) = (w.rows(), &*shared);
-        let out = Shared::new(out);
+        let out = SharedSlice::new(out);
         (0..rows.div_ceil(self.tile))
             .into_par_iter()
             .with_max_len(1)

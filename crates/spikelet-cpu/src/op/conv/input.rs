@@ -1,15 +1,15 @@
-//! The gradient of the operand of a convolution that leaves positions out: what every window
-//! gives back is added where it was read.
+//! The gradient of the input of a convolution with a stride above 1: the gradient of every window is
+//! added at its position.
 
 use super::super::Float;
 use super::window::Windows;
-use super::{Layout, Part, Pieces, columns, tile_rows};
-use crate::gemm::GemmError;
+use super::{ConvProduct, ConvScratch, Pieces, columns, tile_rows};
+use crate::gemm::{Gemm, GemmError};
 use rayon::prelude::*;
 
 pub(super) struct Input {
     windows: Windows,
-    /// Channels of the result whose gradient is given.
+    /// Channels of the convolution's result.
     outputs: usize,
     tile: usize,
 }
@@ -36,9 +36,15 @@ impl Input {
         for start in (0..positions).step_by(self.tile) {
             let m = self.tile.min(positions - start);
             for group in 0..w.groups {
-                let g = (&g[start * self.outputs + group * n..], (self.outputs, 1));
-                let kernel = (&kernel[group * n * window..], (window, 1));
-                R::product_here((m, window, n), g, kernel, false, cells, window)?;
+                let product = Gemm {
+                    m,
+                    n: window,
+                    k: n,
+                    a: (&g[start * self.outputs + group * n..], (self.outputs, 1)),
+                    b: (&kernel[group * n * window..], (window, 1)),
+                    accumulate: false,
+                };
+                product.run_here(cells, window)?;
                 columns::scatter(w, &cells[..m * window], group, start..start + m, image);
             }
         }
@@ -46,9 +52,9 @@ impl Input {
     }
 }
 
-impl Part for Input {
-    fn layout(&self) -> Layout {
-        Layout {
+impl ConvProduct for Input {
+    fn scratch(&self) -> ConvScratch {
+        ConvScratch {
             shared: 0,
             each: self.tile * self.windows.window(),
         }

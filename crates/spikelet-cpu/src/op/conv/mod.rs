@@ -1,8 +1,8 @@
 //! Convolutions, channels last.
 //!
-//! Windows are copied into the rows of a matrix, a tile at a time, and multiplied with the kernel;
-//! a window of a few elements goes through a loop of its own. Tiles are cut by the sizes alone and
-//! each is computed by one thread, so that results do not depend on the number of threads.
+//! Windows are copied into the rows of a matrix, a tile at a time, and multiplied by the kernel;
+//! windows of a few elements have a separate loop. The tiles depend on the sizes alone and each is
+//! computed by one thread, so that results do not depend on the number of threads.
 
 mod channelwise;
 mod columns;
@@ -22,13 +22,13 @@ use spikelet_graph::op::{Conv, ConvPart};
 use std::marker::PhantomData;
 use window::Windows;
 
-/// Windows of at most this many elements are multiplied by our own loop.
+/// The most elements of windows that are multiplied by [`small`].
 const FEW: usize = 32;
 
-/// Elements of the windows of one tile: they stay in the second-level cache.
+/// Elements of the windows of one tile, which stay in the L2 cache.
 const TILE: usize = 128 * 1024;
 
-/// Rows that the matrix library treats alike, however many there are, come in multiples of this.
+/// The matrix library computes rows identically for any number that is a multiple of this.
 const ROUND: usize = 16;
 
 /// Windows of one tile.
@@ -37,16 +37,16 @@ fn tile_rows(window: usize) -> usize {
 }
 
 /// Scratch memory in elements.
-struct Layout {
-    /// For all threads together.
+struct ConvScratch {
+    /// Shared by all threads.
     shared: usize,
-    /// For each of them.
+    /// Per thread.
     each: usize,
 }
 
-/// One of the three products.
-trait Part: Send + Sync {
-    fn layout(&self) -> Layout;
+/// One of the products of a convolution.
+trait ConvProduct: Send + Sync {
+    fn scratch(&self) -> ConvScratch;
 
     fn run<R: Float>(
         &self,
@@ -63,14 +63,14 @@ struct ConvKernel<R, P> {
     element: PhantomData<R>,
 }
 
-impl<R: Float, P: Part> Kernel for ConvKernel<R, P> {
+impl<R: Float, P: ConvProduct> Kernel for ConvKernel<R, P> {
     fn run(
         &mut self,
         reads: &[View<'_>],
         writes: &mut [ViewMut<'_>],
         workspace: &mut [u64],
     ) -> Result<(), String> {
-        let Layout { shared, each } = self.part.layout();
+        let ConvScratch { shared, each } = self.part.scratch();
         let (shared, rest) = R::from_words(workspace).split_at_mut(shared);
         let own = Pieces::new(rest, each, &self.threads);
         let operands = [R::of(&reads[0]), R::of(&reads[1])];
@@ -80,22 +80,22 @@ impl<R: Float, P: Part> Kernel for ConvKernel<R, P> {
     }
 }
 
-/// Evaluates an expression with the product that an operation stands for.
+/// Evaluates an expression with the product of an operation.
 macro_rules! with_part {
     ($op:expr, $types:expr, $part:ident => $body:expr) => {{
         let sizes = $op.sizes(&$types.inputs);
         let windows = Windows::forward($op, &sizes);
-        let turned = windows.turned(sizes.outputs);
-        let (windows, outputs, product) = match ($op.part, turned) {
-            (ConvPart::Forward, _) => (windows, sizes.outputs, Product::Forward { turned: false }),
-            (ConvPart::Input, Some(w)) => (w, sizes.inputs, Product::Forward { turned: true }),
+        let flipped = windows.flipped(sizes.outputs);
+        let (windows, outputs, product) = match ($op.part, flipped) {
+            (ConvPart::Forward, _) => (windows, sizes.outputs, Product::Forward { flipped: false }),
+            (ConvPart::Input, Some(w)) => (w, sizes.inputs, Product::Forward { flipped: true }),
             (ConvPart::Input, None) => (windows, sizes.outputs, Product::Input),
             (ConvPart::Weight, _) => (windows, sizes.outputs, Product::Weight),
         };
         match (Channelwise::new(windows, outputs, product), product) {
             (Some($part), _) => $body,
-            (None, Product::Forward { turned }) => {
-                let $part = forward::Forward::new(windows, outputs, turned);
+            (None, Product::Forward { flipped }) => {
+                let $part = forward::Forward::new(windows, outputs, flipped);
                 $body
             }
             (None, Product::Input) => {
@@ -119,7 +119,7 @@ pub(super) fn prepare<R: Float>(op: &Conv, types: &Types, threads: usize) -> Box
 }
 
 pub(super) fn workspace_words(op: &Conv, types: &Types, threads: usize) -> usize {
-    let Layout { shared, each } = with_part!(op, types, part => part.layout());
+    let ConvScratch { shared, each } = with_part!(op, types, part => part.scratch());
     let elements = shared.saturating_add(each.saturating_mul(threads.max(1)));
     match types.float() {
         DType::F64 => elements,

@@ -1,9 +1,9 @@
-//! Products of matrices of which one side is short: windows of a few elements.
+//! Products of matrices with a short side: windows of a few elements.
 
 use super::super::Float;
 use spikelet_expr::vectorized;
 
-/// Columns that are summed side by side.
+/// Columns of a register tile.
 const WIDTH: usize = 16;
 
 /// The operands of a product: `a` with the strides of its rows and columns, `b` with the stride

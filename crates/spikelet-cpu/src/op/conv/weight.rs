@@ -1,17 +1,17 @@
-//! The gradient of the kernel: windows times gradients, summed over fixed chunks of windows whose
-//! sums are added in order.
+//! The gradient of the kernel: windows times gradients, summed over chunks of windows of fixed size,
+//! whose sums are added in order.
 
 use super::super::{CHUNK, Float};
 use super::window::Windows;
-use super::{FEW, Layout, Part, Pieces, ROUND, columns, small, tile_rows};
-use crate::gemm::GemmError;
-use crate::memory::Shared;
+use super::{ConvProduct, ConvScratch, FEW, Pieces, ROUND, columns, small, tile_rows};
+use crate::gemm::{Gemm, GemmError};
+use crate::memory::SharedSlice;
 use rayon::prelude::*;
 
-/// Elements of all chunks' sums together, unless a few chunks have more.
+/// The most elements of all chunks' sums, unless four chunks have more.
 const SUMS: usize = 2 << 20;
 
-/// Output channels of a task at least.
+/// Output channels of a task.
 const PIECE: usize = 64;
 
 pub(super) struct Weight {
@@ -39,7 +39,7 @@ impl Weight {
             tile,
             per_chunk,
             chunks: tiles.div_ceil(per_chunk),
-            // Few chunks leave threads without work, so their channels are shared out.
+            // Few chunks would leave threads idle, so their channels are split among tasks.
             piece: if most < 32 && window > FEW {
                 n.clamp(1, PIECE)
             } else {
@@ -52,8 +52,8 @@ impl Weight {
         self.outputs * self.windows.window()
     }
 
-    /// One chunk's sums for the output channels `from..from + count` of a group; those of short
-    /// windows lie as `[window, outputs of the group]`, others as `[outputs, window]`.
+    /// One chunk's sums for the output channels `from..from + count` of a group; for short
+    /// windows as `[window, outputs of the group]`, otherwise as `[outputs, window]`.
     fn run_chunk<R: Float>(
         &self,
         chunk: usize,
@@ -89,8 +89,15 @@ impl Weight {
                 columns::gather(w, image, group, rows, &mut cells[..m * window]);
                 (&*cells, (window, 1))
             };
-            let g = (g, (1, self.outputs));
-            R::product_here((count, window, m), g, cells, add, sums, window)?;
+            let product = Gemm {
+                m: count,
+                n: window,
+                k: m,
+                a: (g, (1, self.outputs)),
+                b: cells,
+                accumulate: add,
+            };
+            product.run_here(sums, window)?;
         }
         Ok(())
     }
@@ -119,9 +126,9 @@ impl Weight {
     }
 }
 
-impl Part for Weight {
-    fn layout(&self) -> Layout {
-        Layout {
+impl ConvProduct for Weight {
+    fn scratch(&self) -> ConvScratch {
+        ConvScratch {
             shared: (self.chunks * self.elements()).next_multiple_of(ROUND),
             each: self.tile * self.windows.window(),
         }
@@ -140,7 +147,7 @@ impl Part for Weight {
         }
         let n = self.outputs / groups;
         let pieces = n.div_ceil(self.piece);
-        let sums = Shared::new(&mut *shared);
+        let sums = SharedSlice::new(&mut *shared);
         (0..self.chunks * groups * pieces)
             .into_par_iter()
             .with_max_len(1)

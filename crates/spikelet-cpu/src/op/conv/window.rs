@@ -1,8 +1,8 @@
-//! How the windows of a convolution lie over its images.
+//! The positions of the windows of a convolution in its images.
 
 use spikelet_graph::op::{Conv, ConvSizes};
 
-/// One number for each of three axes; missing ones stand before the others and have one position.
+/// A value for each of three axes; missing axes precede the others and have one position.
 pub(super) type Axes = [usize; 3];
 
 /// A convolution over three axes: at every position of `out`, a window of `kernel` elements of
@@ -18,7 +18,7 @@ pub(super) struct Windows {
     pub(super) out: Axes,
     stride: Axes,
     dilation: Axes,
-    /// Where the first window begins, before the image if negative.
+    /// The start of the first window, before the image if negative.
     origin: [isize; 3],
 }
 
@@ -29,7 +29,7 @@ fn axes(given: &[usize], missing: usize) -> Axes {
 }
 
 impl Windows {
-    /// The windows that make `y` of `x`.
+    /// The windows of `x` from which `y` is computed.
     pub(super) fn forward(op: &Conv, sizes: &ConvSizes) -> Self {
         Self {
             batch: sizes.batch,
@@ -44,9 +44,9 @@ impl Windows {
         }
     }
 
-    /// The windows that make the gradient of `x` of that of `y`, with the kernel turned round, if
-    /// the convolution goes step by step.
-    pub(super) fn turned(self, outputs: usize) -> Option<Self> {
+    /// The windows of the gradient of `y` from which that of `x` is computed with the flipped kernel;
+    /// `None` unless the stride is 1.
+    pub(super) fn flipped(self, outputs: usize) -> Option<Self> {
         let reach = |k: usize| (self.dilation[k] * (self.kernel[k] - 1)) as isize;
         (self.stride == [1; 3] && !self.kernel.contains(&0)).then(|| Self {
             channels: outputs,
@@ -61,7 +61,7 @@ impl Windows {
         self.channels / self.groups
     }
 
-    /// Elements of a window that one group sees.
+    /// Elements of a window in one group.
     pub(super) fn window(&self) -> usize {
         self.taps() * self.per_group()
     }
@@ -86,7 +86,7 @@ impl Windows {
         self.image.iter().product::<usize>() * self.channels
     }
 
-    /// Whether every window is one position, and every position has one window.
+    /// Whether windows and positions correspond one to one.
     pub(super) fn pointwise(&self) -> bool {
         self.taps() == 1 && self.stride == [1; 3] && self.origin == [0; 3] && self.image == self.out
     }
@@ -96,7 +96,7 @@ impl Windows {
         self.dilation[2] == 1 && self.groups == 1
     }
 
-    /// Image, and position along the three axes, of a row.
+    /// The image of a row, and its position along the three axes.
     fn place(&self, row: usize) -> (usize, Axes) {
         let [_, h, w] = self.out;
         let (rest, x) = (row / w, row % w);
@@ -104,20 +104,19 @@ impl Windows {
         (rest / self.out[0], [rest % self.out[0], y, x])
     }
 
-    /// Position in the image of tap `tap` of the window at `at`; outside if negative or too large.
+    /// The position in the image of tap `tap` of the window at `at`; outside if negative or too large.
     fn along(&self, axis: usize, at: usize, tap: usize) -> isize {
         (at * self.stride[axis] + tap * self.dilation[axis]) as isize + self.origin[axis]
     }
 
-    /// As [`Windows::along`], if it lies in the image.
+    /// As [`Windows::along`]; `None` outside the image.
     fn inside(&self, axis: usize, at: usize, tap: usize) -> Option<usize> {
         let at = usize::try_from(self.along(axis, at, tap)).ok()?;
         (at < self.image[axis]).then_some(at)
     }
 
-    /// Calls `each` with every stretch of the window of `row` that lies in one piece: where it
-    /// begins in the window, its elements, and where its first element is in the images, if
-    /// anywhere.
+    /// Calls `each` with every contiguous part of the window of `row`: its offset in the window, its
+    /// number of elements, and its offset in the images, `None` outside them.
     #[inline(always)]
     pub(super) fn stretches(
         &self,
@@ -165,9 +164,9 @@ impl Windows {
         }
     }
 
-    /// Calls `each` with every run of rows along the last axis: the first row, the rows, and for
-    /// tap `k` of the kernel, the run's first row inside the image, the rows inside, and where
-    /// the first of them lies, in positions.
+    /// Calls `each` with every run of rows along the last axis: the first row, the number of rows, and
+    /// for tap `k` of the kernel, the run's first row inside the image, the number inside, and the
+    /// position of the first of them.
     pub(super) fn runs(
         &self,
         rows: std::ops::Range<usize>,
@@ -203,7 +202,7 @@ impl Windows {
         }
     }
 
-    /// The distance in positions of two neighbors of a run.
+    /// The distance in positions between neighbors of a run.
     pub(super) fn run_step(&self) -> usize {
         self.stride[2]
     }

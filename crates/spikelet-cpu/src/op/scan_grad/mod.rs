@@ -1,24 +1,22 @@
 //! The multi-step backward pass of a neuron (BPTT).
 //!
-//! For a tile of elements the states are computed again, forward through time, into a piece of
-//! memory that stays in the second-level cache; then the derived step runs backward. Nothing
-//! but the scan's own operands was saved; states that a scan kept for another kind of device are
-//! not read.
+//! For a tile of elements the states are recomputed, forward in time, into memory that stays in the
+//! L2 cache; then the derived step runs backward. Only the scan's operands are needed; checkpoints
+//! of the states, which other devices use, are not read.
 
 mod pieces;
 
-use super::bands::PoolTiles;
+use super::pool_tiles::PoolTiles;
 use super::scan::{Operands, blocks, open, tile};
-use super::{BLOCK, Float, Kernel, MOST, Types};
-use crate::memory::{Shared, View, ViewMut};
+use super::{BLOCK, Float, Kernel, MAX_OPERANDS, Types};
+use crate::memory::{SharedSlice, View, ViewMut};
 use crate::scratch::{PerThread, Pieces};
 use arrayvec::ArrayVec;
 use rayon::prelude::*;
 use spikelet_expr::{Block, CompileError, Program, Workspace};
 use spikelet_graph::op::ScanGrad;
 
-/// Elements of recomputed states that a thread holds: 512 KiB of f32, a share of the
-/// second-level cache.
+/// Elements of a thread's recomputed states: 512 KiB of f32, a part of the L2 cache.
 const HISTORY: usize = 128 * 1024;
 
 pub(super) struct ScanGradKernel<R> {
@@ -28,19 +26,19 @@ pub(super) struct ScanGradKernel<R> {
     /// The operand with the gradient of each output, last state and state sequence.
     grads: Vec<Option<usize>>,
     outputs: usize,
-    /// The operand that the gradient of each parameter starts from.
+    /// The operand to which the gradient of each parameter is added.
     accumulates: Vec<Option<usize>>,
     /// Which sequences and parameters need a gradient.
     wanted_inputs: Vec<bool>,
     wanted_params: Vec<bool>,
     tile: usize,
-    /// The blocks of which the gradients of the outputs are.
-    bands: Option<PoolTiles>,
-    scratch: PerThread<Scratch<R>>,
+    /// The pooling of the outputs.
+    pool_tiles: Option<PoolTiles>,
+    scratch: PerThread<ScanGradScratch<R>>,
     threads: PerThread<()>,
 }
 
-struct Scratch<R> {
+struct ScanGradScratch<R> {
     forward: Workspace<R>,
     backward: Workspace<R>,
     params: Vec<Block<R>>,
@@ -54,14 +52,14 @@ struct Scratch<R> {
 
 /// The gradients of the present outputs.
 struct OutputGrads<'a, R> {
-    sources: ArrayVec<&'a [R], MOST>,
-    /// The first element that they hold, and the elements of a step.
+    sources: ArrayVec<&'a [R], MAX_OPERANDS>,
+    /// The index of their first element, and the elements of a step.
     first: usize,
     step: usize,
 }
 
-/// What a block of the derived step computes with.
-struct Parts<'a, R> {
+/// The memory of one block of the derived step.
+struct StepBuffers<'a, R> {
     grads: &'a OutputGrads<'a, R>,
     work: &'a mut Workspace<R>,
     after: &'a [Block<R>],
@@ -82,7 +80,7 @@ fn tile_of(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     tile(elements, threads, history.clamp(64, most))
 }
 
-fn bands_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
+fn pool_tiles_of(op: &ScanGrad, types: &Types) -> Option<PoolTiles> {
     let present = op.present[..op.recurrence.outputs.len()].contains(&true);
     let pool = op.pool.filter(|_| present)?;
     Some(PoolTiles::new(pool, &types.inputs[0].shape[1..]))
@@ -93,8 +91,8 @@ fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
     let (states, outputs) = (op.recurrence.states.len(), op.recurrence.outputs.len());
     let present = op.present[..outputs].iter().filter(|p| **p).count();
     op.time_steps
-        * match bands_of(op, types) {
-            Some(bands) => (states + present) * bands.length,
+        * match pool_tiles_of(op, types) {
+            Some(pool_tiles) => (states + present) * pool_tiles.length,
             None => states * tile_of(op, types, threads),
         }
 }
@@ -114,17 +112,17 @@ impl<R: Float> ScanGradKernel<R> {
         let outputs = r.outputs.len();
         let wanted_inputs = types.used[..sequences].to_vec();
         let wanted_params = types.used[sequences + states..].to_vec();
-        let bands = bands_of(op, types);
+        let pool_tiles = pool_tiles_of(op, types);
         let spiking: Vec<bool> = op.present[..outputs]
             .iter()
-            .map(|present| *present && bands.is_some())
+            .map(|present| *present && pool_tiles.is_some())
             .collect();
         let forward = r.forward_program(&spiking)?;
         let backward =
             r.backward_program(&op.present[..outputs], &wanted_inputs, &wanted_params)?;
         let filled = |n: usize, length: usize| vec![Block::filled(R::ZERO, length); n];
         Ok(Self {
-            scratch: PerThread::new(threads, || Scratch {
+            scratch: PerThread::new(threads, || ScanGradScratch {
                 forward: forward.workspace(BLOCK),
                 backward: backward.workspace(BLOCK),
                 params: filled(params, BLOCK),
@@ -136,7 +134,7 @@ impl<R: Float> ScanGradKernel<R> {
             accumulates: (0..params).map(|k| op.accumulator_operand(k)).collect(),
             grads: (0..op.present.len()).map(|k| op.grad_operand(k)).collect(),
             tile,
-            bands,
+            pool_tiles,
             forward,
             backward,
             operands,
@@ -158,7 +156,7 @@ impl<R: Float> ScanGradKernel<R> {
     ) {
         let o = &self.operands;
         let mut scratch = self.scratch.get();
-        let Scratch {
+        let ScanGradScratch {
             forward,
             params,
             before: last,
@@ -177,12 +175,12 @@ impl<R: Float> ScanGradKernel<R> {
             start,
             history.chunks_mut(whole).map(|h| &mut h[..length]),
         );
-        // The states after the last step are not needed, but its spikes are.
+        // Of the last step only the spikes are needed.
         let steps = o.time_steps - usize::from(spikes.is_none());
         for t in 0..steps {
             for (at, size) in blocks(length) {
-                let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
-                let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+                let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
+                let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
                 for k in 0..o.sequences {
                     inputs.push(&reads[k][o.at(k, t, start + at)..][..size]);
                 }
@@ -194,9 +192,10 @@ impl<R: Float> ScanGradKernel<R> {
                 for (state, last) in history.chunks_mut(whole).zip(last.iter_mut()) {
                     let (past, future) = state.split_at_mut((t + 1) * length);
                     inputs.push(&past[t * length + at..][..size]);
-                    outs.push(match t + 1 < o.time_steps {
-                        true => &mut future[at..at + size],
-                        false => &mut last[at..at + size],
+                    outs.push(if t + 1 < o.time_steps {
+                        &mut future[at..at + size]
+                    } else {
+                        &mut last[at..at + size]
                     });
                 }
                 self.forward.step(forward, &inputs, &mut outs);
@@ -204,7 +203,7 @@ impl<R: Float> ScanGradKernel<R> {
         }
     }
 
-    /// Adds what the caller gives as dL/d(state after step t).
+    /// Adds the gradients of the states after step `t` that are operands.
     fn add_state_grads(
         &self,
         reads: &[&[R]],
@@ -237,13 +236,13 @@ impl<R: Float> ScanGradKernel<R> {
         &self,
         reads: &[&[R]],
         grads: &OutputGrads<'_, R>,
-        writes: &[Option<Shared<'_, R>>; MOST],
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         history: &[R],
         (start, length): (usize, usize),
     ) {
         let o = &self.operands;
         let mut scratch = self.scratch.get();
-        let Scratch {
+        let ScanGradScratch {
             backward,
             params,
             after,
@@ -277,7 +276,7 @@ impl<R: Float> ScanGradKernel<R> {
                     t,
                     (start, length),
                     block,
-                    Parts {
+                    StepBuffers {
                         grads,
                         work: &mut *backward,
                         after: &*after,
@@ -295,37 +294,37 @@ impl<R: Float> ScanGradKernel<R> {
     /// The derived step for one block of a tile.
     #[allow(
         clippy::too_many_arguments,
-        reason = "what one block touches, named one by one"
+        reason = "the indices of a block and its memory"
     )]
     fn step_back(
         &self,
         reads: &[&[R]],
-        writes: &[Option<Shared<'_, R>>; MOST],
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         history: &[R],
         t: usize,
         (start, length): (usize, usize),
         (at, size): (usize, usize),
-        parts: Parts<'_, R>,
+        buffers: StepBuffers<'_, R>,
     ) {
         let o = &self.operands;
         let from = start + at;
-        let mut inputs: ArrayVec<&[R], MOST> = ArrayVec::new();
+        let mut inputs: ArrayVec<&[R], MAX_OPERANDS> = ArrayVec::new();
         for k in 0..o.sequences {
             inputs.push(&reads[k][o.at(k, t, from)..][..size]);
         }
         for state in history.chunks(o.time_steps * length) {
             inputs.push(&state[t * length + at..][..size]);
         }
-        for source in &parts.grads.sources {
-            let at = t * parts.grads.step + from - parts.grads.first;
+        for source in &buffers.grads.sources {
+            let at = t * buffers.grads.step + from - buffers.grads.first;
             inputs.push(&source[at..at + size]);
         }
-        for grad in parts.after {
+        for grad in buffers.after {
             inputs.push(&grad[at..at + size]);
         }
 
-        let (step_inputs, step_params) = parts.step.split_at_mut(o.sequences);
-        let mut outs: ArrayVec<&mut [R], MOST> = ArrayVec::new();
+        let (step_inputs, step_params) = buffers.step.split_at_mut(o.sequences);
+        let mut outs: ArrayVec<&mut [R], MAX_OPERANDS> = ArrayVec::new();
         for (k, block) in step_inputs
             .iter_mut()
             .enumerate()
@@ -343,14 +342,14 @@ impl<R: Float> ScanGradKernel<R> {
             .iter_mut()
             .zip(&self.wanted_params)
             .filter(|(_, w)| **w);
-        for block in parts
+        for block in buffers
             .before
             .iter_mut()
             .chain(wanted.map(|(block, _)| block))
         {
             outs.push(&mut block[at..at + size]);
         }
-        self.backward.step(parts.work, &inputs, &mut outs);
+        self.backward.step(buffers.work, &inputs, &mut outs);
     }
 
     fn add_sums(&self, step: &[Block<R>], sums: &mut [Block<R>], length: usize) {
@@ -372,7 +371,7 @@ impl<R: Float> ScanGradKernel<R> {
 
     fn store(
         &self,
-        writes: &[Option<Shared<'_, R>>; MOST],
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         initial: &[Block<R>],
         sums: &[Block<R>],
         (start, length): (usize, usize),
@@ -408,13 +407,15 @@ impl<R: Float> Kernel for ScanGradKernel<R> {
         let this = &*self;
         let elements = this.operands.elements;
         let history = Pieces::equal(workspace, &this.threads);
-        let piece = this.bands.map_or(this.tile, |bands| bands.length.max(1));
+        let piece = this
+            .pool_tiles
+            .map_or(this.tile, |pool_tiles| pool_tiles.length.max(1));
         (0..elements.div_ceil(piece)).into_par_iter().for_each(|k| {
             let at = (k * piece, piece.min(elements - k * piece));
             history.with(|words| {
                 let scratch = R::from_words(words);
-                match this.bands {
-                    Some(bands) => this.run_band(&values, &shared, bands, scratch, at),
+                match this.pool_tiles {
+                    Some(pool_tiles) => this.run_band(&values, &shared, pool_tiles, scratch, at),
                     None => this.run_tile(&values, &shared, scratch, at),
                 }
             });

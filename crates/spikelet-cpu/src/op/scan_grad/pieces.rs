@@ -1,15 +1,15 @@
-//! The pieces of work of a backward pass: tiles of neurons, and bands of pooled ones.
+//! The tasks of a backward pass: tiles of neurons, and bands of pooled neurons.
 
-use super::super::bands::PoolTiles;
-use super::super::{Float, MOST};
+use super::super::pool_tiles::PoolTiles;
+use super::super::{Float, MAX_OPERANDS};
 use super::{OutputGrads, ScanGradKernel};
-use crate::memory::Shared;
+use crate::memory::SharedSlice;
 
 impl<R: Float> ScanGradKernel<R> {
     pub(super) fn run_tile(
         &self,
         reads: &[&[R]],
-        writes: &[Option<Shared<'_, R>>; MOST],
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
         scratch: &mut [R],
         (start, length): (usize, usize),
     ) {
@@ -25,13 +25,13 @@ impl<R: Float> ScanGradKernel<R> {
         self.sweep(reads, &grads, writes, history, (start, length));
     }
 
-    /// A band, tile by tile: first the spikes of all, so that the gradients of its blocks find
-    /// their neurons.
+    /// Processes a band tile by tile: first the spikes of all, from which the gradients of its blocks
+    /// are routed to neurons.
     pub(super) fn run_band(
         &self,
         reads: &[&[R]],
-        writes: &[Option<Shared<'_, R>>; MOST],
-        bands: PoolTiles,
+        writes: &[Option<SharedSlice<'_, R>>; MAX_OPERANDS],
+        pool_tiles: PoolTiles,
         scratch: &mut [R],
         (start, length): (usize, usize),
     ) {
@@ -51,12 +51,15 @@ impl<R: Float> ScanGradKernel<R> {
             let spikes = Some((&mut *spikes, (start, length)));
             self.recompute(reads, &mut history[of_tile(tile)], spikes, tile);
         }
-        let (first, whole) = (bands.pooled(start), bands.pooled(o.elements));
+        let (first, whole) = (pool_tiles.pooled(start), pool_tiles.pooled(o.elements));
         let of_outputs = spikes.chunks_exact_mut(o.time_steps * length);
         for (spikes, operand) in of_outputs.zip(present) {
             for (t, spikes) in spikes.chunks_exact_mut(length).enumerate() {
                 let from = t * whole + first;
-                bands.route(spikes, &reads[*operand][from..from + bands.pooled(length)]);
+                pool_tiles.route(
+                    spikes,
+                    &reads[*operand][from..from + pool_tiles.pooled(length)],
+                );
             }
         }
         let grads = OutputGrads {

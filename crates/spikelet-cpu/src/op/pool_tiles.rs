@@ -1,22 +1,22 @@
-//! Blocks of neurons of which a scan keeps the maxima.
+//! Bands of pooling blocks, for scans whose outputs are max-pooled.
 
 use super::Float;
 use spikelet_expr::vectorized;
 
-/// Elements of a band, about: as many whole rows of blocks as come near to it.
+/// Approximate elements of a band, which consists of full rows of blocks.
 const BAND: usize = 4096;
 
-/// Channels that are looked at side by side.
+/// Channels that are compared in SIMD lanes.
 const LANES: usize = 64;
 
-/// A step `[.., height, width, channels]` cut in bands of whole rows of blocks, which lie in one
-/// piece.
+/// A step `[.., height, width, channels]`, partitioned into bands of full rows of blocks, which are
+/// contiguous.
 #[derive(Clone, Copy)]
 pub(super) struct PoolTiles {
     block: [usize; 2],
     width: usize,
     channels: usize,
-    /// Elements of a band; the last one may have fewer.
+    /// Elements of a band; the last may have fewer.
     pub(super) length: usize,
 }
 
@@ -34,13 +34,13 @@ impl PoolTiles {
         }
     }
 
-    /// Elements that are left of so many.
+    /// The number of elements after pooling.
     pub(super) fn pooled(&self, elements: usize) -> usize {
         elements / (self.block[0] * self.block[1])
     }
 
-    /// Calls `each` with every block: where its first element lies, where its result, for as many
-    /// channels as are given last.
+    /// Calls `each` with every block: the offsets of its first element and of its result, and the number
+    /// of channels.
     #[inline(always)]
     fn blocks(&self, elements: usize, mut each: impl FnMut(usize, usize, usize)) {
         let (h, w) = (self.block[0], self.block[1]);
@@ -87,8 +87,7 @@ impl PoolTiles {
         );
     }
 
-    /// Puts the gradient of every block in the place of its first maximum, and 0 in those of its
-    /// other spikes.
+    /// Writes the gradient of every block at its first maximum, and 0 at its other elements.
     pub(super) fn route<R: Float>(&self, spikes: &mut [R], g: &[R]) {
         vectorized(
             (self, spikes, g),
@@ -98,14 +97,14 @@ impl PoolTiles {
                     spikes.len(),
                     #[inline(always)]
                     |from, at, count| {
-                        let mut most = [R::ZERO; LANES];
+                        let mut max = [R::ZERO; LANES];
                         let mut chosen = [0_u32; LANES];
-                        most[..count].copy_from_slice(&spikes[from..from + count]);
+                        max[..count].copy_from_slice(&spikes[from..from + count]);
                         for (k, by) in (0_u32..).zip(this.inside()) {
                             let x = &spikes[from + by..][..count];
-                            for ((most, chosen), &x) in most.iter_mut().zip(&mut chosen).zip(x) {
-                                let larger = x > *most;
-                                *most = if larger { x } else { *most };
+                            for ((max, chosen), &x) in max.iter_mut().zip(&mut chosen).zip(x) {
+                                let larger = x > *max;
+                                *max = if larger { x } else { *max };
                                 *chosen = if larger { k } else { *chosen };
                             }
                         }

@@ -1,0 +1,40 @@
+//! The index of the largest score along the last axis.
+
+use super::{Float, Kernel, Types};
+use crate::memory::{Element, View, ViewMut};
+use std::marker::PhantomData;
+
+pub(super) struct ArgMaxKernel<R> {
+    classes: usize,
+    element: PhantomData<R>,
+}
+
+impl<R> ArgMaxKernel<R> {
+    pub(super) fn new(types: &Types) -> Self {
+        Self {
+            classes: types.inputs[0].rows_and_columns().1,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<R: Float> Kernel for ArgMaxKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let rows = R::of(&reads[0]).chunks(self.classes);
+        for (row, y) in rows.zip(i64::of_mut(&mut writes[0])) {
+            let mut best = 0;
+            for (k, x) in row.iter().enumerate() {
+                if *x > row[best] {
+                    best = k;
+                }
+            }
+            *y = i64::try_from(best).expect("an axis is shorter than 2^63");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! The kernel of operations that copy elements: expand, permute, slice and concat.
+
+use super::{CHUNK, Kernel, Types};
+use crate::broadcast::Broadcast;
+use crate::memory::{Element, View, ViewMut, for_each_dtype};
+use rayon::prelude::*;
+
+/// Every element of the result is an element of one operand.
+pub(super) struct CopyKernel {
+    operands: Vec<Operand>,
+}
+
+/// The place of one operand in the result.
+struct Operand {
+    gather: Broadcast,
+    /// Elements of the operand before the first that is read.
+    skip: usize,
+    /// The result as `[outer, row]`; the operand fills `length` elements of each row from `at`.
+    row: usize,
+    at: usize,
+    length: usize,
+}
+
+impl CopyKernel {
+    /// The result is gathered from the only operand, starting at its element `skip`.
+    pub(super) fn gathered(types: &Types, gather: Broadcast, skip: usize) -> Self {
+        let length = types.outputs[0].len();
+        Self {
+            operands: vec![Operand {
+                gather,
+                skip,
+                row: length,
+                at: 0,
+                length,
+            }],
+        }
+    }
+
+    /// The operands one after another along an axis of the result.
+    pub(super) fn concatenated(types: &Types, axis: usize) -> Self {
+        let row = types.outputs[0].shape[axis..].iter().product();
+        let mut at = 0;
+        let operand = |shape: &[usize]| {
+            let length = shape[axis..].iter().product();
+            at += length;
+            Operand {
+                gather: Broadcast::Same,
+                skip: 0,
+                row,
+                at: at - length,
+                length,
+            }
+        };
+        let shapes = types.inputs.iter().map(|input| &input.shape[..]);
+        Self {
+            operands: shapes.map(operand).collect(),
+        }
+    }
+
+    fn run_typed<R: Element>(&self, reads: &[View<'_>], to: &mut [R]) {
+        if to.is_empty() {
+            return;
+        }
+        for (operand, read) in self.operands.iter().zip(reads) {
+            let from = &R::of(read)[operand.skip..];
+            if operand.row == operand.length {
+                to.par_chunks_mut(CHUNK).enumerate().for_each(|(k, to)| {
+                    operand.gather.gather(from, k * CHUNK, to);
+                });
+            } else if operand.length > 0 {
+                let rows = to
+                    .par_chunks_mut(operand.row)
+                    .zip(from.par_chunks(operand.length));
+                rows.for_each(|(to, from)| {
+                    to[operand.at..operand.at + operand.length].copy_from_slice(from);
+                });
+            }
+        }
+    }
+}
+
+impl Kernel for CopyKernel {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        macro_rules! run {
+            ($($variant:ident: $type:ty),*) => {
+                match &mut writes[0] {
+                    $(ViewMut::$variant(to) => self.run_typed(reads, to),)*
+                    ViewMut::Bits(_) => {
+                        return Err("bit-packed spikes cannot be copied element by element".to_string());
+                    }
+                    ViewMut::Unused => {}
+                }
+            };
+        }
+        for_each_dtype!(run);
+        Ok(())
+    }
+}

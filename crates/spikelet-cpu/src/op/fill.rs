@@ -1,0 +1,30 @@
+//! Constants.
+
+use super::Kernel;
+use crate::memory::{View, ViewMut};
+use half::{bf16, f16};
+
+/// Sets every element of the result to one value.
+pub(super) struct FillKernel {
+    pub(super) value: f64,
+}
+
+impl Kernel for FillKernel {
+    fn run(
+        &mut self,
+        _: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        match &mut writes[0] {
+            ViewMut::F32(to) => to.fill(self.value as f32),
+            ViewMut::F64(to) => to.fill(self.value),
+            ViewMut::F16(to) => to.fill(f16::from_f32(self.value as f32)),
+            ViewMut::BF16(to) => to.fill(bf16::from_f32(self.value as f32)),
+            ViewMut::I64(to) => to.fill(self.value as i64),
+            ViewMut::Bits(to) => to.fill(if self.value == 0.0 { 0 } else { u64::MAX }),
+            ViewMut::Unused => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! One-hot vectors of labels.
+
+use super::{Float, Kernel};
+use crate::memory::{Element, View, ViewMut};
+use spikelet_graph::op::OneHot;
+use std::marker::PhantomData;
+
+pub(super) struct OneHotKernel<R> {
+    classes: usize,
+    element: PhantomData<R>,
+}
+
+impl<R> OneHotKernel<R> {
+    pub(super) fn new(op: &OneHot) -> Self {
+        Self {
+            classes: op.classes,
+            element: PhantomData,
+        }
+    }
+}
+
+impl<R: Float> Kernel for OneHotKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let rows = R::of_mut(&mut writes[0]).chunks_mut(self.classes.max(1));
+        for (&label, row) in i64::of(&reads[0]).iter().zip(rows) {
+            row.fill(R::ZERO);
+            if let Some(y) = usize::try_from(label).ok().and_then(|k| row.get_mut(k)) {
+                *y = R::ONE;
+            }
+        }
+        Ok(())
+    }
+}
