@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::dnn::{Convolution, Dnn};
-use crate::error::{Doing, failure};
+use crate::error::{Context, failure};
 use crate::executor::{self, CudaExecutor};
 use crate::fetch::{self, Pool};
 use crate::gemm::{Gemm, Product};
@@ -20,7 +20,7 @@ use spikelet_graph::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Inputs larger than this do not go through the pinned slabs.
+/// The most bytes of an input that is staged in the pinned slabs.
 const DIRECT: usize = 32 << 20;
 
 /// An NVIDIA GPU.
@@ -41,25 +41,25 @@ pub struct Cuda {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What a backend and its executors have in common.
+/// The state shared by a backend and its executors.
 pub(crate) struct Shared {
     pub(crate) gpu: Arc<Gpu>,
     pub(crate) gemm: Gemm,
     pub(crate) dnn: Dnn,
     uploads: Mutex<Uploads>,
     pool: Pool,
-    /// Where the values go that a launch takes by reference, once there was one.
+    /// Device memory of the values that a launch takes by reference, allocated on first use.
     pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
 }
 
 impl Shared {
-    /// What waits to go up; whoever starts work on the stream holds this, for another may be
-    /// recording what the stream is given.
+    /// Pending uploads. Held while work is enqueued on the stream, since another thread may be
+    /// capturing the stream.
     fn uploads(&self) -> MutexGuard<'_, Uploads> {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The stream, for this thread alone, with everything that waited to go up on its way.
+    /// Locks the stream for this thread, with all pending uploads enqueued.
     pub(crate) fn stream_alone(&self) -> Result<MutexGuard<'_, Uploads>> {
         self.gpu.bind()?;
         let mut uploads = self.uploads();
@@ -67,7 +67,7 @@ impl Shared {
         Ok(uploads)
     }
 
-    /// Unloads kernels of plans that are gone, if there are many.
+    /// Unloads kernels of dropped plans, if there are many.
     pub(crate) fn unload_unused(&self) -> Result<()> {
         if !self.gpu.is_full() {
             return Ok(());
@@ -76,13 +76,13 @@ impl Shared {
         self.gpu.unload_unused()
     }
 
-    /// Drops plans of products and convolutions that no executor holds, if there are many.
+    /// Drops library plans that no executor holds, if there are many.
     pub(crate) fn forget_unused_plans(&self) -> Result<()> {
         if !self.gemm.plans.is_full() && !self.dnn.plans.is_full() {
             return Ok(());
         }
         let _alone = self.stream_alone()?;
-        // An executor that is gone may have left some of them running.
+        // A dropped executor may have left some of them running.
         self.gpu.synchronize()?;
         self.gemm.plans.forget_unused();
         self.dnn.plans.forget_unused();
@@ -92,7 +92,7 @@ impl Shared {
     /// Copies values to the memory of `owner` at `to`, in order with the runs that follow.
     ///
     /// # Safety
-    /// There must be room for them.
+    /// The memory must have at least their size.
     pub(crate) unsafe fn upload(
         &self,
         to: u64,
@@ -105,14 +105,14 @@ impl Shared {
         let _alone = self.stream_alone()?;
         // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
         unsafe { upload_async(to, values, &self.gpu.stream) }
-            .doing(&self.gpu.name, "copying to the GPU")?;
+            .context(&self.gpu.name, "copying to the GPU")?;
         self.gpu.synchronize()
     }
 
-    /// Copies what is at `from` to the host when all runs before are over.
+    /// Copies device memory at `from` to the host after all previous runs.
     ///
     /// # Safety
-    /// There must be as many bytes.
+    /// The memory must have at least that many bytes.
     pub(crate) unsafe fn download(&self, from: u64, values: &mut [u8]) -> Result<()> {
         let _alone = self.stream_alone()?;
         if values.is_empty() {
@@ -120,7 +120,7 @@ impl Shared {
         }
         // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
         unsafe { download_async(values, from, &self.gpu.stream) }
-            .doing(&self.gpu.name, "copying from the GPU")?;
+            .context(&self.gpu.name, "copying from the GPU")?;
         self.gpu.synchronize()
     }
 }
@@ -136,11 +136,11 @@ impl LibraryWorkspaces for Shared {
 }
 
 impl Cuda {
-    /// GPU number `ordinal`, counted from 0 as the driver counts them.
+    /// The GPU with this index, from 0, in the driver's order.
     ///
     /// # Errors
-    /// When there is no such GPU, or the driver or NVRTC cannot be loaded; the error says what
-    /// brings them.
+    /// If there is no such GPU, or the driver or NVRTC cannot be loaded; the error says how to install
+    /// them.
     pub fn new(ordinal: usize) -> Result<Self> {
         let gpu = Arc::new(Gpu::open(ordinal)?);
         Ok(Self {
@@ -155,13 +155,12 @@ impl Cuda {
         })
     }
 
-    /// Makes the GPU a rank of a group of GPUs, by NCCL: plans that are loaded from now on add up
-    /// over its ranks ([`spikelet_graph::op::AllReduceStart`]). All ranks must call this together, each
-    /// with a GPU of its own; `exchange` is only used to find each other. Ranks that are not there
-    /// are waited for a minute.
+    /// Makes the GPU a rank of an NCCL group: plans that are loaded from now on all-reduce over its
+    /// ranks ([`spikelet_graph::op::AllReduceStart`]). All ranks must call this at the same time, each
+    /// with a different GPU; `exchange` is only used for the rendezvous. The timeout is one minute.
     ///
-    /// The first two runs of a plan connect the ranks, and wait as long for each other: let the
-    /// ranks meet ([`ProcessGroup::barrier`]) when all have loaded it.
+    /// The first two runs of a plan connect the ranks, with the same timeout: synchronize the ranks
+    /// ([`ProcessGroup::barrier`]) after all have loaded it.
     ///
     /// ```no_run
     /// use spikelet_cuda::Cuda;
@@ -174,14 +173,13 @@ impl Cuda {
     /// ```
     ///
     /// # Errors
-    /// When NCCL is missing here (the error says what brings it) or on another rank, a rank does
-    /// not answer in time, two ranks have one GPU, or this GPU is in a group already.
+    /// If NCCL is missing here (the error says how to install it) or on another rank, a rank does not
+    /// answer in time, two ranks share a GPU, or this GPU is already in a group.
     pub fn join_group(&self, exchange: Arc<dyn ProcessGroup>) -> Result<()> {
         self.join_group_within(exchange, group::TIMEOUT)
     }
 
-    /// As [`Cuda::join_group`], with another time to wait for ranks, here and whenever something
-    /// is about to be added up.
+    /// As [`Cuda::join_group`], with another timeout, which also applies to later sums.
     ///
     /// # Errors
     /// As [`Cuda::join_group`].
@@ -194,7 +192,7 @@ impl Cuda {
         let already = || {
             failure(
                 &gpu.name,
-                "the GPU is in a group already; a GPU is one rank of one group",
+                "the GPU is already in a group; a GPU can be one rank of one group only",
             )
         };
         if gpu.group().is_some() {
@@ -207,21 +205,21 @@ impl Cuda {
         }
     }
 
-    /// Gives up the group that the GPU is in, if it is in one: for whoever learns that a rank is
-    /// gone, from any thread. Kernels that wait for that rank end; what the running step computes
-    /// is void, and every later call that runs something or waits for it says so.
+    /// Aborts the GPU's group, if it has one, for example when a rank is disconnected; may be called
+    /// from any thread. Kernels that wait for that rank end; the results of the running step are
+    /// invalid, and every later call that runs or waits for work returns an error.
     pub fn abort_group(&self) {
         if let Some(group) = self.shared.gpu.group() {
-            group.give_up();
+            group.abort();
         }
     }
 
-    /// The number of the GPU, counted from 0 as the driver counts them.
+    /// The index of the GPU, from 0, in the driver's order.
     pub fn ordinal(&self) -> usize {
         self.shared.gpu.ordinal
     }
 
-    /// What the GPU is.
+    /// The GPU's properties.
     pub fn properties(&self) -> Properties {
         self.shared.gpu.properties
     }
@@ -229,10 +227,10 @@ impl Cuda {
     /// The vendor's name of the GPU, such as `NVIDIA H200`.
     ///
     /// # Errors
-    /// When the driver does not tell.
+    /// If the driver's query fails.
     pub fn model(&self) -> Result<String> {
         let gpu = &self.shared.gpu;
-        gpu.context.name().doing(&gpu.name, "asking for the name")
+        gpu.context.name().context(&gpu.name, "querying the name")
     }
 
     fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
@@ -246,14 +244,14 @@ impl Cuda {
         Err(failure(
             &self.shared.gpu.name,
             format!(
-                "a buffer of {ty} ({} bytes) cannot exchange {bytes} bytes of {dtype}; use its own type and size",
+                "cannot copy {bytes} bytes of {dtype} to or from a buffer of {ty} ({} bytes); type and size must match",
                 ty.bytes()
             ),
         ))
     }
 }
 
-/// The memory behind a buffer of this GPU.
+/// The memory of a buffer of this GPU.
 pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
     buffer.storage(gpu.id, &gpu.name)
 }

@@ -23,13 +23,13 @@ macro_rules! plain {
 
 plain!(f32, f64, f16, bf16, i32, i64);
 
-/// Numbers as bytes.
+/// Scalars as bytes.
 pub(crate) fn raw<T: Plain>(values: &[T]) -> &[u8] {
     // SAFETY: plain numbers; any byte of them may be read.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), std::mem::size_of_val(values)) }
 }
 
-/// Numbers as bytes that are to be filled.
+/// Scalars as mutable bytes.
 pub(crate) fn raw_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     let bytes = std::mem::size_of_val(values);
     // SAFETY: plain numbers, whatever their bytes become.
@@ -47,7 +47,7 @@ pub(crate) fn of<'a>(values: &HostTensor<'a>) -> (DType, &'a [u8]) {
     }
 }
 
-/// The element type and the bytes of a host tensor that is to be filled.
+/// The element type and the mutable bytes of a host tensor.
 pub(crate) fn of_mut<'a>(values: HostTensorMut<'a>) -> (DType, &'a mut [u8]) {
     match values {
         HostTensorMut::F32(v) => (DType::F32, raw_mut(v)),

@@ -1,14 +1,16 @@
-//! Compiled kernels, kept in memory for the process and on disk for the next one.
+//! The cache of compiled kernels, in memory for the process and on disk for later ones.
 //!
-//! A kernel's key is a hash of all that its code depends on. In memory, threads that want the same
-//! kernel at the same time compile it once; different kernels compile side by side. On disk, in
-//! `$SPIKELET_CACHE/kernels` or `~/.cache/spikelet/kernels`, see [`disk`]. A disk that cannot be
-//! used is no error: kernels are compiled anew in each process then, and [`kernel_cache`] says so.
+//! A kernel's key is a hash of everything that its code depends on. In memory, threads that request
+//! the same kernel at the same time compile it once; different kernels compile concurrently. On disk,
+//! in `$SPIKELET_CACHE/kernels` or `~/.cache/spikelet/kernels`, see [`disk`]. A folder that cannot be
+//! used is no error: kernels are then compiled in each process, and [`kernel_cache`] reports the
+//! reason.
 
 mod disk;
-pub(crate) mod folder;
+pub(crate) mod disk_store;
+mod folder;
 
-use crate::compiler::{CompileError, Compiler, Target};
+use crate::compiler::{Architecture, CompileError, Compiler};
 use crate::library::{self, Library};
 use crate::recent::Recent;
 use disk::Disk;
@@ -18,17 +20,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use disk::KernelCache;
 
-/// The hash of all that a kernel's code depends on.
-type Key = [u8; 32];
+/// The hash of everything that a cached content depends on.
+pub(crate) type Key = [u8; 32];
 
-/// The variable that names the folder of this program's caches.
+/// The environment variable of the folder of this program's caches.
 const VARIABLE: &str = "SPIKELET_CACHE";
 
 /// The kernel of `source` for a GPU of compute capability `arch`, from memory, from disk, or
 /// compiled. `name` is for messages.
 ///
-/// The result is what `cuModuleLoadData` takes: a cubin, or PTX with a zero byte at its end for an
-/// architecture that this NVRTC does not know.
+/// The result is an argument of `cuModuleLoadData`: a cubin, or null-terminated PTX for an
+/// architecture that this NVRTC does not support.
 pub(crate) fn get_or_compile(
     source: &str,
     name: &str,
@@ -38,8 +40,8 @@ pub(crate) fn get_or_compile(
     let compiler = Compiler::get()?;
     let target = compiler.target(arch)?;
     let driver = match target {
-        Target::Real(_) => None,
-        Target::Virtual(_) => library::find(Library::Driver).ok(),
+        Architecture::Real(_) => None,
+        Architecture::Virtual(_) => library::find(Library::Driver).ok(),
     };
     let headers = compiler.headers(source);
     let mut texts = vec![source, compiler.version(), env!("CARGO_PKG_VERSION")];
@@ -54,7 +56,7 @@ pub(crate) fn get_or_compile(
         .get(key, || compiler.compile(source, name, target, headers))
 }
 
-/// The cache of compiled kernels on disk: where it is, what is in it, whether it can be used.
+/// The cache of compiled kernels on disk: its folder, content and usability.
 pub fn kernel_cache() -> KernelCache {
     Disk::new(folder()).status()
 }
@@ -67,7 +69,7 @@ fn folder_in(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.as_os_str().is_empty());
     let root = set(VARIABLE).or_else(|| {
         set("XDG_CACHE_HOME")
-            // The specification of these folders says to ignore a relative one.
+            // The XDG specification requires relative folders to be ignored.
             .filter(|folder| folder.is_absolute())
             .or_else(|| set("HOME").map(|home| home.join(".cache")))
             .map(|folder| folder.join("spikelet"))
@@ -75,7 +77,7 @@ fn folder_in(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     Some(root.join("kernels"))
 }
 
-/// Hashes the parts, each with its length before it so that none runs into the next.
+/// Hashes the parts, each preceded by its length so that their boundaries count.
 fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
@@ -88,10 +90,10 @@ fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
     hash.finalize().into()
 }
 
-/// A kernel's place in memory, locked while it is made.
+/// A kernel in memory, locked while it is compiled.
 type Location = Mutex<Option<Arc<[u8]>>>;
 
-/// Kernels that stay in memory, at most; those that are made right now come on top.
+/// The most kernels in memory, besides those that are being compiled.
 const KEPT: usize = 1024;
 
 struct Cache {
@@ -107,14 +109,14 @@ impl Cache {
         }
     }
 
-    /// The kernel of this key; `compile` makes it if it is nowhere. An error is not kept: the next
-    /// caller tries again.
+    /// The kernel of this key, compiled by `compile` if it is not cached. Errors are not cached: the
+    /// next caller tries again.
     fn get<E>(
         &self,
         key: Key,
         compile: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Arc<[u8]>, E> {
-        // What is behind these locks is whole at any time, also if a thread panicked.
+        // The data behind these locks is consistent at any time, even after a panic.
         let place = self.place(key);
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(code) = &*place {
@@ -156,7 +158,7 @@ pub mod kernel_files {
         folder.join(format!("{}.kernel", "01".repeat(KEY.len())))
     }
 
-    /// The code that was written, if its file is whole.
+    /// The code that was written, if its file is intact.
     pub fn read(folder: &Path) -> Option<Vec<u8>> {
         Disk::new(Some(folder.to_path_buf())).read(&KEY)
     }

@@ -1,8 +1,8 @@
-//! CUDA C++ to machine code, with NVRTC.
+//! Compilation of CUDA C++ with NVRTC.
 //!
 //! The options keep every operation IEEE: no contraction into fused multiply-adds, no flushing of
-//! denormals, correctly rounded division and square root. So a kernel computes what the CPU
-//! computes from the same equation.
+//! denormals, correctly rounded division and square root. A kernel therefore gives the same bits as
+//! the CPU for the same expression.
 
 mod excerpt;
 mod headers;
@@ -29,61 +29,61 @@ const OPTIONS: [&str; 6] = [
     "-default-device",
 ];
 
-/// Why a kernel could not be compiled.
+/// A kernel cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// There is no compiler.
+    /// NVRTC cannot be loaded.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The source is wrong.
+    /// The source has errors.
     #[error("kernel `{name}` does not compile:\n{log}\n{excerpt}")]
     Source {
         /// The kernel's name.
         name: String,
-        /// What the compiler says.
+        /// The compiler's messages.
         log: String,
-        /// The lines that it speaks of, numbered.
+        /// The lines of the messages, numbered.
         excerpt: String,
     },
-    /// The GPU is older than all that this compiler knows.
+    /// The GPU is older than all architectures that this compiler supports.
     #[error(
-        "NVRTC {version} makes code for compute capability {oldest} and later, the GPU has \
-         {given}; use an older one: `pip install nvidia-cuda-nvrtc-cu12`"
+        "NVRTC {version} supports compute capability {oldest} and later, the GPU has {given}; install \
+         an older one: `pip install nvidia-cuda-nvrtc-cu12`"
     )]
     TooOld {
         /// The compiler's version.
         version: String,
-        /// The oldest compute capability that it knows, such as `7.5`.
+        /// The oldest compute capability that it supports, such as `7.5`.
         oldest: String,
         /// The GPU's.
         given: String,
     },
-    /// An architecture that this compiler makes no machine code for.
+    /// An architecture for which this compiler has no machine code.
     #[error(
-        "NVRTC {version} makes no machine code for compute capability {given}, but for {known}"
+        "NVRTC {version} has no machine code for compute capability {given}; it supports {known}"
     )]
     Architecture {
         /// The compiler's version.
         version: String,
-        /// What was asked for, such as `8.5`.
+        /// The architecture requested, such as `8.5`.
         given: String,
-        /// What it knows.
+        /// The supported ones.
         known: String,
     },
-    /// A source or name with a zero byte in it.
-    #[error("the source or the name of kernel `{name}` has a zero byte in it: remove it")]
+    /// A source or name with a zero byte.
+    #[error("the source or the name of kernel `{name}` contains a zero byte; remove it")]
     ZeroByte {
         /// The kernel's name, without the zero byte.
         name: String,
     },
-    /// The compiler failed, not the source.
+    /// The compiler itself failed.
     #[error("NVRTC ({}) cannot {action}: {reason}", path.display())]
     Failed {
-        /// What it was asked to do.
+        /// The action that failed.
         action: &'static str,
         /// The library.
         path: PathBuf,
-        /// What it says.
+        /// Its message.
         reason: String,
     },
 }
@@ -94,26 +94,26 @@ pub(crate) struct Compiler {
     version: String,
     /// Ascending.
     architectures: Vec<i32>,
-    /// For sources that include some; looked for when the first one does.
+    /// Headers for sources that include some; searched for the first of these.
     headers: OnceLock<Headers>,
 }
 
-/// A source with what to call it.
+/// A source with its names.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) source: &'a str,
-    /// In errors.
+    /// The name in errors.
     pub(crate) name: &'a str,
-    /// In what the compiler says.
+    /// The file name in the compiler's messages.
     pub(crate) file: &'a str,
 }
 
-/// What code is made for.
+/// The architecture of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum Architecture {
     /// Machine code for this architecture.
     Real(i32),
-    /// Text for the driver to compile, of this architecture's language.
+    /// PTX of this architecture, which the driver compiles.
     Virtual(i32),
 }
 
@@ -141,8 +141,8 @@ impl Compiler {
         &self.version
     }
 
-    /// What to make for a GPU of compute capability `arch`.
-    pub(crate) fn target(&self, arch: (i32, i32)) -> Result<Target, CompileError> {
+    /// The architecture for a GPU of compute capability `arch`.
+    pub(crate) fn target(&self, arch: (i32, i32)) -> Result<Architecture, CompileError> {
         target(&self.architectures, arch).ok_or_else(|| CompileError::TooOld {
             version: self.version.clone(),
             oldest: self
@@ -154,10 +154,10 @@ impl Compiler {
     }
 
     /// Machine code for a GPU of compute capability `arch`, and for no other.
-    pub(crate) fn machine_code(&self, arch: (i32, i32)) -> Result<Target, CompileError> {
+    pub(crate) fn machine_code(&self, arch: (i32, i32)) -> Result<Architecture, CompileError> {
         let wanted = architecture(arch);
         if self.architectures.contains(&wanted) {
-            return Ok(Target::Real(wanted));
+            return Ok(Architecture::Real(wanted));
         }
         let known: Vec<String> = self.architectures.iter().copied().map(capability).collect();
         Err(CompileError::Architecture {
@@ -167,7 +167,7 @@ impl Compiler {
         })
     }
 
-    /// The headers of a source, and of what it may include: the toolkit's, if they are there.
+    /// The headers that a source may include: the toolkit's, if they are installed.
     pub(crate) fn all_headers(&self, source: &str) -> &Headers {
         let beside = self
             .headers
@@ -187,23 +187,25 @@ impl Compiler {
             .get_or_init(|| Headers::beside(self.nvrtc.path()))
     }
 
-    /// The options for a target.
-    pub(crate) fn options(target: Target) -> Vec<String> {
+    /// The options for an architecture.
+    pub(crate) fn options(target: Architecture) -> Vec<String> {
         let architecture = match target {
-            Target::Real(architecture) => format!("--gpu-architecture=sm_{architecture}"),
-            Target::Virtual(architecture) => format!("--gpu-architecture=compute_{architecture}"),
+            Architecture::Real(architecture) => format!("--gpu-architecture=sm_{architecture}"),
+            Architecture::Virtual(architecture) => {
+                format!("--gpu-architecture=compute_{architecture}")
+            }
         };
         let fixed = OPTIONS.iter().map(|option| option.to_string());
         [architecture].into_iter().chain(fixed).collect()
     }
 
-    /// Compiles a source for a target: machine code, or text with a zero byte at its end. The
-    /// driver loads both alike.
+    /// Compiles a source for an architecture, to machine code or null-terminated PTX. The driver loads
+    /// both in the same way.
     pub(crate) fn compile(
         &self,
         source: &str,
         name: &str,
-        target: Target,
+        target: Architecture,
         headers: &Headers,
     ) -> Result<Vec<u8>, CompileError> {
         let file = format!("{name}.cu");
@@ -215,12 +217,12 @@ impl Compiler {
         Ok(self.compile_text(&text, target, headers, &[])?.code)
     }
 
-    /// As [`compile`](Self::compile), for a source from a file, with more options and with what the
-    /// compiler says. Headers of the toolkit that are not complete are not used.
+    /// As [`compile`](Self::compile), for a source from a file, with further options and with the
+    /// compiler's messages. Incomplete headers of the toolkit are not used.
     pub(crate) fn compile_text(
         &self,
         text: &Text<'_>,
-        target: Target,
+        target: Architecture,
         headers: &Headers,
         more: &[String],
     ) -> Result<Compiled, CompileError> {
@@ -238,7 +240,7 @@ impl Compiler {
     fn compile_with(
         &self,
         text: &Text<'_>,
-        target: Target,
+        target: Architecture,
         headers: &Headers,
         more: &[String],
     ) -> Result<Compiled, CompileError> {
@@ -257,8 +259,8 @@ impl Compiler {
         let own = headers.text();
         let own: Vec<_> = own.iter().map(|(n, text)| (*n, text.as_c_str())).collect();
         let form = match target {
-            Target::Real(_) => Form::Cubin,
-            Target::Virtual(_) => Form::Ptx,
+            Architecture::Real(_) => Form::Cubin,
+            Architecture::Virtual(_) => Form::Ptx,
         };
         let output = self
             .nvrtc
@@ -267,7 +269,7 @@ impl Compiler {
             Ok(made) if made.code.is_empty() => Err(CompileError::Failed {
                 action: "compile",
                 path: self.nvrtc.path().to_path_buf(),
-                reason: format!("it made nothing of kernel `{name}`"),
+                reason: format!("no code was generated for kernel `{name}`"),
             }),
             Ok(made) => Ok(made),
             Err(log) => Err(CompileError::Source {
@@ -279,18 +281,17 @@ impl Compiler {
     }
 }
 
-/// The best target for a GPU among the architectures that a compiler knows: its own, else the
-/// newest one before it, as text.
-fn target(architectures: &[i32], arch: (i32, i32)) -> Option<Target> {
+/// The best of the supported architectures for a GPU: its own, else the newest older one, as PTX.
+fn target(architectures: &[i32], arch: (i32, i32)) -> Option<Architecture> {
     let wanted = architecture(arch);
     let best = *architectures
         .iter()
         .filter(|&&known| known <= wanted)
         .max()?;
     Some(if best == wanted {
-        Target::Real(best)
+        Architecture::Real(best)
     } else {
-        Target::Virtual(best)
+        Architecture::Virtual(best)
     })
 }
 
@@ -299,7 +300,7 @@ fn architecture((major, minor): (i32, i32)) -> i32 {
     major.saturating_mul(10).saturating_add(minor)
 }
 
-/// 90 as people name it: 9.0.
+/// 90 as a compute capability: 9.0.
 fn capability(architecture: i32) -> String {
     format!("{}.{}", architecture / 10, architecture % 10)
 }
@@ -322,9 +323,9 @@ mod tests {
     #[test]
     fn a_known_gpu_gets_machine_code_and_a_later_one_text() {
         let known = [75, 80, 90, 120];
-        assert_eq!(target(&known, (9, 0)), Some(Target::Real(90)));
-        assert_eq!(target(&known, (10, 3)), Some(Target::Virtual(90)));
-        assert_eq!(target(&known, (13, 0)), Some(Target::Virtual(120)));
+        assert_eq!(target(&known, (9, 0)), Some(Architecture::Real(90)));
+        assert_eq!(target(&known, (10, 3)), Some(Architecture::Virtual(90)));
+        assert_eq!(target(&known, (13, 0)), Some(Architecture::Virtual(120)));
         assert_eq!(target(&known, (7, 0)), None);
     }
 

@@ -1,9 +1,9 @@
 //! Convolutions by cuDNN.
 //!
-//! A convolution is given to cuDNN's graph interface as a graph of one operation. Which of the
-//! engines that it offers is the fastest is measured for each kind of convolution and kept:
-//! in memory for the process, on disk for the next. Engines whose results differ from run to run
-//! are never used, nor are those that round their operands, but for TF32 where it was asked for.
+//! A convolution is passed to cuDNN's graph interface as a graph of one operation. The fastest of
+//! the engines that it offers is measured for each kind of convolution and cached: in memory for the
+//! process, on disk for later ones. Nondeterministic engines are never used, nor are those that
+//! round their operands, except to TF32 where it was requested.
 
 mod api;
 mod descriptor;
@@ -22,58 +22,61 @@ use crate::recent::Recent;
 use api::ApiResult;
 use problem::{Plan, Problem};
 use session::Session;
+use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 use spikelet_graph::{DType, Result};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use store::Store;
 
-/// What of `y = conv(x, w)` is computed, and from which two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
-    /// y, from x and w.
-    Forward,
-    /// The gradient of x, from the gradient of y and w.
-    Input,
-    /// The gradient of w, from x and the gradient of y.
-    Weight,
-}
-
-/// A kind of convolution. Memory is in the order of the shapes: channels last.
+/// A convolution of given sizes and element types, channels last.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Convolution {
-    pub(crate) part: Part,
-    /// Images, spatial sizes, channels.
-    pub(crate) x: Vec<usize>,
-    /// Channels of y, kernel sizes, channels of x in one group.
-    pub(crate) w: Vec<usize>,
-    /// Images, spatial sizes, channels.
-    pub(crate) y: Vec<usize>,
-    /// One number for each of one, two or three spatial axes; so are the next two.
-    pub(crate) stride: Vec<usize>,
-    /// Zeros on either side.
-    pub(crate) padding: Vec<usize>,
-    pub(crate) dilation: Vec<usize>,
-    pub(crate) groups: usize,
+    pub(crate) op: Conv,
+    pub(crate) sizes: ConvSizes,
     /// Type of both operands: f32, f16 or bf16.
     pub(crate) operands: DType,
     /// Type of the result.
     pub(crate) result: DType,
-    /// Round f32 operands to TF32.
-    pub(crate) tf32: bool,
+}
+
+impl Convolution {
+    /// The shapes of x and y, `[images, spatial sizes, channels]`, and between them that of w,
+    /// `[channels of y, kernel sizes, channels of x in one group]`.
+    pub(crate) fn shapes(&self) -> [Vec<usize>; 3] {
+        let s = &self.sizes;
+        let shape = |first: usize, spatial: &[usize], last: usize| -> Vec<usize> {
+            [&[first], spatial, &[last]].concat()
+        };
+        [
+            shape(s.batch, &s.x, s.inputs),
+            shape(s.outputs, &s.kernel, s.inputs / self.op.groups),
+            shape(s.batch, &s.y, s.outputs),
+        ]
+    }
+
+    /// The shapes of the two operands and of the result.
+    pub(crate) fn operand_shapes(&self) -> [Vec<usize>; 3] {
+        let [x, w, y] = self.shapes();
+        match self.op.part {
+            ConvPart::Forward => [x, w, y],
+            ConvPart::Input => [y, w, x],
+            ConvPart::Weight => [x, y, w],
+        }
+    }
 }
 
 impl fmt::Display for Convolution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { x, w, y, .. } = self;
-        match self.part {
-            Part::Forward => write!(f, "conv {x:?} * {w:?} → {y:?}")?,
-            Part::Input => write!(f, "gradient to the input of conv {x:?} * {w:?} → {y:?}")?,
-            Part::Weight => write!(f, "gradient to the weight of conv {x:?} * {w:?} → {y:?}")?,
+        let ([x, w, y], op) = (self.shapes(), &self.op);
+        match op.part {
+            ConvPart::Forward => write!(f, "conv {x:?} * {w:?} → {y:?}")?,
+            ConvPart::Input => write!(f, "input gradient of conv {x:?} * {w:?} → {y:?}")?,
+            ConvPart::Weight => write!(f, "weight gradient of conv {x:?} * {w:?} → {y:?}")?,
         }
         write!(
             f,
             " (stride {:?}, padding {:?}, dilation {:?}, groups {}, {} to {})",
-            self.stride, self.padding, self.dilation, self.groups, self.operands, self.result
+            op.stride, op.padding, op.dilation, op.groups, self.operands, self.result
         )
     }
 }
@@ -85,7 +88,7 @@ pub(crate) struct ConvCall {
     name: String,
 }
 
-/// Convolutions of which it is known that they have no plan, at most.
+/// The most convolutions that are remembered to have no plan.
 const KEPT_PROBLEMS: usize = 1024;
 
 /// The library, loaded when the first convolution is planned.
@@ -93,7 +96,7 @@ pub(crate) struct Dnn {
     gpu: Arc<Gpu>,
     session: Mutex<Option<Arc<Session>>>,
     pub(crate) plans: LibraryPlans<Convolution, Plan>,
-    /// Why a convolution has no plan.
+    /// Errors of convolutions without a plan.
     problems: Mutex<Recent<Convolution, String>>,
     store: OnceLock<Store>,
 }
@@ -118,17 +121,17 @@ impl Dnn {
         library::find(Library::Cudnn).map_err(|missing| failure(name, missing.to_string()))?;
         self.gpu.bind()?;
         let session = Session::new(self.gpu.clone())
-            .map_err(|e| failure(name, format!("cuDNN cannot be started: {e}")))?;
+            .map_err(|e| failure(name, format!("cuDNN cannot be initialized: {e}")))?;
         let session = Arc::new(session);
         *slot = Some(session.clone());
         Ok(session)
     }
 
-    /// A convolution ready to run. The first call of a kind may take seconds, in which it is
-    /// measured on the GPU.
+    /// A convolution ready to run. The first call of a kind measures engines on the GPU, which may
+    /// take seconds.
     ///
     /// # Errors
-    /// When cuDNN is missing or has no engine for it.
+    /// If cuDNN is missing or has no engine for it.
     pub(crate) fn call(&self, c: &Convolution) -> Result<ConvCall> {
         let session = self.session()?;
         self.gpu.bind()?;
@@ -144,13 +147,13 @@ impl Dnn {
         })
     }
 
-    /// The scratch memory that a convolution asks for. One that cannot be planned asks for none:
-    /// when it is loaded it fails, or is refused if it needs some then.
+    /// The workspace of a convolution in bytes; 0 for one that cannot be planned, whose loading fails,
+    /// or is rejected if it needs a workspace by then.
     pub(crate) fn workspace(&self, c: &Convolution) -> usize {
         self.call(c).map_or(0, |call| call.plan.workspace)
     }
 
-    /// As [`Dnn::plan`]; a convolution that had no plan has none.
+    /// As [`Dnn::plan`], but fails at once for a convolution whose planning has failed before.
     fn plan_once(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let problems = || self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(problem) = problems().get(c) {
@@ -165,12 +168,12 @@ impl Dnn {
         })
     }
 
-    /// From the choice on disk, or measured.
+    /// The plan of the choice on disk, or the fastest measured.
     fn plan(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let running = session.lock();
         let problem = Problem::new(&running, c)?;
         let store = self.store.get_or_init(Store::usual);
-        let key = store::key(c, &self.kind_of_gpu(), running.api().version);
+        let key = store::key(c, &self.kind_of_gpu(), running.api().version());
         if let Some(choice) = store.read(&key)
             && let Ok(plan) = problem.plan(&choice)
         {
@@ -183,7 +186,7 @@ impl Dnn {
         Ok(plan)
     }
 
-    /// What the time of a kernel depends on.
+    /// The GPU's properties that kernel times depend on.
     fn kind_of_gpu(&self) -> String {
         let model = self.gpu.context.name().unwrap_or_default();
         let (major, minor) = self.gpu.properties.capability;
@@ -193,7 +196,7 @@ impl Dnn {
 }
 
 impl ConvCall {
-    /// Bytes of scratch memory that it writes.
+    /// Bytes of its workspace.
     pub(crate) fn workspace(&self) -> usize {
         self.plan.workspace
     }
@@ -201,8 +204,8 @@ impl ConvCall {
     /// Starts the convolution on the GPU's stream.
     ///
     /// # Safety
-    /// The addresses must lead to tensors of the convolution's sizes and to the plan's workspace,
-    /// alive until it has run, and be multiples of 16. The GPU's context must be current.
+    /// The addresses must be those of tensors of the convolution's sizes and of the plan's workspace,
+    /// alive until it has finished, and multiples of 16. The GPU's context must be current.
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,

@@ -1,10 +1,10 @@
-//! What the driver reports, as errors of the graph.
+//! Errors of the driver as errors of the graph.
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 use spikelet_graph::{Error, Result};
 
-/// An error of a device, in words.
+/// An error of a device.
 pub(crate) fn failure(device: &str, problem: impl Into<String>) -> Error {
     Error::Backend {
         backend: device.to_string(),
@@ -12,7 +12,7 @@ pub(crate) fn failure(device: &str, problem: impl Into<String>) -> Error {
     }
 }
 
-/// A device's error with what it belongs to.
+/// Prefixes the message of a device's error.
 pub(crate) fn of(what: &str, error: Error) -> Error {
     match error {
         Error::Backend { backend, problem } => failure(&backend, format!("{what}: {problem}")),
@@ -36,7 +36,7 @@ pub(crate) fn is_sticky(error: &DriverError) -> bool {
     )
 }
 
-/// The driver's own words.
+/// The driver's name and message of an error.
 pub(crate) fn describe(error: &DriverError) -> String {
     let name = error.error_name().map_or_else(
         |_| format!("{:?}", error.0),
@@ -48,25 +48,25 @@ pub(crate) fn describe(error: &DriverError) -> String {
     }
 }
 
-/// Adds what was being done.
-pub(crate) trait Doing<T>: Sized {
-    /// With a text that is made for an error alone: launches are many.
-    fn doing_with(self, device: &str, what: impl FnOnce() -> String) -> Result<T>;
+/// Adds the action that failed to an error of the driver.
+pub(crate) trait Context<T>: Sized {
+    /// With a text that is computed only for an error, since launches are frequent.
+    fn with_context(self, device: &str, action: impl FnOnce() -> String) -> Result<T>;
 
-    /// With a text that is there already.
-    fn doing(self, device: &str, what: &str) -> Result<T> {
-        self.doing_with(device, || what.to_string())
+    /// With a given text.
+    fn context(self, device: &str, action: &str) -> Result<T> {
+        self.with_context(device, || action.to_string())
     }
 }
 
-impl<T> Doing<T> for std::result::Result<T, DriverError> {
-    fn doing_with(self, device: &str, what: impl FnOnce() -> String) -> Result<T> {
+impl<T> Context<T> for std::result::Result<T, DriverError> {
+    fn with_context(self, device: &str, action: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|error| {
-            let mut problem = format!("{}: {}", what(), describe(&error));
+            let mut problem = format!("{}: {}", action(), describe(&error));
             if is_sticky(&error) {
                 problem.push_str(
-                    "; the device's context is lost, start the program anew (set \
-                     SPIKELET_CUDA_CHECK=1 to run kernel by kernel and name the one that failed)",
+                    "; the CUDA context is lost: restart the program (SPIKELET_CUDA_CHECK=1 runs kernels one \
+                     by one and names the one that fails)",
                 );
             }
             failure(device, problem)
@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_an_error_is_made_where_there_is_one() {
-        let no_text = || panic!("it is made although nothing failed");
+    fn the_text_of_an_error_is_computed_only_for_an_error() {
+        let no_text = || panic!("computed without an error");
         let fine: std::result::Result<u8, DriverError> = Ok(3);
-        assert_eq!(fine.doing_with("cuda:0", no_text).unwrap(), 3);
+        assert_eq!(fine.with_context("cuda:0", no_text).unwrap(), 3);
     }
 }

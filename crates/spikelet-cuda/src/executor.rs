@@ -1,11 +1,11 @@
-//! A loaded plan: its arena, its launches, and the graph that replays them all at once.
+//! A loaded plan: its arena, its launches, and the CUDA graph that replays them.
 
 mod action;
 mod custom_kernel;
 mod planning;
 
 use crate::backend::Shared;
-use crate::error::{Doing, describe, failure};
+use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use crate::launch;
 use crate::memory::DeviceMemory;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 pub(crate) struct CudaExecutor {
     shared: Arc<Shared>,
     arena_bytes: usize,
-    /// Keeps what custom operations' kernels take by address alive.
+    /// Keeps the constants of custom kernels alive.
     _constants: Option<DeviceMemory>,
     steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     names: Vec<String>,
     graph: Option<Recorded>,
-    /// Whether the plan has run once, kernel by kernel.
+    /// Whether the first run, kernel by kernel, is done.
     proved: bool,
     /// Whether every run is kernel by kernel.
     check: bool,
@@ -34,7 +34,7 @@ pub(crate) struct CudaExecutor {
     _buffers: Vec<Buffer>,
 }
 
-/// A run that was recorded.
+/// A captured run.
 struct Recorded(CudaGraph);
 
 // SAFETY: the driver lets any thread use a graph, one at a time; it is only used through `&mut` of
@@ -74,7 +74,7 @@ impl CudaExecutor {
         &self.shared.gpu
     }
 
-    /// Starts everything on the stream; with `wait`, waits for each kernel and names the one that
+    /// Enqueues all work on the stream; with `wait`, waits for each kernel and names the one that
     /// fails.
     fn start_all(&self, wait: bool) -> Result<()> {
         let gpu = self.gpu();
@@ -102,13 +102,13 @@ impl CudaExecutor {
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream
             .begin_capture(mode)
-            .doing(&gpu.name, "recording the plan")?;
+            .context(&gpu.name, "recording the plan")?;
         let started = self.start_all(false);
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu
             .stream
             .end_capture(flags)
-            .doing(&gpu.name, "recording the plan");
+            .context(&gpu.name, "recording the plan");
         started?;
         graph
     }
@@ -137,7 +137,7 @@ impl Executor for CudaExecutor {
             self.graph = self.capture()?.map(Recorded);
         }
         match &self.graph {
-            Some(Recorded(graph)) => graph.launch().doing(&gpu.name, "replaying the plan"),
+            Some(Recorded(graph)) => graph.launch().context(&gpu.name, "replaying the plan"),
             None => Ok(()),
         }
     }
@@ -155,7 +155,7 @@ impl Executor for CudaExecutor {
         let event = || {
             gpu.stream
                 .record_event(flags)
-                .doing(&gpu.name, "recording an event")
+                .context(&gpu.name, "recording an event")
         };
         let mut events = vec![event()?];
         for step in &self.steps {
@@ -168,7 +168,7 @@ impl Executor for CudaExecutor {
         for (step, pair) in self.steps.iter().zip(events.windows(2)) {
             let ms = pair[0]
                 .elapsed_ms(&pair[1])
-                .doing(&gpu.name, "reading a timer")?;
+                .context(&gpu.name, "reading a timer")?;
             if let Some(total) = seconds.get_mut(step.kernel) {
                 *total += f64::from(ms) / 1e3;
             }

@@ -1,18 +1,18 @@
-//! Results on their way down: copied beside the next steps, waited for when they are needed.
+//! Downloads: asynchronous copies of results, concurrent with the next steps.
 
 use crate::backend::memory_of;
 use crate::bytes;
-use crate::error::Doing;
+use crate::error::Context;
 use crate::gpu::Gpu;
 use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark};
 use cudarc::driver::CudaEvent;
 use spikelet_graph::{Buffer, HostFuture, Result, Tensor};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pinned pieces that were used before.
+/// Pinned buffers for reuse.
 pub(crate) type Pool = Arc<Mutex<Vec<PinnedMemory>>>;
 
-/// Tensors in one pinned piece start at multiples of this.
+/// Alignment of tensors in a pinned buffer.
 const ALIGN: usize = 64;
 
 struct Fetch {
@@ -49,7 +49,7 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
     let done = match started.and_then(|()| mark(gpu, &gpu.stream)) {
         Ok(done) => done,
         Err(error) => {
-            // Copies that were started may still write to it.
+            // Copies in flight may still write to it.
             std::mem::forget(pinned);
             return Err(error);
         }
@@ -63,7 +63,7 @@ pub(crate) fn start(gpu: &Arc<Gpu>, pool: &Pool, from: &[&Buffer]) -> Result<Box
     }))
 }
 
-/// Starts one copy a buffer into its part of a pinned piece.
+/// Starts a copy of each buffer into its part of a pinned buffer.
 fn copy(
     gpu: &Gpu,
     from: &[&Buffer],
@@ -76,7 +76,7 @@ fn copy(
         if !to.is_empty() {
             // SAFETY: sizes agree; the pinned piece is held until the event has passed.
             unsafe { download_async(to, memory.pointer, &gpu.stream) }
-                .doing(&gpu.name, "copying results from the GPU")?;
+                .context(&gpu.name, "copying results from the GPU")?;
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ impl HostFuture for Fetch {
     fn wait(mut self: Box<Self>) -> Result<Vec<Tensor>> {
         self.done
             .synchronize()
-            .doing(&self.gpu.name, "waiting for results")?;
+            .context(&self.gpu.name, "waiting for results")?;
         self.gpu.check_group()?;
         let pinned = self.pinned.as_ref().expect("taken when dropped");
         let mut tensors = std::mem::take(&mut self.tensors);
@@ -100,7 +100,7 @@ impl HostFuture for Fetch {
 
 impl Drop for Fetch {
     fn drop(&mut self) {
-        // A piece is used again only when the copy into it is over.
+        // A pinned buffer is reused only after the copy into it has finished.
         if self.done.synchronize().is_ok()
             && let Some(pinned) = self.pinned.take()
         {

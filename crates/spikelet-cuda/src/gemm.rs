@@ -1,7 +1,7 @@
 //! Matrix products by cuBLASLt.
 //!
-//! Descriptor, layouts and algorithm are found for each kind of product and kept. TF32 is
-//! used only where it was asked for, and only algorithms whose sums have a fixed order.
+//! Descriptor, layouts and algorithm are determined once for each kind of product. TF32 is used only
+//! where it was requested, and only algorithms with a fixed order of summation.
 
 use crate::error::failure;
 use crate::gpu::Gpu;
@@ -12,7 +12,7 @@ use spikelet_graph::{DType, Result};
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Scratch memory that an algorithm may ask for.
+/// The largest workspace of an algorithm, in bytes.
 pub(crate) const WORKSPACE: usize = 32 << 20;
 
 /// A kind of row-major product `y [m, n] = op(a) · op(b)`.
@@ -31,7 +31,7 @@ pub(crate) struct Product {
     pub(crate) tf32: bool,
 }
 
-/// What cuBLASLt needs to run one kind of product.
+/// The cuBLASLt objects of one kind of product.
 pub(crate) struct GemmPlan {
     description: sys::cublasLtMatmulDesc_t,
     a: sys::cublasLtMatrixLayout_t,
@@ -104,7 +104,7 @@ impl Gemm {
         library::find(Library::CublasLt).map_err(|missing| failure(name, missing.to_string()))?;
         self.gpu.bind()?;
         let handle = lt::create_handle()
-            .map_err(|e| failure(name, format!("cuBLASLt cannot be started: {e}")))?;
+            .map_err(|e| failure(name, format!("cuBLASLt cannot be initialized: {e}")))?;
         let handle = Arc::new(Handle(handle));
         *slot = Some(handle.clone());
         Ok(handle)
@@ -122,8 +122,8 @@ impl Gemm {
         Ok(GemmCall { plan, handle, name })
     }
 
-    /// The scratch memory that a product asks for. One that cannot be planned asks for none: when
-    /// it is loaded it fails, or is refused if it needs some then.
+    /// The workspace of a product in bytes; 0 for one that cannot be planned, whose loading fails, or
+    /// is rejected if it needs a workspace by then.
     pub(crate) fn workspace(&self, product: Product) -> usize {
         self.call(product).map_or(0, |call| call.plan.workspace)
     }
@@ -137,8 +137,8 @@ fn number_type(dtype: DType) -> sys::cudaDataType_t {
     }
 }
 
-/// cuBLASLt counts columns first: a row-major matrix is its transpose there, so the product is
-/// asked for as `yᵀ = op(b)ᵀ · op(a)ᵀ`.
+/// cuBLASLt is column-major: a row-major matrix is its transpose there, so the product is computed
+/// as `yᵀ = op(b)ᵀ · op(a)ᵀ`.
 fn plan(
     handle: sys::cublasLtHandle_t,
     p: Product,
@@ -193,7 +193,7 @@ fn plan(
     let y = layout(p.m, p.n, p.result)?;
     let preference = lt::create_matmul_pref()?;
     let most = WORKSPACE;
-    // In-place reductions of split sums have no fixed order.
+    // In-place reductions of split sums are nondeterministic.
     let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
         as u32)
         | (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE as u32);
@@ -229,8 +229,8 @@ impl GemmCall {
     /// Starts the product on the GPU's stream.
     ///
     /// # Safety
-    /// The addresses must lead to matrices of the product's sizes and to the plan's workspace,
-    /// alive until it has run.
+    /// The addresses must be those of matrices of the product's sizes and of the plan's workspace,
+    /// alive until it has finished.
     pub(crate) unsafe fn run(
         &self,
         gpu: &Gpu,

@@ -1,7 +1,7 @@
 //! One GPU: its context, its streams, its properties, and the kernels loaded on it.
 
 use crate::cache;
-use crate::error::{Doing, describe, failure};
+use crate::error::{Context, describe, failure};
 use crate::group::Group;
 use crate::library::{self, Library};
 use crate::recent::Recent;
@@ -12,20 +12,20 @@ use spikelet_graph::{DeviceId, Result};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What code generation and scheduling need to know of a GPU.
+/// The properties of a GPU that code generation and scheduling depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// Compute capability, such as (9, 0).
     pub capability: (i32, i32),
     /// Streaming multiprocessors.
     pub multiprocessors: usize,
-    /// Bytes of the second-level cache.
+    /// Bytes of the L2 cache.
     pub l2_bytes: usize,
     /// Bytes of device memory.
     pub memory_bytes: usize,
 }
 
-/// Large GPUs of NVIDIA's: compute capability, multiprocessors, MiB of cache, GiB of memory.
+/// Large NVIDIA GPUs: compute capability, multiprocessors, MiB of L2 cache, GiB of memory.
 const LARGE: [((i32, i32), usize, usize, usize); 8] = [
     ((7, 0), 80, 6, 16),      // V100
     ((7, 5), 40, 4, 16),      // T4
@@ -38,9 +38,8 @@ const LARGE: [((i32, i32), usize, usize, usize); 8] = [
 ];
 
 impl Properties {
-    /// A large GPU of this compute capability, for texts that are written where there is none: the
-    /// newest of V100, T4, A100, A40, L40S, H100, B200 and RTX PRO 6000 that is not newer, else the
-    /// oldest of them.
+    /// A large GPU of this compute capability, for offline code generation: the newest of V100, T4,
+    /// A100, A40, L40S, H100, B200 and RTX PRO 6000 that is not newer, else the oldest of them.
     ///
     /// ```
     /// use spikelet_cuda::Properties;
@@ -57,32 +56,32 @@ impl Properties {
         }
     }
 
-    /// Threads that keep the memory busy: fewer leave part of the GPU idle.
+    /// The number of threads that saturates the memory bandwidth.
     pub(crate) fn saturating_threads(&self) -> usize {
         512 * self.multiprocessors
     }
 }
 
-/// Kernels that stay loaded although no plan holds them, at most.
+/// The most kernels that stay loaded without a plan that holds them.
 const KEPT_KERNELS: usize = 1024;
 
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
     pub(crate) id: DeviceId,
     pub(crate) name: String,
-    /// Its number, as the driver counts.
+    /// Its index in the driver's order.
     pub(crate) ordinal: usize,
     pub(crate) properties: Properties,
     pub(crate) context: Arc<CudaContext>,
     /// Kernels run here, in order.
     pub(crate) stream: Arc<CudaStream>,
-    /// Batches come up here, beside the kernels.
+    /// Inputs are uploaded here, concurrently with kernels.
     pub(crate) copy_stream: Arc<CudaStream>,
-    /// What other GPUs send arrives here, beside kernels and batches.
+    /// Copies from other GPUs run here, concurrently with kernels and uploads.
     pub(crate) arrivals: Arc<CudaStream>,
     /// By name and source. Each keeps its module loaded.
     functions: Mutex<Recent<String, CudaFunction>>,
-    /// Numbers of the GPUs whose memory this one was asked to reach.
+    /// Indices of the GPUs to which peer access was requested.
     peers: Mutex<HashSet<usize>>,
     /// The group that it has joined.
     group: Mutex<Option<Arc<Group>>>,
@@ -94,37 +93,35 @@ impl Gpu {
         for needed in [Library::Driver, Library::Nvrtc] {
             library::find(needed).map_err(|missing| failure(&name, missing.to_string()))?;
         }
-        let count = CudaContext::device_count().doing(&name, "counting GPUs")?;
+        let count = CudaContext::device_count().context(&name, "counting GPUs")?;
         if ordinal >= count.max(0) as usize {
             return Err(failure(
                 &name,
-                format!(
-                    "there is no such GPU, this machine has {count}; `spikelet doctor` lists them"
-                ),
+                format!("no such GPU; this machine has {count}, listed by `spikelet doctor`"),
             ));
         }
-        let context = CudaContext::new(ordinal).doing(&name, "opening the GPU")?;
+        let context = CudaContext::new(ordinal).context(&name, "opening the GPU")?;
         // SAFETY: every transfer and launch is ordered by this crate on streams of its own.
         unsafe { context.disable_event_tracking() };
         let attribute = |which| {
             context
                 .attribute(which)
-                .doing(&name, "asking for properties")
+                .context(&name, "querying properties")
         };
         use CUdevice_attribute as Ask;
         let properties = Properties {
             capability: context
                 .compute_capability()
-                .doing(&name, "asking for the compute capability")?,
+                .context(&name, "querying the compute capability")?,
             multiprocessors: attribute(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
             l2_bytes: attribute(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
-            memory_bytes: context.total_mem().doing(&name, "asking for the memory")?,
+            memory_bytes: context.total_mem().context(&name, "querying the memory")?,
         };
         Ok(Self {
             id: DeviceId::unique(),
-            stream: context.new_stream().doing(&name, "making a stream")?,
-            copy_stream: context.new_stream().doing(&name, "making a stream")?,
-            arrivals: context.new_stream().doing(&name, "making a stream")?,
+            stream: context.new_stream().context(&name, "creating a stream")?,
+            copy_stream: context.new_stream().context(&name, "creating a stream")?,
+            arrivals: context.new_stream().context(&name, "creating a stream")?,
             name,
             ordinal,
             properties,
@@ -135,14 +132,14 @@ impl Gpu {
         })
     }
 
-    /// Lets this thread use the GPU.
+    /// Makes the GPU's context current in this thread.
     pub(crate) fn bind(&self) -> Result<()> {
         self.context
             .bind_to_thread()
-            .doing(&self.name, "using the GPU")
+            .context(&self.name, "setting the context")
     }
 
-    /// Whether this was asked before of the GPU of this number; from now on it was.
+    /// Whether peer access to the GPU with this index was requested before; marks it as requested.
     pub(crate) fn reaches(&self, ordinal: usize) -> bool {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         !peers.insert(ordinal)
@@ -156,7 +153,7 @@ impl Gpu {
 
     /// The function `name` of a source, compiled or from the caches.
     pub(crate) fn function(&self, source: &str, name: &str) -> Result<Arc<CudaFunction>> {
-        // One source may have several functions.
+        // A source may have several functions.
         let key = format!("{name}\n{source}");
         if let Some(known) = self.functions().get(&key) {
             return Ok(known);
@@ -166,7 +163,7 @@ impl Gpu {
         let module = self
             .context
             .load_module(Ptx::from_binary(code.to_vec()))
-            .doing(&self.name, &format!("loading kernel `{name}`"))?;
+            .context(&self.name, &format!("loading kernel `{name}`"))?;
         let function = module.load_function(name).map_err(|error| match error.0 {
             CUresult::CUDA_ERROR_NOT_FOUND => failure(
                 &self.name,
@@ -183,22 +180,22 @@ impl Gpu {
         Ok(self.functions().insert(key, function))
     }
 
-    /// Unloads kernels that nothing holds and nobody asked for lately, if there are many. Whoever
-    /// calls this has the stream for itself.
+    /// Unloads the least recently used kernels that no plan holds, if there are many. The caller has
+    /// locked the stream.
     pub(crate) fn unload_unused(&self) -> Result<()> {
         let mut functions = self.functions();
         if !functions.is_full() {
             return Ok(());
         }
-        // A plan that is gone may have left some of them running.
+        // A dropped plan may have left some of them running.
         self.stream
             .synchronize()
-            .doing(&self.name, "waiting for the GPU")?;
+            .context(&self.name, "waiting for the GPU")?;
         drop(functions.take_unused());
         Ok(())
     }
 
-    /// Whether there is something for [`Gpu::unload_unused`].
+    /// Whether [`Gpu::unload_unused`] has work.
     pub(crate) fn is_full(&self) -> bool {
         self.functions().is_full()
     }
@@ -209,22 +206,24 @@ impl Gpu {
             return Ok(());
         }
         use CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST;
-        let what = format!("asking for {bytes} bytes of shared memory");
+        let what = format!("requesting {bytes} bytes of shared memory");
         // Another launch of the same function may have asked for more.
         let _alone = self.functions();
-        let allowed = function.get_attribute(MOST).doing(&self.name, &what)?;
+        let allowed = function.get_attribute(MOST).context(&self.name, &what)?;
         if i64::from(allowed) >= i64::from(bytes) {
             return Ok(());
         }
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-        function.set_attribute(MOST, bytes).doing(&self.name, &what)
+        function
+            .set_attribute(MOST, bytes)
+            .context(&self.name, &what)
     }
 
-    /// Waits for what was started. What a group that was given up has left undone is an error.
+    /// Waits for all work on the stream. An error if the group was aborted.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.stream
             .synchronize()
-            .doing(&self.name, "waiting for the GPU")?;
+            .context(&self.name, "waiting for the GPU")?;
         self.check_group()
     }
 
@@ -232,12 +231,12 @@ impl Gpu {
         self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The group that the GPU is in.
+    /// The GPU's group.
     pub(crate) fn group(&self) -> Option<Arc<Group>> {
         self.group_slot().clone()
     }
 
-    /// The group that the GPU is in from now on; false if it is in one already.
+    /// Sets the GPU's group; false if it already has one.
     pub(crate) fn set_group(&self, group: Group) -> bool {
         let mut slot = self.group_slot();
         let free = slot.is_none();
@@ -247,7 +246,7 @@ impl Gpu {
         free
     }
 
-    /// Whether the group that the GPU is in, if it is, is still whole.
+    /// Checks the GPU's group, if it has one.
     pub(crate) fn check_group(&self) -> Result<()> {
         self.group().map_or(Ok(()), |group| group.check())
     }

@@ -1,17 +1,16 @@
-//! GPUs that add up together, by NCCL.
+//! Process groups of GPUs, by NCCL.
 //!
-//! Sums go over a stream of their own, between two events: the first says that the operands are
-//! there, the second that the sums are. Recorded with the rest of a plan, the events become edges
-//! of the CUDA graph.
+//! Sums run on a separate stream, between two events: the first marks the operands as ready, the
+//! second the sums. Captured with the rest of a plan, the events become edges of the CUDA graph.
 //!
-//! The communicator never blocks: what would wait for another rank is asked for its state until
-//! the time is up, and whoever notices that a rank is gone can give the group up meanwhile, from
-//! any thread. Then the kernels that wait for that rank end, with whatever they have; every later
-//! call for this GPU says that the group is gone.
+//! The communicator is nonblocking: calls that wait for another rank are polled until the timeout.
+//! Meanwhile the group can be aborted from any thread, for example when a rank is disconnected. The
+//! kernels that wait for that rank then end with undefined results; every later call for this GPU
+//! returns an error.
 
 mod api;
 
-use crate::error::{Doing, failure};
+use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use api::{Api, Config, ID_BYTES, IN_PROGRESS, Id, Raw, SUCCESS};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
@@ -22,16 +21,16 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a rank waits for others that are to answer.
+/// The time that a rank waits for the others.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Between two questions whether something is done.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_micros(20);
 
 struct Comm(Raw);
 
-// SAFETY: a communicator is bound to no thread; calls that must not meet are kept apart by the
-// lock around it.
+// SAFETY: a communicator is bound to no thread; calls that must not be concurrent are serialized by
+// the lock around it.
 unsafe impl Send for Comm {}
 // SAFETY: as above.
 unsafe impl Sync for Comm {}
@@ -42,30 +41,30 @@ pub(crate) struct Group {
     device: String,
     rank: usize,
     size: usize,
-    patience: Duration,
+    timeout: Duration,
     context: Arc<CudaContext>,
     /// Sums run here, in order.
     stream: Arc<CudaStream>,
-    /// `None` once the group was given up. Held for reading by who calls NCCL.
+    /// `None` after the group was aborted. Locked for reading during calls of NCCL.
     comm: RwLock<Option<Comm>>,
 }
 
 /// Sums that are started together.
-pub(crate) struct Sums {
+pub(crate) struct AllReduceBatch {
     /// Addresses of operand and result, and the number of elements.
     tensors: Vec<(u64, u64, usize)>,
-    /// The operands are there.
+    /// The operands are ready.
     ready: CudaEvent,
-    /// The sums are.
+    /// The sums are ready.
     done: Arc<CudaEvent>,
 }
 
-impl Sums {
-    /// Sums of tensors: addresses of operand and result, and the number of elements.
+impl AllReduceBatch {
+    /// A batch of tensors: addresses of operand and result, and the number of elements.
     pub(crate) fn new(gpu: &Gpu, tensors: Vec<(u64, u64, usize)>) -> Result<Self> {
         let event = || {
             let made = gpu.context.new_event(None);
-            made.doing(&gpu.name, "making an event")
+            made.context(&gpu.name, "creating an event")
         };
         Ok(Self {
             tensors,
@@ -74,18 +73,18 @@ impl Sums {
         })
     }
 
-    /// What to wait for.
+    /// The event to wait for.
     pub(crate) fn done(&self) -> Arc<CudaEvent> {
         self.done.clone()
     }
 }
 
 impl Group {
-    /// Meets the other ranks.
-    pub(crate) fn join(gpu: &Gpu, exchange: &dyn ProcessGroup, patience: Duration) -> Result<Self> {
+    /// Joins the group of all ranks.
+    pub(crate) fn join(gpu: &Gpu, exchange: &dyn ProcessGroup, timeout: Duration) -> Result<Self> {
         let (rank, size) = (exchange.rank(), exchange.size());
         let api = Api::get();
-        // Nobody waits for a rank that cannot come.
+        // No rank waits for one that cannot join.
         let mut lacking = [if api.is_ok() { 0.0_f32 } else { 1.0 }];
         exchange.all_reduce(&mut lacking)?;
         let api = api.map_err(|problem| failure(&gpu.name, problem))?;
@@ -93,8 +92,8 @@ impl Group {
             return Err(failure(
                 &gpu.name,
                 format!(
-                    "{:.0} of {size} ranks have no NCCL that can be used; `spikelet doctor` says \
-                     there what is missing",
+                    "{:.0} of {size} ranks have no usable NCCL; `spikelet doctor` shows there what is \
+                     missing",
                     lacking[0]
                 ),
             ));
@@ -104,25 +103,25 @@ impl Group {
         let (all, own) = ranks.map_err(|_| {
             failure(
                 &gpu.name,
-                format!("rank {rank} of {size}: NCCL counts ranks in 31 bits"),
+                format!("rank {rank} of {size}: NCCL supports fewer than 2³¹ ranks"),
             )
         })?;
         gpu.bind()?;
         let stream = gpu
             .context
             .new_stream()
-            .doing(&gpu.name, "making a stream")?;
+            .context(&gpu.name, "creating a stream")?;
         let mut comm = ptr::null_mut();
         let mut config = Config::not_blocking();
-        // SAFETY: the GPU's context is current; pointer and configuration live through the call,
-        // which copies what it needs of them.
+        // SAFETY: the GPU's context is current; pointer and configuration are alive during the call,
+        // which copies them.
         let status = unsafe { (api.join)(&mut comm, all, id, own, &mut config) };
         let group = Self {
             api,
             device: gpu.name.clone(),
             rank,
             size,
-            patience,
+            timeout,
             context: gpu.context.clone(),
             stream,
             comm: RwLock::new((!comm.is_null()).then_some(Comm(comm))),
@@ -131,23 +130,23 @@ impl Group {
         Ok(group)
     }
 
-    /// Rank 0 makes what the ranks find each other by, and tells the others.
+    /// Rank 0 creates the group's identifier and broadcasts it.
     fn id(gpu: &Gpu, api: &Api, exchange: &dyn ProcessGroup) -> Result<Id> {
         let mut bytes = vec![];
-        let mut problem = "rank 0 cannot start a group, and says there why".to_string();
+        let mut problem = "rank 0 cannot create a group; its error has the reason".to_string();
         if exchange.rank() == 0 {
             match api.unique_id() {
                 Ok(id) => bytes = id,
-                Err(told) => problem = format!("starting a group: NCCL: {told}"),
+                Err(message) => problem = format!("creating a group: NCCL: {message}"),
             }
         }
-        // The others are told of a failure too: nothing is not an identifier.
+        // After a failure an empty identifier is broadcast, so that the others fail as well.
         exchange.broadcast(&mut bytes, 0)?;
         let id: Option<[u8; ID_BYTES]> = bytes.try_into().ok();
         Ok(Id(id.ok_or_else(|| failure(&gpu.name, problem))?))
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
@@ -165,18 +164,18 @@ impl Group {
         failure(&self.device, format!("rank {rank} of {size}: {problem}"))
     }
 
-    fn given_up(&self) -> spikelet_graph::Error {
+    fn aborted(&self) -> spikelet_graph::Error {
         self.failure(
-            "the group was given up, since a rank is gone or did not answer; what this step \
-             computed is void: start all ranks anew, from a checkpoint",
+            "the group was aborted, since a rank is disconnected or did not answer; the results of \
+             this step are invalid: restart all ranks from a checkpoint",
         )
     }
 
-    /// How NCCL is.
+    /// The state of the communicator.
     fn state(&self) -> Result<c_int> {
         let comm = self.comm();
         let Some(comm) = &*comm else {
-            return Err(self.given_up());
+            return Err(self.aborted());
         };
         let mut state = SUCCESS;
         // SAFETY: the communicator is alive while the lock is held.
@@ -184,65 +183,65 @@ impl Group {
         Ok(if asked == SUCCESS { state } else { asked })
     }
 
-    /// Waits until a call is through that has returned `status`.
-    fn settle(&self, mut status: c_int, doing: &str) -> Result<()> {
-        let end = Instant::now() + self.patience;
+    /// Waits for the end of a call that has returned `status`.
+    fn settle(&self, mut status: c_int, action: &str) -> Result<()> {
+        let end = Instant::now() + self.timeout;
         while status == IN_PROGRESS {
             if Instant::now() > end {
-                self.give_up();
+                self.abort();
                 return Err(self.failure(format!(
-                    "{doing}: not all ranks answered within {:.0} s; are all of them running, and \
+                    "{action}: not all ranks answered within {:.0} s; are all of them running, and \
                      can their hosts reach each other (NCCL_SOCKET_IFNAME names the network)?",
-                    self.patience.as_secs_f64()
+                    self.timeout.as_secs_f64()
                 )));
             }
             thread::sleep(PAUSE);
             status = self.state()?;
         }
-        self.api.check(status).map_err(|told| {
-            self.give_up();
-            self.failure(format!("{doing}: NCCL: {told}"))
+        self.api.check(status).map_err(|message| {
+            self.abort();
+            self.failure(format!("{action}: NCCL: {message}"))
         })
     }
 
-    /// Whether the group is still whole, as far as is known.
+    /// Checks that the group has not failed.
     pub(crate) fn check(&self) -> Result<()> {
         match self.state()? {
             SUCCESS | IN_PROGRESS => Ok(()),
-            status => self.settle(status, "adding up"),
+            status => self.settle(status, "summing over ranks"),
         }
     }
 
-    /// Gives the group up: kernels that wait for other ranks end, and nothing more is added up.
-    pub(crate) fn give_up(&self) {
+    /// Aborts the group: kernels that wait for other ranks end, and no more sums are started.
+    pub(crate) fn abort(&self) {
         let Some(comm) = self.comm_mut().take() else {
             return;
         };
         let api = self.api;
-        // It tells the kernels at once, and returns when no recorded graph holds the communicator
-        // any more. Whoever holds one may be this thread.
+        // It ends the kernels at once, but returns only when no captured graph holds the communicator
+        // any more. This thread may hold one.
         let aborting = thread::Builder::new().name("spikelet-abort".to_string());
         let started = aborting.spawn(move || {
             let comm = comm;
-            // SAFETY: nobody else has the communicator any more.
+            // SAFETY: no other thread has the communicator any more.
             unsafe { (api.abort)(comm.0) };
         });
         if let Err(error) = started {
-            tracing::warn!("no thread to give the group up: {error}");
+            tracing::warn!("cannot start a thread that aborts the group: {error}");
         }
     }
 
-    /// Starts sums behind what the GPU's stream was given so far.
+    /// Starts sums after all work on the GPU's stream.
     ///
     /// # Safety
-    /// The addresses must lead to as many elements, which nobody else touches before
+    /// The addresses must be those of so many elements, which nothing else accesses before
     /// [`Group::arrive`].
-    pub(crate) unsafe fn start(&self, gpu: &Gpu, sums: &Sums) -> Result<()> {
+    pub(crate) unsafe fn start(&self, gpu: &Gpu, sums: &AllReduceBatch) -> Result<()> {
         let order = "ordering sums over ranks";
         sums.ready
             .record(&gpu.stream)
-            .doing(&self.device, "recording an event")?;
-        self.stream.wait(&sums.ready).doing(&self.device, order)?;
+            .context(&self.device, "recording an event")?;
+        self.stream.wait(&sums.ready).context(&self.device, order)?;
         let status = match &*self.comm() {
             // SAFETY: the communicator is alive while the lock is held; the rest is the caller's
             // promise.
@@ -250,22 +249,22 @@ impl Group {
                 let stream = self.stream.cu_stream();
                 self.api.sums(comm.0, stream, &sums.tensors)
             },
-            None => return Err(self.given_up()),
+            None => return Err(self.aborted()),
         };
-        self.settle(status, "adding up")?;
+        self.settle(status, "summing over ranks")?;
         sums.done
             .record(&self.stream)
-            .doing(&self.device, "recording an event")
+            .context(&self.device, "recording an event")
     }
 
-    /// Lets the GPU's stream wait for sums.
+    /// Makes the GPU's stream wait for sums.
     pub(crate) fn arrive(gpu: &Gpu, done: &CudaEvent) -> Result<()> {
         gpu.stream
             .wait(done)
-            .doing(&gpu.name, "waiting for sums over ranks")
+            .context(&gpu.name, "waiting for sums over ranks")
     }
 
-    /// Leaves a group whose ranks have all done the same.
+    /// Leaves a group after all its ranks have finished the same work.
     fn leave(&self) -> Result<()> {
         let status = match &*self.comm() {
             // SAFETY: the communicator is alive while the lock is held.
@@ -274,9 +273,12 @@ impl Group {
         };
         self.settle(status, "leaving the group")?;
         if let Some(comm) = self.comm_mut().take() {
-            // SAFETY: everything that was started is done, and nobody else has the communicator.
+            // SAFETY: all work is done, and no other thread has the communicator.
             let status = unsafe { (self.api.destroy)(comm.0) };
-            return self.api.check(status).map_err(|told| self.failure(told));
+            return self
+                .api
+                .check(status)
+                .map_err(|message| self.failure(message));
         }
         Ok(())
     }

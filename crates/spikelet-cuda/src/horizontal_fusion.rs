@@ -1,33 +1,33 @@
-//! Fewer launches: which pieces of device code run as one kernel.
+//! Fusion of independent or small kernels into one launch.
 //!
-//! Small pieces that follow each other run in turn in one block, with a barrier between them.
-//! Elementwise pieces that have nothing to do with each other run side by side, each with blocks
-//! of its own: an optimizer's update of all parameters is one kernel.
+//! Consecutive small kernels run sequentially in one block, with barriers between them. Independent
+//! elementwise kernels run concurrently in separate blocks (horizontal fusion): an optimizer's update
+//! of all parameters is one launch.
 
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 
-/// Words of a kernel's arguments; a kernel takes 4 KiB.
+/// The most words of a kernel's arguments, which have at most 4 KiB.
 const MOST_WORDS: usize = 400;
 
-/// A piece of device code with its addresses.
+/// A kernel with its addresses.
 pub(crate) struct BoundKernel {
     pub(crate) piece: KernelSource,
     pub(crate) words: Vec<u64>,
-    /// The bytes behind each address.
+    /// The bytes at each address.
     pub(crate) bytes: Vec<usize>,
-    /// The plan's kernel that it belongs to.
+    /// The index of the plan's kernel.
     pub(crate) kernel: usize,
 }
 
-/// What becomes one launch.
+/// One launch.
 pub(crate) enum Group<T> {
-    /// Something else than a piece.
+    /// Not a generated kernel.
     Other(T),
-    /// One piece.
+    /// One kernel.
     Single(Box<BoundKernel>),
-    /// Several in one block, one after the other.
+    /// Several in one block, in sequence.
     Sequential(Vec<BoundKernel>),
-    /// Several at the same time.
+    /// Several concurrently, in separate blocks.
     Horizontal(Vec<BoundKernel>),
 }
 
@@ -45,14 +45,14 @@ impl BoundKernel {
         })
     }
 
-    /// Whether it neither writes what the other touches nor touches what the other writes.
-    fn is_apart_from(&self, other: &BoundKernel) -> bool {
+    /// Whether neither kernel writes memory that the other accesses.
+    fn is_independent_of(&self, other: &BoundKernel) -> bool {
         let meets =
             |a: (u64, u64, bool), b: (u64, u64, bool)| a.0 < b.1 && b.0 < a.1 && (a.2 || b.2);
         !self.touched().any(|a| other.touched().any(|b| meets(a, b)))
     }
 
-    /// Whether it can share a launch by blocks.
+    /// Whether it can be fused horizontally.
     fn is_wide(&self) -> bool {
         let own_memory =
             |a: &crate::kernel_source::Argument| !matches!(a.binding, Binding::Workspace(_));
@@ -62,7 +62,7 @@ impl BoundKernel {
     }
 }
 
-/// Joins neighbors, in order.
+/// Fuses neighboring kernels, in order.
 pub(crate) fn join<T>(planned: Vec<Result<BoundKernel, T>>) -> Vec<Group<T>> {
     let mut groups = vec![];
     for item in planned {
@@ -92,14 +92,14 @@ fn add<T>(last: Option<Group<T>>, draft: BoundKernel) -> Vec<Group<T>> {
             vec![Group::Sequential(all)]
         }
         Some(Group::Single(one))
-            if one.is_wide() && draft.is_wide() && one.is_apart_from(&draft) =>
+            if one.is_wide() && draft.is_wide() && one.is_independent_of(&draft) =>
         {
             vec![Group::Horizontal(vec![*one, draft])]
         }
         Some(Group::Horizontal(mut all))
             if draft.is_wide()
                 && fits(&all, &draft)
-                && all.iter().all(|one| one.is_apart_from(&draft)) =>
+                && all.iter().all(|one| one.is_independent_of(&draft)) =>
         {
             all.push(draft);
             vec![Group::Horizontal(all)]
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use spikelet_graph::{DType, TensorType};
 
-    /// Reads `from`, writes `to`, `items` numbers each.
+    /// Reads `from`, writes `to`, `items` elements each.
     fn draft(items: usize, from: u64, to: u64) -> BoundKernel {
         let ty = TensorType::new(DType::F32, [items]);
         let mut piece = KernelSource::new("test", Geometry::Items(items));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_are_apart_run_side_by_side() {
+    fn independent_kernels_are_fused_horizontally() {
         let large = 4 * LARGE as u64;
         let planned = vec![
             Ok::<_, ()>(draft(LARGE, 0, large)),

@@ -29,7 +29,7 @@ pub use raw_buffer::RawBuffer;
 use crate::backend::{Cuda, Shared};
 use crate::cache;
 use crate::compiler::CompileError;
-use crate::error::Doing;
+use crate::error::Context;
 use crate::launch::{self, Launch};
 use crate::memory::DeviceMemory;
 use crate::upload::Uploads;
@@ -174,7 +174,7 @@ impl<'a> StreamLock<'a> {
         if launch::is_checked() {
             gpu.stream
                 .synchronize()
-                .doing_with(&gpu.name, || format!("running kernel `{}`", kernel.name))?;
+                .with_context(&gpu.name, || format!("running kernel `{}`", kernel.name))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Device code of one operation, and how its threads are laid out.
+//! Device code of one kernel, and its launch geometry.
 
 use spikelet_expr::cuda::{Function, library};
 use spikelet_graph::{DType, TensorType};
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Storage types, packs, loads and stores.
 pub(crate) const PACK: &str = include_str!("text/pack.cuh");
 
-/// What an argument leads to.
+/// The memory of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binding {
     /// Operand k.
@@ -46,19 +46,19 @@ impl Argument {
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 pub(crate) type Launched = ([u32; 3], u32, u32);
 
-/// Blocks along x, y and z, at most.
+/// The most blocks along x, y and z.
 pub(crate) const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
-/// Threads of a block, at most.
+/// The most threads of a block.
 pub(crate) const MOST_THREADS: u32 = 1024;
 
-/// Items that a loop can count in 32 bits, with the distance that it goes too far at its end.
+/// The most items that a loop can count in 32 bits, with the overshoot at its end.
 const MOST_ITEMS: usize = i32::MAX as usize;
 
-/// More than a launch, or an index of 32 bits, can have.
+/// A size beyond the limits of a launch or of 32-bit indices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "kernel `{kernel}` would have {given} {what}, the most are {most}; use a smaller batch, fewer \
+    "kernel `{kernel}` needs {given} {what}, at most {most} are possible; use a smaller batch, fewer \
      channels or fewer time steps"
 )]
 pub(crate) struct TooLarge {
@@ -68,14 +68,14 @@ pub(crate) struct TooLarge {
     most: usize,
 }
 
-/// How threads share the work.
+/// The distribution of the work over threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Geometry {
     /// `for (Index i = first; i < items; i += stride)` over this many independent items.
     Items(usize),
     /// `for (Index row = warp; row < rows; row += warps)`, `lane` 0 to 31.
     Warps(usize),
-    /// The code knows its blocks itself.
+    /// A grid of blocks; the code uses `blockIdx` itself.
     Blocks {
         /// Blocks in x, y.
         grid: [usize; 2],
@@ -91,7 +91,7 @@ pub(crate) enum Geometry {
 pub(crate) struct KernelSource {
     /// For error messages and profiles; an identifier.
     pub(crate) name: String,
-    /// What stands before the kernel: device functions of its own.
+    /// Device functions before the kernel.
     pub(crate) before: String,
     /// The body.
     pub(crate) body: String,
@@ -99,7 +99,7 @@ pub(crate) struct KernelSource {
     pub(crate) functions: BTreeSet<Function>,
     /// Whether it draws random numbers.
     pub(crate) draws: bool,
-    /// Dependent memory accesses of an item, roughly.
+    /// Approximate number of dependent memory accesses of an item.
     pub(crate) depth: usize,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) geometry: Geometry,
@@ -108,10 +108,10 @@ pub(crate) struct KernelSource {
 /// Threads of a block that runs a loop over items.
 const BLOCK: u32 = 256;
 
-/// Threads of the one block that runs several small pieces in turn.
+/// Threads of the block that runs several small kernels in sequence.
 pub(crate) const SMALL_BLOCK: u32 = 1024;
 
-/// A run of small pieces costs less in one block than the launches that it saves.
+/// The most items of a kernel for which one block costs less than a separate launch.
 const SMALL_ITEMS: usize = 16384;
 
 /// The C++ name of an element type.
@@ -127,7 +127,7 @@ pub(crate) fn element(dtype: DType) -> &'static str {
 }
 
 impl KernelSource {
-    /// A piece without arguments yet.
+    /// A kernel without arguments.
     pub(crate) fn new(name: impl Into<String>, geometry: Geometry) -> Self {
         let name: String = name.into();
         let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -158,7 +158,7 @@ impl KernelSource {
         self.body.push('\n');
     }
 
-    /// Whether it can share one block with its neighbors.
+    /// Whether it can run in one block with its neighbors.
     pub(crate) fn is_small(&self) -> bool {
         match self.geometry {
             Geometry::Items(items) => items * self.depth <= SMALL_ITEMS && self.before.is_empty(),
@@ -167,7 +167,7 @@ impl KernelSource {
         }
     }
 
-    /// Threads of a block in a kernel of its own.
+    /// Threads of a block in a separate launch.
     fn block(&self) -> usize {
         match self.geometry {
             Geometry::Items(_) | Geometry::Warps(_) => BLOCK as usize,
@@ -175,10 +175,10 @@ impl KernelSource {
         }
     }
 
-    /// The launch of a kernel of its own.
+    /// The launch of the kernel alone.
     ///
     /// # Errors
-    /// When it has more blocks than a grid, or more elements than an index can count.
+    /// If it needs more blocks than a grid can have, or more elements than an index can count.
     pub(crate) fn launch(&self) -> Result<Launched, TooLarge> {
         for argument in &self.arguments {
             self.at_most("elements in a tensor", argument.elements, MOST_ITEMS)?;
@@ -219,15 +219,14 @@ impl KernelSource {
     }
 }
 
-/// The whole source of a kernel that runs one piece.
+/// The complete source of a kernel.
 pub(crate) fn source(piece: &KernelSource) -> String {
     sections(piece).map(|(_, text)| text).concat()
 }
 
-/// The source in sections, with what to call them: what all kernels share, device functions of its
-/// own, the kernel.
+/// The source in named sections: the common definitions, the kernel's device functions, the kernel.
 pub(crate) fn sections(piece: &KernelSource) -> [(&'static str, String); 3] {
-    // Elementwise pieces may read and write the same memory.
+    // Elementwise kernels may read and write the same memory.
     let (restrict, thread) = match piece.geometry {
         Geometry::Blocks { .. } => (" __restrict__", ""),
         _ => (
@@ -255,7 +254,7 @@ pub(crate) fn sections(piece: &KernelSource) -> [(&'static str, String); 3] {
     ]
 }
 
-/// The source of a kernel whose one block runs small pieces in turn.
+/// The source of a kernel whose single block runs small kernels in sequence.
 pub(crate) fn small_source(pieces: &[KernelSource], name: &str) -> String {
     let mut inside =
         String::from("  const Index thread = threadIdx.x;\n  const Index threads = blockDim.x;\n");
@@ -274,10 +273,10 @@ pub(crate) fn small_source(pieces: &[KernelSource], name: &str) -> String {
     prelude(pieces) + &kernel(name, SMALL_BLOCK as usize, &arguments, &inside)
 }
 
-/// The source and the launch of a kernel that runs pieces side by side, each in blocks of its own.
+/// The source and the launch of a kernel that runs kernels horizontally, each in separate blocks.
 ///
 /// # Errors
-/// As [`KernelSource::launch`], of one piece or of all together.
+/// As [`KernelSource::launch`], for one of the kernels or for all together.
 pub(crate) fn wide_source(
     pieces: &[KernelSource],
     name: &str,

@@ -1,6 +1,6 @@
 //! A kernel with its arguments, ready to be launched.
 
-use crate::error::{Doing, failure};
+use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::{self, CUfunction};
 use cudarc::driver::{CudaFunction, result};
@@ -8,7 +8,7 @@ use spikelet_graph::Result;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Whether kernels run one by one, each waited for, so that the one that fails is named.
+/// Whether to wait for each kernel, so that an error names the one that failed.
 pub(crate) fn is_checked() -> bool {
     std::env::var_os("SPIKELET_CUDA_CHECK").is_some_and(|v| !v.is_empty() && v != "0")
 }
@@ -21,22 +21,22 @@ pub(crate) struct Launch {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
-    /// The bytes of the arguments, each in words of its own.
+    /// The bytes of the arguments, each in separate words.
     words: Vec<u64>,
     arguments: Vec<Argument>,
 }
 
-/// Where an argument begins among the words, and how many bytes it has.
+/// The first word of an argument, and its size in bytes.
 #[derive(Clone, Copy)]
 struct Argument {
     first: usize,
     bytes: usize,
 }
 
-/// More than a kernel can have: together they have at most 32 KiB.
+/// More parameters than a kernel can have: together they have at most 32 KiB.
 const MOST_PARAMETERS: usize = 1 << 15;
 
-/// `cuFuncGetParamInfo` of `cuda.h`; any number may come back as its result.
+/// `cuFuncGetParamInfo` of `cuda.h`, with its status as an integer.
 type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 
 impl Launch {
@@ -75,8 +75,8 @@ impl Launch {
         self.words.extend(bytes.chunks(8).map(word_of));
     }
 
-    /// Checks that the kernel has parameters of the arguments' sizes: the driver reads as many
-    /// bytes of each argument as its parameter has.
+    /// Checks that the kernel has parameters of the arguments' sizes: the driver reads the size of the
+    /// parameter from each argument.
     pub(crate) fn check_arguments(&self, gpu: &Gpu) -> Result<()> {
         let parameters = parameters(gpu, &self.function)?;
         let given: Vec<usize> = self.arguments.iter().map(|a| a.bytes).collect();
@@ -92,8 +92,8 @@ impl Launch {
     /// Starts the kernel on the GPU's stream.
     ///
     /// # Safety
-    /// The arguments must be those that the kernel expects, and lead to memory that is large
-    /// enough and alive until the kernel has run.
+    /// The arguments must match the kernel's parameters, and point to memory that is large enough and
+    /// alive until the kernel has finished.
     pub(crate) unsafe fn run(&self, gpu: &Gpu) -> Result<()> {
         let mut arguments: Vec<*mut c_void> = self
             .arguments
@@ -111,11 +111,11 @@ impl Launch {
                 &mut arguments,
             )
         }
-        .doing_with(&gpu.name, || format!("starting kernel `{}`", self.name))
+        .with_context(&gpu.name, || format!("starting kernel `{}`", self.name))
     }
 }
 
-/// Up to eight bytes in the order in which they lie in memory, and zeros.
+/// Up to eight bytes in memory order, padded with zeros.
 fn word_of(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
@@ -140,7 +140,7 @@ fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
         // SAFETY: the function is loaded; two numbers are written.
         let code = unsafe { ask(function.cu_function(), k, &mut offset, &mut bytes) };
         if code == sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32 {
-            // There are no more.
+            // The last one.
             break;
         }
         if code != sys::CUresult::CUDA_SUCCESS as u32 {
@@ -152,11 +152,11 @@ fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
     Ok(found)
 }
 
-/// In what the given arguments differ from the parameters, if they do.
+/// The difference between arguments and parameters, if any.
 fn mismatch(given: &[usize], parameters: &[usize]) -> Option<String> {
     if given.len() != parameters.len() {
         return Some(format!(
-            "has {} parameters, it is given {} arguments; give it one for each",
+            "has {} parameters, {} arguments were given; pass one for each",
             parameters.len(),
             given.len()
         ));
@@ -187,10 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_not_the_parameters_are_told_apart() {
+    fn arguments_that_do_not_match_the_parameters_are_rejected() {
         assert_eq!(mismatch(&[8, 4], &[8, 4]), None);
         let text = |given: &[usize], parameters: &[usize]| mismatch(given, parameters).unwrap();
-        assert!(text(&[8], &[8, 4]).starts_with("has 2 parameters, it is given 1 arguments"));
-        assert!(text(&[8, 8], &[8, 4]).starts_with("has 4 bytes as its parameter 1"));
+        let numbers = |text: String| -> Vec<usize> {
+            let words = text.split(|c: char| !c.is_ascii_digit());
+            words.filter_map(|word| word.parse().ok()).collect()
+        };
+        assert_eq!(numbers(text(&[8], &[8, 4])), [2, 1]);
+        assert!(numbers(text(&[8, 8], &[8, 4])).starts_with(&[4, 1]));
     }
 }

@@ -1,9 +1,9 @@
 //! Runs a spikelet plan on NVIDIA GPUs.
 //!
-//! Nothing of CUDA is needed to build this crate: the driver, NVRTC and cuBLASLt are looked for
-//! when a GPU is first used ([`library`]). Kernels are written as text from the plan's
-//! expressions, compiled for the GPU at hand and kept on disk; a plan is recorded once as a CUDA
-//! graph and replayed with a single launch. [`kernel`] launches kernels of other crates;
+//! The crate is built without CUDA: the driver, NVRTC and cuBLASLt are searched for when a GPU is
+//! first used ([`library`]). Kernels are generated as CUDA C++ from the plan's expressions, compiled
+//! for the present GPU and cached on disk; a plan is captured once as a CUDA graph and replayed with a
+//! single launch. [`kernel`] launches kernels of other crates;
 //! [`scan_source`] shows those of neurons, [`source_file`] compiles files, both without a GPU.
 
 mod backend;

@@ -1,15 +1,14 @@
-//! Plans of the operations that a library computes, kept by the kind of operation.
+//! A cache of a library's plans by the kind of operation.
 
 use crate::recent::Recent;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Plans that stay although no executor holds them, at most.
+/// The most plans that are kept without an executor that holds them.
 const KEPT: usize = 1024;
 
-/// Plans that were asked for. Those that an executor holds stay; so do, until
-/// [`LibraryPlans::forget_unused`], all others, for a graph that is planned is loaded with the same
-/// plans later.
+/// The cached plans. All are kept until [`LibraryPlans::forget_unused`], since a graph is planned first
+/// and loaded with the same plans later; those that an executor holds are kept beyond.
 pub(crate) struct LibraryPlans<K, P> {
     plans: Mutex<Recent<K, P>>,
 }
@@ -30,7 +29,7 @@ impl<K: Eq + Hash + Clone, P> LibraryPlans<K, P> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The plan of a kind; `make` makes it if there is none, one at a time. An error is not kept.
+    /// The plan of a kind, created by `make` if there is none, one at a time. Errors are not cached.
     pub(crate) fn get<E>(
         &self,
         kind: &K,
@@ -43,13 +42,13 @@ impl<K: Eq + Hash + Clone, P> LibraryPlans<K, P> {
         }
     }
 
-    /// Whether there is something for [`LibraryPlans::forget_unused`].
+    /// Whether [`LibraryPlans::forget_unused`] has work.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().is_full()
     }
 
-    /// Drops plans that no executor holds and nobody asked for lately, if there are many. None of
-    /// them may be running.
+    /// Drops the least recently used plans that no executor holds, if there are many. None of them may
+    /// be running.
     pub(crate) fn forget_unused(&self) {
         let mut plans = self.lock();
         if plans.is_full() {

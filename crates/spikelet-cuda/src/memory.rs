@@ -1,6 +1,6 @@
 //! Device memory and pinned host memory, freed when dropped.
 
-use crate::error::{Doing, describe, failure};
+use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaEvent, CudaStream, result};
@@ -8,14 +8,14 @@ use spikelet_graph::{DeviceId, Result, Storage};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// A piece of device memory.
+/// An allocation of device memory.
 pub(crate) struct DeviceMemory {
     pub(crate) pointer: u64,
     pub(crate) bytes: usize,
     gpu: Arc<Gpu>,
 }
 
-/// `1.5 GiB` and the like.
+/// A number of bytes as text, such as `1.5 GiB`.
 pub(crate) fn size(bytes: usize) -> String {
     let units = [(1_usize << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     for (unit, name) in units {
@@ -27,12 +27,12 @@ pub(crate) fn size(bytes: usize) -> String {
 }
 
 impl DeviceMemory {
-    /// Memory with any content; `what` is named when there is not enough.
+    /// Allocates memory with undefined content; `what` names its purpose in an out-of-memory error.
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize, what: &str) -> Result<Self> {
         Self::or_advise(gpu, bytes, what, String::new)
     }
 
-    /// The same; what `advice` gives is added when there is not enough.
+    /// As [`DeviceMemory::new`], appending `advice()` to an out-of-memory error.
     pub(crate) fn or_advise(
         gpu: &Arc<Gpu>,
         bytes: usize,
@@ -40,7 +40,7 @@ impl DeviceMemory {
         advice: impl FnOnce() -> String,
     ) -> Result<Self> {
         gpu.bind()?;
-        // SAFETY: the context is current; a piece has at least one byte.
+        // SAFETY: the context is current; the size is not zero.
         let made = unsafe { result::malloc_sync(bytes.max(16)) };
         match made {
             Ok(pointer) => Ok(Self {
@@ -79,12 +79,12 @@ impl DeviceMemory {
             return Ok(());
         }
         gpu.bind()?;
-        // SAFETY: the piece is as large as it says, and the stream belongs to its context.
+        // SAFETY: the memory has this size, and the stream belongs to its context.
         unsafe { result::memset_d8_async(self.pointer, 0, self.bytes, gpu.stream.cu_stream()) }
-            .doing(&gpu.name, "clearing memory")
+            .context(&gpu.name, "clearing memory")
     }
 
-    /// Whether the piece lies on this GPU.
+    /// Whether the memory is on this GPU.
     pub(crate) fn is_on(&self, gpu: &Arc<Gpu>) -> bool {
         Arc::ptr_eq(&self.gpu, gpu)
     }
@@ -110,7 +110,7 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Host memory that the GPU reads and writes by itself.
+/// Page-locked host memory, which the GPU accesses directly.
 pub(crate) struct PinnedMemory {
     pointer: *mut u8,
     bytes: usize,
@@ -127,7 +127,7 @@ impl PinnedMemory {
         gpu.bind()?;
         // SAFETY: the context is current; zero flags is the plain kind.
         let pointer = unsafe { result::malloc_host(bytes.max(16), 0) }
-            .doing(
+            .context(
                 &gpu.name,
                 &format!("pinning {} of host memory", size(bytes)),
             )?
@@ -165,10 +165,10 @@ impl Drop for PinnedMemory {
     }
 }
 
-/// Copies host bytes that stay as they are until the copy is done.
+/// Starts a copy of host bytes to the device.
 ///
 /// # Safety
-/// `to` must point to `from.len()` bytes of device memory, and `from` must outlive the copy.
+/// `to` must point to `from.len()` bytes of device memory, and `from` must outlive the copy and not be written before it is done.
 pub(crate) unsafe fn upload_async(
     to: u64,
     from: &[u8],
@@ -178,10 +178,10 @@ pub(crate) unsafe fn upload_async(
     unsafe { result::memcpy_htod_async(to, from, stream.cu_stream()) }
 }
 
-/// Copies device bytes to host memory that is not touched until the copy is done.
+/// Starts a copy of device bytes to the host.
 ///
 /// # Safety
-/// `from` must point to `to.len()` bytes of device memory, and `to` must outlive the copy.
+/// `from` must point to `to.len()` bytes of device memory, and `to` must outlive the copy and not be accessed before it is done.
 pub(crate) unsafe fn download_async(
     to: &mut [u8],
     from: u64,
@@ -191,9 +191,9 @@ pub(crate) unsafe fn download_async(
     unsafe { result::memcpy_dtoh_async(to, from, stream.cu_stream()) }
 }
 
-/// An event on a stream, for waiting.
+/// Records an event on a stream, for waiting.
 pub(crate) fn mark(gpu: &Gpu, stream: &CudaStream) -> Result<CudaEvent> {
     stream
         .record_event(None)
-        .doing(&gpu.name, "recording an event")
+        .context(&gpu.name, "recording an event")
 }

@@ -1,4 +1,4 @@
-//! A GPU of which only the numbers are known, to plan for where there is none.
+//! Planning for a GPU of known properties without the GPU.
 
 use crate::dnn::Convolution;
 use crate::gemm::{self, Product};
@@ -6,11 +6,11 @@ use crate::gpu::Properties;
 use crate::op::{self, LibraryWorkspaces};
 use spikelet_graph::{DType, Graph, Node, Result, Target, TensorType, ValueId};
 
-/// Plans as for a GPU with these properties, without one: neither driver nor libraries are needed.
+/// A planning target for a GPU with these properties; needs no GPU, driver or vendor library.
 ///
-/// Everything is as [`Cuda`](crate::Cuda) has it, but for the scratch memory of the vendor's
-/// libraries, which they tell on the GPU alone: a matrix product is given the most that it may ask
-/// for, a convolution a copy of its operands and its result in f32. A real plan is a little smaller.
+/// Plans equal those of [`Cuda`](crate::Cuda) except for the workspaces of the vendor's libraries,
+/// which are known on the GPU alone: a matrix product gets the most that it may use, a convolution
+/// the size of its operands and its result in f32. The plan on the GPU is slightly smaller.
 ///
 /// ```
 /// use spikelet_cuda::{OfflineTarget, Properties};
@@ -29,12 +29,12 @@ pub struct OfflineTarget {
 }
 
 impl OfflineTarget {
-    /// A GPU with this compute capability, so many multiprocessors and so much memory.
+    /// A target for a GPU of these properties.
     pub fn new(properties: Properties) -> Self {
         Self { properties }
     }
 
-    /// What the GPU is.
+    /// The GPU's properties.
     pub fn properties(&self) -> Properties {
         self.properties
     }
@@ -46,9 +46,10 @@ impl LibraryWorkspaces for OfflineTarget {
     }
 
     fn of_convolution(&self, convolution: &Convolution) -> usize {
-        let Convolution { x, w, y, .. } = convolution;
-        let copy = |shape: &Vec<usize>| TensorType::new(DType::F32, shape.clone()).bytes();
-        copy(x) + copy(w) + copy(y)
+        let copies = convolution
+            .shapes()
+            .map(|shape| TensorType::new(DType::F32, shape).bytes());
+        copies.into_iter().fold(0, usize::saturating_add)
     }
 }
 

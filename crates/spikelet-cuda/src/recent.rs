@@ -1,16 +1,16 @@
-//! What is kept by a key, until there is much that nobody else holds.
+//! A cache whose values in use are never evicted.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Values by keys. What somebody holds stays; of the others, those that were asked for last.
+/// Values by keys. Values in use are kept; of the others, the most recently used.
 pub(crate) struct Recent<K, V> {
     all: HashMap<K, Entry<V>>,
-    /// How often something was asked for or put in.
+    /// The number of accesses.
     clock: u64,
-    /// Values that nobody else holds, at most.
+    /// The most values that are not in use.
     limit: usize,
 }
 
@@ -26,7 +26,7 @@ impl<V> Entry<V> {
 }
 
 impl<K: Eq + Hash + Clone, V> Recent<K, V> {
-    /// One in which at most `limit` values stay that nobody else holds.
+    /// A cache of at most `limit` values that are not in use.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             all: HashMap::new(),
@@ -46,7 +46,7 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         Some(entry.value.clone())
     }
 
-    /// The value of a key; the one that is there already, if it was put in meanwhile.
+    /// Inserts a value; returns the existing one if the key was inserted meanwhile.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Arc<V> {
         self.clock += 1;
         let used = self.clock;
@@ -58,13 +58,13 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
         entry.value.clone()
     }
 
-    /// Whether more values than the limit are there that nobody else holds.
+    /// Whether more values than the limit are not in use.
     pub(crate) fn is_full(&self) -> bool {
         self.all.len() > self.limit
             && self.all.values().filter(|e| e.is_unused()).count() > self.limit
     }
 
-    /// Takes out what nobody else holds and nobody asked for lately: half of the limit stays.
+    /// Removes the least recently used of the values that are not in use, down to half of the limit.
     pub(crate) fn take_unused(&mut self) -> Vec<Arc<V>> {
         let unused = self.all.iter().filter(|(_, entry)| entry.is_unused());
         let mut unused: Vec<(u64, K)> = unused.map(|(k, e)| (e.used, k.clone())).collect();
@@ -91,7 +91,7 @@ mod tests {
         let old = recent.get(&0).unwrap();
         assert_eq!(recent.get(&1).as_deref(), Some(&1));
         let out: Vec<u32> = recent.take_unused().iter().map(|v| **v).collect();
-        // 0 is held; of the others 9 and 1 were used last.
+        // 0 is in use; of the others 9 and 1 were used last.
         assert_eq!(out, [2, 3, 4, 5, 6, 7, 8]);
         assert!(!recent.is_full());
         assert!(Arc::ptr_eq(&old, &recent.get(&0).unwrap()));

@@ -1,8 +1,8 @@
-//! The kernels of neurons as text, for GPUs that are not there.
+//! The source text of the kernels of neurons, without a GPU.
 //!
-//! [`NeuronScan`] is a layer of neurons in a training step. It goes the way of every plan: traced,
-//! differentiated, through the passes, and printed by the code that prints it for the GPU at hand;
-//! so the text is what runs there, but for spikes, which here are numbers and not bits.
+//! [`NeuronScan`] is a layer of neurons in a training step. It is processed like every plan: traced,
+//! differentiated, transformed by the passes, and lowered by the same code generator as on the GPU. The
+//! text is therefore that of training, except that spikes are dense here and not bit-packed.
 //!
 //! ```
 //! use spikelet_cuda::Properties;
@@ -25,23 +25,21 @@ pub use sections::Sections;
 
 use crate::gpu::Properties;
 use crate::kernel_source::{self, KernelSource};
+use crate::offline::OfflineTarget;
 use crate::op::{self, LoweringContext};
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Op, Recurrence};
-use spikelet_graph::{
-    DType, Error, Graph, Location, Node, Plan, Result, Target, Tracer, ValueId, Var,
-};
+use spikelet_graph::{DType, Error, Graph, Location, Node, Plan, Result, Tracer, Var};
 use std::sync::Arc;
 
-/// Where a number comes from that is the same at all time steps: a state before the first one, or
-/// a parameter.
+/// The source of a value that is the same at all time steps: an initial state or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Held {
-    /// It stands in the text.
+    /// A literal in the text.
     Number(f32),
-    /// From memory, one for all neurons.
+    /// One value in memory for all neurons.
     Shared,
-    /// From memory, one for each neuron.
+    /// One value in memory for each neuron.
     PerNeuron,
 }
 
@@ -58,16 +56,16 @@ pub enum Pass {
 /// \[T, N\]; backward it reads the gradients of these and writes those of the sequences and of the
 /// parameters that are in memory.
 ///
-/// For long sequences the forward kernel keeps states that the backward one begins from.
+/// For long sequences the forward kernel writes checkpoints of the states for the backward one.
 #[derive(Clone, Debug)]
 pub struct NeuronScan {
-    /// The step.
+    /// The recurrence of one time step.
     pub recurrence: Arc<Recurrence>,
-    /// T.
+    /// The number of time steps, T.
     pub time_steps: usize,
-    /// N.
+    /// The number of neurons, N.
     pub neurons: usize,
-    /// The type that sequences are stored in: f32, f16 or bf16. All else is f32.
+    /// The element type of sequences: f32, f16 or bf16. All other values are f32.
     pub dtype: DType,
     /// The states before the first step.
     pub states: Vec<Held>,
@@ -75,14 +73,14 @@ pub struct NeuronScan {
     pub params: Vec<Held>,
 }
 
-/// The text of a scan's kernel, and how it is called.
+/// The text of a scan's kernel, and its launch.
 #[derive(Clone, Debug)]
 pub struct ScanSource {
     /// The kernel's name.
     pub name: String,
     /// Its parameters, in order.
     pub parameters: Vec<ScanParameter>,
-    /// Blocks.
+    /// Blocks of the grid.
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: u32,
@@ -90,8 +88,8 @@ pub struct ScanSource {
 }
 
 impl NeuronScan {
-    /// A layer in f32 whose states start from zero, known when it is written, and whose parameters
-    /// are one number each.
+    /// A layer in f32 whose initial states are the literal 0, and whose parameters are shared by all
+    /// neurons.
     pub fn new(recurrence: Recurrence, time_steps: usize, neurons: usize) -> Self {
         Self {
             states: vec![Held::Number(0.0); recurrence.states.len()],
@@ -103,16 +101,15 @@ impl NeuronScan {
         }
     }
 
-    /// Writes the kernel of a pass. The compute capability, the number of multiprocessors and the
-    /// cache decide how the threads are laid out.
+    /// Generates the kernel of a pass. The schedule of the threads depends on the compute capability,
+    /// the number of multiprocessors and the size of the cache.
     ///
     /// # Errors
-    /// If there is nothing to run or more than a kernel can count, if the type is not one of those
-    /// above, if states or parameters are too few or too many, or if an expression uses a name that
-    /// is not there.
+    /// If there are no elements or 2³¹ or more, if the type is not one of those above, if the numbers of
+    /// states or parameters do not match the recurrence, or if an expression has an unknown name.
     pub fn source(&self, pass: Pass, gpu: &Properties) -> Result<ScanSource> {
         self.check()?;
-        let plan = Plan::new(self.trace()?, &Paper(gpu));
+        let plan = Plan::new(self.trace()?, &OfflineTarget::new(*gpu));
         let fills = op::fills(&plan.graph);
         let wanted = |node: &Node| match pass {
             Pass::Forward => matches!(node.op, Op::Scan(_)),
@@ -121,17 +118,19 @@ impl NeuronScan {
         let (kernel, node) = (plan.kernels.iter())
             .map(|kernel| (kernel, &plan.graph.nodes[kernel.node]))
             .find(|(_, node)| wanted(node))
-            .ok_or_else(|| self.refuse("no gradient depends on its input", "print it forward"))?;
+            .ok_or_else(|| {
+                self.refuse(
+                    "it has no gradient with respect to its inputs",
+                    "use the forward pass",
+                )
+            })?;
         let written = kernel.writes.iter().map(|place| *place != Location::Unused);
         let mut site = LoweringContext::new(gpu, &plan.graph, node, written.collect());
         site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
         let pieces = op::pieces(&site)?;
         let [piece] = <[KernelSource; 1]>::try_from(pieces).expect("such a scan is one kernel");
         let (grid, block, _) = piece.launch().map_err(|too_large| {
-            self.refuse(
-                too_large.to_string(),
-                "print it for fewer neurons or time steps",
-            )
+            self.refuse(too_large.to_string(), "use fewer neurons or time steps")
         })?;
         Ok(ScanSource {
             parameters: parameter::all(&piece, &site),
@@ -158,37 +157,37 @@ impl NeuronScan {
         if elements.is_none_or(|count| !(1..=i32::MAX as usize).contains(&count)) {
             return Err(self.refuse(
                 format!(
-                    "{} time steps of {} neurons are none, or more than 2³¹ − 1 elements",
+                    "{} time steps of {} neurons are no elements, or more than 2³¹ − 1",
                     self.time_steps, self.neurons
                 ),
-                "give at least one of each, and fewer where there are too many",
+                "use at least one of each, and at most 2³¹ − 1 elements",
             ));
         }
         if ![DType::F32, DType::F16, DType::BF16].contains(&self.dtype) {
             return Err(self.refuse(
-                format!("no kernel reads sequences of {}", self.dtype),
+                format!("sequences of {} are not supported", self.dtype),
                 "use f32, f16 or bf16",
             ));
         }
         if r.inputs.is_empty() {
-            return Err(self.refuse("it reads no sequence", "name one at least"));
+            return Err(self.refuse("it has no input sequence", "define at least one"));
         }
         if self.states.len() != r.states.len() || self.params.len() != r.params.len() {
             return Err(self.refuse(
                 format!(
-                    "it has {} states and {} parameters, {} and {} are described",
+                    "it has {} states and {} parameters, {} and {} were given",
                     r.states.len(),
                     r.params.len(),
                     self.states.len(),
                     self.params.len()
                 ),
-                "describe each one",
+                "give one for each",
             ));
         }
         Ok(())
     }
 
-    /// The layer with its surroundings in a training step.
+    /// The graph of a training step with the layer.
     fn trace(&self) -> Result<Graph> {
         let r = &self.recurrence;
         let tracer = Tracer::new(DType::F32);
@@ -240,8 +239,8 @@ impl NeuronScan {
         tracer.finish()
     }
 
-    /// Whether a training step has the gradient of what stands at `k`, sequences first, then states
-    /// and parameters: draws have none, what is known needs none, states start anew at each step.
+    /// Whether a training step computes the gradient of operand `k`, sequences first, then states and
+    /// parameters: not of random numbers, literals and initial states.
     fn has_gradient(&self, k: usize, slope: &Expr) -> bool {
         let (inputs, states) = (self.recurrence.inputs.len(), self.states.len());
         match k.checked_sub(inputs + states) {
@@ -252,12 +251,12 @@ impl NeuronScan {
 }
 
 impl ScanSource {
-    /// The whole text.
+    /// The complete text.
     pub fn full_codes(&self) -> String {
         self.text(Sections::plain())
     }
 
-    /// The whole text, with a mark at the start and at the end of each section.
+    /// The complete text, with marks at the start and the end of each section.
     pub fn full_codes_marked(&self) -> String {
         self.text(Sections::marked())
     }
@@ -267,28 +266,6 @@ impl ScanSource {
             sections.section(name, |s| s.push(text));
         }
         sections.finish()
-    }
-}
-
-/// A GPU of which only the numbers are known.
-struct Paper<'a>(&'a Properties);
-
-impl Target for Paper<'_> {
-    /// None: states that a backward pass begins from are kept by the forward pass.
-    fn workspace(&self, _: &Graph, _: &Node) -> usize {
-        0
-    }
-
-    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
-        false
-    }
-
-    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
-        false
-    }
-
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        op::scan_checkpoint(self.0, graph, node)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Files of CUDA C++, compiled for one architecture to be kept or to be looked at.
+//! Compilation of CUDA C++ files for one architecture, without a GPU.
 //!
-//! NVRTC compiles them with the options of all kernels of this crate: every operation is IEEE's,
-//! nothing is contracted. No GPU is needed.
+//! NVRTC compiles them with the options of all kernels of this crate: IEEE arithmetic without
+//! contraction.
 
 mod usage;
 
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Machine code of a file.
 #[derive(Clone, Debug)]
 pub struct CompiledFile {
-    /// The compute capability that it is for, such as `(9, 0)`.
+    /// Its compute capability, such as `(9, 0)`.
     pub capability: (i32, i32),
     /// The version of NVRTC, such as `13.0`.
     pub nvrtc: String,
@@ -22,13 +22,13 @@ pub struct CompiledFile {
     pub code: Vec<u8>,
     /// Its kernels, in the order of their names.
     pub kernels: Vec<KernelUse>,
-    /// What the compiler says all the same.
+    /// The compiler's warnings and notes.
     pub log: String,
 }
 
 /// Compiles a source for a compute capability, such as `(9, 0)`. `file` is its name in messages;
-/// what it includes is looked for in `folder` and among the toolkit's headers, where they are
-/// installed beside NVRTC.
+/// included files are searched for in `folder` and among the toolkit's headers, if they are installed
+/// beside NVRTC.
 ///
 /// ```
 /// use spikelet_cuda::{CompileError, source_file};
@@ -40,8 +40,8 @@ pub struct CompiledFile {
 /// ```
 ///
 /// # Errors
-/// If there is no NVRTC, if it makes no machine code for this compute capability, or if it refuses
-/// the source: [`CompileError::Source`] has its messages and the lines that they speak of.
+/// If NVRTC cannot be loaded, if it does not support this compute capability, or if the source has
+/// errors: [`CompileError::Source`] contains its messages and the lines in question.
 pub fn compile(
     source: &str,
     file: &str,
@@ -92,7 +92,7 @@ __global__ void other(float* x, int n) {
 }
 "#;
 
-    /// What is made of a source in a folder with a header.
+    /// The result for a source in a folder with a header.
     fn made(source: &str, capability: (i32, i32)) -> Result<CompiledFile, CompileError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("factor.cuh"), "#define FACTOR 2.0f\n").unwrap();

@@ -1,11 +1,11 @@
-//! Tensors from one GPU to another, beside the kernels of both.
+//! Copies of tensors between GPUs, concurrent with the kernels of both.
 //!
-//! The sender records when the tensor is made, the receiver copies on a stream of its own once that
-//! moment and its own buffer's last use are over, and its kernels wait for the copy. The host waits
-//! for nothing.
+//! The sender records an event after the tensor is computed. The receiver copies on a separate stream,
+//! which waits for that event and for the last use of its buffer, and its kernels wait for the copy.
+//! The host does not wait.
 
 use crate::backend::{Cuda, memory_of};
-use crate::error::{Doing, failure};
+use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::{CUevent_flags, CUresult, cuCtxEnablePeerAccess};
 use cudarc::driver::{CudaEvent, CudaStream, result};
@@ -21,7 +21,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// When all that was started on the GPU's kernel stream is done.
+    /// An event after all work on the GPU's kernel stream.
     pub(crate) fn now(gpu: &Arc<Gpu>) -> Result<Self> {
         Self::on(gpu, &gpu.stream)
     }
@@ -30,7 +30,7 @@ impl Reached {
         gpu.bind()?;
         let event = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         Ok(Self {
-            event: event.doing(&gpu.name, "recording an event")?,
+            event: event.context(&gpu.name, "recording an event")?,
             gpu: gpu.clone(),
         })
     }
@@ -41,7 +41,7 @@ impl Event for Reached {
         self.gpu.bind()?;
         self.event
             .synchronize()
-            .doing(&self.gpu.name, "waiting for the GPU")
+            .context(&self.gpu.name, "waiting for the GPU")
     }
 
     fn seconds_since(&self, earlier: &dyn Event) -> Result<f64> {
@@ -50,12 +50,12 @@ impl Event for Reached {
         let earlier = found.ok_or_else(|| {
             failure(
                 &self.gpu.name,
-                "mean_var of two devices cannot be compared; ask for both on one",
+                "events of two devices cannot be compared; record both on one device",
             )
         })?;
         self.wait()?;
         let ms = earlier.event.elapsed_ms(&self.event);
-        Ok(f64::from(ms.doing(&self.gpu.name, "reading a timer")?) / 1e3)
+        Ok(f64::from(ms.context(&self.gpu.name, "reading a timer")?) / 1e3)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -63,17 +63,17 @@ impl Event for Reached {
     }
 }
 
-/// Makes a stream of this GPU wait for a moment of any device.
+/// Makes a stream of this GPU wait for an event of any device.
 pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, moment: &dyn Event) -> Result<()> {
     match moment.as_any().downcast_ref::<Reached>() {
         Some(reached) => stream
             .wait(&reached.event)
-            .doing(&gpu.name, "waiting for an event"),
+            .context(&gpu.name, "waiting for an event"),
         None => moment.wait(),
     }
 }
 
-/// A tensor that lies on a GPU and stays as it is until somebody has it.
+/// A tensor on a GPU that is not modified until it is received.
 pub(crate) struct OnGpu {
     sender: Cuda,
     buffer: Buffer,
@@ -103,7 +103,7 @@ impl DeviceTransfer for OnGpu {
     }
 }
 
-/// Starts the copy of a parcel into a buffer of this GPU.
+/// Starts the copy of a transferred tensor into a buffer of this GPU.
 pub(crate) fn receive(
     gpu: &Arc<Gpu>,
     to: &Buffer,
@@ -130,8 +130,8 @@ pub(crate) fn receive(
     if bytes > 0 {
         let what = format!("copying from {}", sender.name);
         // SAFETY: both pieces are as large as the type says and stay allocated: buffers are freed
-        // only when the work that was started is over. The sender changes nothing until the moment
-        // that is returned.
+        // only when the work that was started is over. The sender modifies nothing until the
+        // returned event.
         let started = unsafe {
             if Arc::ptr_eq(sender, gpu) {
                 result::memcpy_dtod_async(target, from.pointer, bytes, stream.cu_stream())
@@ -147,15 +147,15 @@ pub(crate) fn receive(
                 )
             }
         };
-        started.doing(&gpu.name, &what)?;
+        started.context(&gpu.name, &what)?;
     }
     let done = Reached::on(gpu, stream)?;
     wait_for(gpu, &gpu.stream, &done)?;
     Ok(Arc::new(done))
 }
 
-/// Lets a GPU read another's memory directly, where the hardware can; copies go through the host
-/// elsewhere.
+/// Enables peer access to another GPU's memory, where the hardware supports it; otherwise copies are
+/// staged through the host.
 fn reach(gpu: &Gpu, peer: &Gpu) -> Result<()> {
     if !gpu.reaches(peer.ordinal) {
         gpu.bind()?;

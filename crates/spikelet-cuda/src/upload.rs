@@ -1,7 +1,7 @@
-//! Inputs on their way up: collected in pinned memory, copied on a stream of their own while the
-//! GPU is still at work, and put in place by one kernel just before the next run.
+//! Uploads of inputs: collected in pinned memory, copied on a separate stream while the GPU is busy,
+//! and scattered to their buffers by one kernel just before the next run.
 
-use crate::error::Doing;
+use crate::error::Context;
 use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, PinnedMemory, mark, upload_async};
@@ -9,13 +9,13 @@ use cudarc::driver::{CudaEvent, CudaFunction};
 use spikelet_graph::{Result, Storage};
 use std::sync::Arc;
 
-/// Slabs in turn: one being filled, one going up, one being read.
+/// The number of slabs in rotation: one being filled, one being copied, one being read.
 const SLABS: usize = 3;
 
-/// Pieces that one kernel puts in place.
+/// The most inputs that one kernel scatters.
 const PIECES: usize = 16;
 
-/// Pieces of a slab start at multiples of this.
+/// Alignment of inputs in a slab.
 const ALIGN: usize = 256;
 
 const SOURCE: &str = include_str!("text/scatter.cu");
@@ -23,27 +23,27 @@ const SOURCE: &str = include_str!("text/scatter.cu");
 struct Slab {
     host: PinnedMemory,
     device: DeviceMemory,
-    /// When the kernel that reads it has run.
+    /// An event after the kernel that reads it.
     free: Option<CudaEvent>,
 }
 
-struct KernelSource {
+struct PendingCopy {
     to: u64,
-    /// Keeps the memory that the piece goes to.
+    /// Keeps the destination alive.
     _owner: Arc<dyn Storage>,
     offset: usize,
     bytes: usize,
 }
 
-/// What waits to go up.
+/// The pending uploads.
 pub(crate) struct Uploads {
     gpu: Arc<Gpu>,
-    /// The kernel that puts pieces in place, once it was needed.
+    /// The kernel that scatters inputs, loaded on first use.
     scatter: Option<Arc<CudaFunction>>,
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,
-    pieces: Vec<KernelSource>,
+    pieces: Vec<PendingCopy>,
 }
 
 impl Uploads {
@@ -58,7 +58,7 @@ impl Uploads {
         }
     }
 
-    /// Takes a copy of `values` that goes to `to`, in memory of `owner`, before the next run.
+    /// Copies `values`, to be written to `to` in memory of `owner` before the next run.
     pub(crate) fn push(&mut self, to: u64, owner: &Arc<dyn Storage>, values: &[u8]) -> Result<()> {
         if values.is_empty() {
             return Ok(());
@@ -79,7 +79,7 @@ impl Uploads {
         let slab = self.slabs[self.current].as_mut().expect("prepared above");
         slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
         self.used = end;
-        self.pieces.push(KernelSource {
+        self.pieces.push(PendingCopy {
             to,
             _owner: owner.clone(),
             offset,
@@ -88,7 +88,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// Makes the current slab large enough and waits until it is free.
+    /// Grows the current slab as needed and waits until it is free.
     fn prepare(&mut self, bytes: usize) -> Result<()> {
         let slot = &mut self.slabs[self.current];
         if let Some(slab) = slot
@@ -96,7 +96,7 @@ impl Uploads {
         {
             event
                 .synchronize()
-                .doing(&self.gpu.name, "waiting for an upload")?;
+                .context(&self.gpu.name, "waiting for an upload")?;
         }
         if slot.as_ref().is_none_or(|s| s.host.bytes() < bytes) {
             let bytes = (2 * bytes).max(1 << 16).next_multiple_of(ALIGN);
@@ -109,7 +109,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// Starts the copy, and the kernel that puts the pieces in place once it is done.
+    /// Starts the copy, and after it the kernel that scatters the inputs.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if self.pieces.is_empty() {
             return Ok(());
@@ -124,11 +124,11 @@ impl Uploads {
         // SAFETY: the device slab is as large as the host slab, which is not touched again before
         // its event has passed.
         unsafe { upload_async(slab.device.pointer, from, &gpu.copy_stream) }
-            .doing(&gpu.name, "copying inputs to the GPU")?;
+            .context(&gpu.name, "copying inputs to the GPU")?;
         let up = mark(&gpu, &gpu.copy_stream)?;
         gpu.stream
             .wait(&up)
-            .doing(&gpu.name, "waiting for inputs")?;
+            .context(&gpu.name, "waiting for inputs")?;
         for pieces in self.pieces.chunks(PIECES) {
             let most = pieces.iter().map(|p| p.bytes).max().unwrap_or(0);
             let blocks = most.div_ceil(16 * 256).clamp(1, 64) as u32;

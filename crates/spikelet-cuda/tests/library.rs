@@ -1,7 +1,7 @@
 //! Where NVIDIA's libraries are looked for, in folders made for the test, and what is found on
 //! this machine.
 
-use spikelet_cuda::library::{self, Environment, Library, Source, Target};
+use spikelet_cuda::library::{self, Environment, Library, LibraryFile, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,11 +42,11 @@ impl Machine {
         candidates
             .into_iter()
             .filter_map(|candidate| match candidate.target {
-                Target::Path(path) => {
+                LibraryFile::Path(path) => {
                     let path = path.strip_prefix(root).unwrap().to_str().unwrap();
                     Some((candidate.source, path.to_string()))
                 }
-                Target::Name(_) => None,
+                LibraryFile::Name(_) => None,
             })
             .collect()
     }
@@ -56,8 +56,8 @@ impl Machine {
         candidates
             .into_iter()
             .filter_map(|candidate| match candidate.target {
-                Target::Name(name) => Some(name),
-                Target::Path(_) => None,
+                LibraryFile::Name(name) => Some(name),
+                LibraryFile::Path(_) => None,
             })
             .collect()
     }

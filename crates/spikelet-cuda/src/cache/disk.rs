@@ -1,111 +1,76 @@
-//! Kernels as files: `<key>.kernel`, a header with the key and a checksum, then the code.
-//!
-//! Several processes may use a folder at the same time. A file is written under another name and
-//! renamed when it is whole, so a reader sees all of it or none; a file that is damaged all the
-//! same fails its checksum and is replaced. A checksum says nothing of who wrote a file: what the
-//! folder has to be for that is in [`folder`]. It is kept below a size by removing what was not
-//! used for the longest time. Only files with names of this cache are ever touched.
+//! Compiled kernels as files, see [`disk_store`](super::disk_store). The folder is kept below a size
+//! by removing the least recently used kernels.
 
 use super::Key;
+use super::disk_store::{DiskStore, Format};
 use super::folder;
-use sha2::{Digest, Sha256};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
-/// The first bytes of a file; another layout has another number.
-const MAGIC: &[u8; 16] = b"spikelet kernel1";
-const HEADER: usize = MAGIC.len() + 32 + 32;
 const SUFFIX: &str = ".kernel";
 const UNFINISHED: &str = ".unfinished-kernel-";
-/// Bytes that the folder may hold.
+
+static FORMAT: Format = Format {
+    magic: b"spikelet kernel1",
+    suffix: SUFFIX,
+    unfinished: UNFINISHED,
+    // A kernel has some thousand bytes.
+    largest: 64 << 20,
+    contents: "kernels",
+};
+
+/// The most bytes of the folder.
 const LIMIT: u64 = 256 << 20;
-/// Bytes of the largest file that is read; a kernel has some thousands.
-const LARGEST: u64 = 64 << 20;
 /// An unfinished file of this age belongs to a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// The cache of compiled kernels on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelCache {
-    /// Its folder; `None` if the environment names none (`SPIKELET_CACHE`, `XDG_CACHE_HOME` and
-    /// `HOME` are all unset).
+    /// Its folder; `None` if `SPIKELET_CACHE`, `XDG_CACHE_HOME` and `HOME` are all unset.
     pub folder: Option<PathBuf>,
-    /// How many kernels are in it.
+    /// The number of kernels in it.
     pub kernels: usize,
     /// Their size in bytes.
     pub bytes: u64,
     /// The size in bytes above which the oldest are removed.
     pub limit: u64,
-    /// Why kernels cannot be kept there, if they cannot.
+    /// The reason why the folder cannot be used, if any.
     pub problem: Option<String>,
 }
 
-/// A folder of kernels, or none.
+/// The kernels in a folder.
 pub(super) struct Disk {
-    folder: Option<PathBuf>,
+    store: DiskStore,
     limit: u64,
-    warned: Once,
 }
 
 impl Disk {
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Disk {
-            folder,
+            store: DiskStore::new(folder, &FORMAT),
             limit: LIMIT,
-            warned: Once::new(),
         }
     }
 
-    fn file(&self, key: &Key) -> Option<PathBuf> {
-        use std::fmt::Write;
-
-        let mut name = String::with_capacity(2 * key.len() + SUFFIX.len());
-        for byte in key {
-            // Writing to a string cannot fail.
-            let _ = write!(name, "{byte:02x}");
-        }
-        name.push_str(SUFFIX);
-        Some(self.folder.as_ref()?.join(name))
-    }
-
-    /// The folder, if only this user can have written what is in it; else it is named once.
-    fn trusted(&self) -> Option<&Path> {
-        let folder = self.folder.as_deref()?;
-        match folder::objection(folder) {
-            None => Some(folder),
-            Some(objection) => {
-                self.warned.call_once(|| {
-                    tracing::warn!("kernels are not kept in {}: {objection}", folder.display());
-                });
-                None
-            }
-        }
-    }
-
-    /// The code of a key, if it is there and whole.
+    /// The code stored for a key.
     pub(super) fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        self.trusted()?;
-        let (file, bytes) = folder::read(&self.file(key)?, LARGEST).ok()?;
-        let code = check(key, &bytes)?.to_vec();
-        // Its time says when it was last used. If it cannot be set it is removed earlier, no more.
+        let (file, code) = self.store.read(key)?;
+        // The time of the last use. If it cannot be set, the kernel is only removed earlier.
         let _ = file.set_modified(SystemTime::now());
         Some(code)
     }
 
-    /// Keeps code, if the folder can be written, and removes the oldest if it became too large.
+    /// Stores code, if the folder can be written, and removes the oldest if it became too large.
     pub(super) fn write(&self, key: &Key, code: &[u8]) {
-        let (Some(folder), Some(file)) = (self.trusted(), self.file(key)) else {
-            return;
-        };
-        if store(folder, &file, key, code).is_ok() {
+        if let Some(folder) = self.store.write(key, code) {
             self.evict(folder);
         }
     }
 
-    /// Removes what was not used for the longest time until the rest fits.
+    /// Removes the least recently used kernels until the rest fits.
     fn evict(&self, folder: &Path) {
         let mut kept = kernels(folder);
         let mut total: u64 = kept.iter().map(|kernel| kernel.bytes).sum();
@@ -128,70 +93,46 @@ impl Disk {
     }
 
     pub(super) fn status(&self) -> KernelCache {
-        let kept = self.folder.as_deref().map(kernels).unwrap_or_default();
+        let kept = self.store.folder().map(kernels).unwrap_or_default();
         KernelCache {
             kernels: kept.len(),
             bytes: kept.iter().map(|kernel| kernel.bytes).sum(),
             limit: self.limit,
-            problem: match &self.folder {
-                None => Some("neither SPIKELET_CACHE nor HOME is set".to_string()),
+            problem: match self.store.folder() {
+                None => Some("none of SPIKELET_CACHE, XDG_CACHE_HOME and HOME is set".to_string()),
                 Some(folder) => folder::objection(folder).or_else(|| {
-                    let error = try_writing(folder).err()?;
-                    Some(format!("it cannot be written, {}", error.kind()))
+                    let error = try_writing(&self.store, folder).err()?;
+                    Some(format!("it is not writable: {}", error.kind()))
                 }),
             },
-            folder: self.folder.clone(),
+            folder: self.store.folder().map(Path::to_path_buf),
         }
     }
 }
 
-/// The code in a file's bytes, if they are whole and of this key.
-fn check<'a>(key: &Key, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let (header, code) = bytes.split_at_checked(HEADER)?;
-    let (magic, rest) = header.split_at(MAGIC.len());
-    let (its_key, checksum) = rest.split_at(32);
-    let whole = magic == MAGIC && its_key == key && checksum == &Sha256::digest(code)[..];
-    whole.then_some(code)
-}
-
-fn store(folder: &Path, file: &Path, key: &Key, code: &[u8]) -> io::Result<()> {
-    folder::create(folder)?;
-    let mut unfinished = unfinished(folder)?;
-    unfinished.write_all(MAGIC)?;
-    unfinished.write_all(key)?;
-    unfinished.write_all(&Sha256::digest(code))?;
-    unfinished.write_all(code)?;
-    unfinished.persist(file)?;
-    Ok(())
-}
-
-fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .tempfile_in(folder)
-}
-
-/// Whether a file can be made in `folder`, or in the folder that it would be made in; leaves
+/// Whether a file can be created in `folder`, or in the folder that it would be created in; leaves
 /// nothing behind.
-fn try_writing(folder: &Path) -> io::Result<()> {
+fn try_writing(store: &DiskStore, folder: &Path) -> io::Result<()> {
     let nearest = folder.ancestors().find(|ancestor| ancestor.exists());
-    // The last ancestor of a relative path is empty and stands for the current folder.
-    unfinished(nearest.unwrap_or(Path::new("."))).map(drop)
+    // The last ancestor of a relative path is empty and means the current folder.
+    store
+        .unfinished(nearest.unwrap_or(Path::new(".")))
+        .map(drop)
 }
 
-struct Kernel {
+struct CachedKernel {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
 }
 
-fn kernels(folder: &Path) -> Vec<Kernel> {
+fn kernels(folder: &Path) -> Vec<CachedKernel> {
     let is_kernel = |name: &str| {
         name.strip_suffix(SUFFIX)
             .is_some_and(|key| key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit()))
     };
     files(folder, is_kernel)
-        .map(|(path, data)| Kernel {
+        .map(|(path, data)| CachedKernel {
             path,
             bytes: data.len(),
             used: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -199,7 +140,7 @@ fn kernels(folder: &Path) -> Vec<Kernel> {
         .collect()
 }
 
-/// The files of a folder whose names are ours.
+/// The files of a folder whose names belong to this cache.
 fn files(
     folder: &Path,
     ours: impl Fn(&str) -> bool,
@@ -224,48 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = disk(&folder);
-        assert_eq!(disk.read(&[1; 32]), None);
-        disk.write(&[1; 32], b"code");
-        disk.write(&[2; 32], b"");
-        assert_eq!(disk.read(&[1; 32]).unwrap(), b"code");
-        assert_eq!(disk.read(&[2; 32]).unwrap(), b"");
-        assert_eq!(disk.read(&[3; 32]), None);
-    }
-
-    #[test]
-    fn a_damaged_truncated_or_foreign_file_is_not_read_and_is_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = disk(&folder);
-        disk.write(&[1; 32], b"some code");
-        let file = disk.file(&[1; 32]).unwrap();
-        let whole = fs::read(&file).unwrap();
-
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 1;
-            fs::write(&file, &damaged).unwrap();
-            assert_eq!(disk.read(&[1; 32]), None, "byte {at}");
-            fs::write(&file, &whole[..at]).unwrap();
-            assert_eq!(disk.read(&[1; 32]), None, "length {at}");
-        }
-        fs::write(disk.file(&[2; 32]).unwrap(), &whole).unwrap();
-        assert_eq!(disk.read(&[2; 32]), None);
-
-        disk.write(&[1; 32], b"some code");
-        assert_eq!(disk.read(&[1; 32]).unwrap(), b"some code");
-    }
-
-    #[test]
     fn the_kernel_that_was_unused_for_the_longest_time_goes_first() {
         let folder = tempfile::tempdir().unwrap();
         let mut disk = disk(&folder);
-        let file = (HEADER + 1000) as u64;
+        let file = (Format::HEADER + 1000) as u64;
         disk.limit = 2 * file;
         let age = |key: &Key, seconds| {
-            let file = File::open(disk.file(key).unwrap()).unwrap();
+            let file = File::open(disk.store.file(key).unwrap()).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds))
                 .unwrap();
         };
@@ -333,15 +239,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let disk = disk(&folder);
         disk.write(&[1; 32], b"code");
-        let file = disk.file(&[1; 32]).unwrap();
+        let file = disk.store.file(&[1; 32]).unwrap();
         fs::rename(&file, folder.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("elsewhere"), &file).unwrap();
         assert_eq!(disk.read(&[1; 32]), None, "a link");
-        let pipe = std::ffi::CString::new(disk.file(&[2; 32]).unwrap().to_str().unwrap()).unwrap();
+        let pipe =
+            std::ffi::CString::new(disk.store.file(&[2; 32]).unwrap().to_str().unwrap()).unwrap();
         // SAFETY: the path ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         assert_eq!(disk.read(&[2; 32]), None, "a pipe");
-        let large = fs::File::create(disk.file(&[3; 32]).unwrap()).unwrap();
+        let large = fs::File::create(disk.store.file(&[3; 32]).unwrap()).unwrap();
         large.set_len(3 << 30).unwrap();
         assert_eq!(disk.read(&[3; 32]), None, "a file of 3 GiB");
     }

@@ -1,131 +1,111 @@
-//! NVRTC's functions, from the file that [`library`](crate::library) chose.
-//!
-//! cudarc has bindings too, but they open NVRTC by name, the newest first: on a machine with two
-//! of them that may be one that the driver is too old for. And their error type is an `enum` of
-//! the codes known to one version, which a code of a later version must never be read into.
+//! NVRTC's functions, see [`functions`](crate::library::functions).
 
 use super::CompileError;
-use crate::library::{self, Library, Missing, Refused, Target};
+use crate::library::functions::{functions, text};
+use crate::library::{self, Library, LibraryFile, Missing, Refused};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// What NVRTC answers if all is well.
+/// The status of a successful call.
 const SUCCESS: c_int = 0;
-/// What it answers if the source is wrong.
+/// The status of a compilation with errors in the source.
 const COMPILATION: c_int = 6;
 
 type Program = *mut c_void;
 
-/// The functions that are used, with the types of `nvrtc.h`.
+functions! {
+    /// The functions of `nvrtc.h` that are used.
+    struct Functions {
+        create: "nvrtcCreateProgram"(
+            *mut Program,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const *const c_char,
+            *const *const c_char,
+        ) -> c_int;
+        compile: "nvrtcCompileProgram"(Program, c_int, *const *const c_char) -> c_int;
+        destroy: "nvrtcDestroyProgram"(*mut Program) -> c_int;
+        log_size: "nvrtcGetProgramLogSize"(Program, *mut usize) -> c_int;
+        log: "nvrtcGetProgramLog"(Program, *mut c_char) -> c_int;
+        ptx_size: "nvrtcGetPTXSize"(Program, *mut usize) -> c_int;
+        ptx: "nvrtcGetPTX"(Program, *mut c_char) -> c_int;
+        cubin_size: "nvrtcGetCUBINSize"(Program, *mut usize) -> c_int;
+        cubin: "nvrtcGetCUBIN"(Program, *mut c_char) -> c_int;
+        count_architectures: "nvrtcGetNumSupportedArchs"(*mut c_int) -> c_int;
+        architectures: "nvrtcGetSupportedArchs"(*mut c_int) -> c_int;
+        error: "nvrtcGetErrorString"(c_int) -> *const c_char;
+    }
+}
+
+/// NVRTC, loaded.
 pub(super) struct Nvrtc {
     path: PathBuf,
-    create: unsafe extern "C" fn(
-        *mut Program,
-        *const c_char,
-        *const c_char,
-        c_int,
-        *const *const c_char,
-        *const *const c_char,
-    ) -> c_int,
-    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
-    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
-    log: Output,
-    ptx: Output,
-    cubin: Output,
-    count_architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
-    architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
-    error: unsafe extern "C" fn(c_int) -> *const c_char,
+    functions: Functions,
 }
 
-/// A pair of functions: how many bytes there are, and the bytes.
-struct Output {
-    size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
-    read: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
-}
+/// Two functions: the number of bytes, and the bytes.
+type Output = (
+    unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+);
 
-/// What NVRTC made of a source that it took.
+/// The result of a successful compilation.
 pub(crate) struct Compiled {
     /// Machine code or text.
     pub(crate) code: Vec<u8>,
-    /// What it says all the same: warnings, and what it was asked to tell.
+    /// Warnings, and the statistics that were requested.
     pub(crate) log: String,
 }
 
-/// What a compilation makes.
+/// The form of a compilation's result.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     /// Machine code for one architecture.
     Cubin,
-    /// Text that the driver compiles, with a zero byte at its end.
+    /// Null-terminated text that the driver compiles.
     Ptx,
 }
 
 impl Nvrtc {
     pub(super) fn open() -> Result<Self, Missing> {
         let loaded = library::open(Library::Nvrtc)?;
-        let handle = &loaded.handle;
-        let unusable = |name: &str| Missing {
+        let path = loaded.found.path.clone();
+        let functions = Functions::of(loaded).map_err(|reason| Missing {
             library: Library::Nvrtc,
             looked: Vec::new(),
             refused: vec![Refused {
-                target: Target::Path(loaded.found.path.clone()),
-                reason: format!("it has no function {name}"),
+                target: LibraryFile::Path(path.clone()),
+                reason,
             }],
-            remedy: "bring one of CUDA 12 or later with `pip install nvidia-cuda-nvrtc`"
-                .to_string(),
-        };
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the type of the field is the function's type in `nvrtc.h`.
-                *unsafe { handle.get($name.as_bytes()) }.map_err(|_| unusable($name))?
-            };
-        }
-        Ok(Nvrtc {
-            path: loaded.found.path.clone(),
-            create: function!("nvrtcCreateProgram"),
-            compile: function!("nvrtcCompileProgram"),
-            destroy: function!("nvrtcDestroyProgram"),
-            log: Output {
-                size: function!("nvrtcGetProgramLogSize"),
-                read: function!("nvrtcGetProgramLog"),
-            },
-            ptx: Output {
-                size: function!("nvrtcGetPTXSize"),
-                read: function!("nvrtcGetPTX"),
-            },
-            cubin: Output {
-                size: function!("nvrtcGetCUBINSize"),
-                read: function!("nvrtcGetCUBIN"),
-            },
-            count_architectures: function!("nvrtcGetNumSupportedArchs"),
-            architectures: function!("nvrtcGetSupportedArchs"),
-            error: function!("nvrtcGetErrorString"),
-        })
+            remedy: "install NVRTC 12 or later with `pip install nvidia-cuda-nvrtc`".to_string(),
+        })?;
+        Ok(Nvrtc { path, functions })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The architectures that it makes code for, ascending: 90 is compute capability 9.0.
+    /// The supported architectures, ascending: 90 is compute capability 9.0.
     pub(super) fn architectures(&self) -> Result<Vec<i32>, CompileError> {
         let mut count = 0;
         // SAFETY: it writes one number.
-        self.check("count its architectures", unsafe {
-            (self.count_architectures)(&mut count)
+        self.check("query the number of architectures", unsafe {
+            (self.functions.count_architectures)(&mut count)
         })?;
         let mut found = vec![0; usize::try_from(count).unwrap_or(0)];
-        // SAFETY: it writes as many numbers as it said.
-        self.check("list its architectures", unsafe {
-            (self.architectures)(found.as_mut_ptr())
+        // SAFETY: it writes `count` numbers.
+        self.check("query the architectures", unsafe {
+            (self.functions.architectures)(found.as_mut_ptr())
         })?;
         found.sort_unstable();
         Ok(found)
     }
 
-    /// Compiles a source; `Ok(Err(log))` if it is wrong. `headers` are names and texts of files
-    /// that it can include.
+    /// Compiles a source; `Ok(Err(log))` if it has errors. `headers` are names and texts of files that it
+    /// may include.
     pub(super) fn compile(
         &self,
         source: &CStr,
@@ -143,8 +123,8 @@ impl Nvrtc {
         let count = c_int::try_from(headers.len()).expect("there is one header at most");
         // SAFETY: the strings end with zero and live until the program is destroyed, which is at
         // the end of this function; there are `count` names and as many texts.
-        self.check("take a source", unsafe {
-            (self.create)(
+        self.check("create a program", unsafe {
+            (self.functions.create)(
                 &mut program.program,
                 source.as_ptr(),
                 file.as_ptr(),
@@ -156,12 +136,12 @@ impl Nvrtc {
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(options.len()).expect("there are a handful of options");
         // SAFETY: the program is alive, the options are `count` strings.
-        match unsafe { (self.compile)(program.program, count, options.as_ptr()) } {
+        match unsafe { (self.functions.compile)(program.program, count, options.as_ptr()) } {
             COMPILATION => Ok(Err(program.text()?)),
             SUCCESS => Ok(Ok(Compiled {
                 code: program.read(match form {
-                    Form::Cubin => &self.cubin,
-                    Form::Ptx => &self.ptx,
+                    Form::Cubin => (self.functions.cubin_size, self.functions.cubin),
+                    Form::Ptx => (self.functions.ptx_size, self.functions.ptx),
                 })?,
                 log: program.text()?,
             })),
@@ -180,14 +160,9 @@ impl Nvrtc {
     }
 
     fn failure(&self, action: &'static str, code: c_int, log: &str) -> CompileError {
-        // SAFETY: it returns a string that lives for ever, for unknown codes too.
-        let text = unsafe {
-            let text = (self.error)(code);
-            match text.is_null() {
-                true => format!("error {code}"),
-                false => CStr::from_ptr(text).to_string_lossy().into_owned(),
-            }
-        };
+        // SAFETY: it returns a static string, for unknown codes too.
+        let text = unsafe { text((self.functions.error)(code)) };
+        let text = text.unwrap_or_else(|| format!("error {code}"));
         CompileError::Failed {
             action,
             path: self.path.clone(),
@@ -206,21 +181,22 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    fn read(&self, output: &Output) -> Result<Vec<u8>, CompileError> {
+    fn read(&self, (size_of, bytes_of): Output) -> Result<Vec<u8>, CompileError> {
         let mut size = 0;
         // SAFETY: the program is alive; it writes one number.
-        let code = unsafe { (output.size)(self.program, &mut size) };
-        self.nvrtc.check("tell the size of its output", code)?;
+        let code = unsafe { size_of(self.program, &mut size) };
+        self.nvrtc.check("query the size of its output", code)?;
         let mut bytes = vec![0; size];
-        // SAFETY: the program is alive; it writes as many bytes as it said.
-        let code = unsafe { (output.read)(self.program, bytes.as_mut_ptr().cast()) };
-        self.nvrtc.check("hand over its output", code)?;
+        // SAFETY: the program is alive; it writes `size` bytes.
+        let code = unsafe { bytes_of(self.program, bytes.as_mut_ptr().cast()) };
+        self.nvrtc.check("copy its output", code)?;
         Ok(bytes)
     }
 
     fn text(&self) -> Result<String, CompileError> {
-        let bytes = self.read(&self.nvrtc.log)?;
-        // A zero is not only at the end: the assembler's messages come after one, too.
+        let functions = &self.nvrtc.functions;
+        let bytes = self.read((functions.log_size, functions.log))?;
+        // There are zeros within: the assembler's messages follow one.
         let text = String::from_utf8_lossy(&bytes).replace('\0', "");
         Ok(text.trim_end().to_string())
     }
@@ -229,9 +205,9 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if !self.program.is_null() {
-            // SAFETY: the program was made by this NVRTC and is not used any more. There is
-            // nothing to do about an answer that is not success.
-            unsafe { (self.nvrtc.destroy)(&mut self.program) };
+            // SAFETY: the program was created by this NVRTC and is no longer used. A failure has no
+            // consequence.
+            unsafe { (self.nvrtc.functions.destroy)(&mut self.program) };
         }
     }
 }

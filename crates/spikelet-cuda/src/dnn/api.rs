@@ -1,54 +1,55 @@
-//! cuDNN's functions, from the file that [`library`](crate::library) chose.
-//!
-//! cudarc has bindings too, whose names of things are used here. But they open cuDNN by name, the
-//! one without a generation first, which may be another file than the one chosen. And they return
-//! statuses as an `enum` of the codes known to one version, which a code of a later version must
-//! never be read into.
+//! cuDNN's functions, see [`functions`](crate::library::functions).
 
+use crate::library::functions::{functions, text};
 use crate::library::{self, Library};
 use cudarc::cudnn::sys;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// What cuDNN answers, or what is wrong in words.
+/// The result of a call, or cuDNN's message.
 pub(super) type ApiResult<T> = std::result::Result<T, String>;
 
-/// What cuDNN returns if all is well.
+/// The status of a successful call.
 const SUCCESS: c_int = 0;
 
 type Raw = sys::cudnnBackendDescriptor_t;
 
-/// The functions that are used, with the types of `cudnn.h`.
-pub(super) struct Api {
-    pub(super) version: usize,
-    pub(super) create: unsafe extern "C" fn(*mut sys::cudnnHandle_t) -> c_int,
-    pub(super) destroy: unsafe extern "C" fn(sys::cudnnHandle_t) -> c_int,
-    pub(super) set_stream: unsafe extern "C" fn(sys::cudnnHandle_t, sys::cudaStream_t) -> c_int,
-    pub(super) make: unsafe extern "C" fn(sys::cudnnBackendDescriptorType_t, *mut Raw) -> c_int,
-    pub(super) unmake: unsafe extern "C" fn(Raw) -> c_int,
-    pub(super) finish: unsafe extern "C" fn(Raw) -> c_int,
-    pub(super) set: unsafe extern "C" fn(
-        Raw,
-        sys::cudnnBackendAttributeName_t,
-        sys::cudnnBackendAttributeType_t,
-        i64,
-        *const c_void,
-    ) -> c_int,
-    pub(super) get: unsafe extern "C" fn(
-        Raw,
-        sys::cudnnBackendAttributeName_t,
-        sys::cudnnBackendAttributeType_t,
-        i64,
-        *mut i64,
-        *mut c_void,
-    ) -> c_int,
-    pub(super) execute: unsafe extern "C" fn(sys::cudnnHandle_t, Raw, Raw) -> c_int,
-    name_of: unsafe extern "C" fn(c_int) -> *const c_char,
-    last_error: unsafe extern "C" fn(*mut c_char, usize),
+functions! {
+    /// The functions of `cudnn.h` that are used.
+    pub(super) struct Api {
+        version: "cudnnGetVersion"() -> usize;
+        pub(super) create: "cudnnCreate"(*mut sys::cudnnHandle_t) -> c_int;
+        pub(super) destroy: "cudnnDestroy"(sys::cudnnHandle_t) -> c_int;
+        pub(super) set_stream: "cudnnSetStream"(sys::cudnnHandle_t, sys::cudaStream_t) -> c_int;
+        pub(super) make: "cudnnBackendCreateDescriptor"(
+            sys::cudnnBackendDescriptorType_t,
+            *mut Raw,
+        ) -> c_int;
+        pub(super) unmake: "cudnnBackendDestroyDescriptor"(Raw) -> c_int;
+        pub(super) finish: "cudnnBackendFinalize"(Raw) -> c_int;
+        pub(super) set: "cudnnBackendSetAttribute"(
+            Raw,
+            sys::cudnnBackendAttributeName_t,
+            sys::cudnnBackendAttributeType_t,
+            i64,
+            *const c_void,
+        ) -> c_int;
+        pub(super) get: "cudnnBackendGetAttribute"(
+            Raw,
+            sys::cudnnBackendAttributeName_t,
+            sys::cudnnBackendAttributeType_t,
+            i64,
+            *mut i64,
+            *mut c_void,
+        ) -> c_int;
+        pub(super) execute: "cudnnBackendExecute"(sys::cudnnHandle_t, Raw, Raw) -> c_int;
+        name_of: "cudnnGetErrorString"(c_int) -> *const c_char;
+        last_error: "cudnnGetLastErrorString"(*mut c_char, usize);
+    }
 }
 
 impl Api {
-    /// The functions, looked up once in a process.
+    /// The functions, looked up once per process.
     pub(super) fn get() -> ApiResult<&'static Self> {
         static API: OnceLock<ApiResult<Api>> = OnceLock::new();
         API.get_or_init(Self::open).as_ref().map_err(String::clone)
@@ -56,63 +57,41 @@ impl Api {
 
     fn open() -> ApiResult<Self> {
         let loaded = library::open(Library::Cudnn).map_err(|missing| missing.to_string())?;
-        // Some engines compile with NVRTC or call cuBLASLt, which cuDNN opens by name: a library
-        // that is loaded already is found by it. Engines that lack one are not offered.
+        // Some engines compile with NVRTC or call cuBLASLt, which cuDNN opens by name and finds if
+        // it is already loaded. Engines without them are not offered.
         let _ = library::find(Library::Nvrtc);
         let _ = library::find(Library::CublasLt);
-        let handle = &loaded.handle;
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the type of the place is the function's type in `cudnn.h`, where
-                // enumerations are passed as 32-bit integers.
-                *unsafe { handle.get($name.as_bytes()) }.map_err(|_| {
-                    let path = loaded.found.path.display();
-                    format!(
-                        "{path} has no function {}; bring cuDNN 9 or later with \
-                         `pip install nvidia-cudnn-cu13`",
-                        $name
-                    )
-                })?
-            };
-        }
-        let version: unsafe extern "C" fn() -> usize = function!("cudnnGetVersion");
-        Ok(Self {
-            // SAFETY: it takes nothing and returns a number.
-            version: unsafe { version() },
-            create: function!("cudnnCreate"),
-            destroy: function!("cudnnDestroy"),
-            set_stream: function!("cudnnSetStream"),
-            make: function!("cudnnBackendCreateDescriptor"),
-            unmake: function!("cudnnBackendDestroyDescriptor"),
-            finish: function!("cudnnBackendFinalize"),
-            set: function!("cudnnBackendSetAttribute"),
-            get: function!("cudnnBackendGetAttribute"),
-            execute: function!("cudnnBackendExecute"),
-            name_of: function!("cudnnGetErrorString"),
-            last_error: function!("cudnnGetLastErrorString"),
+        Self::of(loaded).map_err(|missing| {
+            format!(
+                "{}: {missing}; install cuDNN 9 or later with `pip install nvidia-cudnn-cu13`",
+                loaded.found.path.display()
+            )
         })
     }
 
-    /// An error for any status but success, in cuDNN's words.
-    pub(super) fn check(&self, status: c_int, doing: impl std::fmt::Debug) -> ApiResult<()> {
+    /// The version as one number: 91002 is 9.10.2.
+    pub(super) fn version(&self) -> usize {
+        // SAFETY: it has no arguments and returns a number.
+        unsafe { (self.version)() }
+    }
+
+    /// An error with cuDNN's message for any status but success.
+    pub(super) fn check(&self, status: c_int, call: impl std::fmt::Debug) -> ApiResult<()> {
         if status == SUCCESS {
             return Ok(());
         }
-        let mut told = [0_u8; 512];
-        // SAFETY: the name is a string that lives for ever, for unknown codes too; the message is
-        // at most as long as its place, with a zero at its end.
+        let mut message = [0_u8; 512];
+        // SAFETY: the name is a static string, for unknown codes too; the message is truncated to
+        // the buffer and null-terminated.
         let name = unsafe {
-            (self.last_error)(told.as_mut_ptr().cast(), told.len());
-            let name = (self.name_of)(status);
-            match name.is_null() {
-                true => format!("error {status}"),
-                false => CStr::from_ptr(name).to_string_lossy().into_owned(),
-            }
+            (self.last_error)(message.as_mut_ptr().cast(), message.len());
+            text((self.name_of)(status))
         };
-        let told = CStr::from_bytes_until_nul(&told).map(CStr::to_string_lossy);
-        Err(match told.as_deref().map(str::trim) {
-            Ok(told) if !told.is_empty() => format!("{doing:?}: {name} ({told})"),
-            _ => format!("{doing:?}: {name}"),
+        let name = name.unwrap_or_else(|| format!("error {status}"));
+        let message = CStr::from_bytes_until_nul(&message).map(CStr::to_string_lossy);
+        Err(match message.as_deref().map(str::trim) {
+            Ok(message) if !message.is_empty() => format!("{call:?}: {name} ({message})"),
+            _ => format!("{call:?}: {name}"),
         })
     }
 }

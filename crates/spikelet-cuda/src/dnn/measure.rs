@@ -1,13 +1,13 @@
-//! Which of several plans is the fastest.
+//! Measurement of the fastest of several plans.
 //!
-//! Plans run on a stream of their own, so that what another thread records of the GPU's stream is
-//! not disturbed, and as they will run later: recorded in a CUDA graph, without the time that a
-//! launch takes the host. One that cannot be recorded is thereby left out.
+//! Plans run on a separate stream, so that another thread's capture of the GPU's stream is not
+//! disturbed, and as in training: captured in a CUDA graph, without the host's launch time. A plan
+//! that cannot be captured is thereby excluded.
 
+use super::Convolution;
 use super::api::ApiResult;
 use super::problem::Plan;
 use super::session::Running;
-use super::{Convolution, Part};
 use crate::error::describe;
 use crate::memory::DeviceMemory;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
@@ -16,38 +16,34 @@ use spikelet_graph::{DType, TensorType};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs in a recorded graph, and how often that is timed.
+/// Runs in a captured graph, and the number of timings.
 const RUNS: usize = 3;
 const TIMES: usize = 2;
-/// Times closer together than this are the same.
+/// Times within this ratio are equal.
 const SAME: f32 = 1.02;
-/// A plan that takes this many times as long as the fastest is not measured further, but for the
-/// milliseconds that loading its code and a launch may take the host.
+/// A plan that takes this many times as long as the fastest is not measured further, with allowance
+/// for the milliseconds of loading its code and of a launch.
 const HOPELESS: f32 = 2.0;
 const LOADING: f32 = 200.0;
 const LAUNCH: f32 = 0.1;
-/// A byte that makes ordinary numbers of every type: 0.011 in f32 and bf16, 1.06 in f16.
+/// A byte that gives ordinary values in every type: 0.011 in f32 and bf16, 1.06 in f16.
 const FILLING: u8 = 0x3c;
 
-/// Memory to measure with.
-struct Scratch {
+/// Device memory for a measurement.
+struct Buffers {
     tensors: [DeviceMemory; 3],
     workspace: DeviceMemory,
 }
 
-impl Scratch {
+impl Buffers {
     fn new(
         running: &Running<'_>,
         c: &Convolution,
         workspace: usize,
     ) -> spikelet_graph::Result<Self> {
         let make = |bytes| DeviceMemory::new(running.gpu(), bytes, "measuring a convolution");
-        let tensor = |dtype: DType, shape: &[usize]| make(TensorType::new(dtype, shape).bytes());
-        let [a, b, y] = match c.part {
-            Part::Forward => [&c.x, &c.w, &c.y],
-            Part::Input => [&c.y, &c.w, &c.x],
-            Part::Weight => [&c.x, &c.y, &c.w],
-        };
+        let tensor = |dtype: DType, shape: Vec<usize>| make(TensorType::new(dtype, shape).bytes());
+        let [a, b, y] = c.operand_shapes();
         Ok(Self {
             tensors: [
                 tensor(c.operands, a)?,
@@ -60,7 +56,7 @@ impl Scratch {
 
     fn fill(&self, stream: &CudaStream) -> ApiResult<()> {
         for memory in self.tensors.iter().chain([&self.workspace]) {
-            // SAFETY: the memory is as large as it says and on the stream's GPU.
+            // SAFETY: the memory has this size and is on the stream's GPU.
             unsafe {
                 result::memset_d8_async(memory.pointer, FILLING, memory.bytes, stream.cu_stream())
             }
@@ -74,22 +70,22 @@ fn words(error: DriverError) -> String {
     describe(&error)
 }
 
-/// The fastest plan, and whether it was measured: without memory for that, the first is taken.
+/// The fastest plan, and whether it was measured: without enough memory the first is returned.
 pub(super) fn fastest(
     running: &Running<'_>,
     c: &Convolution,
     mut plans: Vec<Plan>,
 ) -> ApiResult<(Plan, bool)> {
     let workspace = plans.iter().map(|plan| plan.workspace).max().unwrap_or(0);
-    let Ok(scratch) = Scratch::new(running, c, workspace) else {
+    let Ok(buffers) = Buffers::new(running, c, workspace) else {
         return Ok((plans.swap_remove(0), false));
     };
     let stream = running.gpu().context.new_stream().map_err(words)?;
     let times = running.on(&stream, || {
-        scratch.fill(&stream)?;
+        buffers.fill(&stream)?;
         let mut best = f32::INFINITY;
         let timed = plans.iter().map(|plan| {
-            let time = time(running, &stream, plan, &scratch, best);
+            let time = time(running, &stream, plan, &buffers, best);
             best = time.as_ref().map_or(best, |time| best.min(*time));
             time
         });
@@ -105,26 +101,26 @@ pub(super) fn fastest(
         .min_by_key(|k| plans[*k].workspace);
     match (chosen, times.into_iter().find_map(Result::err)) {
         (Some(k), _) => Ok((plans.swap_remove(k), true)),
-        (None, Some(problem)) => Err(format!("every engine fails, {problem}")),
+        (None, Some(problem)) => Err(format!("every engine fails: {problem}")),
         (None, None) => Err("no engine can be measured".to_string()),
     }
 }
 
-/// The milliseconds that a plan takes; of a hopeless one, roughly.
+/// The milliseconds that a plan takes; approximate for one that is much slower than the best.
 fn time(
     running: &Running<'_>,
     stream: &Arc<CudaStream>,
     plan: &Plan,
-    scratch: &Scratch,
+    buffers: &Buffers,
     best: f32,
 ) -> ApiResult<f32> {
     let start = || {
-        let addresses = scratch.tensors.each_ref().map(|memory| memory.pointer);
-        // SAFETY: the scratch memory has the sizes of the convolution and of the largest
-        // workspace, and lives until all has run.
-        unsafe { plan.start(running, addresses, scratch.workspace.pointer) }
+        let addresses = buffers.tensors.each_ref().map(|memory| memory.pointer);
+        // SAFETY: the buffers have the sizes of the convolution and of the largest workspace, and
+        // live until all work is done.
+        unsafe { plan.start(running, addresses, buffers.workspace.pointer) }
     };
-    // What is loaded at the first use is loaded now.
+    // The first run loads the code.
     let begun = Instant::now();
     start()?;
     stream.synchronize().map_err(words)?;
@@ -142,7 +138,7 @@ fn time(
     let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = stream.end_capture(flags).map_err(words);
     recorded?;
-    let graph = graph?.ok_or("nothing was recorded")?;
+    let graph = graph?.ok_or("the captured graph is empty")?;
     let launch = || graph.launch().map_err(words);
     launch()?;
     let mut least = f32::INFINITY;
@@ -152,7 +148,7 @@ fn time(
     Ok(least / RUNS as f32)
 }
 
-/// The milliseconds until what is started has run.
+/// The milliseconds of the work that `start` enqueues.
 fn timed(stream: &CudaStream, start: impl FnOnce() -> ApiResult<()>) -> ApiResult<f32> {
     let event = || {
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);

@@ -1,32 +1,33 @@
-//! A convolution as cuDNN's graph of one operation, the engines that compute it, and their plans.
+//! A convolution as a cuDNN graph of one operation, the engines that compute it, and their plans.
 
+use super::Convolution;
 use super::api::{Api, ApiResult};
 use super::descriptor::{Descriptor, Kind, Knob, Name, Note};
 use super::session::Running;
-use super::{Convolution, Part};
 use cudarc::cudnn::sys;
 use spikelet_graph::DType;
+use spikelet_graph::op::{ConvPart, MatmulPrecision};
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use sys::cudnnBackendHeurMode_t as Mode;
 use sys::cudnnBackendNumericalNote_t as Numerical;
 
-/// Scratch memory that an engine may ask for.
+/// The largest workspace of an engine, in bytes.
 const WORKSPACE: usize = 1 << 30;
-/// Plans that are compared, of one engine and in all.
+/// The most plans that are compared, of one engine and in total.
 const VARIANTS: usize = 4;
 const PLANS: usize = 12;
-/// So many that the engines which compute anything, slowly, need not be tried.
+/// Number of plans from which cuDNN's slow fallback engines are not tried.
 const ENOUGH: usize = 4;
-/// Knobs that an engine may have.
+/// The most knobs of an engine.
 const KNOBS: usize = 64;
-/// The numbers that x, w and y have in a graph.
+/// The ids of x, w and y in a graph.
 const IDS: [i64; 3] = [1, 2, 3];
-/// What addresses are multiples of.
+/// Alignment of addresses in bytes.
 const ALIGNMENT: i64 = 16;
 
-/// An engine and how its knobs are turned: all that is needed to make a plan again.
+/// An engine and the values of its knobs, from which a plan can be built again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub(super) engine: i64,
@@ -36,14 +37,14 @@ pub(super) struct Choice {
 /// A convolution in the form that one engine executes.
 pub(crate) struct Plan {
     descriptor: Arc<Descriptor>,
-    part: Part,
+    part: ConvPart,
     engine: i64,
-    /// What is kept on disk; `None` if cuDNN does not tell how the knobs are turned.
+    /// The choice that is cached on disk; `None` if cuDNN does not report the knobs' values.
     pub(super) choice: Option<Choice>,
     pub(super) workspace: usize,
 }
 
-/// A convolution as a graph that engines can be asked about.
+/// A convolution as a cuDNN operation graph.
 pub(super) struct Problem<'a> {
     handle: &'a Running<'a>,
     graph: Arc<Descriptor>,
@@ -55,11 +56,11 @@ fn number_type(dtype: DType) -> ApiResult<sys::cudnnDataType_t> {
         DType::F32 => Ok(sys::cudnnDataType_t::CUDNN_DATA_FLOAT),
         DType::F16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_HALF),
         DType::BF16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_BFLOAT16),
-        other => Err(format!("it has no convolution of {other}")),
+        other => Err(format!("convolutions of {other} are not supported")),
     }
 }
 
-/// A value for each spatial axis; one axis is given as two, the first of which has one place.
+/// A value for each spatial axis; one axis is passed as two, of which the first has size one.
 fn spatial(values: &[usize], first: i64) -> Vec<i64> {
     let values = values.iter().map(|v| *v as i64);
     match values.len() {
@@ -71,7 +72,7 @@ fn spatial(values: &[usize], first: i64) -> Vec<i64> {
 /// A tensor whose memory is in the order of `shape`: images, spatial axes, channels.
 fn tensor(api: &'static Api, id: i64, dtype: DType, shape: &[usize]) -> ApiResult<Arc<Descriptor>> {
     let [images, axes @ .., channels] = shape else {
-        return Err(format!("{shape:?} is no tensor of images"));
+        return Err(format!("{shape:?} has no axes of images and channels"));
     };
     let (images, axes, channels) = (*images as i64, spatial(axes, 1), *channels as i64);
     let mut stride = channels;
@@ -96,10 +97,10 @@ fn tensor(api: &'static Api, id: i64, dtype: DType, shape: &[usize]) -> ApiResul
 }
 
 /// The operation's kind and the names of its attributes: x, w, y, the convolution, and the factors
-/// of the result and of what the result's memory held.
-fn names(part: Part) -> (Kind, [Name; 3], Name, [Name; 2]) {
+/// of the result and of its old content.
+fn names(part: ConvPart) -> (Kind, [Name; 3], Name, [Name; 2]) {
     match part {
-        Part::Forward => (
+        ConvPart::Forward => (
             Kind::CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
             [
                 Name::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
@@ -112,7 +113,7 @@ fn names(part: Part) -> (Kind, [Name; 3], Name, [Name; 2]) {
                 Name::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
             ],
         ),
-        Part::Input => (
+        ConvPart::Input => (
             Kind::CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
             [
                 Name::CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
@@ -125,7 +126,7 @@ fn names(part: Part) -> (Kind, [Name; 3], Name, [Name; 2]) {
                 Name::CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
             ],
         ),
-        Part::Weight => (
+        ConvPart::Weight => (
             Kind::CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
             [
                 Name::CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
@@ -143,15 +144,16 @@ fn names(part: Part) -> (Kind, [Name; 3], Name, [Name; 2]) {
 
 /// The operation; groups follow from the channels of x and w.
 pub(super) fn operation(api: &'static Api, c: &Convolution) -> ApiResult<Arc<Descriptor>> {
-    let axes = c.stride.len();
-    let fits = |shape: &[usize]| shape.len() == axes + 2;
-    if ![&c.x, &c.w, &c.y].into_iter().all(|shape| fits(shape))
-        || c.padding.len() != axes
-        || c.dilation.len() != axes
-        || !(1..=3).contains(&axes)
-    {
-        return Err("a convolution has one, two or three spatial axes".to_string());
+    let axes = c.op.axes();
+    let s = &c.sizes;
+    let all = [&c.op.padding, &c.op.dilation, &s.x, &s.kernel, &s.y];
+    if !(1..=3).contains(&axes) || all.iter().any(|sizes| sizes.len() != axes) {
+        return Err(format!(
+            "it has {axes} spatial axes; cuDNN supports one, two or three, with padding, dilation \
+             and sizes for each"
+        ));
     }
+    let shapes = c.shapes();
     let convolution = Descriptor::new(api, Kind::CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
@@ -167,37 +169,37 @@ pub(super) fn operation(api: &'static Api, c: &Convolution) -> ApiResult<Arc<Des
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
-            &spatial(&c.padding, 0),
+            &spatial(&c.op.padding, 0),
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
-            &spatial(&c.padding, 0),
+            &spatial(&c.op.padding, 0),
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_DILATIONS,
-            &spatial(&c.dilation, 1),
+            &spatial(&c.op.dilation, 1),
         )?
         .with(
             Name::CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
-            &spatial(&c.stride, 1),
+            &spatial(&c.op.stride, 1),
         )?
         .finish()?;
-    let (kind, [x, w, y], how, [factor, kept]) = names(c.part);
+    let (kind, [x, w, y], descriptor, [alpha, beta]) = names(c.op.part);
     let [dx, dw, dy] = IDS;
-    let typed = |result: Part| {
-        if c.part == result {
+    let typed = |result: ConvPart| {
+        if c.op.part == result {
             c.result
         } else {
             c.operands
         }
     };
     Descriptor::new(api, kind)?
-        .with_parts(x, &[tensor(api, dx, typed(Part::Input), &c.x)?])?
-        .with_parts(w, &[tensor(api, dw, typed(Part::Weight), &c.w)?])?
-        .with_parts(y, &[tensor(api, dy, typed(Part::Forward), &c.y)?])?
-        .with_parts(how, &[convolution])?
-        .with(factor, &[1.0_f32])?
-        .with(kept, &[0.0_f32])?
+        .with_parts(x, &[tensor(api, dx, typed(ConvPart::Input), &shapes[0])?])?
+        .with_parts(w, &[tensor(api, dw, typed(ConvPart::Weight), &shapes[1])?])?
+        .with_parts(y, &[tensor(api, dy, typed(ConvPart::Forward), &shapes[2])?])?
+        .with_parts(descriptor, &[convolution])?
+        .with(alpha, &[1.0_f32])?
+        .with(beta, &[0.0_f32])?
         .finish()
 }
 
@@ -218,7 +220,7 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// The plan of a choice that was made before.
+    /// The plan of a cached choice.
     pub(super) fn plan(&self, choice: &Choice) -> ApiResult<Plan> {
         let api = self.handle.api();
         let engine = Descriptor::new(api, Kind::CUDNN_BACKEND_ENGINE_DESCRIPTOR)?
@@ -263,27 +265,27 @@ impl<'a> Problem<'a> {
         let workspace: i64 = plan.value(Name::CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)?;
         Ok(Plan {
             descriptor: plan,
-            part: self.convolution.part,
+            part: self.convolution.op.part,
             engine,
             choice,
             workspace: usize::try_from(workspace).unwrap_or(0),
         })
     }
 
-    /// The plans that may be used, the one that cuDNN holds to be the fastest first.
+    /// The plans that may be used, in the order of cuDNN's estimate, the fastest first.
     ///
     /// # Errors
-    /// When there is none; the error says what became of those that were offered.
+    /// If there is none; the error counts the engines that were offered, by the reason of rejection.
     pub(super) fn candidates(&self) -> ApiResult<Vec<Plan>> {
         let mut plans: Vec<Plan> = Vec::new();
-        let (mut offered, mut unfit, mut large) = (0, 0, 0);
-        let mut refusal = None;
+        let (mut offered, mut inexact, mut large) = (0, 0, 0);
+        let mut last_error = None;
         for mode in [Mode::CUDNN_HEUR_MODE_A, Mode::CUDNN_HEUR_MODE_FALLBACK] {
             if plans.len() >= ENOUGH {
                 break;
             }
             let configs = self.configs(mode).unwrap_or_else(|problem| {
-                refusal = Some(problem);
+                last_error = Some(problem);
                 Vec::new()
             });
             offered += configs.len();
@@ -294,18 +296,18 @@ impl<'a> Problem<'a> {
                 match self.candidate(config, &plans) {
                     Ok(Some(plan)) if plan.workspace <= WORKSPACE => plans.push(plan),
                     Ok(Some(_)) => large += 1,
-                    Ok(None) => unfit += 1,
-                    Err(problem) => refusal = Some(problem),
+                    Ok(None) => inexact += 1,
+                    Err(problem) => last_error = Some(problem),
                 }
             }
         }
         if plans.is_empty() {
-            let refusal = refusal.map_or_else(String::new, |problem| format!("; {problem}"));
-            let version = self.handle.api().version;
+            let last_error = last_error.map_or_else(String::new, |error| format!("; {error}"));
+            let version = self.handle.api().version();
             return Err(format!(
-                "no engine of version {}.{}.{} computes it: {offered} are offered, of which \
-                 {unfit} round otherwise or differ from run to run and {large} need over 1 GiB \
-                 of scratch memory{refusal}",
+                "no usable engine in version {}.{}.{}: {offered} offered, of which {inexact} are \
+                 nondeterministic or round their operands, and {large} need a workspace over \
+                 1 GiB{last_error}",
                 version / 10_000,
                 version % 10_000 / 100,
                 version % 100,
@@ -314,13 +316,13 @@ impl<'a> Problem<'a> {
         Ok(plans)
     }
 
-    /// The plan of an engine with its knobs; `None` if it may not be used or is not worth
-    /// measuring beside the others.
+    /// The plan of an engine with its knobs; `None` if it may not be used or adds nothing to the
+    /// others.
     fn candidate(&self, config: Arc<Descriptor>, others: &[Plan]) -> ApiResult<Option<Plan>> {
         let engine = engine_of(&config)?;
         let number = engine.value(Name::CUDNN_ATTR_ENGINE_GLOBAL_INDEX)?;
         let variants = others.iter().filter(|plan| plan.engine == number);
-        if !self.is_fit(&engine)? || variants.count() >= VARIANTS {
+        if !self.is_exact(&engine)? || variants.count() >= VARIANTS {
             return Ok(None);
         }
         let knobs = knobs(&config).ok();
@@ -351,12 +353,13 @@ impl<'a> Problem<'a> {
         )
     }
 
-    /// Whether an engine's results are the same in each run and as exact as was asked for.
-    fn is_fit(&self, engine: &Descriptor) -> ApiResult<bool> {
+    /// Whether an engine is deterministic and as precise as requested.
+    fn is_exact(&self, engine: &Descriptor) -> ApiResult<bool> {
         let notes: Vec<Note> = engine.values(Name::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, 64)?;
         let has = |note: Numerical| notes.contains(&note.into());
         // An engine for f32 that uses tensor cores rounds its operands to TF32.
-        let exact = self.convolution.operands == DType::F32 && !self.convolution.tf32;
+        let exact = self.convolution.operands == DType::F32
+            && self.convolution.op.precision != MatmulPrecision::Tf32;
         let differs = has(Numerical::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
         let rounds = has(Numerical::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
             || exact && has(Numerical::CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
@@ -372,10 +375,10 @@ fn engine_of(config: &Descriptor) -> ApiResult<Arc<Descriptor>> {
             1,
         )?
         .pop()
-        .ok_or_else(|| "a configuration names no engine".to_string())
+        .ok_or_else(|| "a configuration has no engine".to_string())
 }
 
-/// How the knobs of a configuration are turned. Asked for their number alone, cuDNN says 0.
+/// The knobs of a configuration and their values. A query of their number alone returns 0.
 fn knobs(config: &Descriptor) -> ApiResult<Vec<(Knob, i64)>> {
     let knobs = config.parts(
         Name::CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
@@ -404,9 +407,9 @@ impl Plan {
     ) -> ApiResult<()> {
         let [x, w, y] = IDS;
         let order = match self.part {
-            Part::Forward => [x, w, y],
-            Part::Input => [y, w, x],
-            Part::Weight => [x, y, w],
+            ConvPart::Forward => [x, w, y],
+            ConvPart::Input => [y, w, x],
+            ConvPart::Weight => [x, y, w],
         };
         let api = self.descriptor.api();
         let addresses = [a, b, result].map(|address| address as *mut c_void);

@@ -5,6 +5,7 @@ use crate::memory::{DeviceMemory, download_async, upload_async};
 use half::{bf16, f16};
 use problem::Choice;
 use spikelet_graph::TensorType;
+use spikelet_graph::op::MatmulPrecision;
 use std::path::Path;
 
 /// The first GPU; tests that call this are ignored where there is none.
@@ -62,36 +63,31 @@ const CASES: [Case; 11] = [
 ];
 
 impl Case {
-    fn convolution(&self, part: Part, operands: DType, result: DType) -> Convolution {
+    fn convolution(&self, part: ConvPart, operands: DType, result: DType) -> Convolution {
         let axes = self.axes.len();
         let reach = self.dilation * (self.kernel - 1) + 1;
         let out = |size: &usize| (size + 2 * self.padding - reach) / self.stride + 1;
         let (from, to) = self.channels;
-        let shape = |first: usize, middle: Vec<usize>, last: usize| {
-            [vec![first], middle, vec![last]].concat()
-        };
-        Convolution {
-            part,
-            x: shape(self.images, self.axes.to_vec(), from),
-            w: shape(to, vec![self.kernel; axes], from / self.groups),
-            y: shape(self.images, self.axes.iter().map(out).collect(), to),
+        let op = Conv {
             stride: vec![self.stride; axes],
             padding: vec![self.padding; axes],
             dilation: vec![self.dilation; axes],
             groups: self.groups,
+            ..Conv::new(axes)
+        };
+        Convolution {
+            op: op.part(part, []),
+            sizes: ConvSizes {
+                batch: self.images,
+                inputs: from,
+                outputs: to,
+                x: self.axes.to_vec(),
+                kernel: vec![self.kernel; axes],
+                y: self.axes.iter().map(out).collect(),
+            },
             operands,
             result,
-            tf32: false,
         }
-    }
-}
-
-/// Shapes of the operands and of the result.
-fn shapes(c: &Convolution) -> [&[usize]; 3] {
-    match c.part {
-        Part::Forward => [&c.x, &c.w, &c.y],
-        Part::Input => [&c.y, &c.w, &c.x],
-        Part::Weight => [&c.x, &c.y, &c.w],
     }
 }
 
@@ -139,9 +135,10 @@ fn from_bytes(bytes: &[u8], dtype: DType) -> Vec<f32> {
 
 /// Every product that a convolution sums: indices into x, w and y.
 fn products(c: &Convolution, mut visit: impl FnMut(usize, usize, usize)) {
-    let axes = c.stride.len();
-    let (images, per_group) = (c.x[0], c.w[axes + 1]);
-    let (from, to) = (c.x[axes + 1], c.y[axes + 1]);
+    let axes = c.op.axes();
+    let ([x, w, y], op) = (c.shapes(), &c.op);
+    let (images, per_group) = (x[0], w[axes + 1]);
+    let (from, to) = (x[axes + 1], y[axes + 1]);
     let places = |shape: &[usize]| -> Vec<Vec<usize>> {
         shape[1..=axes].iter().fold(vec![vec![]], |all, size| {
             let longer = |at: &Vec<usize>| {
@@ -158,24 +155,24 @@ fn products(c: &Convolution, mut visit: impl FnMut(usize, usize, usize)) {
             .fold(0, |sum, (k, size)| sum * size + k)
     };
     let volume = |shape: &[usize]| shape[1..=axes].iter().product::<usize>();
-    for out in places(&c.y) {
-        for tap in places(&c.w) {
+    for out in places(&y) {
+        for tap in places(&w) {
             let input: Option<Vec<usize>> = (0..axes)
                 .map(|k| {
-                    let at = (out[k] * c.stride[k] + tap[k] * c.dilation[k])
-                        .checked_sub(c.padding[k])?;
-                    (at < c.x[k + 1]).then_some(at)
+                    let at = (out[k] * op.stride[k] + tap[k] * op.dilation[k])
+                        .checked_sub(op.padding[k])?;
+                    (at < x[k + 1]).then_some(at)
                 })
                 .collect();
             let Some(input) = input else { continue };
             for image in 0..images {
                 for o in 0..to {
                     for i in 0..per_group {
-                        let channel = o / (to / c.groups) * per_group + i;
+                        let channel = o / (to / op.groups) * per_group + i;
                         visit(
-                            (image * volume(&c.x) + flat(&input, &c.x)) * from + channel,
-                            (o * volume(&c.w) + flat(&tap, &c.w)) * per_group + i,
-                            (image * volume(&c.y) + flat(&out, &c.y)) * to + o,
+                            (image * volume(&x) + flat(&input, &x)) * from + channel,
+                            (o * volume(&w) + flat(&tap, &w)) * per_group + i,
+                            (image * volume(&y) + flat(&out, &y)) * to + o,
                         );
                     }
                 }
@@ -185,13 +182,13 @@ fn products(c: &Convolution, mut visit: impl FnMut(usize, usize, usize)) {
 }
 
 fn expected(c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f64> {
-    let [_, _, result] = shapes(c);
+    let [_, _, result] = c.operand_shapes();
     let mut sums = vec![0.0; result.iter().product()];
     products(c, |x, w, y| {
-        let (to, from, other) = match c.part {
-            Part::Forward => (y, x, w),
-            Part::Input => (x, y, w),
-            Part::Weight => (w, x, y),
+        let (to, from, other) = match c.op.part {
+            ConvPart::Forward => (y, x, w),
+            ConvPart::Input => (x, y, w),
+            ConvPart::Weight => (w, x, y),
         };
         sums[to] += f64::from(a[from]) * f64::from(b[other]);
     });
@@ -200,7 +197,7 @@ fn expected(c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f64> {
 
 /// The result of a call on a GPU, from memory that held something else.
 fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f32> {
-    let [_, _, result] = shapes(c);
+    let [_, _, result] = c.operand_shapes();
     let bytes = TensorType::new(c.result, result).bytes();
     let memory = |bytes| DeviceMemory::new(gpu, bytes, "a test").unwrap();
     let upload = |values: Vec<u8>| {
@@ -229,8 +226,8 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
 
 /// Compares one part with the host; `Err` says that there is no engine for it.
 fn compare(gpu: &Arc<Gpu>, dnn: &Dnn, case: &Case, c: &Convolution, tolerance: f64) -> Result<()> {
-    let [a, b, _] = shapes(c);
-    let (a, b) = (numbers(a, 1), numbers(b, 2));
+    let [a, b, _] = c.operand_shapes();
+    let (a, b) = (numbers(&a, 1), numbers(&b, 2));
     let call = dnn.call(c)?;
     let (found, again) = (
         computed(gpu, &call, c, &a, &b),
@@ -253,7 +250,7 @@ fn compare(gpu: &Arc<Gpu>, dnn: &Dnn, case: &Case, c: &Convolution, tolerance: f
     println!(
         "{}, {:?}, {} to {}: engine {}, workspace {}, off by {:.1e}",
         case.name,
-        c.part,
+        c.op.part,
         c.operands,
         c.result,
         call.plan.choice.as_ref().unwrap().engine,
@@ -268,7 +265,7 @@ fn compare(gpu: &Arc<Gpu>, dnn: &Dnn, case: &Case, c: &Convolution, tolerance: f
     Ok(())
 }
 
-const PARTS: [Part; 3] = [Part::Forward, Part::Input, Part::Weight];
+const PARTS: [ConvPart; 3] = [ConvPart::Forward, ConvPart::Input, ConvPart::Weight];
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -283,10 +280,8 @@ fn every_part_in_f32_is_what_loops_on_the_host_compute() {
                 .unwrap_or_else(|error| panic!("{}: {error}", case.name));
         }
     }
-    let tf32 = Convolution {
-        tf32: true,
-        ..PLAIN.convolution(Part::Forward, DType::F32, DType::F32)
-    };
+    let mut tf32 = PLAIN.convolution(ConvPart::Forward, DType::F32, DType::F32);
+    tf32.op.precision = MatmulPrecision::Tf32;
     compare(&gpu, &dnn, &PLAIN, &tf32, 1e-2).unwrap();
 }
 
@@ -306,7 +301,7 @@ fn every_part_in_16_bits_is_what_loops_on_the_host_compute_where_an_engine_has_i
             for (part, result) in PARTS
                 .map(|part| (part, operands))
                 .into_iter()
-                .chain([(Part::Weight, DType::F32)])
+                .chain([(ConvPart::Weight, DType::F32)])
             {
                 let c = case.convolution(part, operands, result);
                 let compared = compare(&gpu, &dnn, case, &c, tolerance);
@@ -338,7 +333,7 @@ fn the_next_process_takes_the_choice_from_disk() {
             let others: Vec<Choice> = plans.into_iter().filter_map(|plan| plan.choice).collect();
             (
                 others,
-                store::key(&c, &first.kind_of_gpu(), running.api().version),
+                store::key(&c, &first.kind_of_gpu(), running.api().version()),
             )
         };
         let store = Store::new(Some(folder.path().to_path_buf()));
@@ -375,7 +370,7 @@ fn a_convolution_can_be_recorded_and_replayed() {
     for part in PARTS {
         let c = PLAIN.convolution(part, DType::F32, DType::F32);
         let call = dnn.call(&c).unwrap();
-        let [a, b, result] = shapes(&c);
+        let [a, b, result] = c.operand_shapes();
         let memory = |shape: &[usize], fill: u8| {
             let bytes = 4 * shape.iter().product::<usize>();
             let memory = DeviceMemory::new(&gpu, bytes, "a test").unwrap();
@@ -384,7 +379,7 @@ fn a_convolution_can_be_recorded_and_replayed() {
             gpu.synchronize().unwrap();
             memory
         };
-        let (a, b, y) = (memory(a, 0x3c), memory(b, 0x3c), memory(result, 0));
+        let (a, b, y) = (memory(&a, 0x3c), memory(&b, 0x3c), memory(&result, 0));
         let workspace = DeviceMemory::new(&gpu, call.plan.workspace, "a test").unwrap();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream.begin_capture(mode).unwrap();
@@ -408,19 +403,15 @@ fn what_cudnn_cannot_compute_is_an_error_that_names_the_convolution() {
     let gpu = gpu();
     let folder = tempfile::tempdir().unwrap();
     let dnn = dnn(&gpu, folder.path());
-    let good = PLAIN.convolution(Part::Forward, DType::F32, DType::F32);
+    let good = PLAIN.convolution(ConvPart::Forward, DType::F32, DType::F32);
     let integers = Convolution {
         operands: DType::I64,
         ..good.clone()
     };
-    let flat = Convolution {
-        padding: vec![1],
-        ..good.clone()
-    };
-    let larger = Convolution {
-        y: vec![2, 90, 70, 24],
-        ..good
-    };
+    let mut flat = good.clone();
+    flat.op.padding = vec![1];
+    let mut larger = good;
+    larger.sizes.y = vec![90, 70];
     for c in [integers, flat, larger] {
         let error = dnn.call(&c).err().unwrap().to_string();
         println!("{error}");

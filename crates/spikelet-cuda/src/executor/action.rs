@@ -1,16 +1,16 @@
-//! What the stream runs for a plan, one after the other.
+//! The actions of a plan on the stream, in order.
 
 use crate::dnn::ConvCall;
-use crate::error::Doing;
+use crate::error::Context;
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
-use crate::group::{Group, Sums};
+use crate::group::{AllReduceBatch, Group};
 use crate::launch::Launch;
 use cudarc::driver::{CudaEvent, result};
 use spikelet_graph::Result;
 use std::sync::Arc;
 
-/// Something that the stream runs.
+/// An action on the stream.
 pub(super) enum Action {
     Launch(Launch),
     Gemm {
@@ -36,16 +36,16 @@ pub(super) enum Action {
         to: u64,
         bytes: usize,
     },
-    /// Sums over ranks, beside what follows.
+    /// Sums over ranks, concurrent with the next actions.
     AllReduceStart {
         group: Arc<Group>,
-        sums: Sums,
+        sums: AllReduceBatch,
     },
-    /// What follows waits for sums.
+    /// Makes the next actions wait for sums.
     AllReduceDone(Arc<CudaEvent>),
 }
 
-/// An action and the plan's kernel that it belongs to.
+/// An action and the index of the plan's kernel.
 pub(super) struct Step {
     pub(super) action: Action,
     pub(super) kernel: usize,
@@ -54,8 +54,8 @@ pub(super) struct Step {
 /// Starts one action.
 ///
 /// # Safety
-/// Its addresses must lead to memory of the sizes that it was planned for; those of sums over ranks
-/// to memory that nothing else touches before they arrive.
+/// Its addresses must be those of memory of the planned sizes; nothing else may access the memory of
+/// sums over ranks before they are done.
 pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
     let stream = gpu.stream.cu_stream();
     // SAFETY: the caller's promise.
@@ -76,12 +76,11 @@ pub(super) unsafe fn start(gpu: &Gpu, action: &Action) -> Result<()> {
                 y,
                 workspace,
             } => call.run(gpu, *a, *b, *y, *workspace),
-            Action::Clear { to, bytes } => {
-                result::memset_d8_async(*to, 0, *bytes, stream).doing(&gpu.name, "clearing memory")
-            }
+            Action::Clear { to, bytes } => result::memset_d8_async(*to, 0, *bytes, stream)
+                .context(&gpu.name, "clearing memory"),
             Action::Copy { from, to, bytes } => {
                 result::memcpy_dtod_async(*to, *from, *bytes, stream)
-                    .doing(&gpu.name, "copying a result")
+                    .context(&gpu.name, "copying a result")
             }
             Action::AllReduceStart { group, sums } => group.start(gpu, sums),
             Action::AllReduceDone(done) => Group::arrive(gpu, done),

@@ -1,7 +1,7 @@
-//! Kernels of custom operations, with what they are given.
+//! Kernels of custom operations, with their arguments.
 
 use crate::backend::Shared;
-use crate::error::{Doing, failure};
+use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use crate::kernel_source::Binding;
 use crate::launch::Launch;
@@ -10,27 +10,27 @@ use spikelet_graph::Result;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
 use std::sync::Arc;
 
-/// Constants start at multiples of this: every type of CUDA may lie there.
+/// Alignment of constants, sufficient for every CUDA type.
 const ALIGNMENT: usize = 256;
 
-/// An argument, as far as it is known before the constants have an address.
+/// An argument before the constants have an address.
 enum Given {
     Address(u64),
-    /// At this byte of the constants.
+    /// The constants at this offset in bytes.
     Constant(usize),
     Value(Vec<u8>),
 }
 
-/// A kernel that is to be compiled.
+/// A kernel before compilation.
 pub(super) struct CustomKernel {
     kernel: DeviceKernel,
     given: Vec<Given>,
-    /// The plan's kernel that it belongs to.
+    /// The index of the plan's kernel.
     pub(super) number: usize,
 }
 
 impl CustomKernel {
-    /// A kernel whose operands, results and scratch memory are where `lead` says.
+    /// A kernel; `lead` returns the addresses of operands, results and workspace.
     pub(super) fn new(
         mut kernel: DeviceKernel,
         number: usize,
@@ -54,13 +54,13 @@ impl CustomKernel {
         }
     }
 
-    /// Compiles it; the constants begin at `constants`.
+    /// Compiles it, for constants at address `constants`.
     pub(super) fn launch(self, gpu: &Gpu, constants: u64) -> Result<Launch> {
         let Self { kernel, given, .. } = self;
         let function = gpu.function(&kernel.source, &kernel.name)?;
         let most = function
             .max_threads_per_block()
-            .doing(&gpu.name, "asking for the threads that a kernel can have")?;
+            .context(&gpu.name, "querying the threads of a kernel")?;
         if i64::from(kernel.block) > i64::from(most) {
             return Err(failure(
                 &gpu.name,
@@ -87,7 +87,7 @@ impl CustomKernel {
     }
 }
 
-/// The numbers that kernels take by address, one after the other.
+/// The constants that kernels take by address, concatenated.
 #[derive(Default)]
 pub(super) struct Constants {
     bytes: Vec<u8>,
@@ -101,7 +101,7 @@ impl Constants {
         at
     }
 
-    /// Puts them on the device; none need no memory.
+    /// Copies them to the device; `None` without constants.
     pub(super) fn upload(&self, shared: &Shared, gpu: &Arc<Gpu>) -> Result<Option<DeviceMemory>> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Constants {
         let _alone = shared.stream_alone()?;
         // SAFETY: the memory is as large as the bytes, and the copy is waited for here.
         unsafe { upload_async(memory.pointer, &self.bytes, &gpu.stream) }
-            .doing(&gpu.name, "copying constants to the GPU")?;
+            .context(&gpu.name, "copying constants to the GPU")?;
         gpu.synchronize()?;
         Ok(Some(memory))
     }

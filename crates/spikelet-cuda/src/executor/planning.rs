@@ -1,11 +1,11 @@
-//! From a plan to what the stream runs: addresses, source text, compiled kernels.
+//! Lowering of a plan to actions on the stream: addresses, source text, compiled kernels.
 
 use super::action::{Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
 use crate::backend::{Shared, memory_of};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
-use crate::group::Sums;
+use crate::group::AllReduceBatch;
 use crate::horizontal_fusion::{BoundKernel, Group, join};
 use crate::kernel_source::{self, Binding, KernelSource, Launched, TooLarge};
 use crate::launch::Launch;
@@ -17,16 +17,16 @@ use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, V
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A plan on the GPU.
+/// A lowered plan.
 pub(super) struct Planned {
-    /// What kernels of custom operations take by address, if they do.
+    /// The constants of custom kernels, if any.
     pub(super) constants: Option<DeviceMemory>,
     pub(super) steps: Vec<Step>,
     /// Names of the plan's kernels, for errors.
     pub(super) names: Vec<String>,
 }
 
-/// What is no piece of device code.
+/// Steps other than generated kernels.
 enum Other {
     Step(Box<Step>),
     CustomKernel(Box<CustomKernel>),
@@ -56,7 +56,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let mut planned = vec![];
     let mut names = vec![];
     let mut constants = Constants::default();
-    // What is recorded when sums over ranks are there, by the first of them.
+    // The events of sums over ranks in flight, by the first of the sums.
     let mut under_way: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
     for (number, kernel) in plan.kernels.iter().enumerate() {
         let node = &plan.graph.nodes[kernel.node];
@@ -141,13 +141,18 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     let tensors = reads.iter().zip(&writes).zip(counts);
                     let tensors = tensors.filter(|(_, count)| *count > 0);
                     let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
-                    let sums = Sums::new(gpu, tensors.collect())?;
+                    let sums = AllReduceBatch::new(gpu, tensors.collect())?;
                     under_way.insert(node.outputs[0], sums.done());
                     step(Action::AllReduceStart { group, sums })
                 }
                 LoweredOp::AllReduceDone => match under_way.remove(&node.inputs[0]) {
                     Some(done) => step(Action::AllReduceDone(done)),
-                    None => return Err(failure(&gpu.name, "nothing is there to wait for")),
+                    None => {
+                        return Err(failure(
+                            &gpu.name,
+                            "all-reduce-done without a matching all-reduce-start",
+                        ));
+                    }
                 },
             });
         }
@@ -176,7 +181,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     })
 }
 
-/// The arena, or an error that says what the plan needs and what would lower it.
+/// Allocates the arena; the error says how much the plan needs and how to reduce it.
 pub(crate) fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<Buffer> {
     let what = format!(
         "the plan's arena (its peak with all buffers is {})",
@@ -204,7 +209,7 @@ pub(crate) fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<Buffer> {
     })
 }
 
-/// Compiles what is not compiled yet, several kernels at a time.
+/// Compiles kernels that are not cached, several at a time.
 fn compile(
     gpu: &Gpu,
     groups: Vec<Group<Other>>,

@@ -1,7 +1,7 @@
 //! Opening a library, asking it for its version, and keeping it.
 
 use super::missing::{Refused, remedy};
-use super::{Candidate, Environment, Found, Library, Missing, Source, Target};
+use super::{Candidate, Environment, Found, Library, LibraryFile, Missing, Source};
 use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -62,17 +62,17 @@ fn driver_generation(library: Library) -> Option<u32> {
 /// there is a file that cannot be used.
 fn load(library: Library, candidate: &Candidate) -> Result<Loaded, Option<String>> {
     let handle = match &candidate.target {
-        Target::Name(name) => dlopen(name.as_ref()).map_err(|reason| {
+        LibraryFile::Name(name) => dlopen(name.as_ref()).map_err(|reason| {
             (!is_unknown(name, &reason)).then(|| without_subject(&candidate.target, reason))
         })?,
-        Target::Path(path) => dlopen(path.as_os_str())
+        LibraryFile::Path(path) => dlopen(path.as_os_str())
             .map_err(|reason| Some(without_subject(&candidate.target, reason)))?,
     };
     let (version, address) = version(library, &handle)?;
     let path = match (mapped_file(address), &candidate.target) {
         (Some(path), _) => path,
-        (None, Target::Name(name)) => PathBuf::from(name),
-        (None, Target::Path(path)) => path.clone(),
+        (None, LibraryFile::Name(name)) => PathBuf::from(name),
+        (None, LibraryFile::Path(path)) => path.clone(),
     };
     if library == Library::Nvrtc && candidate.source != Source::Loader {
         keep_builtins(&path, &version);
@@ -114,7 +114,7 @@ fn is_unknown(name: &str, reason: &str) -> bool {
 }
 
 /// The reason without the file's name, which is told beside it.
-fn without_subject(target: &Target, reason: String) -> String {
+fn without_subject(target: &LibraryFile, reason: String) -> String {
     match reason.strip_prefix(&format!("{target}: ")) {
         Some(rest) => rest.to_string(),
         None => reason,
@@ -174,11 +174,14 @@ fn version(library: Library, handle: &libloading::Library) -> Result<(String, us
 /// # Safety
 ///
 /// `F` is the function's type.
-unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -> Result<F, String> {
+pub(crate) unsafe fn symbol<F: Copy>(
+    handle: &libloading::Library,
+    name: &str,
+) -> Result<F, String> {
     // SAFETY: the caller's promise.
     match unsafe { handle.get::<F>(name.as_bytes()) } {
         Ok(symbol) => Ok(*symbol),
-        Err(_) => Err(format!("it has no function {name}")),
+        Err(_) => Err(format!("function {name} is missing")),
     }
 }
 
@@ -228,7 +231,7 @@ mod tests {
     fn a_name_that_the_loader_does_not_know_is_no_reason_to_complain() {
         let candidate = Candidate {
             source: Source::Loader,
-            target: Target::Name("libspikelet-is-not-a-library.so.1".to_string()),
+            target: LibraryFile::Name("libspikelet-is-not-a-library.so.1".to_string()),
         };
         assert!(matches!(load(Library::Nvrtc, &candidate), Err(None)));
     }
@@ -250,7 +253,7 @@ mod tests {
         std::fs::write(&path, "junk").unwrap();
         let candidate = Candidate {
             source: Source::CudaPath,
-            target: Target::Path(path),
+            target: LibraryFile::Path(path),
         };
         let refusal = load(Library::Nvrtc, &candidate).err().unwrap();
         assert_eq!(refusal.as_deref(), Some("file too short"));
@@ -261,10 +264,10 @@ mod tests {
     fn another_library_of_the_right_name_is_refused() {
         let candidate = Candidate {
             source: Source::Loader,
-            target: Target::Name("libc.so.6".to_string()),
+            target: LibraryFile::Name("libc.so.6".to_string()),
         };
         let refusal = load(Library::Nvrtc, &candidate).err().unwrap();
-        assert_eq!(refusal.as_deref(), Some("it has no function nvrtcVersion"));
+        assert_eq!(refusal.as_deref(), Some("function nvrtcVersion is missing"));
     }
 
     #[test]

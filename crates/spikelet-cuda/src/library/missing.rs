@@ -1,6 +1,6 @@
 //! What to say of a library that is not there.
 
-use super::{Library, Target};
+use super::{Library, LibraryFile};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct Missing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// What was opened: a path, or a name that the loader resolves.
-    pub target: Target,
+    pub target: LibraryFile,
     /// The loader's reason.
     pub reason: String,
 }

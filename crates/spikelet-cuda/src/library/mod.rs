@@ -38,10 +38,12 @@ mod python;
 
 pub use gpu::{Gpu, GpuError, gpus};
 pub use missing::{Missing, Refused};
-pub use places::{Candidate, Environment, Target};
+pub use places::{Candidate, Environment, LibraryFile};
 
 pub(crate) use includes::beside;
-pub(crate) use load::open;
+pub(crate) mod functions;
+
+pub(crate) use load::{Loaded, open, symbol};
 
 use std::fmt;
 use std::path::PathBuf;

@@ -119,7 +119,7 @@ impl Environment {
         let names = |candidates: &mut Vec<Candidate>, names: &mut dyn Iterator<Item = String>| {
             candidates.extend(names.map(|name| Candidate {
                 source: Source::Loader,
-                target: Target::Name(name),
+                target: LibraryFile::Name(name),
             }));
         };
         let mut candidates = Vec::new();
@@ -142,7 +142,7 @@ impl Environment {
                 let there = files.iter().map(|name| folder.join(name));
                 candidates.extend(there.filter(|path| path.is_file()).map(|path| Candidate {
                     source: *source,
-                    target: Target::Path(path),
+                    target: LibraryFile::Path(path),
                 }));
             }
         }
@@ -198,23 +198,23 @@ pub struct Candidate {
     /// Who says that it is there.
     pub source: Source,
     /// What to open.
-    pub target: Target,
+    pub target: LibraryFile,
 }
 
 /// What the dynamic loader is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum LibraryFile {
     /// A name that the loader resolves.
     Name(String),
     /// A file.
     Path(PathBuf),
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for LibraryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Name(name) => f.write_str(name),
-            Target::Path(path) => write!(f, "{}", path.display()),
+            LibraryFile::Name(name) => f.write_str(name),
+            LibraryFile::Path(path) => write!(f, "{}", path.display()),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Sums over ranks: no device code, but a call of the vendor's library on another stream.
+//! Sums over ranks, by NCCL on a separate stream.
 
 use super::{LoweredOp, LoweringContext};
 use crate::gpu::Gpu;
 use spikelet_graph::Result;
 use spikelet_graph::op::AllReduceStart;
 
-/// The sums, by the group that the GPU is in.
+/// The sums over the GPU's group.
 pub(super) fn work(
     op: &AllReduceStart,
     gpu: &Gpu,
@@ -17,12 +17,12 @@ pub(super) fn work(
             return Ok(vec![LoweredOp::AllReduceStart(group)]);
         }
         Some(group) => format!("this GPU is in a group of {}", group.size()),
-        None => "this GPU is in no group".to_string(),
+        None => "this GPU has no group".to_string(),
     };
     Err(site.refuse(
         &gpu.name,
         &format!(
-            "the plan accumulates up over {} ranks, {problem}; trace it for as many ranks as there are, \
+            "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, \
              and let the GPU join their group with `Cuda::join_group`",
             op.ranks
         ),

@@ -1,5 +1,5 @@
-//! Pooled scans: a thread takes a block of neurons, for some neighboring channels, through all
-//! time steps and writes the block's maxima.
+//! Pooled scans: a thread computes all time steps of a pooling block of neurons, for some neighboring
+//! channels, and writes the block's maxima.
 
 use super::LoweringContext;
 use super::scan::start;
@@ -10,13 +10,13 @@ use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::{Recurrence, Scan};
 
-/// Time steps × neurons of a thread: everything is unrolled.
+/// The most time steps × neurons of a thread: all loops are unrolled.
 const MOST_COPIES: usize = 64;
 
-/// With more steps, few neurons' states would fit the registers.
+/// The most time steps: with more, the states of few neurons would fit the registers.
 const MOST_STEPS: usize = 16;
 
-/// How a time step lies in blocks of neurons.
+/// The partition of a time step into pooling blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PooledTiling {
     /// Neighbouring channels of a thread.
@@ -66,7 +66,7 @@ impl PooledTiling {
         }
     }
 
-    /// Whether the kernels here are meant for so many steps of such blocks.
+    /// Whether the kernels support so many steps of such blocks.
     pub(super) fn is_short(time: usize, pool: Option<[usize; 2]>) -> bool {
         let [h, w] = pool.unwrap_or([1, 1]);
         time <= MOST_STEPS && time * h * w <= MOST_COPIES
@@ -117,7 +117,7 @@ impl PooledTiling {
         )
     }
 
-    /// The same, and over the neurons `j` of each.
+    /// A loop over the positions and the neurons `j` of each.
     pub(super) fn each_neuron(&self, body: &str) -> String {
         let lanes = format!(
             "      #pragma unroll\n      for (int j = 0; j < {}; ++j) {{\n{body}      }}\n",

@@ -1,9 +1,9 @@
 //! The derived backward pass of scans with few steps, by blocks of neurons and by channels.
 //!
-//! A thread takes a block of neurons for some neighboring channels: it makes their states again
-//! for all steps, gives each pooled gradient to the first neuron of its block that fired, and runs
-//! the derived step backwards. Gradients of parameters that a channel shares are summed while the
-//! thread goes from block to block, then over the threads, in a fixed order.
+//! A thread processes a block of neurons for some neighboring channels: it recomputes their states for
+//! all steps, routes each pooled gradient to the first neuron of its block that fired, and runs the
+//! derived step backward. Gradients of parameters shared by a channel are summed over the thread's
+//! blocks, then over threads, in a fixed order.
 
 use super::LoweringContext;
 use super::block::{PooledTiling, arguments, load_inputs, load_params, load_states, step_loop};
@@ -14,7 +14,7 @@ use spikelet_expr::CompileError;
 use spikelet_graph::TensorType;
 use spikelet_graph::op::ScanGrad;
 
-/// Whether the kernels here run it: few steps, parameters by channel, no gradients of states.
+/// Whether the kernels support it: few steps, parameters per channel, no gradients of states.
 pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());

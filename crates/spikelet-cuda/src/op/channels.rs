@@ -1,11 +1,12 @@
-//! Threads over channels-last tensors that keep their channels while they go through the rows,
-//! so that what is summed for each channel stays in registers.
+//! Tilings of channels-last tensors in which a thread keeps its channels while it iterates over rows,
+//! so that sums per channel stay in registers.
 
+use super::warp;
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, TensorType};
 
-/// Threads of a block, roughly.
+/// Approximate threads of a block.
 const BLOCK: usize = 128;
 
 /// A block of `lanes × rows` threads; thread columns own `pack` neighboring channels each.
@@ -20,12 +21,12 @@ pub(super) struct ChannelReduceTiling {
 }
 
 impl ChannelReduceTiling {
-    /// For `rows` rows of `channels`, with as many threads as keep the memory busy.
+    /// For `rows` rows of `channels`, with enough threads to saturate the memory.
     pub(super) fn new(gpu: &Properties, rows: usize, channels: usize, pack: usize) -> Self {
         Self::with(gpu.saturating_threads(), rows, channels, pack)
     }
 
-    /// With so many threads, if there is work for them.
+    /// With a given number of threads, or fewer if there are few rows.
     pub(super) fn with(threads: usize, rows: usize, channels: usize, pack: usize) -> Self {
         let packs = channels / pack;
         let lanes = (1..=packs.min(BLOCK))
@@ -43,8 +44,8 @@ impl ChannelReduceTiling {
         }
     }
 
-    /// The kernel, with `column` (the thread's place among the lanes), `line` (its row in the
-    /// block), `c` (its first channel), and the first row `row0` and the distance `step` of its rows.
+    /// The kernel, with `column` (the thread's lane), `line` (its row in the block), `c` (its first
+    /// channel), and the first row `row0` and the stride `step` of its rows.
     pub(super) fn piece(&self, name: &str) -> KernelSource {
         let Self {
             lanes,
@@ -70,7 +71,7 @@ impl ChannelReduceTiling {
         piece
     }
 
-    /// The type of the partial sums of `sums` numbers a channel: one row a block.
+    /// The type of the partial results, `sums` per channel: one row per block.
     pub(super) fn partial(&self, sums: usize) -> TensorType {
         TensorType::new(DType::F32, [self.groups, sums, self.channels])
     }
@@ -109,9 +110,9 @@ impl ChannelReduceTiling {
         ));
     }
 
-    /// The second round: a warp for each of `rows` results adds up what the blocks have left of one
-    /// of `sums` numbers of a channel. Where both are found is said in terms of `row`; `sum` is the
-    /// result, in every lane.
+    /// The second round: a warp for each of `rows` results adds the blocks' partial results. `channel`
+    /// and `which` (of the channel's `sums` values) are expressions of `row`; `sum` is the result, in
+    /// every lane.
     pub(super) fn sums(
         &self,
         name: &str,
@@ -128,7 +129,8 @@ impl ChannelReduceTiling {
     float sum = 0.0f;
     #pragma unroll 8
     for (Index k = lane; k < {groups}u; k += 32) sum += partial[(k * {sums} + which) * {channels}u + channel];
-    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);"
+{}",
+            warp::reduce("sum", warp::SUM)
         ));
         piece
     }
@@ -139,8 +141,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_blocks_over_the_channels_than_a_grid_has_are_refused() {
-        // Prime numbers of channels: each is a block of its own.
+    fn more_blocks_over_the_channels_than_a_grid_has_are_rejected() {
+        // With a prime number of channels each is a separate block.
         let launch = |channels| {
             ChannelReduceTiling::with(1 << 20, 64, channels, 1)
                 .piece("k")

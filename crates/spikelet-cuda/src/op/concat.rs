@@ -1,13 +1,14 @@
-//! Operands behind each other along one axis.
+//! Operands one after another along an axis.
 
 use super::LoweringContext;
-use super::index::{dense, offset};
+use super::index::offset;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::dense_strides;
 use spikelet_graph::op::Concat;
 
 pub(crate) fn pieces(op: &Concat, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     let y = &site.outputs[0];
-    let strides = dense(&y.shape);
+    let strides = dense_strides(&y.shape);
     let mut before = 0;
     let mut pieces = vec![];
     for (k, x) in site.inputs.iter().enumerate() {

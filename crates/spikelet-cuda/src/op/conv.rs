@@ -1,42 +1,21 @@
-//! Convolutions: by cuDNN, and by kernels of our own where the input has few channels.
+//! Convolutions: by cuDNN, and by generated kernels where the input has few channels.
 
-mod thin;
+mod small_channel_conv;
 
 use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
 use crate::backend::Shared;
-use crate::dnn::{Convolution, Part};
+use crate::dnn::Convolution;
 use crate::kernel_source::Binding;
+use small_channel_conv::SmallChannelConv;
 use spikelet_graph::Result;
-use spikelet_graph::op::{Conv, ConvPart, MatmulPrecision};
-use thin::Thin;
+use spikelet_graph::op::Conv;
 
 fn convolution(op: &Conv, site: &LoweringContext<'_>) -> Convolution {
-    let sizes = op.sizes(&site.inputs);
-    let image = |spatial: &[usize], channels: usize| -> Vec<usize> {
-        let mut shape = vec![sizes.batch];
-        shape.extend(spatial);
-        shape.push(channels);
-        shape
-    };
-    let mut w = vec![sizes.outputs];
-    w.extend(&sizes.kernel);
-    w.push(sizes.inputs / op.groups);
     Convolution {
-        part: match op.part {
-            ConvPart::Forward => Part::Forward,
-            ConvPart::Input => Part::Input,
-            ConvPart::Weight => Part::Weight,
-        },
-        x: image(&sizes.x, sizes.inputs),
-        w,
-        y: image(&sizes.y, sizes.outputs),
-        stride: op.stride.clone(),
-        padding: op.padding.clone(),
-        dilation: op.dilation.clone(),
-        groups: op.groups,
+        op: op.clone(),
+        sizes: op.sizes(&site.inputs),
         operands: site.inputs[0].dtype,
         result: site.outputs[0].dtype,
-        tf32: op.precision == MatmulPrecision::Tf32,
     }
 }
 
@@ -45,8 +24,8 @@ pub(crate) fn work(
     shared: &Shared,
     site: &LoweringContext<'_>,
 ) -> Result<Vec<LoweredOp>> {
-    if let Some(thin) = Thin::of(op, site) {
-        return Ok(thin
+    if let Some(kernels) = SmallChannelConv::of(op, site) {
+        return Ok(kernels
             .pieces(op, site)
             .into_iter()
             .map(LoweredOp::Kernel)
@@ -60,29 +39,29 @@ pub(crate) fn work(
     }])
 }
 
-/// The device code of a convolution of few channels; none for others.
+/// The kernels of a convolution of few channels; empty for others.
 #[cfg(test)]
-pub(crate) fn thin_pieces(
+pub(crate) fn small_channel_pieces(
     op: &Conv,
     site: &LoweringContext<'_>,
 ) -> Vec<crate::kernel_source::KernelSource> {
-    Thin::of(op, site).map_or(vec![], |thin| thin.pieces(op, site))
+    SmallChannelConv::of(op, site).map_or(vec![], |kernels| kernels.pieces(op, site))
 }
 
-/// The scratch memory of a convolution of few channels; none for others.
+/// The workspace of a convolution of few channels; 0 for others.
 #[cfg(test)]
-pub(crate) fn thin_workspace(op: &Conv, site: &LoweringContext<'_>) -> usize {
-    Thin::of(op, site).map_or(0, |thin| thin.workspace(op))
+pub(crate) fn small_channel_workspace(op: &Conv, site: &LoweringContext<'_>) -> usize {
+    SmallChannelConv::of(op, site).map_or(0, |kernels| kernels.workspace(op))
 }
 
-/// Scratch memory of a convolution, in bytes.
+/// The workspace of a convolution, in bytes.
 pub(crate) fn workspace(
     op: &Conv,
     libraries: &dyn LibraryWorkspaces,
     site: &LoweringContext<'_>,
 ) -> usize {
-    match Thin::of(op, site) {
-        Some(thin) => thin.workspace(op),
+    match SmallChannelConv::of(op, site) {
+        Some(kernels) => kernels.workspace(op),
         None => libraries.of_convolution(&convolution(op, site)),
     }
 }

@@ -1,4 +1,4 @@
-//! A user's own operation: its kernels as it gives them, looked at before they run.
+//! Custom operations: their kernels, validated before they run.
 
 use super::{LoweredOp, LoweringContext};
 use crate::kernel_source::{MOST_BLOCKS, MOST_THREADS};
@@ -25,7 +25,7 @@ pub(super) fn work(
     };
     if code.scratch_bytes() > site.workspace_bytes {
         let problem = format!(
-            "it asks for {} bytes of scratch memory, the plan has {} for it; `device_code` has to \
+            "it needs a workspace of {} bytes, the plan has {} for it; `device_code` has to \
              ask for the same whenever it is called, and a plan to be made for this device",
             code.scratch_bytes(),
             site.workspace_bytes
@@ -44,8 +44,8 @@ pub(super) fn work(
     Ok(kernels.cloned().map(LoweredOp::CustomKernel).collect())
 }
 
-/// Scratch memory of an operation, in bytes. One that refuses has none, and its refusal comes when
-/// the plan is loaded.
+/// The workspace of an operation in bytes; 0 for one that returns an error, which is reported when the
+/// plan is loaded.
 pub(super) fn workspace(
     op: &Custom,
     graph: &Graph,
@@ -75,13 +75,13 @@ fn ask(
 
 type Checked = std::result::Result<(), String>;
 
-/// What kernels can be given.
+/// The tensors that kernels can take.
 struct Tensors {
     /// Bytes of each operand.
     inputs: Vec<usize>,
     /// Bytes of each result.
     outputs: Vec<usize>,
-    /// Which results have memory.
+    /// Whether each result has memory.
     wanted: Vec<bool>,
 }
 
@@ -92,8 +92,8 @@ impl Tensors {
     }
 }
 
-/// Finds what cannot be launched. With an empty operand or result there may be nothing to do, and
-/// a grid without blocks says so.
+/// Rejects kernels that cannot be launched. A grid without blocks is valid if an operand or result is
+/// empty.
 fn check(code: &DeviceCode, tensors: &Tensors) -> Checked {
     if code.kernels().is_empty() {
         return Err("its code has no kernel; give it at least one".to_string());

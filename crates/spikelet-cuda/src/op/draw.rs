@@ -1,5 +1,5 @@
-//! Random draws: a thread draws four neighbors from one call of the generator. Eight threads make
-//! a 32-bit word where draws are written as bits.
+//! Random draws: a thread draws four neighboring elements with one call of the generator. For
+//! bit-packed results eight threads form a 32-bit word.
 
 use super::LoweringContext;
 use super::index::{self, offset};
@@ -47,7 +47,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         "{time}, {}u, (unsigned)generator[1], (unsigned)generator[0], (unsigned)(generator[0] >> 32)",
         op.stream
     );
-    // Of the images before the first one: whole groups, counted modulo 2³², or elements.
+    // The images before the first one, as full groups modulo 2³², or as elements.
     let shifted = !op.per_image.is_multiple_of(4);
     let groups_before = match op.per_image {
         0 => String::new(),
@@ -61,8 +61,8 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         ));
     }
     if bits {
-        // Rows of bits start at whole groups: see `writes_bits`. The threads of a word are always
-        // together.
+        // Rows of bits start at full groups: see `writes_bits`. The threads of a word are always in
+        // one warp.
         let rows_a_step = step / row.max(1);
         let padded = words * 16;
         piece.line(format!(
@@ -97,7 +97,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         )
     ));
     if shifted {
-        // The four lie in two groups of the generator.
+        // The four elements are in two groups of the generator.
         piece.line(format!(
             "    const unsigned skip = (unsigned)before % 4u;
     if (skip != 0u) {{
@@ -145,7 +145,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
     vec![piece]
 }
 
-/// What the words of a group are made into: standard normal numbers, or numbers in (0, 1].
+/// Code that converts the words of a group to standard normal numbers, or to numbers in (0, 1].
 fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
     let made = match distribution {
         Distribution::Normal => format!(
@@ -162,7 +162,7 @@ fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
     format!("    {{\n      const uint4 words = {words};\n      {made}\n    }}")
 }
 
-/// Where the probability of an element lies.
+/// The offset of the probability of an element.
 fn place(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
     let strides = index::strides(&site.inputs[1].shape, &op.shape);
     offset(&op.shape, &strides, element)
@@ -173,7 +173,7 @@ fn probability(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
     format!("spk_get(p[{}])", place(op, site, element))
 }
 
-/// Loads the probabilities of four neighbors of a row, in one access where they lie together.
+/// Loads the probabilities of four neighbors of a row, in one access where they are contiguous.
 fn chances(op: &Draw, site: &LoweringContext<'_>, step: usize, row: usize) -> String {
     if site.inputs[1].shape.last() == Some(&row) {
         return format!(

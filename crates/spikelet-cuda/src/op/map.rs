@@ -1,4 +1,4 @@
-//! Fused elementwise regions: up to 16 bytes an access, operands broadcast.
+//! Fused elementwise regions with broadcast operands, up to 16 bytes per access.
 
 use super::LoweringContext;
 use super::index::{self, offset};
@@ -7,17 +7,17 @@ use spikelet_expr::CompileError;
 use spikelet_expr::cuda::statements;
 use spikelet_graph::op::Map;
 
-/// How an operand lies under a pack of neighboring elements.
-enum Layout {
-    /// One element for the whole pack, at this offset.
+/// The access to an operand for a pack of neighboring elements.
+enum OperandAccess {
+    /// One element for the pack, at this offset.
     Constant(String),
-    /// Neighbours too, at this offset.
+    /// Contiguous elements, at this offset.
     Pack(String),
-    /// Each element for itself.
+    /// A separate offset for each element.
     Scattered(Vec<usize>),
 }
 
-/// Elements of a pack: as many as fit 16 bytes of the widest operand, if all can be had so.
+/// Elements of a pack: as many as fit 16 bytes of the widest operand, if all operands allow it.
 fn pack(site: &LoweringContext<'_>, shape: &[usize]) -> usize {
     let last = shape.last().copied().unwrap_or(1);
     let items: usize = shape.iter().product();
@@ -57,25 +57,25 @@ pub(crate) fn pieces(
         let at = |strides: &[usize]| offset(shape, strides, &format!("(i * {n}u)"));
         let own = strides.last().copied().unwrap_or(0);
         let layout = if x.len() == 1 {
-            Layout::Constant("0u".to_string())
+            OperandAccess::Constant("0u".to_string())
         } else if x.len() == items || (own == 1 && shape.last().is_some_and(|l| l % n == 0)) {
-            Layout::Pack(at(&strides))
+            OperandAccess::Pack(at(&strides))
         } else if own == 0 && shape.last().is_some_and(|l| l % n == 0) {
-            Layout::Constant(at(&strides))
+            OperandAccess::Constant(at(&strides))
         } else {
-            Layout::Scattered(strides)
+            OperandAccess::Scattered(strides)
         };
         match layout {
-            Layout::Constant(at) => {
+            OperandAccess::Constant(at) => {
                 piece.line(format!("    const float v_{name} = spk_get({name}[{at}]);"))
             }
-            Layout::Pack(at) => {
+            OperandAccess::Pack(at) => {
                 piece.line(format!(
                     "    const auto p_{name} = spk_load<{n}>({name} + ({at}));"
                 ));
                 inner.push_str(&format!("      const float v_{name} = p_{name}[j];\n"));
             }
-            Layout::Scattered(strides) => {
+            OperandAccess::Scattered(strides) => {
                 let at = offset(shape, &strides, &format!("(i * {n}u + j)"));
                 inner.push_str(&format!(
                     "      const float v_{name} = spk_get({name}[{at}]);\n"

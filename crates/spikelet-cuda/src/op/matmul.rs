@@ -1,4 +1,4 @@
-//! Matrix products: cuBLASLt, or tensor cores fed by bits where an operand is spikes.
+//! Matrix products: by cuBLASLt, or by tensor-core kernels for bit-packed spikes.
 
 mod spikes;
 mod transposed;
@@ -55,7 +55,7 @@ pub(crate) fn work(
     }])
 }
 
-/// Scratch memory of a product, in bytes.
+/// The workspace of a product, in bytes.
 pub(crate) fn workspace(
     op: &MatMul,
     libraries: &dyn LibraryWorkspaces,
@@ -74,7 +74,7 @@ pub(crate) fn workspace(
     libraries.of_product(product)
 }
 
-/// Spikes can be the input of a linear layer, and the second operand of its weight's gradient.
+/// Bit-packed operands: the input of a linear layer, and the second operand of its weight gradient.
 pub(crate) fn reads_bits(
     op: &MatMul,
     gpu: &Properties,
@@ -87,11 +87,11 @@ pub(crate) fn reads_bits(
     } else {
         op.transpose_a && !op.transpose_b
     };
-    // Tensor cores for 16-bit numbers with all their exponents came with 8.0.
+    // Tensor cores for bf16 came with 8.0.
     form && gpu.capability.0 >= 8 && matches!(other.dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
-/// The scratch memory of a product with spikes; none for other products.
+/// The workspace of a product with spikes; 0 for other products.
 #[cfg(test)]
 pub(crate) fn spike_workspace(op: &MatMul, site: &LoweringContext<'_>) -> usize {
     match is_spikes(site) {
@@ -100,7 +100,7 @@ pub(crate) fn spike_workspace(op: &MatMul, site: &LoweringContext<'_>) -> usize 
     }
 }
 
-/// The device code of a product with spikes; none for other products.
+/// The kernels of a product with spikes; empty for other products.
 #[cfg(test)]
 pub(crate) fn spike_pieces(
     op: &MatMul,

@@ -1,16 +1,16 @@
 //! Mean and variance of each channel, in two rounds.
 //!
 //! A thread sums deviations from its own first element and their squares; counts, means and sums
-//! of squared deviations are then joined pairwise (Chan, Golub, LeVeque, 1979), in a fixed order.
+//! of squared deviations are then merged pairwise (Chan, Golub, LeVeque, 1979), in a fixed order.
 
 use super::LoweringContext;
 use super::channels::ChannelReduceTiling;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 
-/// Loads of a thread that are under way together.
+/// Loads of a thread in flight.
 const AHEAD: usize = 8;
 
-/// Takes count, mean and squared deviations `b` into `a`.
+/// Merges count, mean and squared deviations `b` into `a`.
 const JOIN: &str = "if (b[0] > 0.0f) {
         const float n = a[0] + b[0], apart = b[1] - a[1], share = b[0] / n;
         a[2] += b[2] + apart * apart * a[0] * share;
@@ -18,7 +18,7 @@ const JOIN: &str = "if (b[0] > 0.0f) {
         a[0] = n;
       }";
 
-fn columns(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
+fn tiling(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
     let x = &site.inputs[0];
     let (rows, channels) = x.rows_and_columns();
     let mut pack = 16 / (x.bytes() / x.len());
@@ -32,13 +32,13 @@ fn columns(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
 }
 
 pub(crate) fn workspace(site: &LoweringContext<'_>) -> usize {
-    columns(site).0.partial(3).bytes()
+    tiling(site).0.partial(3).bytes()
 }
 
 pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (columns, rows) = columns(site);
-    let (pack, channels) = (columns.pack, columns.channels);
-    let mut first = columns.piece("mean_var");
+    let (tiling, rows) = tiling(site);
+    let (pack, channels) = (tiling.pack, tiling.channels);
+    let mut first = tiling.piece("mean_var");
     first.argument("x", &site.inputs[0], Binding::Read(0));
     let (ty, ahead_less_one) = (element(site.inputs[0].dtype), AHEAD - 1);
     first.line(format!(
@@ -75,11 +75,11 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     own[j][2] = fmaxf(squares[j] - sum[j] * share, 0.0f);
   }}"
     ));
-    columns.gather(&mut first, "own", 3, JOIN);
-    let groups = columns.groups;
+    tiling.gather(&mut first, "own", 3, JOIN);
+    let groups = tiling.groups;
     let mut second = KernelSource::new("moments_join", Geometry::Warps(channels));
     second.depth = groups.div_ceil(32).max(1) * 4;
-    second.argument("partial", &columns.partial(3), Binding::Workspace(0));
+    second.argument("partial", &tiling.partial(3), Binding::Workspace(0));
     second.line(format!(
         "    float a[3] = {{}};
     for (Index g = lane; g < {groups}u; g += 32) {{
@@ -87,9 +87,9 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
       for (int s = 0; s < 3; ++s) b[s] = partial[(g * 3 + s) * {channels}u + row];
       {JOIN}
     }}
-    for (int apart = 16; apart > 0; apart /= 2) {{
+    for (int offset = 16; offset > 0; offset /= 2) {{
       float b[3];
-      for (int s = 0; s < 3; ++s) b[s] = __shfl_down_sync(0xffffffffu, a[s], apart);
+      for (int s = 0; s < 3; ++s) b[s] = __shfl_down_sync(0xffffffffu, a[s], offset);
       {JOIN}
     }}"
     ));

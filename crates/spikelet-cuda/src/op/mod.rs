@@ -1,6 +1,7 @@
-//! Device code of the operations: the same file names as in `spikelet-graph`.
+//! Device code of the operations, one file each, with the file names of `spikelet-graph/src/op`.
 
 mod all_reduce;
+mod arg_max;
 mod block;
 mod block_grad;
 mod channels;
@@ -8,14 +9,15 @@ mod concat;
 mod conv;
 mod custom;
 mod draw;
+mod equal;
 mod expand;
 mod fill;
 mod index;
-mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
 mod mean_var;
+mod one_hot;
 mod pack;
 mod permute;
 mod pool;
@@ -25,6 +27,7 @@ mod scan_grad;
 mod schedule;
 mod slice;
 mod step;
+mod warp;
 
 use crate::backend::Shared;
 use crate::dnn::{ConvCall, Convolution};
@@ -38,47 +41,47 @@ use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What runs for a node, in order.
+/// One of the actions of a node, which run in order.
 pub(crate) enum LoweredOp {
-    /// A kernel of our own.
+    /// A generated kernel.
     Kernel(KernelSource),
-    /// A matrix product by the vendor's library, the result to result 0.
+    /// A matrix product by cuBLASLt, written to result 0.
     Gemm {
         call: GemmCall,
         a: Binding,
         b: Binding,
-        /// Where its own scratch memory starts in the kernel's workspace.
+        /// The offset of its workspace in that of the node.
         workspace: usize,
     },
-    /// A convolution by the vendor's library, the result to result 0.
+    /// A convolution by cuDNN, written to result 0.
     Conv {
         call: ConvCall,
         a: Binding,
         b: Binding,
-        /// Where its own scratch memory starts in the kernel's workspace.
+        /// The offset of its workspace in that of the node.
         workspace: usize,
     },
     /// A kernel of a custom operation.
     CustomKernel(DeviceKernel),
-    /// Zeros in result k.
+    /// Sets result k to zero.
     Clear(usize),
     /// Sums of all operands over the ranks of a group, on its stream.
     AllReduceStart(Arc<Group>),
-    /// What follows waits for the sums that the operands are.
+    /// Makes the next actions wait for the sums that are the operands.
     AllReduceDone,
 }
 
-/// A node with the types of what it touches.
+/// A node with its types, for lowering.
 pub(crate) struct LoweringContext<'a> {
     pub(crate) gpu: &'a Properties,
     pub(crate) node: &'a Node,
     pub(crate) inputs: Vec<TensorType>,
     pub(crate) outputs: Vec<TensorType>,
-    /// Which results somebody reads.
+    /// Whether each result is read.
     pub(crate) wanted: Vec<bool>,
-    /// Operands that are one known number; a scan has it in its code and does not read it.
+    /// The value of operands that are constant fills; a scan has them as literals and does not read them.
     pub(crate) constants: Vec<Option<f32>>,
-    /// Bytes of the workspace that the plan has for it.
+    /// Bytes of its workspace in the plan.
     pub(crate) workspace_bytes: usize,
 }
 
@@ -87,7 +90,7 @@ fn types(graph: &Graph, values: &[ValueId]) -> Vec<TensorType> {
 }
 
 impl LoweredOp {
-    /// Bytes of the kernel's workspace, from its start, that it writes or reads.
+    /// Bytes of the node's workspace, from its start, that it accesses.
     fn workspace(&self) -> usize {
         match self {
             LoweredOp::Kernel(piece) => {
@@ -103,7 +106,7 @@ impl LoweredOp {
             LoweredOp::Conv {
                 call, workspace, ..
             } => workspace.saturating_add(call.workspace()),
-            // Compared where its kernels are.
+            // Checked with its kernels.
             LoweredOp::CustomKernel(_) => 0,
             LoweredOp::Clear(_) | LoweredOp::AllReduceStart(_) | LoweredOp::AllReduceDone => 0,
         }
@@ -143,7 +146,7 @@ impl<'a> LoweringContext<'a> {
     }
 }
 
-/// The number that each value is, where a node of the graph fills it with one.
+/// The constants of values that nodes of the graph fill.
 pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
     let fill = |node: &Node| match &node.op {
         Op::Fill(op) if op.ty.dtype.is_float() => Some((node.outputs[0], op.stored() as f32)),
@@ -152,7 +155,7 @@ pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
     graph.nodes.iter().filter_map(fill).collect()
 }
 
-/// Whether `node` has a known number in its code where operand `operand` is one.
+/// Whether `node` has operand `operand` as a literal if it is constant.
 fn takes_constant(node: &Node, operand: usize) -> bool {
     let (Op::Scan(Scan { recurrence, .. }) | Op::ScanGrad(ScanGrad { recurrence, .. })) = &node.op
     else {
@@ -162,7 +165,7 @@ fn takes_constant(node: &Node, operand: usize) -> bool {
     (first..first + recurrence.states.len() + recurrence.params.len()).contains(&operand)
 }
 
-/// Whether everybody who reads a value has its number in the code.
+/// Whether all readers of a constant value have it as a literal.
 pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
     let given = graph.outputs.iter().any(|o| o.value == value);
     let read = |node: &Node| {
@@ -172,7 +175,7 @@ pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
     !given && graph.nodes.iter().all(read)
 }
 
-/// The work of a node.
+/// Lowers a node.
 pub(crate) fn prepare(shared: &Shared, site: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
     check_site(&shared.gpu.name, site)?;
     if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
@@ -186,26 +189,25 @@ pub(crate) fn prepare(shared: &Shared, site: &LoweringContext<'_>) -> Result<Vec
         Op::Custom(op) => custom::work(op, &shared.gpu.name, site)?,
         _ => pieces(site)?.into_iter().map(LoweredOp::Kernel).collect(),
     };
-    check_room(&shared.gpu.name, site, &work)?;
+    check_workspace(&shared.gpu.name, site, &work)?;
     Ok(work)
 }
 
-/// Refuses work that needs more scratch memory than the plan has for it, and would write over
-/// something else: the plan was made for another device, or where a library could not be asked.
-fn check_room(device: &str, site: &LoweringContext<'_>, work: &[LoweredOp]) -> Result<()> {
+/// Rejects actions that need a larger workspace than the plan has, and would overwrite other values:
+/// the plan was created for another device, or a library's query failed during planning.
+fn check_workspace(device: &str, site: &LoweringContext<'_>, work: &[LoweredOp]) -> Result<()> {
     let needed = work.iter().map(LoweredOp::workspace).max().unwrap_or(0);
     if needed <= site.workspace_bytes {
         return Ok(());
     }
     let problem = format!(
-        "it needs {needed} bytes of workspace, the plan has {} for it; make the plan anew, for \
-         this device",
+        "it needs a workspace of {needed} bytes, the plan has {}; create the plan again for this device",
         site.workspace_bytes
     );
     Err(site.refuse(device, &problem))
 }
 
-/// Refuses a node that no kernel here can do.
+/// Rejects a node without a kernel for this GPU.
 pub(crate) fn check(device: &str, gpu: &Properties, graph: &Graph, node: &Node) -> Result<()> {
     let wanted = vec![true; node.outputs.len()];
     check_site(device, &LoweringContext::new(gpu, graph, node, wanted))
@@ -216,7 +218,7 @@ fn check_site(device: &str, site: &LoweringContext<'_>) -> Result<()> {
     if all().any(|t| t.dtype == DType::F64) {
         return Err(site.refuse(
             device,
-            "f64 is for references and gradient checks, which run on the CPU: use --device cpu, or f32, bf16 or f16 here",
+            "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
         ));
     }
     let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
@@ -242,7 +244,7 @@ fn check_site(device: &str, site: &LoweringContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The device code of a node that is no matrix product, convolution, sum over ranks or custom
+/// The generated kernels of a node other than a matrix product, convolution, sum over ranks or custom
 /// operation.
 pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     let expression = |source| Error::Expression {
@@ -251,10 +253,10 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         source,
     };
     Ok(match &site.node.op {
-        Op::ArgMax(_) => labels::arg_max(site),
+        Op::ArgMax(_) => arg_max::pieces(site),
         Op::Concat(op) => concat::pieces(op, site),
         Op::Draw(op) => draw::pieces(op, site),
-        Op::Equal(_) => labels::equal(site),
+        Op::Equal(_) => equal::pieces(site),
         Op::Expand(op) => expand::pieces(op, site),
         Op::Fill(op) => fill::pieces(op, site),
         Op::LogSoftmax(_) => log_softmax::pieces(site),
@@ -268,7 +270,7 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         | Op::TimeChunk(_)
         | Op::Reshape(_) => vec![],
         Op::MeanVar(_) => mean_var::pieces(site),
-        Op::OneHot(op) => labels::one_hot(op, site),
+        Op::OneHot(op) => one_hot::pieces(op, site),
         Op::Pack(_) => pack::pieces(site),
         Op::Permute(op) => permute::pieces(op, site),
         Op::Pool(op) => pool::pieces(op, site),
@@ -284,13 +286,13 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     })
 }
 
-/// Whether a backward scan goes by blocks of neurons and by channels.
+/// Whether a backward scan is computed by [`block_grad`].
 fn by_blocks(op: &ScanGrad, inputs: &[TensorType]) -> bool {
     let asked = op.pool.is_some() || op.channel_sums;
     asked && block_grad::takes(op, inputs)
 }
 
-/// Whether a backward scan can sum its parameters' gradients over all but the channels.
+/// Whether a backward scan can sum its parameters' gradients over all axes but the channels.
 pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
     let inputs = types(graph, &node.inputs);
     match &node.op {
@@ -299,19 +301,20 @@ pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// A thread loads its neurons' elements of some steps, or its block, before it stores anything there.
+/// Scans may run in place: a thread loads its neurons' elements of some steps, or its block, before it
+/// stores there.
 pub(crate) const OVERWRITES_SEQUENCES: bool = true;
 
-/// Scratch memory that the vendor's libraries ask for, in bytes.
+/// Workspaces of the vendor's libraries, in bytes.
 pub(crate) trait LibraryWorkspaces {
-    /// For a matrix product.
+    /// That of a matrix product.
     fn of_product(&self, product: Product) -> usize;
 
-    /// For a convolution.
+    /// That of a convolution.
     fn of_convolution(&self, convolution: &Convolution) -> usize;
 }
 
-/// Scratch memory of a node, in bytes.
+/// The workspace of a node, in bytes.
 pub(crate) fn workspace(
     libraries: &dyn LibraryWorkspaces,
     gpu: &Properties,
@@ -331,7 +334,7 @@ pub(crate) fn workspace(
     }
 }
 
-/// Steps between the states that a forward scan should keep for the backward scan `node`.
+/// Steps between the checkpoints that a forward scan should write for the backward scan `node`.
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
     let inputs = types(graph, &node.inputs);
     match &node.op {

@@ -1,4 +1,4 @@
-//! Binary values to bits and back: a thread takes eight neighbors, a byte.
+//! Binary values to bits and back: a thread processes eight neighbors, one byte.
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
@@ -15,7 +15,7 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     );
     piece.argument("x", x, Binding::Read(0));
     piece.argument("y", y, Binding::Write(0));
-    // Whole bytes of a row are read or written at once.
+    // Full bytes of a row are read or written at once.
     let whole = columns % 8 == 0;
     piece.line(format!(
         "    const Index row = i / {bytes}u, c = i % {bytes}u * 8u;"

@@ -1,11 +1,12 @@
 //! Axes in another order.
 //!
-//! Where neighbors of the result lie far apart in the operand, tiles go through shared memory, so
-//! that both are read and written along their innermost axes.
+//! Where neighboring elements of the result are far apart in the operand, tiles are transposed in
+//! shared memory, so that both tensors are accessed along their innermost axes.
 
 use super::LoweringContext;
-use super::index::{dense, offset};
+use super::index::offset;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
+use spikelet_graph::dense_strides;
 use spikelet_graph::op::Permute;
 
 /// Side of a tile.
@@ -42,7 +43,7 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     let (shape, order) = merged(&x.shape, &op.order);
     let rank = shape.len();
-    let strides = dense(&shape);
+    let strides = dense_strides(&shape);
     let turned: Vec<usize> = order.iter().map(|&k| shape[k]).collect();
     let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
     let across = rank >= 2 && order[rank - 1] != rank - 1;
@@ -55,7 +56,7 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
     }
     // `a` is innermost in the result, `b` in the operand; the others number the planes.
     let (a, b) = (order[rank - 1], rank - 1);
-    let to = dense(&turned);
+    let to = dense_strides(&turned);
     let place = |k: usize| order.iter().position(|&o| o == k).unwrap_or(0);
     let others: Vec<usize> = (0..rank).filter(|&k| k != a && k != b).collect();
     let sizes: Vec<usize> = others.iter().map(|&k| shape[k]).collect();
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_that_stay_together_are_one() {
+    fn axes_that_stay_together_are_merged() {
         let nchw_to_nhwc = merged(&[4, 128, 7, 7, 16], &[0, 1, 4, 2, 3]);
         assert_eq!(nchw_to_nhwc, (vec![512, 49, 16], vec![0, 2, 1]));
         assert_eq!(merged(&[3, 1, 5], &[0, 2, 1]), (vec![15], vec![0]));

@@ -1,4 +1,4 @@
-//! Pooling and its gradient: a thread takes neighboring channels of one position.
+//! Pooling and its gradient: a thread processes neighboring channels of one position.
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
@@ -17,7 +17,7 @@ fn pack(site: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
     pack
 }
 
-/// `start`, `end` (before clipping) and the distance of elements of window `o` of an axis of `n`.
+/// `start`, `end` (before clipping) and the stride of elements of window `o` of an axis of `n`.
 fn range(window: Window, n: usize, o: &str) -> (String, String, usize) {
     match window {
         Window::Sliding {
@@ -42,7 +42,7 @@ fn range(window: Window, n: usize, o: &str) -> (String, String, usize) {
     }
 }
 
-/// The first window that may hold element `i`, and how many after it may.
+/// The first window that may contain element `i`, and the number of further ones.
 fn windows_of(window: Window, n: usize, i: &str) -> (String, String) {
     match window {
         Window::Sliding {
@@ -102,7 +102,7 @@ fn flat(count: usize, sizes: &[usize], name: &str, first: &str) -> String {
     })
 }
 
-/// The number that a mean divides by, for the window at `o…`.
+/// The divisor of the mean of the window at `o…`.
 fn divisor(windows: &[Window], sizes: &[usize], o: &str, count_padding: bool) -> String {
     let sides = windows.iter().zip(sizes).enumerate().map(|(k, (w, n))| {
         let (start, end, _) = range(*w, *n, &format!("{o}{k}"));
@@ -239,7 +239,7 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &LoweringContext<'_>) -> Vec<Kern
     vec![piece]
 }
 
-/// Blocks do not overlap: a thread takes a block, reads it once and writes all of it.
+/// Non-overlapping blocks: a thread reads a block once and writes all of it.
 fn blocks_grad(
     pool: &Pool,
     site: &LoweringContext<'_>,

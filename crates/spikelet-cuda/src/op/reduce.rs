@@ -1,27 +1,28 @@
-//! Sums and maxima, each in an order that follows from the shapes and the GPU's model alone.
+//! Sums and maxima, in an order that depends on the shapes and the GPU's model alone.
 //!
-//! Kept and reduced axes alternate; neighbors of one kind are merged first. Rows are reduced by
-//! a warp each, columns by a thread each, and where that leaves most of the GPU idle, in two
-//! rounds: partial results of chunks first, which go through the workspace.
+//! Kept and reduced axes alternate; neighboring axes of one kind are merged first. Rows are reduced
+//! by a warp each, columns by a thread each. Where that leaves most of the GPU idle, there are two
+//! rounds, with partial results of chunks in the workspace.
 
-use super::LoweringContext;
-use super::index::{dense, offset};
+use super::index::offset;
+use super::{LoweringContext, warp};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use spikelet_graph::dense_strides;
 use spikelet_graph::op::{Reduce, Reduction};
 use spikelet_graph::{DType, TensorType};
 
-/// The reduction of a tensor seen as result × reduced, each with its own strides.
-struct Layout {
+/// The axes of a reduction: kept and reduced ones, as sizes and strides.
+struct ReduceAxes {
     kept: Vec<(usize, usize)>,
     reduced: Vec<(usize, usize)>,
     results: usize,
     length: usize,
 }
 
-impl Layout {
+impl ReduceAxes {
     fn new(op: &Reduce, x: &TensorType) -> Self {
-        let strides = dense(&x.shape);
+        let strides = dense_strides(&x.shape);
         let part = |reduced: bool| -> Vec<(usize, usize)> {
             (0..x.shape.len())
                 .filter(|k| op.axes.contains(k) == reduced)
@@ -43,25 +44,25 @@ impl Layout {
         offset(&shape, &strides, index)
     }
 
-    /// Whether neighbors along the reduced axes lie next to each other.
+    /// Whether elements along the reduced axes are contiguous.
     fn is_rows(&self) -> bool {
         let innermost = |axes: &[(usize, usize)]| axes.iter().rev().find(|a| a.0 > 1).map(|a| a.1);
         innermost(&self.reduced) == Some(1) || self.results == 1
     }
 
-    /// Chunks that the reduced axes are cut into, so that enough threads have work.
+    /// The number of chunks of the reduced axes, such that enough threads have work.
     fn chunks(&self, gpu: &Properties) -> usize {
         let lanes = if self.is_rows() { 32 } else { 1 };
         let threads = self.results.max(1) * lanes;
         let wanted = gpu.saturating_threads().div_ceil(threads);
-        // A thread has at least this many elements to itself, or a second round costs more.
+        // With fewer elements per thread a second round would cost more.
         let most = self.length / (64 * lanes);
         wanted.min(most).clamp(1, 1024)
     }
 }
 
 pub(crate) fn workspace(op: &Reduce, site: &LoweringContext<'_>) -> usize {
-    let layout = Layout::new(op, &site.inputs[0]);
+    let layout = ReduceAxes::new(op, &site.inputs[0]);
     match layout.chunks(site.gpu) {
         1 => 0,
         chunks => 4 * chunks * layout.results,
@@ -69,7 +70,7 @@ pub(crate) fn workspace(op: &Reduce, site: &LoweringContext<'_>) -> usize {
 }
 
 pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let layout = Layout::new(op, &site.inputs[0]);
+    let layout = ReduceAxes::new(op, &site.inputs[0]);
     let chunks = layout.chunks(site.gpu);
     let (x, y) = (&site.inputs[0], &site.outputs[0]);
     if chunks == 1 {
@@ -82,7 +83,7 @@ pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSourc
     let mut first = round(op.reduction, &layout, chunks);
     first.argument("x", x, Binding::Read(0));
     first.argument("y", &partial, Binding::Workspace(0));
-    let second = Layout {
+    let second = ReduceAxes {
         kept: vec![(layout.results, 1)],
         reduced: vec![(chunks, layout.results)],
         results: layout.results,
@@ -95,10 +96,10 @@ pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSourc
 }
 
 /// One round: `chunks` partial results for each result, `[chunks, results]`.
-fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> KernelSource {
+fn round(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSource {
     let (start, join) = match reduction {
-        Reduction::Sum => ("0.0f", "a + b"),
-        Reduction::Max => ("-__int_as_float(0x7f800000)", "a > b || a != a ? a : b"),
+        Reduction::Sum => ("0.0f", warp::SUM),
+        Reduction::Max => ("-__int_as_float(0x7f800000)", warp::MAX),
     };
     let (results, length) = (layout.results, layout.length);
     let chunk = length.div_ceil(chunks);
@@ -117,8 +118,8 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> KernelSource {
     piece.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
     let item = if rows { "row" } else { "i" };
     let (from, step) = if rows { ("lane", 32) } else { ("0", 1) };
-    let base = Layout::at(&layout.kept, "result");
-    let element = Layout::at(&layout.reduced, "k");
+    let base = ReduceAxes::at(&layout.kept, "result");
+    let element = ReduceAxes::at(&layout.reduced, "k");
     piece.line(format!(
         "    const Index result = {item} % {results}u, chunk = {item} / {results}u;
     const auto* const from = x + ({base});
@@ -131,13 +132,8 @@ fn round(reduction: Reduction, layout: &Layout, chunks: usize) -> KernelSource {
     }}"
     ));
     if rows {
-        piece.line(format!(
-            "    for (int apart = 16; apart > 0; apart /= 2) {{
-      const float a = __shfl_xor_sync(0xffffffffu, total, apart), b = total;
-      total = {join};
-    }}
-    if (lane == 0)"
-        ));
+        piece.line(warp::reduce("total", join));
+        piece.line("    if (lane == 0)");
     }
     piece.line(format!("    spk_set(y[{item}], total);"));
     piece

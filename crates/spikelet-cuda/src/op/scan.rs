@@ -1,5 +1,5 @@
-//! The multi-step forward pass (FPTT): a thread takes its neurons through all time steps, with
-//! the states in registers.
+//! The multi-step forward pass (FPTT): a thread computes all time steps of its neurons, with the states
+//! in registers.
 
 use super::LoweringContext;
 use super::index::{offset, strides};
@@ -10,16 +10,16 @@ use spikelet_expr::CompileError;
 use spikelet_graph::op::{Recurrence, Scan};
 use spikelet_graph::{DType, TensorType};
 
-/// A sequence's access: plain, or marked as used once.
+/// The functions that access a sequence: cached, or streaming.
 pub(super) fn access(schedule: &Schedule) -> (&'static str, &'static str) {
-    if schedule.once {
+    if schedule.streaming {
         ("spk_load_once", "spk_store_once")
     } else {
         ("spk_load", "spk_store")
     }
 }
 
-/// The offset of neuron `n + j` in something that broadcasts to one time step.
+/// The offset of neuron `n + j` in a tensor that broadcasts to one time step.
 fn neuron(ty: &TensorType, step: &[usize]) -> String {
     offset(step, &strides(&ty.shape, step), "(n + j)")
 }
@@ -129,7 +129,7 @@ pub(super) fn declare(
     varying.iter().map(declare).collect()
 }
 
-/// Spikes that are written as bits: rows of `last` neurons, padded to whole words.
+/// Spikes that are written as bits: rows of `last` neurons, padded to full words.
 struct Bits {
     rows: usize,
     last: usize,
@@ -149,7 +149,7 @@ impl Bits {
         })
     }
 
-    /// Joins the bits of neighboring threads to 32-bit words; the first thread of each stores.
+    /// Combines the bits of neighboring threads into 32-bit words, stored by the first thread of each.
     fn store(&self, k: usize, pack: usize) -> String {
         let words = self.padded / 32;
         let lanes = 32 / pack;
@@ -173,7 +173,7 @@ impl Bits {
         text
     }
 
-    /// The threads that make a word together: they are in one warp and run the same steps.
+    /// The threads of one word: they are in one warp and run the same steps.
     fn together(pack: usize) -> String {
         let lanes = 32 / pack;
         let mask = if lanes == 32 {
@@ -187,16 +187,16 @@ impl Bits {
     }
 }
 
-/// Whether spikes can be written as bits: packs do not reach over the end of a row.
+/// Whether spikes can be written as bits: packs do not cross the end of a row.
 pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> bool {
     let step = Scan::step_shape(inputs);
     let last = step.last().copied().unwrap_or(1);
-    // Rows that are mostly padding cost more than they save.
+    // For rows that are mostly padding, dense spikes are smaller.
     let worth = last % 16 == 0 || last >= 128;
     value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && worth
 }
 
-/// A kernel of numbered threads; the last block's spare ones leave.
+/// A kernel of indexed threads; surplus threads of the last block return.
 pub(super) fn by_threads(name: String, block: usize, threads: usize) -> KernelSource {
     let mut piece = KernelSource::new(
         name,
@@ -217,7 +217,7 @@ pub(super) fn unrolled(count: usize, body: &str) -> String {
     format!("    #pragma unroll\n    for (int k = 0; k < {count}; ++k) {{\n{body}    }}\n")
 }
 
-/// What the forward kernel touches.
+/// The memory traffic of the forward kernel.
 pub(super) fn load(op: &Scan, site: &LoweringContext<'_>) -> Load {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
@@ -250,7 +250,7 @@ pub(crate) fn pieces(
     }
     let (time, neurons) = (op.time_steps, load.neurons);
     let checkpoint = op.checkpoint;
-    // Kept states fall on the ends of load groups.
+    // Checkpoints are at the ends of load groups.
     let mut steps = schedule.steps.min(time);
     while checkpoint.is_some_and(|every| every % steps != 0) {
         steps -= 1;
@@ -263,8 +263,8 @@ pub(crate) fn pieces(
     piece.functions = text.functions;
     match &bits {
         None => piece.line(format!("  const Index n = i * {pack}u;")),
-        // Rows are padded to whole words; a thread in the padding does what the first thread of
-        // its row does, and leaves no trace.
+        // Rows are padded to full words; a thread in the padding repeats the work of the first
+        // thread of its row and writes nothing.
         Some(Bits { padded, last, .. }) => piece.line(format!(
             "  const Index row = i * {pack}u / {padded}u, column = i * {pack}u % {padded}u;
   const bool real = column < {last}u;

@@ -1,9 +1,9 @@
 //! The derived multi-step backward pass (BPTT).
 //!
-//! Time is cut into segments. For each, from the last to the first, the states are made again
-//! from the state at its start and the inputs, and stay in registers while the derived step runs
-//! backwards over them. The states at the starts come from the forward pass; where it did not
-//! keep them, the kernel makes them itself, in its workspace.
+//! Time is divided into segments. For each, from the last to the first, the states are recomputed from
+//! the checkpoint at its start and the inputs, and stay in registers while the derived step runs
+//! backward. The checkpoints come from the forward pass; without them the kernel computes them first,
+//! in its workspace.
 
 use super::LoweringContext;
 use super::scan::{access, by_threads, declare, inputs, load_constants, load_neurons, unrolled};
@@ -15,7 +15,7 @@ use spikelet_expr::CompileError;
 use spikelet_graph::op::{Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
-/// What the backward kernel touches.
+/// The memory traffic of the backward kernel.
 fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
@@ -34,13 +34,13 @@ fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
     }
 }
 
-/// Steps between two kept states: what the forward pass should keep, if it is worth it.
+/// Steps between checkpoints that the forward pass should write; `None` if they do not pay.
 pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
     let steps = Schedule::backward(gpu, load(op, inputs)).steps;
     (steps < op.time_steps).then_some(steps)
 }
 
-/// Bytes for the states at the segments' starts, where the forward pass did not keep them.
+/// Bytes of the checkpoints, where the forward pass did not write them.
 pub(crate) fn workspace(op: &ScanGrad, site: &LoweringContext<'_>) -> usize {
     if op.checkpoint.is_some() {
         return 0;
@@ -75,7 +75,7 @@ pub(crate) fn pieces(
     let varying = load_constants(&mut piece, r, site, time, pack);
     load_neurons(&mut piece, r, site, pack);
 
-    // Gradients that come in.
+    // Incoming gradients.
     let given: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
     let state_given: Vec<usize> = (0..states)
         .filter(|&k| op.present[n_out + states + k])
@@ -105,7 +105,7 @@ pub(crate) fn pieces(
         ));
     }
 
-    // Gradients that go out.
+    // Outgoing gradients.
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     for (k, ty) in site.outputs.iter().enumerate() {
@@ -190,7 +190,7 @@ pub(crate) fn pieces(
         ));
     }
 
-    // One segment: states again, then backwards.
+    // One segment: recompute the states, then run backward.
     let again = lanes(&format!(
         "        for (int m = 0; m < {0}; ++m) before[k][j][m] = v[j][m];\n{advance}",
         array_len(states)

@@ -1,28 +1,28 @@
-//! How the threads of a scan are laid out.
+//! The schedule of the threads of a scan.
 //!
-//! Neurons are independent, time is not. With many neurons the kernel is bound by memory: each
-//! thread takes 16 bytes of neighboring neurons, and loads several steps before it uses the
-//! first. With few neurons and many steps it is bound by the dependent chain: each thread takes
-//! one neuron, and the loads of the next steps run ahead of the chain.
+//! Neurons are independent, time steps are not. With many neurons the kernel is bound by memory: each
+//! thread processes 16 bytes of neighboring neurons, and loads several steps before it uses the first.
+//! With few neurons and many steps it is bound by the dependency chain: each thread processes one
+//! neuron, and the loads of the next steps are issued ahead of the chain.
 
 use crate::gpu::Properties;
 
-/// Threads' share of a scan.
+/// The work of a thread of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     /// Neighbouring neurons of a thread.
     pub(crate) pack: usize,
-    /// Steps that are loaded together; in the backward pass, steps between two kept states.
+    /// Steps that are loaded together; in the backward pass, steps between checkpoints.
     pub(crate) steps: usize,
     /// Threads of a block.
     pub(crate) block: usize,
-    /// Whether the loads of the next steps are started before these are computed.
+    /// Whether the loads of the next steps are issued before these are computed.
     pub(crate) ahead: bool,
-    /// Whether accesses are marked as used once: more moves than the cache holds.
-    pub(crate) once: bool,
+    /// Whether accesses bypass the cache (`ld.global.cs`): scans that move more than it holds.
+    pub(crate) streaming: bool,
 }
 
-/// What a scan touches.
+/// The memory traffic of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Neurons.
@@ -37,7 +37,7 @@ pub(crate) struct Load {
     pub(crate) written: usize,
     /// States.
     pub(crate) states: usize,
-    /// Whether a step has elementary functions of what changes from step to step.
+    /// Whether a step has elementary functions of time-varying values.
     pub(crate) functions: bool,
 }
 
@@ -70,14 +70,14 @@ fn power(most: usize) -> usize {
 
 impl Schedule {
     pub(crate) fn forward(gpu: &Properties, load: Load) -> Self {
-        let once = load.moved() > gpu.l2_bytes;
+        let streaming = load.moved() > gpu.l2_bytes;
         if load.few(gpu) {
             return Self {
                 pack: 1,
                 steps: power((32 / load.read.max(1)).min(load.time)).clamp(4, 16),
                 block: 32,
                 ahead: load.time > 16,
-                once,
+                streaming,
             };
         }
         Self {
@@ -85,12 +85,12 @@ impl Schedule {
             steps: power((8 / load.read.max(1)).min(load.time)).max(1),
             block: 128,
             ahead: false,
-            once,
+            streaming,
         }
     }
 
     pub(crate) fn backward(gpu: &Properties, load: Load) -> Self {
-        let once = load.moved() > gpu.l2_bytes;
+        let streaming = load.moved() > gpu.l2_bytes;
         let held = (load.states + load.read).max(2);
         if load.few(gpu) {
             return Self {
@@ -98,13 +98,13 @@ impl Schedule {
                 steps: power(32 / held).clamp(4, 8),
                 block: 32,
                 ahead: load.time > 16,
-                once,
+                streaming,
             };
         }
-        // Wider packs of 16-bit numbers would keep fewer steps in registers.
+        // Wider packs of 16-bit elements would keep fewer steps in registers.
         let pack = load.pack(gpu, 4);
-        // Measured: with fewer steps in registers more warps fit, and those hide the latencies of
-        // memory and of elementary functions; what the more kept states cost is less than that.
+        // Measured: with fewer steps in registers more warps fit, which hide the latencies of memory
+        // and of elementary functions; this outweighs the cost of more checkpoints.
         let registers = if load.functions { 64 } else { 128 };
         let step = pack * (4 * load.states + load.bytes * load.read);
         Self {
@@ -112,7 +112,7 @@ impl Schedule {
             steps: power(4 * registers / step.max(1)).clamp(4, 32),
             block: 128,
             ahead: false,
-            once,
+            streaming,
         }
     }
 }

@@ -28,11 +28,11 @@ fn name(r: &Recurrence, symbol: &str) -> Option<String> {
     input.or_else(state).or_else(param)
 }
 
-/// `spk_step(x, v, p, y)`: states `v` go one step on, `y` takes the chosen outputs.
+/// `spk_step(x, v, p, y)`: advances the states `v` by one step and writes the chosen outputs to `y`.
 pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileError> {
     let chosen = r.outputs.iter().zip(outputs).filter(|(_, want)| **want);
     let mut roots: Vec<Expr> = chosen.map(|(o, _)| o.value.clone()).collect();
-    let made = roots.len();
+    let written = roots.len();
     roots.extend(r.next.iter().cloned());
     let body = statements(&roots, &|symbol| name(r, symbol), "t", 2)?;
     let (inputs, states, params) = (
@@ -42,17 +42,17 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
     );
     let mut code = format!(
         "__device__ __forceinline__ void spk_step(const float (&x)[{inputs}], float (&v)[{states}], const float (&p)[{params}], float (&y)[{}]) {{\n",
-        array_len(made)
+        array_len(written)
     );
     for k in 0..r.states.len() {
         code.push_str(&format!("  const float s{k} = v[{k}];\n"));
     }
     code.push_str(&body.code);
     for (k, result) in body.results.iter().enumerate() {
-        if k < made {
+        if k < written {
             code.push_str(&format!("  y[{k}] = {result};\n"));
         } else {
-            code.push_str(&format!("  v[{}] = {result};\n", k - made));
+            code.push_str(&format!("  v[{}] = {result};\n", k - written));
         }
     }
     code.push_str("}\n");
@@ -64,8 +64,8 @@ pub(crate) fn forward(r: &Recurrence, outputs: &[bool]) -> Result<Text, CompileE
 
 /// `spk_back(x, s, p, g, d, dx, dp)`: from the gradients `g` of the present outputs and `d` of
 /// the states after the step, `d` becomes the gradient of the states before it, and `dx`, `dp`
-/// take those of the wanted inputs and parameters. Last bits may differ from the CPU's: the spikes
-/// that the gradients flow through were made again exactly.
+/// take those of the wanted inputs and parameters. Last bits may differ from the CPU's; the spikes on
+/// which the gradients depend are recomputed exactly.
 pub(crate) fn backward(
     r: &Recurrence,
     present: &[bool],

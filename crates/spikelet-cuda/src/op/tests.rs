@@ -46,7 +46,7 @@ fn own_workspace(site: &LoweringContext<'_>) -> usize {
         Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, site),
         Op::ScanGrad(op) => scan_grad::workspace(op, site),
         Op::MatMul(op) => matmul::spike_workspace(op, site),
-        Op::Conv(op) => conv::thin_workspace(op, site),
+        Op::Conv(op) => conv::small_channel_workspace(op, site),
         _ => 0,
     }
 }
@@ -66,7 +66,7 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
         let site = LoweringContext::new(gpu, &plan.graph, node, wanted);
         let made = match &node.op {
             Op::MatMul(op) => matmul::spike_pieces(op, &site),
-            Op::Conv(op) => conv::thin_pieces(op, &site),
+            Op::Conv(op) => conv::small_channel_pieces(op, &site),
             _ => pieces(&site).expect("the operation has code"),
         };
         let work: Vec<LoweredOp> = made.iter().cloned().map(LoweredOp::Kernel).collect();
@@ -314,7 +314,7 @@ fn work_is_refused_that_needs_more_workspace_than_the_plan_has() {
         .into_iter()
         .map(LoweredOp::Kernel)
         .collect();
-    let check = |site: &LoweringContext<'_>| check_room("cuda:0", site, &work);
+    let check = |site: &LoweringContext<'_>| check_workspace("cuda:0", site, &work);
     site.workspace_bytes = needed;
     check(&site).unwrap();
     for workspace_bytes in [0, needed - 1] {

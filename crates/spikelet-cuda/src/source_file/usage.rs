@@ -30,25 +30,25 @@ pub(super) fn of(log: &str) -> (String, Vec<KernelUse>) {
             }
             continue;
         }
-        let Some(told) = line.strip_prefix("ptxas info") else {
+        let Some(text) = line.strip_prefix("ptxas info") else {
             messages.push_str(line);
             messages.push('\n');
             continue;
         };
-        let told = told.trim_start_matches([' ', ':']);
-        if let Some(rest) = told.strip_prefix("Compiling entry function '") {
+        let text = text.trim_start_matches([' ', ':']);
+        if let Some(rest) = text.strip_prefix("Compiling entry function '") {
             about = rest.split('\'').next().unwrap_or(rest);
             kernels.push(KernelUse {
                 name: about.to_string(),
                 ..KernelUse::default()
             });
-        } else if let Some(name) = told.strip_prefix("Function properties for ") {
+        } else if let Some(name) = text.strip_prefix("Function properties for ") {
             about = name.trim_end();
-        } else if told.starts_with("Used ")
+        } else if text.starts_with("Used ")
             && let Some(kernel) = kernels.last_mut()
         {
-            kernel.registers = before(told, " registers").unwrap_or(0);
-            kernel.shared = before(told, " bytes smem").unwrap_or(0);
+            kernel.registers = before(text, " registers").unwrap_or(0);
+            kernel.shared = before(text, " bytes smem").unwrap_or(0);
         }
     }
     kernels.sort_by(|a, b| a.name.cmp(&b.name));

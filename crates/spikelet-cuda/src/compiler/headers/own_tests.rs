@@ -1,7 +1,7 @@
 //! This crate's own header against the toolkit's: the same functions, the same values.
 
 use super::{Headers, OWN};
-use crate::compiler::{CompileError, Compiler, Target, Text};
+use crate::compiler::{Architecture, CompileError, Compiler, Text};
 use crate::gpu::Gpu;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, download_async, upload_async};
@@ -93,7 +93,7 @@ fn headers(compiler: &Compiler) -> Vec<Headers> {
 fn compile_with(
     compiler: &Compiler,
     source: &str,
-    target: Target,
+    target: Architecture,
     headers: &Headers,
 ) -> Result<Vec<u8>, CompileError> {
     let text = Text {

@@ -1,25 +1,24 @@
 //! Convolutions of images with few channels, such as the first layer's.
 //!
-//! A window of at most [`MOST_TAPS`] numbers makes a whole row of output channels: little to
-//! multiply, much to write. A thread keeps the weights of some neighboring output channels in
-//! registers and goes over the positions; for the gradient of the weight it keeps their sums.
+//! A window of at most [`MOST_TAPS`] elements produces a row of output channels: few products per
+//! element written. A thread keeps the weights of some neighboring output channels in registers and
+//! iterates over the positions; for the gradient of the weight it keeps their sums.
 
 use crate::kernel_source::{Binding, KernelSource, element};
 use crate::op::LoweringContext;
 use crate::op::channels::ChannelReduceTiling;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 
-/// Numbers of a window: more would not stay in registers.
+/// The most elements of a window: more would not stay in registers.
 const MOST_TAPS: usize = 9;
 
-pub(super) struct Thin {
+pub(super) struct SmallChannelConv {
     sizes: ConvSizes,
-    columns: ChannelReduceTiling,
+    tiling: ChannelReduceTiling,
 }
 
-impl Thin {
-    /// The convolution, if it is one of these: one group, a small window, output channels in
-    /// packs of two.
+impl SmallChannelConv {
+    /// The convolution, if it qualifies: one group, a small window, an even number of output channels.
     pub(super) fn of(op: &Conv, site: &LoweringContext<'_>) -> Option<Self> {
         let sizes = op.sizes(&site.inputs);
         let taps = sizes.kernel.iter().product::<usize>() * sizes.inputs;
@@ -35,7 +34,7 @@ impl Thin {
                 2
             };
             Self {
-                columns: ChannelReduceTiling::new(site.gpu, positions, sizes.outputs, pack),
+                tiling: ChannelReduceTiling::new(site.gpu, positions, sizes.outputs, pack),
                 sizes,
             }
         })
@@ -47,12 +46,12 @@ impl Thin {
 
     pub(super) fn workspace(&self, op: &Conv) -> usize {
         match op.part {
-            ConvPart::Weight => self.columns.partial(self.taps()).bytes(),
+            ConvPart::Weight => self.tiling.partial(self.taps()).bytes(),
             _ => 0,
         }
     }
 
-    /// Loads the window of position `r` into `window`, zeros where it is outside.
+    /// Code that loads the window of position `r` into `window`, with zeros outside the image.
     fn window(&self, op: &Conv) -> String {
         let s = &self.sizes;
         let mut text = String::from("    Index rest = r;\n");
@@ -102,8 +101,8 @@ impl Thin {
     }
 
     fn forward(&self, op: &Conv, site: &LoweringContext<'_>) -> KernelSource {
-        let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
-        let mut piece = self.columns.piece("thin_conv");
+        let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
+        let mut piece = self.tiling.piece("thin_conv");
         piece.argument("x", &site.inputs[0], Binding::Read(0));
         piece.argument("w", &site.inputs[1], Binding::Read(1));
         piece.argument("y", &site.outputs[0], Binding::Write(0));
@@ -132,8 +131,8 @@ impl Thin {
     }
 
     fn weight(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-        let (pack, taps, outputs) = (self.columns.pack, self.taps(), self.sizes.outputs);
-        let mut first = self.columns.piece("thin_conv_weight");
+        let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
+        let mut first = self.tiling.piece("thin_conv_weight");
         first.argument("x", &site.inputs[0], Binding::Read(0));
         first.argument("g", &site.inputs[1], Binding::Read(1));
         first.line(format!(
@@ -150,10 +149,10 @@ impl Thin {
             self.window(op)
         ));
         let join = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
-        self.columns.gather(&mut first, "sum", taps, &join);
+        self.tiling.gather(&mut first, "sum", taps, &join);
         let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
         let place = [channel.as_str(), tap.as_str()];
-        let mut second = (self.columns).sums("thin_conv_weight_join", outputs * taps, taps, place);
+        let mut second = (self.tiling).sums("thin_conv_weight_join", outputs * taps, taps, place);
         second.argument("dw", &site.outputs[0], Binding::Write(0));
         second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]

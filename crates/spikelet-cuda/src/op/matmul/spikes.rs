@@ -1,7 +1,7 @@
-//! Products with spikes, one bit each, on tensor cores.
+//! Products with bit-packed spikes on tensor cores.
 //!
-//! The other operand is cut into 16-bit numbers whose sum it is: three for f32, two where TF32
-//! would do (they keep more digits than TF32), one for 16-bit operands.
+//! The other operand is split into a sum of 16-bit terms: three for f32, two where TF32 is allowed
+//! (they are more precise than TF32), one for 16-bit operands.
 
 use super::super::LoweringContext;
 use crate::gemm::Product;
@@ -9,17 +9,17 @@ use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_graph::op::MatMul;
 use spikelet_graph::{DType, TensorType};
 
-/// ChannelReduceTiling of the result that a block of the forward product takes at most. Wider blocks read the
-/// spikes less often, narrower ones balance better and keep more warps on a multiprocessor.
+/// The most columns of the result per block of the forward product. Wider blocks read the spikes less
+/// often, narrower ones balance better and allow more warps on a multiprocessor.
 const COLUMNS: usize = 40;
 
-/// Rows of 16 that a block of the weight gradient takes at most.
+/// The most groups of 16 rows per block of the weight gradient.
 const TILES: usize = 4;
 
-/// How the operand that is no spikes is cut.
+/// The split of the dense operand.
 struct Parts {
     count: usize,
-    /// Storage of a part.
+    /// Element type of a term.
     dtype: DType,
 }
 
@@ -51,7 +51,7 @@ impl Parts {
             "#define PLANES {}
 #define ONE {one}
 #define MMA \"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32\"
-// Rounds to 16 bits and leaves the rest.
+// Rounds to 16 bits and returns the remainder.
 __device__ __forceinline__ unsigned short spk_part(float& rest) {{
   {} part;
   spk_set(part, rest);
@@ -91,8 +91,7 @@ impl Forward {
     }
 }
 
-/// The weight's gradient `y [n, k] = g [m, n]ᵀ · s [m, k]`, in the product's own letters
-/// `m × n` over `k` rows.
+/// The weight gradient `y [n, k] = g [m, n]ᵀ · s [m, k]`; as a product it is `m × n` over `k` rows.
 struct Backward {
     rows: usize,
     words: usize,

@@ -1,9 +1,8 @@
-//! Large TF32 products whose operands lie the wrong way round.
+//! Large TF32 products of operands that are not contiguous along the summed axis.
 //!
-//! The tensor cores read f32 operands along the summed axis only. A product that sums over rows
-//! (a weight's gradient does, over both operands) is a third to a half slower in the library; its
-//! operands are transposed first, at the speed of memory, where the product is large enough to
-//! pay for it.
+//! Tensor cores read f32 operands along the summed axis only. A product that sums over rows (as the
+//! weight gradient does for both operands) is a third to a half slower in the library. If it is large
+//! enough, its operands are transposed first, at the speed of memory.
 
 use super::super::{LibraryWorkspaces, LoweredOp, LoweringContext};
 use crate::backend::Shared;
@@ -11,13 +10,13 @@ use crate::gemm::{GemmCall, Product};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, Result, TensorType};
 
-/// Below this, an operand's transposition costs more than it saves.
+/// The smallest size for which transposing an operand is faster.
 const LEAST: usize = 1024;
 
-/// Operands start at multiples of this.
+/// Alignment of operands.
 const ALIGN: usize = 256;
 
-/// A product over transposed copies of those operands that need one.
+/// A product with transposed copies of the operands that need one.
 pub(super) struct Transposed {
     product: Product,
     a: bool,
@@ -25,7 +24,7 @@ pub(super) struct Transposed {
 }
 
 impl Transposed {
-    /// The plan for a product, if it is one of these.
+    /// The plan for a product, if it qualifies.
     pub(super) fn of(p: Product) -> Option<Self> {
         let large = p.m.min(p.n).min(p.k) >= LEAST;
         let (a, b) = (p.transpose_a, !p.transpose_b);

@@ -1,0 +1,30 @@
+//! The index of the largest score along the last axis: a warp a row.
+
+use super::LoweringContext;
+use crate::kernel_source::{Binding, Geometry, KernelSource};
+
+pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (rows, classes) = site.inputs[0].rows_and_columns();
+    let mut piece = KernelSource::new("argmax", Geometry::Warps(rows));
+    piece.argument("x", &site.inputs[0], Binding::Read(0));
+    piece.argument("y", &site.outputs[0], Binding::Write(0));
+    // The first of the largest elements, and the first element if it is NaN: each lane keeps its
+    // first, lanes are compared by value, then by index.
+    piece.line(format!(
+        "    const auto* const scores = x + row * {classes}u;
+    const float first = spk_get(scores[0]);
+    float most = first;
+    unsigned at = 0;
+    for (unsigned k = lane; k < {classes}u; k += 32) {{
+      const float score = spk_get(scores[k]);
+      if (score > most) {{ most = score; at = k; }}
+    }}
+    for (int offset = 16; offset > 0; offset /= 2) {{
+      const float other = __shfl_xor_sync(0xffffffffu, most, offset);
+      const unsigned there = __shfl_xor_sync(0xffffffffu, at, offset);
+      if (other > most || (other == most && there < at)) {{ most = other; at = there; }}
+    }}
+    if (lane == 0) y[row] = at;"
+    ));
+    vec![piece]
+}
