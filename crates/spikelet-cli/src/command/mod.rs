@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-mod bench;
+pub mod bench;
 mod doctor;
 mod eval;
 mod kernel;
@@ -62,19 +62,19 @@ impl Command {
 }
 
 /// Prints a table, its head in bold.
-fn say_table(console: &Console, table: &Table) {
+pub fn say_table(console: &Console, table: &Table) {
     for (k, line) in table.lines().into_iter().enumerate() {
         console.say(if k == 0 { console.bold(line) } else { line });
     }
 }
 
 /// Whether two paths lead to one file that is there.
-fn same_file(a: &Path, b: &Path) -> bool {
+pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// A path as JSON holds it: what of it is no text is replaced by U+FFFD.
-fn path_text(path: &Path) -> String {
+pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -89,7 +89,9 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The examples at the end of a command's help: `command => what it shows`.
+/// The examples at the end of a command's help: `command => its purpose`.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! examples {
     ($($command:literal => $what:literal),* $(,)?) => {
         concat!(
@@ -99,7 +101,7 @@ macro_rules! examples {
     };
 }
 
-pub(crate) use examples;
+pub use crate::examples;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 16] = [
     "",
     "train",
     "eval",
@@ -13,14 +13,10 @@ const COMMANDS: [&str; 20] = [
     "neuron",
     "neuron list",
     "neuron show",
-    "neuron run",
-    "neuron diff",
     "surrogate",
     "surrogate show",
     "kernel",
     "kernel show",
-    "kernel compile",
-    "bench linear-lif",
     "bench neuron",
     "bench pipeline",
     "bench train",

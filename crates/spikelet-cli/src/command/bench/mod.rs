@@ -1,12 +1,11 @@
 //! `spikelet bench …`
 
 mod chart;
-mod copy;
+pub mod copy;
 mod infer;
-mod linear_lif;
-mod measure;
+pub mod measure;
 mod neuron;
-mod passes;
+pub mod passes;
 mod pipeline;
 mod ranks;
 mod train;
@@ -27,7 +26,6 @@ use std::process::ExitCode;
 #[command(after_help = examples![
     "spikelet bench neuron" => "a neuron's passes in three ways, against a copy of memory",
     "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another one, for machines",
-    "spikelet bench linear-lif --features 512" => "a layer with its neurons",
     "spikelet bench train mnist-fc" => "a training step",
     "spikelet bench train cifar10-net --data-parallel 2" => "the same on two GPUs, against one",
     "spikelet bench infer csnn" => "images a second without training",
@@ -35,7 +33,6 @@ use std::process::ExitCode;
 ])]
 pub enum Command {
     Neuron(neuron::Neuron),
-    LinearLif(linear_lif::LinearLif),
     Train(train::Train),
     Infer(infer::Infer),
     Pipeline(pipeline::Pipeline),
@@ -45,7 +42,6 @@ impl Command {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         match self {
             Self::Neuron(command) => command.run(console),
-            Self::LinearLif(command) => command.run(console),
             Self::Train(command) => command.run(console),
             Self::Infer(command) => command.run(console),
             Self::Pipeline(command) => command.run(console),
@@ -70,7 +66,7 @@ fn is_cpu(backend: &dyn Backend) -> bool {
 }
 
 /// A measurement, made by a process of its own where that tells its peak, else by `here`.
-fn measured(
+pub fn measured(
     backend: &dyn Backend,
     key: &str,
     here: impl FnOnce() -> Result<Measurement, Failure>,
@@ -83,7 +79,7 @@ fn measured(
 }
 
 /// The largest memory of the process, or what the plan takes of a device.
-fn peak(found: &Measurement, plan: &Plan, backend: &dyn Backend) -> String {
+pub fn peak(found: &Measurement, plan: &Plan, backend: &dyn Backend) -> String {
     match found.peak_mib.filter(|_| is_cpu(backend)) {
         Some(mib) => bytes((mib * 1024.0 * 1024.0) as u64),
         None => bytes(plan.peak_bytes() as u64),

@@ -1,7 +1,7 @@
-//! `spikelet neuron diff`
+//! `spikelet-dev case diff`
 
-use crate::command::examples;
-use crate::failure::Failure;
+use spikelet_cli::command::examples;
+use spikelet_cli::failure::Failure;
 use serde_json::json;
 use spikelet::graph::{Data, ShapeText, Tensor};
 use spikelet::log::Console;
@@ -10,19 +10,19 @@ use spikelet::tensors::TensorFile;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What `diff` exits with if the files differ.
+/// The exit code if the files differ.
 const DIFFERS: u8 = 3;
 
-/// Compare two results: where do they part first, and by how much
+/// Compare two tensor files element by element
 ///
-/// Compares the tensors that both files have. For each that differs: the first time step and
-/// neuron (both counted from 0) at which they part, both values there, the largest difference
-/// and how many elements differ. NaN equals NaN. Exit code 0 if nothing differs, 3 if something
-/// does.
+/// Compares the tensors that both files have. For each tensor that differs: the first time step
+/// and neuron (both counted from 0) that differ, both values there, the largest difference and the
+/// number of elements that differ. NaN equals NaN. Exit code 0 if all tensors are equal, 3 if one
+/// differs.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet neuron diff ours.safetensors theirs.safetensors" => "every bit counts",
-    "spikelet neuron diff ours.safetensors theirs.safetensors --tolerance 1e-6" => "small differences do not",
+    "spikelet-dev case diff ours.safetensors theirs.safetensors" => "equal to the bit",
+    "spikelet-dev case diff ours.safetensors theirs.safetensors --tolerance 1e-6" => "equal within a tolerance",
 ])]
 pub struct Diff {
     /// One file
@@ -33,7 +33,7 @@ pub struct Diff {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Absolute difference up to which two values count as equal
+    /// Largest absolute difference of two values that count as equal
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance, allow_negative_numbers = true)]
     tolerance: f64,
 }

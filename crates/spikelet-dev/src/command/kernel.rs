@@ -1,9 +1,9 @@
-//! `spikelet kernel compile`
+//! `spikelet-dev kernel …`
 
-use crate::args::capability;
-use crate::command::{examples, path_text, same_file, say_table};
-use crate::failure::Failure;
-use crate::table::Table;
+use spikelet_cli::args::capability;
+use spikelet_cli::command::{examples, path_text, same_file, say_table};
+use spikelet_cli::failure::Failure;
+use spikelet_cli::table::Table;
 use serde_json::{Value, json};
 use spikelet::files;
 use spikelet::human::bytes;
@@ -13,23 +13,32 @@ use spikelet_cuda::source_file::{self, CompiledFile, KernelUse, Message};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Compile a file of CUDA C++ and say what its kernels use
+/// Kernels in files
+#[derive(clap::Subcommand)]
+#[command(after_help = examples![
+    "spikelet-dev kernel compile mine.cu --arch 80" => "does a file compile, and which resources do its kernels use",
+])]
+pub enum Command {
+    Compile(Compile),
+}
+
+/// Compile a CUDA C++ file and list the resources of its kernels
 ///
-/// NVRTC compiles it as it compiles all kernels here: every operation is IEEE's, nothing is
-/// contracted. What it says is shown with the lines that it speaks of. No GPU is needed. The
-/// names of kernels without `extern "C"` are mangled. Exit code 1 if the file does not compile.
+/// NVRTC compiles the file with the options of the engine's own kernels: IEEE operations without
+/// contraction. Its messages are shown with the source lines. No GPU is needed. The names of
+/// kernels without `extern "C"` are mangled. Exit code 1 if the file does not compile.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet kernel compile mine.cu" => "does it compile, and how many registers do its kernels use",
-    "spikelet kernel compile mine.cu --arch 80 --out mine.cubin" => "machine code for an A100",
-    "spikelet kernel compile mine.cu --name scale --json" => "one kernel that has to be there, for machines",
+    "spikelet-dev kernel compile mine.cu" => "does it compile, and how many registers do its kernels use",
+    "spikelet-dev kernel compile mine.cu --arch 80 --out mine.cubin" => "machine code for an A100",
+    "spikelet-dev kernel compile mine.cu --name scale --json" => "one required kernel, as JSON",
 ])]
 pub struct Compile {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Compute capability of the GPU that it is for
+    /// Compute capability of the GPU
     #[arg(long, value_name = "ARCH", default_value = "90", value_parser = capability)]
     arch: (i32, i32),
 
@@ -37,7 +46,7 @@ pub struct Compile {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// A kernel that it must have; the others are not shown
+    /// A required kernel; the others are not shown
     #[arg(long, value_name = "KERNEL")]
     name: Option<String>,
 }

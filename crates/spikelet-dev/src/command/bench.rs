@@ -1,13 +1,13 @@
-//! `spikelet bench linear-lif`
+//! `spikelet-dev bench …`
 
-use super::copy::{COPY, Copy, USUAL};
-use super::measure::{Measurement, Repeats};
-use super::passes::{Backward, Passes};
-use super::{measured, peak};
-use crate::args::{DeviceArgs, count, precisions, propagations};
-use crate::command::{examples, say_table};
-use crate::failure::Failure;
-use crate::table::Table;
+use spikelet_cli::command::bench::copy::{COPY, Copy, USUAL};
+use spikelet_cli::command::bench::measure::{Measurement, Repeats};
+use spikelet_cli::command::bench::passes::{Backward, Passes};
+use spikelet_cli::command::bench::{measured, peak};
+use spikelet_cli::args::{DeviceArgs, count, precisions, propagations};
+use spikelet_cli::command::{examples, say_table};
+use spikelet_cli::failure::Failure;
+use spikelet_cli::table::Table;
 use serde_json::json;
 use spikelet::graph::{Plan, Var};
 use spikelet::human::bytes;
@@ -17,29 +17,39 @@ use spikelet::prelude::{Atan, Lif, NeuronExt};
 use spikelet::runtime::VarStore;
 use std::process::ExitCode;
 
-/// Measure one linear layer with its neurons
+/// Benchmarks of single layers
+#[derive(clap::Subcommand)]
+#[command(after_help = examples![
+    "spikelet-dev bench linear-lif --features 512" => "a linear layer with its neurons",
+])]
+pub enum Command {
+    LinearLif(LinearLif),
+}
+
+/// Measure a linear layer with its neurons
 ///
 /// Linear(N → N) without bias, then LIF with τ = 5 and the arc tangent, on uniform input
-/// [T, batch, N]. Backward from given gradients of the spikes to those of the weight and the input.
+/// [T, batch, N]. The backward pass computes the gradients of the weight and of the input from given
+/// gradients of the spikes.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet bench linear-lif --features 512,2048" => "two widths, 500 steps, batches of 16",
-    "spikelet bench linear-lif --features 512 --time-steps 50 --propagation step-by-step" => "one step after the other",
+    "spikelet-dev bench linear-lif --features 512,2048" => "two widths, 500 time steps, batches of 16",
+    "spikelet-dev bench linear-lif --features 512 --time-steps 50 --propagation step-by-step" => "step by step",
 ])]
 pub struct LinearLif {
-    /// Neurons, and inputs of each; several with commas
+    /// Number of neurons and of inputs; several, separated by commas
     #[arg(help_heading = "Size", long, value_name = "N", default_value = "512,2048", value_delimiter = ',', value_parser = features)]
     features: Vec<usize>,
 
-    /// Steps of the sequence
+    /// Time steps
     #[arg(help_heading = "Size", long, value_name = "T", default_value_t = 500, value_parser = count)]
     time_steps: usize,
 
-    /// Sequences of a batch
+    /// Batch size
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 16, value_parser = count)]
     batch_size: usize,
 
-    /// The numbers of products and sequences
+    /// Number format of matrix products and sequences
     #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precisions())]
     precision: Precision,
 
@@ -64,7 +74,7 @@ fn features(text: &str) -> Result<usize, String> {
     })
 }
 
-/// What is measured of each size.
+/// The passes measured for each size.
 const PASSES: [Backward; 3] = [Backward::None, Backward::Parameters, Backward::All];
 
 fn key(features: usize, backward: Backward) -> String {

@@ -1,9 +1,9 @@
-//! `spikelet neuron docs`
+//! `spikelet-dev neuron …`
 
-use crate::args::value;
-use crate::command::{examples, path_text};
-use crate::equation::{Step, pretty};
-use crate::failure::Failure;
+use spikelet_cli::args::value;
+use spikelet_cli::command::{examples, path_text};
+use spikelet_cli::equation::{Step, pretty};
+use spikelet_cli::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::DefinitionError;
 use spikelet::files::write_atomically;
@@ -14,14 +14,24 @@ use spikelet::{Entry, Error};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write a page on all neurons, with a picture of each
+/// Generated pages about neurons
+#[derive(clap::Subcommand)]
+#[command(after_help = examples![
+    "spikelet-dev neuron docs --out docs/neurons.md" => "docs/neurons.md and docs/neurons/*.svg",
+])]
+pub enum Command {
+    Docs(Docs),
+}
+
+/// Write a page of all neurons, with a figure of each
 ///
-/// The page is made of the neurons' own files and of what is derived from them: equations,
-/// constants with their defaults, sources, and what each does with an input that is switched on
-/// and off. The pictures come into a folder beside it that is called like the page.
+/// The page is generated from the neurons' source files and from their derived gradients:
+/// equations, constants with their defaults, sources, and the response of each neuron to an input
+/// that is switched on and off. The figures are written to a folder beside the page, of the same
+/// name.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet neuron docs --out docs/neurons.md" => "docs/neurons.md and docs/neurons/*.svg",
+    "spikelet-dev neuron docs --out docs/neurons.md" => "docs/neurons.md and docs/neurons/*.svg",
 ])]
 pub struct Docs {
     /// Where to write the page
@@ -32,7 +42,7 @@ pub struct Docs {
 const INTRODUCTION: &str = "\
 # All neurons
 
-Made by `spikelet neuron docs --out docs/neurons.md` from the neurons' own files; do not edit it.
+Made by `spikelet-dev neuron docs --out docs/neurons.md` from the neurons' own files; do not edit it.
 How neurons charge, fire and reset, what they have in common and how their gradients are derived:
 [Neurons](guide/neurons.md). A neuron of your own: [Your own neuron](guide/your-own-neuron.md).
 

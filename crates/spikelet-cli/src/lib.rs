@@ -1,0 +1,79 @@
+//! The `spikelet` program, and the parts of it that the developers' program `spikelet-dev` shares.
+//! Not an API: nothing here is kept from version to version.
+#![allow(missing_docs, reason = "the parts of a program, not an API")]
+
+pub mod args;
+pub mod command;
+pub mod equation;
+pub mod failure;
+mod machine;
+mod suggest;
+pub mod table;
+
+use clap::Parser;
+use clap::error::Error;
+use failure::Failure;
+use spikelet::log::{Console, Output};
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+/// What a program prints; the same options for all of its commands.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct OutputArgs {
+    /// Print JSON, one object per line
+    #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Output")]
+    json: bool,
+
+    /// Print nothing but errors
+    #[arg(long, short, global = true, help_heading = "Output")]
+    quiet: bool,
+}
+
+impl OutputArgs {
+    fn output(self) -> Output {
+        match (self.json, self.quiet) {
+            (true, _) => Output::Json,
+            (_, true) => Output::Quiet,
+            _ => Output::Text,
+        }
+    }
+}
+
+/// A program's command line.
+pub trait Cli: Parser {
+    /// What it prints.
+    fn output(&self) -> OutputArgs;
+
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Those of the command.
+    fn run(self, console: &Console) -> Result<ExitCode, Failure>;
+}
+
+/// Parses the command line, runs the command, prints its error.
+pub fn main<C: Cli>() -> ExitCode {
+    spikelet::files::refuse_instead_of_signal();
+    let cli = match C::try_parse() {
+        Ok(cli) => cli,
+        // clap returns `--help` and `--version` as errors, too.
+        Err(error) => return printed(error.print()).unwrap_or(usage(&error)),
+    };
+    let console = Console::new(cli.output().output());
+    match cli.run(&console) {
+        Ok(code) => printed(Console::printed()).unwrap_or(code),
+        Err(failure) => failure.print(),
+    }
+}
+
+fn usage(error: &Error) -> ExitCode {
+    ExitCode::from(error.exit_code() as u8)
+}
+
+/// The exit code if the output could not be printed.
+fn printed(result: io::Result<()>) -> Option<ExitCode> {
+    match result {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Some(Failure::from(error).print()),
+        _ => None,
+    }
+}

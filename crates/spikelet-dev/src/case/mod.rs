@@ -1,0 +1,151 @@
+//! Reference cases: safetensors files whose metadata has `spec`, and what they compute.
+//!
+//! Names and shapes of the results follow from the specification and the inputs. Tensors that a
+//! file expects are never read.
+
+mod encoder;
+mod network;
+mod neuron;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use spikelet::graph::{Backend, DType, Tensor};
+use spikelet::tensors::TensorFile;
+use spikelet::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The largest file: reading holds its bytes and its tensors at the same time.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The largest number of elements of one tensor that a case computes.
+const MOST_ELEMENTS: usize = 1 << 25;
+
+/// The largest number of multiplications of a forward pass.
+const MOST_PRODUCTS: usize = 20_000_000_000;
+
+/// Results by name.
+type Results = BTreeMap<String, Tensor>;
+
+/// Reads a case, unless it is too large to be one.
+pub fn read(path: &Path) -> Result<TensorFile> {
+    let size = std::fs::metadata(path).map_or(0, |found| found.len());
+    if size > MOST_BYTES {
+        return Err(file_error(
+            path,
+            format!("it has {size} bytes; a case has at most {MOST_BYTES}"),
+            "give a smaller case",
+        ));
+    }
+    TensorFile::read(path)
+}
+
+/// Computes the results of a case; they have the case's metadata.
+///
+/// # Errors
+/// [`Error::TensorFile`] when the file is not a case, an input is missing, or a size is wrong.
+pub fn run(
+    case: &TensorFile,
+    path: &Path,
+    backend: Arc<dyn Backend>,
+    dtype: DType,
+) -> Result<TensorFile> {
+    let computed = spec(case).and_then(|spec| match kind(&spec)? {
+        "neuron" => neuron::run(case, path, &spec, backend, dtype),
+        "network" => network::run(case, spec, backend, dtype),
+        "encoder" => encoder::run(case, spec, backend, dtype),
+        other => Err(wrong(
+            format!("the spec's kind is `{other}`"),
+            "use neuron, network or encoder",
+        )),
+    });
+    let tensors = computed.map_err(|error| of_file(path, error))?;
+    Ok(TensorFile {
+        tensors,
+        metadata: case.metadata.clone(),
+    })
+}
+
+fn spec(case: &TensorFile) -> Result<Value> {
+    let help = "give a case: a safetensors file with the metadata `spec`";
+    let text = (case.metadata.get("spec")).ok_or_else(|| wrong("no `spec` in the metadata", help))?;
+    serde_json::from_str(text).map_err(|e| wrong(format!("`spec` is not JSON: {e}"), help))
+}
+
+fn kind(spec: &Value) -> Result<&str> {
+    let help = "give `kind` as neuron, network or encoder";
+    let kind = spec.get("kind").and_then(Value::as_str);
+    kind.ok_or_else(|| wrong("the spec has no `kind`", help))
+}
+
+/// The fields of a specification.
+fn fields<T: DeserializeOwned>(spec: Value) -> Result<T> {
+    serde_json::from_value(spec).map_err(|e| wrong(format!("the spec: {e}"), "correct `spec`"))
+}
+
+/// An input, in the type of the computation.
+fn input(case: &TensorFile, name: &str, dtype: DType) -> Result<Tensor> {
+    Ok(raw(case, name)?.cast(dtype))
+}
+
+fn raw<'a>(case: &'a TensorFile, name: &str) -> Result<&'a Tensor> {
+    let missing = || wrong(format!("it has no tensor `{name}`"), "give all inputs");
+    case.tensors.get(name).ok_or_else(missing)
+}
+
+/// Refuses an input whose sizes are not those of the specification.
+fn expect(name: &str, given: &[usize], expected: &[usize]) -> Result<()> {
+    if given == expected {
+        return Ok(());
+    }
+    Err(wrong(
+        format!("`{name}` is {given:?}, the spec says {expected:?}"),
+        "give tensors of the sizes of the spec",
+    ))
+}
+
+/// The product of sizes that all results of a case stay below.
+fn bounded(sizes: &[usize]) -> Result<usize> {
+    limited(sizes, MOST_ELEMENTS, "elements")
+}
+
+fn limited(sizes: &[usize], most: usize, what: &str) -> Result<usize> {
+    let product = (sizes.iter()).try_fold(1_usize, |all, &n| all.checked_mul(n));
+    product.filter(|&all| (1..=most).contains(&all)).ok_or_else(|| {
+        wrong(
+            format!("sizes {sizes:?} give no number of {what} from 1 to {most}"),
+            "give a case of another size",
+        )
+    })
+}
+
+/// Something wrong with the case; [`of_file`] adds the path.
+fn wrong(problem: impl Into<String>, help: &str) -> Error {
+    Error::invalid("case", problem, help)
+}
+
+fn file_error(path: &Path, problem: String, help: impl Into<String>) -> Error {
+    Error::TensorFile {
+        path: path.to_path_buf(),
+        problem,
+        help: help.into(),
+    }
+}
+
+/// The error with the file's name.
+fn of_file(path: &Path, error: Error) -> Error {
+    match error {
+        Error::TensorFile { .. } => error,
+        Error::Invalid {
+            what,
+            problem,
+            help,
+        } if what == "case" => file_error(path, problem, help),
+        other => {
+            let text = other.to_string();
+            let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, "correct the case"));
+            file_error(path, problem.to_string(), help)
+        }
+    }
+}
