@@ -3,6 +3,7 @@
 use crate::common::{complaint, said, said_json};
 use spikelet::neuron;
 use spikelet::surrogate;
+use spikelet_cuda::source_file;
 
 fn show(words: &str) -> String {
     let words: Vec<&str> = ["kernel", "show"]
@@ -134,6 +135,35 @@ fn every_neuron_has_a_fused_kernel() {
     }
 }
 
+/// The names of a text's kernels, as NVRTC compiles them.
+fn compiled(words: &str, text: &str, capability: (i32, i32)) -> Vec<String> {
+    let made = source_file::compile(text, "k.cu", None, capability);
+    let made = made.unwrap_or_else(|error| panic!("{words}: {error}"));
+    made.kernels.into_iter().map(|kernel| kernel.name).collect()
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn every_neurons_fused_kernel_compiles() {
+    for (words, name, text) in fused() {
+        let kernels = compiled(&words, &text, (9, 0));
+        assert!(kernels.contains(&name), "{words}: {kernels:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn every_kernel_of_auto_cuda_compiles() {
+    for name in ["if", "lif", "plif"] {
+        for dtype in ["float", "half2"] {
+            for pass in ["fptt", "bptt"] {
+                let words = format!("--neuron {name} --pass {pass} --dtype {dtype}");
+                assert_eq!(compiled(&words, &show(&words), (8, 0)).len(), 1, "{words}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_surrogate_has_a_text() {
     assert_eq!(surrogate::entries().len(), 21);
@@ -188,4 +218,3 @@ fn what_cannot_be_written_is_refused_with_the_reason() {
         assert!(refused(words).contains("invalid value"), "{words}");
     }
 }
-

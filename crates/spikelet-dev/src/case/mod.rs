@@ -69,7 +69,8 @@ pub fn run(
 
 fn spec(case: &TensorFile) -> Result<Value> {
     let help = "give a case: a safetensors file with the metadata `spec`";
-    let text = (case.metadata.get("spec")).ok_or_else(|| wrong("no `spec` in the metadata", help))?;
+    let text =
+        (case.metadata.get("spec")).ok_or_else(|| wrong("no `spec` in the metadata", help))?;
     serde_json::from_str(text).map_err(|e| wrong(format!("`spec` is not JSON: {e}"), help))
 }
 
@@ -112,12 +113,14 @@ fn bounded(sizes: &[usize]) -> Result<usize> {
 
 fn limited(sizes: &[usize], most: usize, what: &str) -> Result<usize> {
     let product = (sizes.iter()).try_fold(1_usize, |all, &n| all.checked_mul(n));
-    product.filter(|&all| (1..=most).contains(&all)).ok_or_else(|| {
-        wrong(
-            format!("sizes {sizes:?} give no number of {what} from 1 to {most}"),
-            "give a case of another size",
-        )
-    })
+    product
+        .filter(|&all| (1..=most).contains(&all))
+        .ok_or_else(|| {
+            wrong(
+                format!("sizes {sizes:?} give no number of {what} from 1 to {most}"),
+                "give a case of another size",
+            )
+        })
 }
 
 /// Something wrong with the case; [`of_file`] adds the path.
@@ -144,7 +147,9 @@ fn of_file(path: &Path, error: Error) -> Error {
         } if what == "case" => file_error(path, problem, help),
         other => {
             let text = other.to_string();
-            let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, "correct the case"));
+            let (problem, help) = text
+                .split_once("\n  help: ")
+                .unwrap_or((&text, "correct the case"));
             file_error(path, problem.to_string(), help)
         }
     }

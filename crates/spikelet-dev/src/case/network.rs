@@ -70,7 +70,7 @@ pub fn run(
         tracer.output(&name, var);
         results.push(name);
     };
-    let parameters = traced.parameters.iter().map(|(name, ..)| name.clone());
+    let parameters = traced.parameters.iter().map(|p| p.name.clone());
     let parameters = parameters.filter_map(|name| Some((tracer.find_input(&name)?, name)));
     let (mut wrt, mut names): (Vec<Var>, Vec<String>) = parameters.unzip();
     names.push(spec.input.clone());
@@ -89,9 +89,10 @@ pub fn run(
     let graph = tracer.finish()?;
     let mut store = VarStore::new(backend);
     store.initialize(&traced, dtype, 0)?;
-    for (name, shape, _) in &traced.parameters {
+    for parameter in &traced.parameters {
+        let name = &parameter.name;
         let value = input(case, name, dtype)?;
-        super::expect(name, &value.shape, shape)?;
+        super::expect(name, &value.shape, &parameter.shape)?;
         store.insert(name, &value)?;
     }
     let mut program = Program::new(graph, &mut store)?;
@@ -103,8 +104,8 @@ pub fn run(
         let tensor = program.get(&name)?;
         tensors.insert(name, tensor);
     }
-    for (name, ..) in &traced.buffers {
-        tensors.insert(format!("{name}_after"), store.get(name)?);
+    for buffer in &traced.buffers {
+        tensors.insert(format!("{}_after", buffer.name), store.get(&buffer.name)?);
     }
     Ok(tensors)
 }
@@ -126,7 +127,10 @@ fn forward(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
 /// The library's network, with the sizes and the neuron of the specification.
 fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
     let &[time_steps, batch, inputs, height, width] = x.shape() else {
-        return Err(wrong("the input is not [T, N, C, H, W]", "give image sequences"));
+        return Err(wrong(
+            "the input is not [T, N, C, H, W]",
+            "give image sequences",
+        ));
     };
     let part = |name: &str| spec.neuron.get(name).cloned().unwrap_or_default();
     let net = Cifar10Net {
@@ -147,7 +151,11 @@ fn cifar10_net(spec: &Spec, cx: &Context, x: &Var) -> Result<Forward> {
         net.size,
         net.size,
     ];
-    super::expect(&spec.input, &[time_steps, batch, inputs, height, width], &said)?;
+    super::expect(
+        &spec.input,
+        &[time_steps, batch, inputs, height, width],
+        &said,
+    )?;
     let frames = bounded(&[time_steps, batch])?;
     bounded(&[frames, net.channels, height, width])?;
     bounded(&[net.classes])?;
@@ -189,7 +197,10 @@ fn labels(case: &TensorFile, spec: &Spec, spike_seq: &Var) -> Result<Vec<i64>> {
     };
     match labels.iter().find(|&&l| !(0..classes as i64).contains(&l)) {
         Some(outside) => Err(wrong(
-            format!("label {outside} with {classes} classes, network {}", spec.network),
+            format!(
+                "label {outside} with {classes} classes, network {}",
+                spec.network
+            ),
             "give labels from 0 to the number of classes − 1",
         )),
         None => Ok(labels.clone()),

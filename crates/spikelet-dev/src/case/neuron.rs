@@ -16,7 +16,14 @@ pub fn run(
     backend: Arc<dyn Backend>,
     dtype: DType,
 ) -> Result<Results> {
-    let neuron = neuron::from_spec(spec)
+    let mut own = spec.clone();
+    // SpikingJelly's name of the readout, as in `run_case`.
+    if let Some(constants) = own.get_mut("params").and_then(Value::as_object_mut)
+        && let Some(readout) = constants.remove("decode")
+    {
+        constants.insert("readout".to_string(), readout);
+    }
+    let neuron = neuron::from_spec(&own)
         .map_err(|problem| wrong(problem.to_string(), "correct the neuron's specification"))?;
     check_sizes(case, spec)?;
     for learned in neuron::trainables(&*neuron).map_err(|e| wrong(e.to_string(), "correct it"))? {
@@ -41,7 +48,10 @@ fn check_sizes(case: &TensorFile, spec: &Value) -> Result<()> {
     bounded(x)?;
     let neurons = bounded(step)?;
     let size = |name: &str| spec[name].as_u64().map(|n| n as usize);
-    let said = [size("T").unwrap_or(time_steps), size("N").unwrap_or(neurons)];
+    let said = [
+        size("T").unwrap_or(time_steps),
+        size("N").unwrap_or(neurons),
+    ];
     expect("x_seq", &[time_steps, neurons], &said)?;
     for name in ["grad_spike_seq", "grad_v_seq"] {
         if let Some(given) = case.tensors.get(name) {
@@ -55,7 +65,11 @@ fn check_sizes(case: &TensorFile, spec: &Value) -> Result<()> {
     }
     // A parallel neuron multiplies with a matrix over the time axis.
     match case.tensors.get("weight") {
-        Some(weight) => limited(&[weight.len().max(1), neurons], super::MOST_PRODUCTS, "products"),
+        Some(weight) => limited(
+            &[weight.len().max(1), neurons],
+            super::MOST_PRODUCTS,
+            "products",
+        ),
         None => Ok(0),
     }?;
     Ok(())

@@ -1,13 +1,5 @@
 //! `spikelet-dev bench …`
 
-use spikelet_cli::command::bench::copy::{COPY, Copy, USUAL};
-use spikelet_cli::command::bench::measure::{Measurement, Repeats};
-use spikelet_cli::command::bench::passes::{Backward, Passes};
-use spikelet_cli::command::bench::{measured, peak};
-use spikelet_cli::args::{DeviceArgs, count, precisions, propagations};
-use spikelet_cli::command::{examples, say_table};
-use spikelet_cli::failure::Failure;
-use spikelet_cli::table::Table;
 use serde_json::json;
 use spikelet::graph::{Plan, Var};
 use spikelet::human::bytes;
@@ -15,6 +7,14 @@ use spikelet::log::Console;
 use spikelet::module::{Context, Init, Module, Precision, Propagation};
 use spikelet::prelude::{Atan, Lif, NeuronExt};
 use spikelet::runtime::VarStore;
+use spikelet_cli::args::{DeviceArgs, count, precisions, propagations};
+use spikelet_cli::command::bench::copy::{COPY, Copy, USUAL};
+use spikelet_cli::command::bench::measure::{Measurement, Repeats};
+use spikelet_cli::command::bench::passes::{Backward, Passes};
+use spikelet_cli::command::bench::{measured, peak};
+use spikelet_cli::command::{examples, say_table};
+use spikelet_cli::failure::Failure;
+use spikelet_cli::table::Table;
 use std::process::ExitCode;
 
 /// Benchmarks of single layers

@@ -1,13 +1,13 @@
 //! `spikelet-dev kernel …`
 
-use spikelet_cli::args::capability;
-use spikelet_cli::command::{examples, path_text, same_file, say_table};
-use spikelet_cli::failure::Failure;
-use spikelet_cli::table::Table;
 use serde_json::{Value, json};
 use spikelet::files;
 use spikelet::human::bytes;
 use spikelet::log::Console;
+use spikelet_cli::args::capability;
+use spikelet_cli::command::{examples, path_text, same_file, say_table};
+use spikelet_cli::failure::Failure;
+use spikelet_cli::table::Table;
 use spikelet_cuda::CompileError;
 use spikelet_cuda::source_file::{self, CompiledFile, KernelUse, Message};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,5 @@
 //! `spikelet-dev neuron …`
 
-use spikelet_cli::args::value;
-use spikelet_cli::command::{examples, path_text};
-use spikelet_cli::equation::{Step, pretty};
-use spikelet_cli::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::DefinitionError;
 use spikelet::files::write_atomically;
@@ -11,6 +7,10 @@ use spikelet::log::Console;
 use spikelet::neuron::{self, Granularity, Neuron, constants, is_parallel, trainables};
 use spikelet::report::Response;
 use spikelet::{Entry, Error};
+use spikelet_cli::args::value;
+use spikelet_cli::command::{examples, path_text};
+use spikelet_cli::equation::{Step, pretty};
+use spikelet_cli::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -125,3 +125,20 @@ fn a_difference_is_told_by_its_first_step_and_neuron() {
     assert!(stdout(&output).starts_with("v_seq: shapes [3, 4] and [3, 2]\n"));
 }
 
+#[test]
+fn files_without_a_tensor_in_common_cannot_be_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str| {
+        let mut file = TensorFile::default();
+        file.tensors
+            .insert(name.to_string(), Tensor::f32([1], [0.0]));
+        let path = folder.path().join(name);
+        file.write(&path).expect("written");
+        path.to_string_lossy().into_owned()
+    };
+    let message = complaint(&["case", "diff", &write("left"), &write("right")], 1);
+    assert!(
+        message.contains("the first has: left; the second has: right"),
+        "{message}"
+    );
+}

@@ -1,7 +1,6 @@
 //! `spikelet-dev kernel compile`, and the engine's own kernels compiled with it.
 
 use crate::common::{code, complaint, program, run, stderr, stdout};
-use spikelet::graph::DType;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -13,54 +12,6 @@ fn compile(file: &Path, words: &[&str]) -> Output {
     let message = stderr(&output);
     assert!(!message.starts_with("error: NVRTC ("), "{message}");
     output
-}
-
-/// The fused kernels of every neuron: the words that show one, its name and its text.
-fn fused() -> Vec<(String, String, String)> {
-    let mut all = vec![];
-    for entry in neuron::entries() {
-        for (pass, dtype) in [
-            ("fptt", "float"),
-            ("bptt", "float"),
-            ("fptt", "half"),
-            ("bptt", "bf16"),
-        ] {
-            let name = entry.name;
-            let words = format!("--style fused --neuron {name} --pass {pass} --dtype {dtype}");
-            let text = show(&words);
-            all.push((words, format!("spk_{name}_{pass}"), text));
-        }
-    }
-    all
-}
-
-#[test]
-#[ignore = "needs NVRTC"]
-fn every_neurons_fused_kernel_compiles() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("k.cu");
-    for (words, name, text) in fused() {
-        fs::write(&file, text).expect("written");
-        let output = compile(&file, &["--name", &name]);
-        assert_eq!(code(&output), 0, "{words}: {}", stderr(&output));
-    }
-}
-
-#[test]
-#[ignore = "needs NVRTC"]
-fn every_kernel_of_auto_cuda_compiles() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("k.cu");
-    for name in ["if", "lif", "plif"] {
-        for dtype in ["float", "half2"] {
-            for pass in ["fptt", "bptt"] {
-                let words = format!("--neuron {name} --pass {pass} --dtype {dtype}");
-                fs::write(&file, show(&words)).expect("written");
-                let output = compile(&file, &["--arch", "80"]);
-                assert_eq!(code(&output), 0, "{words}: {}", stderr(&output));
-            }
-        }
-    }
 }
 
 const SCALE: &str = "#include \"factor.cuh\"
@@ -208,6 +159,4 @@ fn without_nvrtc_the_error_says_what_brings_it() {
             "{message}"
         );
     }
-    // Texts need no compiler.
-    assert!(show("").contains("LIFNodeFPTTKernel"));
 }

@@ -38,4 +38,3 @@ fn the_page_on_all_neurons_is_up_to_date() {
         );
     }
 }
-

@@ -97,7 +97,8 @@ impl Layers {
                     "give every layer its own name",
                 ));
             }
-            let at = |problem: String| wrong(format!("layer {k}, `{name}`: {problem}"), "correct it");
+            let at =
+                |problem: String| wrong(format!("layer {k}, `{name}`: {problem}"), "correct it");
             let (module, work) = layer.build(&mut sizes).map_err(at)?;
             bounded(&sizes)?;
             products = products.saturating_add(work);
@@ -131,9 +132,7 @@ impl Layers {
         for (name, layer) in &self.layers {
             x = match layer {
                 Built::Module(module) => cx.child(name, |cx| module.forward(cx, x))?,
-                Built::RepeatOverTime(steps) => {
-                    x.reshape(&x.shape()[1..]).repeat_over_time(*steps)
-                }
+                Built::RepeatOverTime(steps) => x.reshape(&x.shape()[1..]).repeat_over_time(*steps),
                 Built::Neuron(neuron) => {
                     let spikes = cx.child(name, |cx| neuron.forward(cx, x))?;
                     inner.push((name.clone(), spikes.clone()));
@@ -192,9 +191,17 @@ impl Layer {
                     "max_pool2d" => Pool2d::max(kernel),
                     _ => Pool2d::average(kernel),
                 };
-                let pool = if stride == kernel { pool } else { pool.stride(stride) };
+                let pool = if stride == kernel {
+                    pool
+                } else {
+                    pool.stride(stride)
+                };
                 let padded = self.padding > 0;
-                module(Box::new(if padded { pool.padding(self.padding) } else { pool }))
+                module(Box::new(if padded {
+                    pool.padding(self.padding)
+                } else {
+                    pool
+                }))
             }
             "batch_norm2d" => {
                 let [channels, ..] = image(sizes)?;
@@ -216,13 +223,17 @@ impl Layer {
 
     fn neuron(&self) -> Result<Arc<dyn Neuron>, String> {
         let mut spec = serde_json::json!({"neuron": self.kind, "params": self.params});
-        for (key, value) in [("surrogate", &self.surrogate), ("reset_grad", &self.reset_grad)] {
+        for (key, value) in [
+            ("surrogate", &self.surrogate),
+            ("reset_grad", &self.reset_grad),
+        ] {
             if let Some(value) = value {
                 spec[key] = value.clone();
             }
         }
         neuron::from_spec(&spec).map_err(|problem| {
-            let layers = "flatten, linear, conv2d, max_pool2d, avg_pool2d, batch_norm2d, repeat_over_t";
+            let layers =
+                "flatten, linear, conv2d, max_pool2d, avg_pool2d, batch_norm2d, repeat_over_t";
             format!("neither a layer ({layers}) nor a neuron: {problem}")
         })
     }
@@ -239,7 +250,8 @@ impl Layer {
         for size in &mut sizes[3..] {
             let padded = *size + 2 * self.padding;
             let moved = padded.checked_sub(kernel);
-            *size = 1 + moved.ok_or(format!("a kernel of {kernel} on a side of {padded}"))? / stride;
+            *size =
+                1 + moved.ok_or(format!("a kernel of {kernel} on a side of {padded}"))? / stride;
         }
         Ok(())
     }
@@ -248,7 +260,9 @@ impl Layer {
 fn image(sizes: &[usize]) -> Result<[usize; 3], String> {
     match *sizes {
         [_, _, c, h, w] => Ok([c, h, w]),
-        _ => Err(format!("needs images [T, N, C, H, W], the sequence is {sizes:?}")),
+        _ => Err(format!(
+            "needs images [T, N, C, H, W], the sequence is {sizes:?}"
+        )),
     }
 }
 
@@ -263,9 +277,7 @@ fn need(size: Option<usize>, name: &str) -> Result<usize, String> {
 /// The size that the sequence has, unless the specification names another.
 fn fits(said: Option<usize>, given: usize, name: &str) -> Result<usize, String> {
     match said {
-        Some(said) if said != given => {
-            Err(format!("`{name}` is {said}, the sequence has {given}"))
-        }
+        Some(said) if said != given => Err(format!("`{name}` is {said}, the sequence has {given}")),
         _ => Ok(given),
     }
 }

@@ -1,12 +1,12 @@
 //! `spikelet-dev case diff`
 
-use spikelet_cli::command::examples;
-use spikelet_cli::failure::Failure;
 use serde_json::json;
 use spikelet::graph::{Data, ShapeText, Tensor};
 use spikelet::log::Console;
 use spikelet::neuron::{Difference, differences};
 use spikelet::tensors::TensorFile;
+use spikelet_cli::command::examples;
+use spikelet_cli::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
