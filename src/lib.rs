@@ -1,19 +1,59 @@
-//! Deep spiking neural networks, trained and run on the CPU and on NVIDIA GPUs.
+//! Train and run deep spiking neural networks on the CPU and on NVIDIA GPUs.
 //!
-//! A neuron is one file with its equation written once; a network is traced once and compiled
-//! into a plan; state is a value and time is an axis. Start with the [`prelude`].
+//! A neuron is its equation: the forward and backward passes over time are derived from it. A network
+//! is traced once and compiled into one plan. State is a value, and time is an axis: sequences are
+//! `[T, N, …]`.
 //!
-//! This crate re-exports those that it is made of:
+//! ```
+//! use spikelet::prelude::*;
+//!
+//! let net = Sequential::new()
+//!     .add(Flatten)
+//!     .add(Linear::new(784, 10))
+//!     .add(Lif::new(2.0).surrogate(Atan::default()));
+//! let digits = spikelet::data::synthetic::digits_of(0, 600, 100);
+//! let settings = Settings { epochs: 1, batch_size: 50, time_steps: 4, ..Settings::default() };
+//! let report = Trainer::new(net, settings).fit(&digits)?;
+//! println!("test accuracy {:.1} %", 100.0 * report.test_accuracy);
+//! # assert!(report.test_accuracy > 0.0);
+//! # Ok::<(), spikelet::Error>(())
+//! ```
+//!
+//! The [`prelude`] has the names of this program. The
+//! [guide](https://github.com/spikelet/spikelet/tree/main/docs/guide) has a page for each task, and
+//! [`examples`](https://github.com/spikelet/spikelet/tree/main/examples) complete programs.
+//!
+//! # Crates
+//!
+//! This crate re-exports those that it consists of. Each depends only on those below it.
 //!
 //! | module | crate | contents |
 //! |---|---|---|
-//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`tensors`] | `spikelet-nn` | what networks are built from, and the programs that they compile to |
+//! | [`pipeline`] | `spikelet-pipeline` | networks in stages on several devices |
 //! | [`train`], [`optim`], [`log`], [`report`], [`timing`] | `spikelet-train` | training steps, the trainer, optimizers, checkpoints, logs, reports |
-//! | [`distributed`] | `spikelet-distributed` | process groups |
-//! | [`pipeline`] | `spikelet-pipeline` | networks over several devices |
-//! | [`data`] | `spikelet-data` | data sets and loaders |
-//! | [`graph`], [`expr`] | `spikelet-graph`, `spikelet-expr` | the tensor graph, its plans, and scalar expressions |
-//! | [`cuda`] | `spikelet-cuda` | NVIDIA GPUs |
+//! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
+//! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
+//! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
+//! | [`auto_cuda`] | `spikelet-auto-cuda` | CUDA kernels written as text |
+//! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
+//! | | `spikelet-cpu` | the CPU backend |
+//! | [`graph`] | `spikelet-graph` | the tensor graph, its passes and plans, the [`Backend`](graph::Backend) trait |
+//! | | `spikelet-random` | random numbers that are the same on all devices |
+//! | [`expr`] | `spikelet-expr` | scalar expressions |
+//!
+//! [`device`] finds a backend by name.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `cuda` | yes | NVIDIA GPUs: [`cuda`], [`device::cuda`]. Building needs no CUDA toolkit; libraries are looked for at run time. |
+//! | `download` | yes | downloads of data sets with checksums: `load_or_download` of [`data`]. Builds HTTP, TLS and tar. |
+//! | `distributed` | yes | [`distributed`], and the devices of ranks: [`device::open_in_group`] |
+//! | `plots` | yes | [`report`]: the report that a run ends with, activity of layers, pictures of pipelines |
+//! | `auto-cuda` | no | [`auto_cuda`]; includes `cuda` |
+//!
+//! With `default-features = false` the library has neurons, layers, the trainer and the CPU.
 
 #[cfg(feature = "auto-cuda")]
 pub mod auto_cuda;

@@ -1,4 +1,8 @@
-//! What most programs use.
+//! The names that most programs use: `use spikelet::prelude::*;`.
+//!
+//! All neurons and encoders are among them, and those of other families by name. [`Error`] and
+//! [`Result`] are exported because nearly every program ends with them; a program with another
+//! `Result` imports that one by name, which takes precedence over a glob import.
 
 pub use crate::encoder::members::*;
 pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
