@@ -79,12 +79,12 @@ proptest! {
     ) {
         let cut = cut.index(len + 1);
         for fill in [Stream::fill_uniform, Stream::fill_normal] {
-            let (mut whole, mut parts) = (vec![0.0; len], vec![0.0; len]);
-            fill(&stream, time, first, &mut whole);
+            let (mut complete, mut parts) = (vec![0.0; len], vec![0.0; len]);
+            fill(&stream, time, first, &mut complete);
             let (left, right) = parts.split_at_mut(cut);
             fill(&stream, time, first, left);
             fill(&stream, time, first + cut as u64, right);
-            prop_assert_eq!(bits_of(whole), bits_of(parts));
+            prop_assert_eq!(bits_of(complete), bits_of(parts));
         }
     }
 }

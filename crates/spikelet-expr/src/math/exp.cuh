@@ -1,6 +1,6 @@
 // The exponential function, as in `math/exponential.rs`.
 
-// e^(x - y) for a |y| below 0.1 whose digits no longer fit into x.
+// e^(x - y) for a |y| < 0.1 beyond the precision of x.
 __device__ __forceinline__ float spk_exp_of_difference(float x, float y) {
     x = x > 89.0f ? 89.0f : x;
     x = x < -105.0f ? -105.0f : x;

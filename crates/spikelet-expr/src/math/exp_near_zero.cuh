@@ -1,4 +1,4 @@
-// e^(r + d) for |r| up to half of ln 2 and a d whose digits no longer fit into r.
+// e^(r + d) for |r| up to half of ln 2 and a d beyond the precision of r.
 __device__ __forceinline__ float spk_exp_near_zero(float r, float d) {
     float q = exp_remainder(r);
     const float sum = 1.0f + r;

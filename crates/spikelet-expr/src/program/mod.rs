@@ -65,6 +65,7 @@ pub(crate) struct Instruction {
 
 /// An error of [`Program::compile`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompileError {
     /// An expression uses a symbol that is neither a uniform nor a varying input.
     #[error(

@@ -1,5 +1,5 @@
-// -x. Of a truth that became a number, NVRTC makes an integer's negation, and loses -0; this it
-// does not look into.
+// -x. NVRTC negates the result of a comparison as an integer, which loses -0; assembly prevents
+// that.
 __device__ __forceinline__ float spk_neg(float x) {
 #ifdef __CUDA_ARCH__
     float y;

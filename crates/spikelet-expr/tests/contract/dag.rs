@@ -1,4 +1,4 @@
-//! Random expressions with shared parts.
+//! Random expressions with shared subexpressions.
 
 use crate::naive;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ pub enum Step {
     Select(usize, usize, usize),
 }
 
-/// Leaves, then one value a step, made from earlier ones.
+/// Leaves, followed by one value per step, computed from earlier ones.
 #[derive(Clone, Debug)]
 pub struct Dag {
     pub constants: Vec<f64>,
@@ -38,7 +38,7 @@ pub fn dags(most: usize) -> impl Strategy<Value = Dag> {
             steps.push(match kind {
                 0 | 1 => Step::Unary(Unary::ALL[op], a),
                 2 => Step::Select(a, b, c),
-                // Arithmetic more often than the rest: it is what gets joined in pairs.
+                // Arithmetic more often than the rest, because it is fused.
                 3 | 4 => Step::Binary(Binary::ALL[op % 3], a, b),
                 _ => Step::Binary(Binary::ALL[op % 13], a, b),
             });
@@ -62,7 +62,7 @@ impl Dag {
         all
     }
 
-    /// Every value as a number, without any simplification.
+    /// Every value as a number, without simplification.
     pub fn values(&self, symbols: [f64; 4]) -> Vec<f64> {
         let mut all: Vec<f64> = symbols.to_vec();
         all.extend(&self.constants);

@@ -1,15 +1,15 @@
-//! Expressions that are very deep, or that share their parts very often.
+//! Expressions of great depth or with many shared subexpressions.
 
 use spikelet_expr::{Expr, Program, cuda, vjp};
 
 const DEEP: usize = 1_000_000;
 
-/// Each step reads the one before once.
+/// Each step reads the previous one once.
 fn nested(steps: usize, step: impl Fn(&Expr) -> Expr) -> Expr {
     (0..steps).fold(Expr::symbol("x"), |e, _| step(&e))
 }
 
-/// Each step reads the one before twice: as a tree there would be 2^60 leaves.
+/// Each step reads the previous one twice: the tree has 2^60 leaves.
 fn doubled() -> Expr {
     nested(60, |e| e * e + 1.0)
 }
@@ -64,7 +64,7 @@ fn sixty_doublings_are_printed_compared_derived_and_compiled() {
 }
 
 #[test]
-fn what_is_differentiated_by_something_else_has_the_same_value() {
+fn expressions_with_different_custom_gradients_have_the_same_value() {
     let x = Expr::symbol("x");
     let spike = Expr::custom_gradient(x.ge(0.0), x.sigmoid());
     assert!(spike.same_value(&x.ge(0.0)));

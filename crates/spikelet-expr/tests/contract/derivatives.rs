@@ -139,7 +139,7 @@ fn functions_with_kinks_have_the_slope_of_the_side() {
 }
 
 #[test]
-fn a_symbol_is_one_symbol_however_often_it_was_made() {
+fn symbols_with_the_same_name_are_the_same_symbol() {
     let f = Expr::symbol("x") * Expr::symbol("x");
     assert_eq!(at(&f.derivative("x"), 3.0, 0.0), 6.0);
 }

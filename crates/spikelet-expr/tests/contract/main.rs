@@ -1,4 +1,4 @@
-//! What the crate promises, on random expressions and on typical ones.
+//! The contract of the crate, on random and on typical expressions.
 
 mod dag;
 mod deep;

@@ -1,4 +1,4 @@
-//! The slow evaluator that programs are compared with: one element, one node at a time.
+//! The reference evaluator for programs: one element and one node at a time.
 
 use spikelet_expr::math::Real;
 use spikelet_expr::{Binary, Expr, Node};
@@ -44,7 +44,7 @@ pub fn evaluate<R: Real>(expr: &Expr, symbol: &dyn Fn(&str) -> R) -> R {
     }
 }
 
-/// The same bits, or both NaN: which NaN is left open.
+/// The same bits, or both NaN: the sign and payload of a NaN are unspecified.
 pub fn same<R: Real>(a: R, b: R) -> bool {
     let (a, b) = (a.to_f64(), b.to_f64());
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())

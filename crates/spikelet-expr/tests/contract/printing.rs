@@ -1,4 +1,4 @@
-//! How expressions are printed.
+//! Printed equations.
 
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
@@ -20,7 +20,7 @@ fn the_equations_of_neurons_read_like_the_paper() {
 }
 
 #[test]
-fn brackets_keep_the_order_of_evaluation() {
+fn parentheses_keep_the_order_of_evaluation() {
     let [a, b, c] = symbols(["a", "b", "c"]);
     assert_snapshot!((&a + &b) + &c, @"a + b + c");
     assert_snapshot!(&a + (&b + &c), @"a + (b + c)");
@@ -48,7 +48,7 @@ fn selections_comparisons_and_functions() {
 }
 
 #[test]
-fn numbers_from_f32_are_as_short_as_they_were_written() {
+fn numbers_from_f32_are_printed_with_the_digits_of_f32() {
     assert_snapshot!(Expr::from(0.1_f32), @"0.1");
     assert_snapshot!(Expr::from(0.1_f64), @"0.1");
     assert_snapshot!(Expr::from(1.0 / 3.0), @"0.3333333333333333");
@@ -56,7 +56,7 @@ fn numbers_from_f32_are_as_short_as_they_were_written() {
 }
 
 #[test]
-fn a_graft_prints_its_value_and_its_derivative_comes_from_the_tangent() {
+fn a_custom_gradient_is_printed_by_its_value_and_differentiated_by_its_tangent() {
     let [x] = symbols(["x"]);
     let spike = Expr::custom_gradient((&x - 1.0).ge(0.0), (4.0 * (&x - 1.0)).sigmoid());
     assert_snapshot!(spike, @"x - 1 ≥ 0");

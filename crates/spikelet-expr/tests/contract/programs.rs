@@ -52,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_program_computes_what_its_expressions_say_bit_for_bit(
+    fn a_program_has_the_bits_of_the_naive_evaluator(
         dag in dags(16),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 1..5),
         uniform_each: bool,
@@ -74,7 +74,7 @@ fn every_operation_gives_the_same_bits_over_a_long_odd_block() {
 }
 
 #[test]
-fn every_pair_of_operations_that_is_joined_keeps_its_order() {
+fn fused_operations_keep_their_order() {
     let [x, y, v] = ["x", "y", "v"].map(Expr::symbol);
     let mut outputs = vec![];
     for inner in [&x + &y, &x - &y, &x * &y] {
@@ -105,7 +105,7 @@ fn an_output_may_be_an_input_a_constant_a_uniform_value_or_another_output() {
 }
 
 #[test]
-fn equal_parts_are_computed_once() {
+fn common_subexpressions_are_computed_once() {
     let [x, y] = ["x", "y"].map(Expr::symbol);
     let twice = (&x * &y).exp() + (&x * &y).exp();
     let program = Program::compile(&[twice], &[], &["x", "y"]).unwrap();

@@ -1,4 +1,4 @@
-//! Selection is a choice, not a sum of products.
+//! A selection takes one branch; it is not a sum of products.
 
 use crate::naive::evaluate;
 use spikelet_expr::{Expr, Program};
@@ -54,8 +54,8 @@ fn the_derivative_of_a_selection_is_that_of_the_branch_alone() {
     }
 }
 
-/// `steps` selections one inside the other, each by a condition of its own; the slope of what is
-/// taken where a condition fails is infinite at zero.
+/// `steps` nested selections with different conditions; the slope of the branches for failed
+/// conditions is infinite at zero.
 fn nested(steps: usize) -> Expr {
     let x = Expr::symbol("x");
     (0..steps).fold(x.clone(), |inner, k| {

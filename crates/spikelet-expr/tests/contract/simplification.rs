@@ -1,4 +1,4 @@
-//! Simplification keeps finite values.
+//! Simplification preserves finite values.
 
 use crate::dag::{Step, dags};
 use crate::naive::evaluate;
@@ -23,7 +23,7 @@ proptest! {
             "v" => symbols[2],
             _ => symbols[3],
         };
-        // A value counts if everything that it was made from is finite.
+        // A value is compared if all its operands are finite.
         let leaves = values.len() - dag.steps.len();
         let mut finite = vec![true; leaves];
         for step in &dag.steps {
@@ -46,7 +46,7 @@ proptest! {
 }
 
 #[test]
-fn what_vanishes_is_dropped_and_what_is_neutral_too() {
+fn vanishing_and_neutral_operands_are_removed() {
     let x = Expr::symbol("x");
     for (expr, text) in [
         (&x * 0.0, "0"),

@@ -72,8 +72,8 @@ pub fn run(compiler: &Compiler, name: &str, text: &str, input: &[u8]) -> Vec<u8>
 }
 
 /// Words as a program reads and writes them.
-pub fn bytes(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    numbers.into_iter().flat_map(u32::to_ne_bytes).collect()
+pub fn bytes(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
 /// The words that a program wrote.

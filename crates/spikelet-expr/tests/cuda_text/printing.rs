@@ -1,4 +1,4 @@
-//! How statements look.
+//! Printed statements.
 
 use insta::assert_snapshot;
 use spikelet_expr::cuda::{Function, statements};
@@ -23,7 +23,7 @@ fn print(roots: &[Expr]) -> String {
     )
 }
 
-/// One step of a leaky integrate-and-fire neuron: its spike and what is left of its potential.
+/// One step of a leaky integrate-and-fire neuron: its spike and its potential after the reset.
 fn lif(tau: f64) -> [Expr; 2] {
     let [v, x] = ["v", "x"].map(Expr::symbol);
     let h = &v + (x - &v) / tau;
@@ -85,7 +85,7 @@ fn constants_and_symbols_need_no_statements() {
 }
 
 #[test]
-fn a_comparison_that_is_read_in_both_ways_is_made_once() {
+fn a_comparison_read_as_a_boolean_and_as_a_number_is_computed_once() {
     let [a, b] = ["a", "b"].map(Expr::symbol);
     let less = a.lt(&b);
     assert_snapshot!(print(&[Expr::select(&less, &a, &b), &less * 2.0]), @r"
@@ -99,7 +99,7 @@ fn a_comparison_that_is_read_in_both_ways_is_made_once() {
 }
 
 #[test]
-fn what_no_result_needs_is_not_printed() {
+fn unused_values_are_not_printed() {
     let [a, b] = ["a", "b"].map(Expr::symbol);
     let printed = statements(&[Expr::custom_gradient(&a + &b, a.exp())], &own, "t", 0).unwrap();
     assert_eq!(printed.code, "const float t0 = a + b;\n");

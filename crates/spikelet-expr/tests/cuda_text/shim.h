@@ -1,4 +1,4 @@
-// What CUDA C++ has and C++ for the host does not.
+// Definitions of CUDA C++ for C++ compilers of the host.
 #define __device__ static
 #define __forceinline__ inline
 

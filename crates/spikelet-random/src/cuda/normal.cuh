@@ -1,6 +1,6 @@
 // Standard normal numbers (Box and Muller).
 
-// Those of an even element and the odd one after it, from their words.
+// The numbers of an even element and the next one, from their words.
 __device__ __forceinline__ float2 spk_normal_pair(unsigned b0, unsigned b1) {
     const float radius = __fsqrt_rn(-2.0f * spk_ln(spk_unit(b0)));
     const float turn = spk_unit(b1);

@@ -1,6 +1,6 @@
-// Philox 4x32-10 and what is made of its words, by the table in the crate's documentation.
+// Philox 4x32-10, uniform numbers and Bernoulli draws, as defined in the crate's documentation.
 
-// One place that draws, in one training step.
+// The draws of one encoder or layer in one training step.
 struct spk_stream {
     // The low and the high half of the seed.
     unsigned key0;
@@ -32,7 +32,7 @@ __device__ __forceinline__ uint4 spk_philox(
     return words;
 }
 
-// The words of the four elements from 4 * group on.
+// The words of the four elements starting at 4 * group.
 __device__ __forceinline__ uint4 spk_words(spk_stream stream, unsigned time, unsigned group) {
     return spk_philox(group, time, stream.id, stream.step, stream.key0, stream.key1);
 }
