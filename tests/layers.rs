@@ -295,7 +295,7 @@ Sequential(
       (lif): Lif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=None, surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate)
     )
   )
-  (2): Pool(pooling=Average(count_padding=true), windows=[Adaptive(outputs=1), Adaptive(outputs=1)])
+  (2): AdaptiveAvgPool(outputs=[1, 1])
   (3): StepLoop(
     Recurrent(
       (feedback): Linear(inputs=4, outputs=4, bias=false)
