@@ -34,8 +34,8 @@ fn main() -> Result<()> {
         ..Settings::cifar10_net_tutorial()
     };
     let time_steps = settings.time_steps;
-    let layout = net.layout(count, Some(time_steps / 5))?;
-    let mut step = PipelineStep::new(&layout, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
+    let partition = net.partition(count, Some(time_steps / 5))?;
+    let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     for k in 1..=10 {
         let found = step.run(&images.batch(count, k), k, 0.0)?;
         println!("step {k:2}: loss {:.4}", found.loss);

@@ -36,8 +36,8 @@ fn main() -> Result<()> {
         ..Settings::cifar10_net_tutorial()
     };
 
-    let layout = net.layout(split, None)?;
-    let mut step = PipelineStep::new(&layout, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
+    let partition = net.partition(split, None)?;
+    let mut step = PipelineStep::new(&partition, &settings, [3, SIZE, SIZE], net.store_mut()?)?;
     let start = Instant::now();
     for k in 1..=STEPS {
         let found = step.run(&images.batch(batch, k), k, 0.0)?;
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     let rate = (STEPS as usize * batch) as f64 / minutes;
     println!("{rate:.0} images a minute, {batch} a step, {split} a micro-batch");
-    for (device, bytes) in layout.devices().iter().zip(step.bytes()) {
+    for (device, bytes) in partition.devices().iter().zip(step.bytes()) {
         println!(
             "{}: {:.1} MiB",
             device.name(),
@@ -55,11 +55,11 @@ fn main() -> Result<()> {
         );
     }
 
-    step.watch();
+    step.record_timeline();
     step.run(&images.batch(batch, 0), STEPS + 1, 0.0)?;
-    let trace = step.trace().expect("it was watched");
-    trace.save(&folder.join("cifar10mp.json"))?;
-    trace.save_picture(folder.join("cifar10mp.svg"))?;
+    let trace = step.timeline().expect("it was watched");
+    trace.save_json(folder.join("cifar10mp.json"))?;
+    trace.save_svg(folder.join("cifar10mp.svg"))?;
     let (seconds, idle) = (trace.seconds(), 100.0 * trace.idle());
     println!("one more step: {seconds:.3} s, devices idle for {idle:.0} % of it");
     println!(

@@ -43,14 +43,14 @@ fn main() -> Result<()> {
                 .add(Linear::new(WIDTH, WIDTH));
             net = net.append(layers, &device);
         }
-        let layout = net.layout(split, chunk)?;
-        let mut store = VarStore::new(layout.devices()[0].clone());
-        let mut step = PipelineStep::new(&layout, &settings, [1, 1, WIDTH], &mut store)?;
+        let partition = net.partition(split, chunk)?;
+        let mut store = VarStore::new(partition.devices()[0].clone());
+        let mut step = PipelineStep::new(&partition, &settings, [1, 1, WIDTH], &mut store)?;
         step.run(&batch, 1, 0.0)?;
-        step.watch();
+        step.record_timeline();
         step.run(&batch, 2, 0.0)?;
-        let trace = step.trace().expect("it was watched");
-        trace.save_picture(folder.join(format!("pipeline-{name}.svg")))?;
+        let trace = step.timeline().expect("it was watched");
+        trace.save_svg(folder.join(format!("pipeline-{name}.svg")))?;
         println!(
             "{name}: {:.1} ms, idle {:.0} % ({:.0} % predicted), micro-batches kept {:?}, MiB {:?}",
             1e3 * trace.seconds(),

@@ -6,60 +6,28 @@ mod largest;
 use largest::larger;
 use spikelet::data::{Dataset, Split, synthetic};
 use spikelet::distributed::{
-    Address, ENDED_BY_ANOTHER_RANK, Fingerprint, Group, Limits, RankError, World,
+    Address, ENDED_BY_ANOTHER_RANK, Fingerprint, RankError, RankGroup, Timeouts, World,
 };
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::FitReport;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// A socket that listens, for rank 0, and its address.
-fn listener() -> (TcpListener, Address) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
-    (listener, master)
-}
-
-/// What each rank's trainer comes to.
+/// The result of the trainer of each rank.
 fn train(
     ranks: usize,
     trainer: impl Fn() -> Trainer + Sync,
     data: &Split,
 ) -> Vec<Result<FitReport>> {
-    let (listener, master) = listener();
-    let one = |rank: usize, listener: Option<TcpListener>| {
-        let world = World::new(rank, ranks, rank, master.clone())?;
-        let (run, limits) = (Fingerprint::new(), Limits::default());
-        let group = match listener {
-            Some(listener) => Group::connect_on(listener, world, &run, limits)?,
-            None => Group::connect(world, &run, limits)?,
-        };
-        group.run(|| {
-            let backend = spikelet::device::open_in_group(&group, "cpu", 1)?;
-            trainer().backend(backend).group(group.clone()).fit(data)
-        })
-    };
-    thread::scope(|scope| {
-        let one = &one;
-        let mut listener = Some(listener);
-        let started: Vec<_> = (0..ranks)
-            .map(|rank| {
-                let listener = listener.take();
-                scope.spawn(move || one(rank, listener))
-            })
-            .collect();
-        let ends = started.into_iter();
-        ends.map(|rank| rank.join().expect("no rank panics"))
-            .collect()
-    })
+    let results = RankGroup::run_threads(ranks, Timeouts::default(), |group| {
+        let backend = spikelet::device::open_in_group(group, "cpu", 1)?;
+        trainer().backend(backend).group(group.clone()).fit(data)
+    });
+    results.expect("a port")
 }
 
 fn all_well(ends: Vec<Result<FitReport>>) -> Vec<FitReport> {
@@ -283,13 +251,13 @@ const DEAF: &str = "SPIKELET_TEST_DEAF_RANK";
 
 #[test]
 fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
-    let limits = Limits {
-        shutdown_timeout: Duration::from_millis(300),
-        ..Limits::default()
+    let timeouts = Timeouts {
+        shutdown: Duration::from_millis(300),
+        ..Timeouts::default()
     };
     if let Ok(master) = std::env::var(DEAF) {
         let world = World::new(1, 2, 1, master.parse()?)?;
-        let group = Group::connect(world, &Fingerprint::new(), limits)?;
+        let group = RankGroup::connect(world, &Fingerprint::new(), timeouts)?;
         group.on_overdue(Box::new(|error| {
             eprintln!("error: {error}");
             std::process::exit(i32::from(ENDED_BY_ANOTHER_RANK));
@@ -300,7 +268,7 @@ fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
             }
         });
     }
-    let (listener, master) = listener();
+    let (listener, master) = Address::listen_on_loopback()?;
     let world = World::new(0, 2, 0, master.clone())?;
     let test = "a_program_ends_a_process_that_does_not_end_with_the_others";
     let deaf = Command::new(std::env::current_exe().expect("this program"))
@@ -310,7 +278,7 @@ fn a_program_ends_a_process_that_does_not_end_with_the_others() -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts again");
-    let first = Group::connect_on(listener, world, &Fingerprint::new(), limits);
+    let first = RankGroup::connect_with_listener(listener, world, &Fingerprint::new(), timeouts);
     let first = first.and_then(|group| {
         group.run(|| Err::<(), Error>(Error::invalid("the disk", "it is full", "tidy up")))
     });

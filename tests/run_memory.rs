@@ -1,7 +1,7 @@
 //! The memory of a run is known before anything of it is allocated.
 
 use spikelet::data::synthetic;
-use spikelet::distributed::{Address, Fingerprint, Group, Limits, World};
+use spikelet::distributed::{RankGroup, Timeouts};
 use spikelet::graph::op::{HostTensor, HostTensorMut};
 use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
@@ -229,37 +229,21 @@ fn smaller() -> Settings {
 
 /// What two ranks, here threads, come to on devices of one host that has so much memory.
 fn two_ranks(available: usize) -> Result<Vec<(Result<RunMemory>, usize)>> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
     let digits = synthetic::digits_of(0, 64, 70);
-    let one = |rank: usize, listener: Option<std::net::TcpListener>| {
-        let device = Counting::with(available)?;
-        let world = World::new(rank, 2, rank, master.clone())?;
-        let (run, limits) = (Fingerprint::new(), Limits::default());
-        let group = match listener {
-            Some(listener) => Group::connect_on(listener, world, &run, limits)?,
-            None => Group::connect(world, &run, limits)?,
-        };
-        let found = group.run(|| {
-            let trainer = Trainer::network(&csnn(), smaller())?.backend(device.clone());
-            let mut said = RunMemory::default();
-            trainer
-                .group(group.clone())
-                .fit_with(&digits, |run| said = run.memory)?;
-            Ok(said)
-        });
-        Ok((found, device.allocated()))
-    };
-    std::thread::scope(|scope| {
-        let one = &one;
-        let second = scope.spawn(move || one(1, None));
-        let first = one(0, Some(listener));
-        let second = second.join().expect("no rank panics");
-        [first, second].into_iter().collect()
-    })
+    let devices = [Counting::with(available)?, Counting::with(available)?];
+    let results = RankGroup::run_threads(2, Timeouts::default(), |group| {
+        let device = devices[group.world().rank].clone();
+        let trainer = Trainer::network(&csnn(), smaller())?.backend(device);
+        let mut memory = RunMemory::default();
+        trainer
+            .group(group.clone())
+            .fit_with(&digits, |run| memory = run.memory)?;
+        Ok(memory)
+    })?;
+    let results = results.into_iter().zip(&devices);
+    Ok(results
+        .map(|(result, device)| (result, device.allocated()))
+        .collect())
 }
 
 #[test]
@@ -293,12 +277,12 @@ fn pipeline(
     let options = PipelineOptions {
         devices: teams.iter().map(team).collect(),
         stages: Stages::Auto,
-        parts: PipelineConfig {
+        config: PipelineConfig {
             schedule,
             time_chunk: chunk,
-            ..PipelineConfig::of(7)
+            ..PipelineConfig::new(7)
         },
-        trace: None,
+        timeline: None,
     };
     Ok((devices, options))
 }
@@ -383,13 +367,13 @@ fn a_pipelined_network_larger_than_any_memory_is_refused_without_its_weights() -
                 .add(Lif::new(2.0)),
             &backend,
         );
-    let layout = net.layout(1, None)?;
+    let partition = net.partition(1, None)?;
     let settings = Settings {
         time_steps: 1,
         batch_size: 1,
         ..Settings::default()
     };
-    let made = PipelineStep::new(&layout, &settings, [1, 8, 8], net.store_mut()?);
+    let made = PipelineStep::new(&partition, &settings, [1, 8, 8], net.store_mut()?);
     let error = made.err().expect("too large").to_string();
     assert!(
         error.contains("training step") && error.contains("TiB"),

@@ -1,6 +1,6 @@
 //! Each rank's device.
 
-use crate::distributed::{Group, World};
+use crate::distributed::{RankGroup, World};
 use crate::{Error, Result};
 use spikelet_cpu::Cpu;
 use spikelet_graph::Backend;
@@ -94,10 +94,10 @@ pub fn device_of(world: &World, name: &str) -> Result<String> {
 ///
 /// # Errors
 /// When the device or, for GPUs, NCCL cannot be used, here or on another rank.
-pub fn open_in_group(group: &Group, name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
+pub fn open_in_group(group: &RankGroup, name: &str, threads: usize) -> Result<Arc<dyn Backend>> {
     let ordinal = name.strip_prefix("cuda:").and_then(|k| k.parse().ok());
     let Some(ordinal) = ordinal else {
-        let cpu = Cpu::new(threads)?.in_group(group.exchange());
+        let cpu = Cpu::new(threads)?.in_group(group.process_group());
         return Ok(Arc::new(cpu));
     };
     gpu_in_group(group, ordinal)
@@ -106,7 +106,7 @@ pub fn open_in_group(group: &Group, name: &str, threads: usize) -> Result<Arc<dy
 #[cfg(feature = "cuda")]
 fn gpu_in_group(group: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
     let gpu = super::cuda(ordinal)?;
-    gpu.join_group(group.exchange())?;
+    gpu.join_group(group.process_group())?;
     let held = gpu.clone();
     group.on_abort(Box::new(move || held.abort_group()));
     Ok(gpu)

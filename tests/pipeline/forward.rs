@@ -25,9 +25,10 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
         ] {
             let mut spread = Spread::of(firsts, split, PipelineSchedule::Auto);
             spread.chunk = chunk;
-            let layout = spread.layout(&case)?;
-            let mut store = VarStore::new(layout.devices()[0].clone());
-            let mut eval = PipelineEval::new(&layout, &case.settings, 7, case.image, &mut store)?;
+            let partition = spread.partition(&case)?;
+            let mut store = VarStore::new(partition.devices()[0].clone());
+            let mut eval =
+                PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
             let found = eval.run(&given, 0)?;
             assert_eq!(found.correct, expected.correct, "{spread:?}");
             assert!((found.loss - expected.loss).abs() < 1e-6, "{spread:?}");
@@ -95,15 +96,15 @@ fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
         encoder: "direct".to_string(),
         ..Settings::default()
     };
-    let layout = net.layout(3, Some(2))?;
-    let mut step = PipelineStep::new(&layout, &settings, [1, 1, 6], net.store_mut()?)?;
-    step.watch();
+    let partition = net.partition(3, Some(2))?;
+    let mut step = PipelineStep::new(&partition, &settings, [1, 1, 6], net.store_mut()?)?;
+    step.record_timeline();
     for k in 1..=5 {
         step.run(&batch(8, [1, 1, 6], k), k, 0.0)?;
     }
     assert_ne!(net.forward(&x, 3)?, before);
     // 3 stages, 3 micro-batches of 2 chunks, forward and backward; a loss for each micro-batch.
-    let trace = step.trace().expect("it is watched");
+    let trace = step.timeline().expect("it is watched");
     assert_eq!(trace.len(), 3 * 3 * 2 * 2 + 3);
     assert_eq!(trace.to_svg().matches("<g><title>").count(), trace.len());
     Ok(())

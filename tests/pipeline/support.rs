@@ -142,7 +142,7 @@ impl Spread {
         }
     }
 
-    pub fn layout(&self, case: &Case) -> Result<Partition> {
+    pub fn partition(&self, case: &Case) -> Result<Partition> {
         let most = self
             .stage_devices
             .iter()
@@ -186,9 +186,9 @@ pub fn tensors(store: &VarStore) -> Result<Vec<(String, Vec<f64>)>> {
 }
 
 pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
-    let layout = spread.layout(case)?;
-    let mut store = VarStore::new(layout.devices()[0].clone());
-    let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
+    let partition = spread.partition(case)?;
+    let mut store = VarStore::new(partition.devices()[0].clone());
+    let mut step = PipelineStep::new(&partition, &case.settings, case.image, &mut store)?;
     trained(case, &store, |batch, k| step.run(batch, k, 0.0))
 }
 

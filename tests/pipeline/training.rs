@@ -183,9 +183,9 @@ fn a_scaled_loss_trains_as_on_one_device() -> Result<()> {
 fn a_loss_that_was_scaled_too_much_updates_no_stage_and_halves_the_scale() -> Result<()> {
     let mut case = linear();
     case.settings.precision = Precision::F16;
-    let layout = Spread::of(&[3, 5], 3, PipelineSchedule::Auto).layout(&case)?;
-    let mut store = VarStore::new(layout.devices()[0].clone());
-    let mut step = PipelineStep::new(&layout, &case.settings, case.image, &mut store)?;
+    let partition = Spread::of(&[3, 5], 3, PipelineSchedule::Auto).partition(&case)?;
+    let mut store = VarStore::new(partition.devices()[0].clone());
+    let mut step = PipelineStep::new(&partition, &case.settings, case.image, &mut store)?;
     store.set("loss_scale", &Tensor::f32([], [1e24]))?;
     let before = tensors(&store)?;
     step.run(&batch(8, case.image, 1), 1, 0.0)?;
@@ -240,14 +240,14 @@ fn a_network_is_cut_where_the_stages_have_about_as_much_to_do() -> Result<()> {
     let backends: Vec<_> = (0..3)
         .map(|k| spikelet::device::find(&format!("cpu:{k}"), 1))
         .collect::<Result<_>>()?;
-    let layout = Partition::auto(
+    let partition = Partition::auto(
         &case.module,
         &case.settings,
         case.image,
         &backends,
-        PipelineConfig::of(2),
+        PipelineConfig::new(2),
     )?;
-    let report = layout.report();
+    let report = partition.report();
     assert_eq!(report.len(), 3);
     let modules: usize = report.iter().map(|stage| stage.modules.len()).sum();
     assert_eq!(modules, case.module.chain().len());

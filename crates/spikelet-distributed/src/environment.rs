@@ -1,25 +1,24 @@
-//! What launchers tell a process of its place, in variables.
+//! The environment variables with which launchers set the rank of a process.
 //!
-//! | | rank | size | on the host | rank 0 listens at |
+//! | | rank | size | on the host | address of rank 0 |
 //! |---|---|---|---|---|
 //! | torchrun | `RANK` | `WORLD_SIZE` | `LOCAL_RANK`, `LOCAL_WORLD_SIZE` | `MASTER_ADDR`, `MASTER_PORT` |
 //! | mpirun (Open MPI) | `OMPI_COMM_WORLD_RANK` | `…_SIZE` | `…_LOCAL_RANK`, `…_LOCAL_SIZE` | `MASTER_ADDR`, `MASTER_PORT` |
-//! | srun (Slurm) | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS`, `SLURM_NTASKS` | `SLURM_LOCALID` | the first host of `SLURM_STEP_NODELIST` or `SLURM_JOB_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR`; a port made of `SLURM_JOB_ID` |
+//! | srun (Slurm) | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS`, `SLURM_NTASKS` | `SLURM_LOCALID` | the first host of `SLURM_STEP_NODELIST` or `SLURM_JOB_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR`; a port derived from `SLURM_JOB_ID` |
 //!
-//! The first line whose variables are there counts, because each launcher may run inside of those
-//! below it. Beside them, `SPIKELET_RENDEZVOUS_SECRET` is the secret of the run's ranks, and
-//! `SPIKELET_RENDEZVOUS_LISTENER=stdin` says that rank 0 listens with the socket that is its standard
-//! input.
+//! The first launcher in this table whose variables are set is used, because each may run inside those
+//! below it. In addition, `SPIKELET_RENDEZVOUS_SECRET` is the secret of the run, and
+//! `SPIKELET_RENDEZVOUS_LISTENER=stdin` means that the standard input of rank 0 is its listening socket.
 
 use super::nodelist::first_host;
 use super::secret;
 use super::world::{Address, World};
 use spikelet_core::{Error, Result};
 
-/// A variable of the environment, or of a test.
+/// Returns the value of an environment variable.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A launcher's variables.
+/// The variables of a launcher.
 struct Names {
     rank: &'static str,
     size: &'static str,
@@ -41,14 +40,14 @@ const OPEN_MPI: Names = Names {
     local_size: "OMPI_COMM_WORLD_LOCAL_SIZE",
 };
 
-/// The variable that is `stdin` where rank 0 was given the socket that it listens with.
+/// The variable that is `stdin` if the standard input of rank 0 is its listening socket.
 pub(super) const LISTENER: &str = "SPIKELET_RENDEZVOUS_LISTENER";
 
-/// The ports that jobs of Slurm share: below those that systems give to outgoing connections.
+/// The ports of Slurm jobs: below those that systems use for outgoing connections.
 const SLURM_PORTS: std::ops::Range<u64> = 15_000..30_000;
 
-/// This process's place as the variables tell it, with the names of those that count; `None` where
-/// no launcher is at work, or one that has started one process only.
+/// The rank of this process by the environment variables, and the names of those that were used. `None`
+/// without a launcher, and for a launcher that has started a single process.
 pub(super) fn world(
     master: Option<&Address>,
     variable: Lookup<'_>,
@@ -80,8 +79,8 @@ pub(super) fn world(
     })
 }
 
-/// A batch script is a task of its own and has a task's variables, but is nobody's rank; srun gives
-/// its tasks the number of the step.
+/// Whether this process is a batch script of Slurm: it has the variables of a task but is not a rank.
+/// srun sets the number of the step for its tasks.
 fn in_batch_script(lookup: Lookup<'_>) -> bool {
     lookup("SLURM_TASK_PID").is_some()
         && lookup("SLURM_STEP_ID").is_none()
@@ -103,15 +102,15 @@ fn by_names(
     if rank >= size {
         return Err(Error::invalid(
             names.rank,
-            format!("it is {rank}, and {size_name} is {size}"),
-            "ranks count from 0 to one less than there are",
+            format!("it is {rank}, {size_name} is {size}"),
+            "ranks count from 0 to one less than their number",
         ));
     }
     if size == 1 {
         return Ok(None);
     }
     let local_rank = number(names.local_rank, names.rank)?;
-    // Slurm writes some counts as in `2(x3)`: whatever is no number is not needed.
+    // Slurm writes some counts as `2(x3)`, which is ignored.
     let local_size = lookup(names.local_size).and_then(|value| value.trim().parse().ok());
     let mut world = World::new(rank, size, local_rank, master()?)?;
     world.local_size = local_size.filter(|&count| count > local_rank && count <= size);
@@ -125,8 +124,8 @@ fn parsed(name: &str, value: &str) -> Result<usize> {
     value.trim().parse().map_err(|_| {
         Error::invalid(
             name,
-            format!("`{value}` is not a whole number"),
-            format!("set {name} as the launcher does, or unset it"),
+            format!("`{value}` is not an integer"),
+            format!("set {name} to an integer, or unset it"),
         )
     })
 }
@@ -135,8 +134,8 @@ fn missing(name: &str, other: &str, lookup: Lookup<'_>) -> Error {
     let value = lookup(other).unwrap_or_default();
     Error::invalid(
         name,
-        format!("it is not set, and {other} is {value}"),
-        format!("set both as a launcher does, or unset {other} to train alone"),
+        format!("it is not set, {other} is {value}"),
+        format!("set both, or unset {other} to train without other ranks"),
     )
 }
 
@@ -149,14 +148,14 @@ fn named_master(given: Option<&Address>, lookup: Lookup<'_>) -> Result<Address> 
         lookup(name).ok_or_else(|| {
             Error::invalid(
                 name,
-                "it is not set, so that ranks cannot find rank 0",
-                "set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port there, or write --master HOST:PORT",
+                "it is not set: the address of rank 0 is unknown",
+                "set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it, or use --master HOST:PORT",
             )
         })
     };
     let host = text("MASTER_ADDR")?.trim().to_string();
     let port = master_port(&text("MASTER_PORT")?)?;
-    // Where torchrun's agent keeps its own store at that port, ours is beside it.
+    // The agent of torchrun may use that port for its store: then the next port is used.
     let store = lookup("TORCHELASTIC_USE_AGENT_STORE");
     let taken = store.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
     let port = match (taken, port) {
@@ -197,7 +196,7 @@ fn slurm_host(lookup: Lookup<'_>) -> Result<String> {
                 Error::invalid(
                     name,
                     format!("`{list}` is not a list of hosts"),
-                    "write --master HOST:PORT with the host of rank 0",
+                    "use --master HOST:PORT with the host of rank 0",
                 )
             });
         }
@@ -205,19 +204,19 @@ fn slurm_host(lookup: Lookup<'_>) -> Result<String> {
     lookup("SLURM_LAUNCH_NODE_IPADDR").ok_or_else(|| {
         Error::invalid(
             "SLURM_JOB_NODELIST",
-            "it is not set, so that ranks cannot find rank 0",
-            "start the program with srun, or write --master HOST:PORT",
+            "it is not set: the address of rank 0 is unknown",
+            "start the program with srun, or use --master HOST:PORT",
         )
     })
 }
 
-/// Two jobs on a host, or two steps of a job, rarely meet at a port.
+/// A port that two jobs of a host, or two steps of a job, are unlikely to share.
 fn slurm_port(lookup: Lookup<'_>) -> Result<u16> {
     let Some(job) = lookup("SLURM_JOB_ID") else {
         return Err(Error::invalid(
             "SLURM_JOB_ID",
-            "it is not set, and the port of rank 0 is made of it",
-            "write --master HOST:PORT",
+            "it is not set, and the port of rank 0 is derived from it",
+            "use --master HOST:PORT",
         ));
     };
     let step = lookup("SLURM_STEP_ID").and_then(|step| step.trim().parse::<u64>().ok());
@@ -232,8 +231,8 @@ mod tests {
     use super::super::world::Role;
     use super::*;
 
-    fn role(asked: Option<usize>, variables: &[(&str, &str)]) -> Result<Role> {
-        Role::of(asked, None, &|name| {
+    fn role(requested: Option<usize>, variables: &[(&str, &str)]) -> Result<Role> {
+        Role::from_variables(requested, None, &|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_string())
         })
@@ -246,8 +245,8 @@ mod tests {
         }
     }
 
-    fn complaint(asked: Option<usize>, variables: &[(&str, &str)]) -> String {
-        role(asked, variables).expect_err("refused").to_string()
+    fn message_of(requested: Option<usize>, variables: &[(&str, &str)]) -> String {
+        role(requested, variables).expect_err("refused").to_string()
     }
 
     const BY_TORCHRUN: [(&str, &str); 6] = [
@@ -281,7 +280,7 @@ mod tests {
     fn torchrun_s_variables_are_read() {
         let world = rank(&BY_TORCHRUN);
         assert_eq!((world.rank, world.size, world.local_rank), (3, 4, 1));
-        assert_eq!(world.ranks_here(), 2);
+        assert_eq!(world.ranks_on_host(), 2);
         assert_eq!(world.master.to_string(), "10.0.0.1:29500");
     }
 
@@ -290,7 +289,7 @@ mod tests {
         let name = secret::VARIABLE;
         let world = rank(&but(&BY_TORCHRUN, name, "0123456789abcdef\n"));
         assert!(world.secret.is_some() && world.check_secret().is_ok());
-        let message = complaint(None, &but(&BY_TORCHRUN, name, "short"));
+        let message = message_of(None, &but(&BY_TORCHRUN, name, "short"));
         assert!(message.contains("secret: it has 5 bytes"), "{message}");
         let world = rank(&BY_TORCHRUN);
         let message = world.check_secret().expect_err("refused").to_string();
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_beside_a_store_of_torchrun_s_agent_is_taken() {
+    fn the_port_next_to_the_store_of_torchrun_s_agent_is_used() {
         let world = rank(&but(&BY_TORCHRUN, "TORCHELASTIC_USE_AGENT_STORE", "True"));
         assert_eq!(world.master.port, 29501);
         let world = rank(&but(&BY_TORCHRUN, "TORCHELASTIC_USE_AGENT_STORE", "False"));
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_script_of_slurm_is_no_rank() -> Result<()> {
+    fn a_batch_script_of_slurm_is_not_a_rank() -> Result<()> {
         let variables = but(&BY_SRUN, "SLURM_STEP_ID", "");
         let variables = but(&variables, "SLURM_TASK_PID", "77");
         assert_eq!(role(None, &variables)?, Role::Single);
@@ -333,19 +332,19 @@ mod tests {
     }
 
     #[test]
-    fn open_mpi_needs_to_be_told_where_rank_0_is() -> Result<()> {
+    fn open_mpi_needs_the_address_of_rank_0() -> Result<()> {
         let variables = [
             ("OMPI_COMM_WORLD_RANK", "1"),
             ("OMPI_COMM_WORLD_SIZE", "2"),
             ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
         ];
-        let message = complaint(None, &variables);
+        let message = message_of(None, &variables);
         assert!(message.contains("MASTER_ADDR: it is not set"), "{message}");
         assert!(message.contains("--master HOST:PORT"), "{message}");
-        let told = but(&but(&variables, "MASTER_ADDR", "a"), "MASTER_PORT", "5");
-        assert_eq!(rank(&told).master.to_string(), "a:5");
+        let complete = but(&but(&variables, "MASTER_ADDR", "a"), "MASTER_PORT", "5");
+        assert_eq!(rank(&complete).master.to_string(), "a:5");
         let master = "b:6".parse()?;
-        let found = Role::of(None, Some(&master), &|name| {
+        let found = Role::from_variables(None, Some(&master), &|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_string())
         })?;
@@ -354,13 +353,13 @@ mod tests {
     }
 
     #[test]
-    fn an_inner_launcher_counts_more_than_the_one_around_it() {
+    fn an_inner_launcher_takes_precedence_over_the_outer_one() {
         let both: Vec<_> = BY_SRUN.into_iter().chain(BY_TORCHRUN).collect();
         assert_eq!(rank(&both).size, 4);
     }
 
     #[test]
-    fn a_launcher_of_one_process_has_started_no_group() -> Result<()> {
+    fn a_launcher_of_a_single_process_is_ignored() -> Result<()> {
         let variables = [("RANK", "0"), ("WORLD_SIZE", "1")];
         assert_eq!(role(None, &variables)?, Role::Single);
         assert_eq!(role(Some(2), &variables)?, Role::Launch(2));
@@ -368,27 +367,24 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_cannot_be_right_are_named_with_their_values() {
+    fn invalid_variables_are_named_with_their_values() {
         let cases: [(Vec<(&str, &str)>, &str); 8] = [
-            (
-                vec![("RANK", "1")],
-                "WORLD_SIZE: it is not set, and RANK is 1",
-            ),
+            (vec![("RANK", "1")], "WORLD_SIZE: it is not set, RANK is 1"),
             (
                 vec![("WORLD_SIZE", "2")],
-                "RANK: it is not set, and WORLD_SIZE is 2",
+                "RANK: it is not set, WORLD_SIZE is 2",
             ),
             (
                 but(&BY_TORCHRUN, "RANK", "4"),
-                "RANK: it is 4, and WORLD_SIZE is 4",
+                "RANK: it is 4, WORLD_SIZE is 4",
             ),
             (
                 but(&BY_TORCHRUN, "RANK", "one"),
-                "RANK: `one` is not a whole number",
+                "RANK: `one` is not an integer",
             ),
             (
                 but(&BY_TORCHRUN, "LOCAL_RANK", ""),
-                "LOCAL_RANK: it is not set, and RANK is 3",
+                "LOCAL_RANK: it is not set, RANK is 3",
             ),
             (
                 but(&BY_TORCHRUN, "MASTER_PORT", "70000"),
@@ -396,7 +392,7 @@ mod tests {
             ),
             (
                 but(&BY_SRUN, "SLURM_NTASKS", ""),
-                "SLURM_NTASKS: it is not set, and SLURM_PROCID is 2",
+                "SLURM_NTASKS: it is not set, SLURM_PROCID is 2",
             ),
             (
                 but(&BY_SRUN, "SLURM_JOB_NODELIST", "node[1"),
@@ -404,18 +400,18 @@ mod tests {
             ),
         ];
         for (variables, expected) in cases {
-            let message = complaint(None, &variables);
+            let message = message_of(None, &variables);
             assert!(message.contains(expected), "{message}");
             assert!(message.contains("help:"), "{message}");
         }
     }
 
     #[test]
-    fn another_number_of_ranks_than_the_launcher_s_is_refused() {
-        let message = complaint(Some(2), &BY_TORCHRUN);
+    fn a_number_of_ranks_that_differs_from_the_launcher_s_is_refused() {
+        let message = message_of(Some(2), &BY_TORCHRUN);
         assert!(message.contains("--data-parallel 2"), "{message}");
         assert!(
-            message.contains("RANK and WORLD_SIZE say that there are 4 ranks"),
+            message.contains("RANK and WORLD_SIZE are set for 4 ranks"),
             "{message}"
         );
     }

@@ -1,7 +1,7 @@
-//! For the fuzz targets: what a connection at the port of rank 0 does with bytes.
+//! Entry points of the fuzz targets: the bytes that a client sends to rank 0.
 
-use super::handshake::{Greeting, Progress, Purpose, client_proof};
-use super::rendezvous::{LONGEST_HELLO, is_hello};
+use super::handshake::{Handshake, Progress, Purpose, client_proof};
+use super::rendezvous::{MAX_HELLO_BYTES, is_hello};
 use super::secret::BYTES;
 use super::wire::MAGIC;
 
@@ -9,8 +9,8 @@ const KEY: &[u8] = b"the secret of a fuzz target";
 
 const NONCE: [u8; BYTES] = [1; BYTES];
 
-/// A greeting that is let in, to be mutated.
-pub fn valid_greeting() -> Vec<u8> {
+/// A handshake that is accepted, to be mutated.
+pub fn valid_handshake() -> Vec<u8> {
     let client = [2; BYTES];
     let proof = client_proof(KEY, Purpose::Rendezvous, &NONCE, &client);
     let hello = br#"{"rank":1,"size":2,"host":"node","port":5,"fingerprint":{"seed":"1"}}"#;
@@ -18,23 +18,23 @@ pub fn valid_greeting() -> Vec<u8> {
     [&MAGIC[..], &client, &proof, &length, hello].concat()
 }
 
-/// Takes bytes as rank 0 takes them from a connection; whether they are a Hello with a proof.
+/// Processes bytes as rank 0 does. Returns whether they are a Hello with a valid proof.
 ///
 /// # Panics
-/// When more is kept than may be.
-pub fn greeting(mut bytes: &[u8]) -> bool {
-    let mut greeting = Greeting::new(Purpose::Rendezvous, NONCE, LONGEST_HELLO);
+/// When the handshake stores more bytes than it may.
+pub fn handshake(mut bytes: &[u8]) -> bool {
+    let mut handshake = Handshake::new(Purpose::Rendezvous, NONCE, MAX_HELLO_BYTES);
     loop {
-        let wanted = greeting.wanted();
-        assert!(wanted > 0, "a greeting that waits wants more");
-        let Some((piece, rest)) = bytes.split_at_checked(wanted.min(bytes.len()).max(1)) else {
+        let wanted = handshake.wanted();
+        assert!(wanted > 0, "an incomplete handshake reads no more bytes");
+        let Some((read, rest)) = bytes.split_at_checked(wanted.min(bytes.len()).max(1)) else {
             return false;
         };
         bytes = rest;
-        match greeting.take(piece, KEY) {
-            Progress::Waits | Progress::Proved(_) => {}
-            Progress::Said(said) => return is_hello(&said),
-            Progress::WrongKey | Progress::Garbage => return false,
+        match handshake.take(read, KEY) {
+            Progress::Incomplete | Progress::Authenticated(_) => {}
+            Progress::Message(message) => return is_hello(&message),
+            Progress::WrongKey | Progress::Invalid => return false,
         }
     }
 }
@@ -44,14 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_valid_greeting_is_let_in_and_no_other() {
-        let valid = valid_greeting();
-        assert!(greeting(&valid));
+    fn only_the_valid_handshake_is_accepted() {
+        let valid = valid_handshake();
+        assert!(handshake(&valid));
         for at in 0..MAGIC.len() + 2 * BYTES {
             let mut other = valid.clone();
             other[at] ^= 1;
-            assert!(!greeting(&other), "byte {at}");
-            assert!(!greeting(&valid[..at]), "length {at}");
+            assert!(!handshake(&other), "byte {at}");
+            assert!(!handshake(&valid[..at]), "length {at}");
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use spikelet_graph::{Buckets, Var};
 
-/// The mean over all ranks of gradients, each a mean over its rank's images: the gradients of the
-/// mean over all images of a step. To be taken right behind [`spikelet_graph::Tracer::gradients`].
+/// The mean over all ranks of gradients, each of which is a mean over the images of its rank: the
+/// gradients of the mean over all images of a step. Must be called directly after
+/// [`spikelet_graph::Tracer::gradients`].
 ///
-/// Sums are under way while the backward pass goes on.
+/// The sums run concurrently with the rest of the backward pass.
 pub fn average_over_ranks(grads: Vec<Var>, ranks: usize) -> Vec<Var> {
     let Some(first) = grads.first().filter(|_| ranks > 1) else {
         return grads;

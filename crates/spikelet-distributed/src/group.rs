@@ -1,202 +1,263 @@
-//! Ranks that have met.
+//! A connected group of ranks.
 
-use super::failure::RankError;
-use super::gather::gather;
-use super::rendezvous::{Fingerprint, meet};
+use super::error::RendezvousError;
+use super::gather::all_gather;
+use super::rendezvous::{Fingerprint, rendezvous};
 use super::ring::Ring;
-use super::watch::{Abort, Overdue, Watch};
+use super::watchdog::{AbortHandler, OverdueHandler, Watchdog};
 use super::world::World;
 use spikelet_core::{Error, Result};
 use spikelet_graph::ProcessGroup;
-use std::fmt::Display;
+use std::fmt::{self, Debug, Display};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long ranks wait for each other.
+/// The time limits of a group.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `rendezvous` | 60 s | until all have come to rank 0 |
-/// | `heartbeat_timeout` | 20 s | a rank may give no sign of life before it ends the run |
-/// | `exchange` | 10 min | a rank may wait for its neighbor's values while that one lives |
-/// | `shutdown_timeout` | 5 s | the work may go on after another rank has ended the run, before [`Group::on_overdue`] |
+/// | `rendezvous` | 60 s | until all ranks are connected to rank 0 |
+/// | `heartbeat` | 20 s | without a heartbeat of a rank, before the run is aborted |
+/// | `collective` | 10 min | until the values of a neighbor arrive, while it sends heartbeats |
+/// | `shutdown` | 5 s | until the work returns after another rank has aborted the run, before [`RankGroup::on_overdue`] |
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// Until all ranks have come to rank 0.
+pub struct Timeouts {
+    /// Until all ranks are connected to rank 0.
     pub rendezvous: Duration,
-    /// Without a sign of life of a rank.
-    pub heartbeat_timeout: Duration,
-    /// Until a neighbor's values have come, while it lives.
-    pub exchange: Duration,
-    /// Until the work that should have ended is overdue.
-    pub shutdown_timeout: Duration,
+    /// Without a heartbeat of a rank.
+    pub heartbeat: Duration,
+    /// Until the values of a neighbor arrive, while it sends heartbeats.
+    pub collective: Duration,
+    /// Until the work returns after another rank has aborted the run.
+    pub shutdown: Duration,
 }
 
-impl Default for Limits {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             rendezvous: Duration::from_secs(60),
-            heartbeat_timeout: Duration::from_secs(20),
-            exchange: Duration::from_secs(600),
-            shutdown_timeout: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(20),
+            collective: Duration::from_secs(600),
+            shutdown: Duration::from_secs(5),
         }
     }
 }
 
-/// Other errors than lost neighbors follow from a lost rank as well, on devices of which only the
-/// abort is known here: the verdict comes within this time.
-const VERDICT: Duration = Duration::from_millis(500);
+/// A lost rank may cause other errors than a lost neighbor, on devices that are only known by their
+/// abort handler. The reason of the abort arrives within this time.
+const ABORT_DELAY: Duration = Duration::from_millis(500);
 
-/// Ranks that have met, as one of them sees it.
+/// The ranks of a run, as seen by one of them.
 ///
 /// ```no_run
-/// use spikelet::distributed::{Fingerprint, Group, Limits, World};
+/// use spikelet::distributed::{Fingerprint, RankGroup, Timeouts, World};
 /// let world = World::new(0, 2, 0, "127.0.0.1:29500".parse()?)?;
 /// let run = Fingerprint::new().with("seed", 0);
-/// let group = Group::connect(world, &run, Limits::default())?;
+/// let group = RankGroup::connect(world, &run, Timeouts::default())?;
 /// group.run(|| {
 ///     let mut values = [1.0, 2.0];
-///     group.exchange().all_reduce(&mut values)?;
+///     group.process_group().all_reduce(&mut values)?;
 ///     Ok::<(), spikelet::Error>(())
 /// })?;
 /// # Ok::<(), spikelet::Error>(())
 /// ```
-pub struct Group {
+pub struct RankGroup {
     world: World,
-    limits: Limits,
+    timeouts: Timeouts,
     ring: Arc<Ring>,
-    watch: Watch,
+    watchdog: Watchdog,
 }
 
-impl Group {
-    /// Meets the other ranks.
+impl Debug for RankGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RankGroup")
+            .field("world", &self.world)
+            .field("hosts", &self.hosts())
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RankGroup {
+    /// Connects to the other ranks.
     ///
     /// # Errors
-    /// When there is no secret where one is needed ([`World::check_secret`]), ranks have different
-    /// ones, not all come in time, they do not fit together, or the port of rank 0 is somebody
-    /// else's.
-    pub fn connect(world: World, run: &Fingerprint, limits: Limits) -> Result<Arc<Self>> {
-        Self::connect_by(None, world, run, limits)
+    /// [`RendezvousError`] when a secret is required ([`World::check_secret`]) or differs, a rank does
+    /// not connect in time, the ranks belong to different runs, or the port of rank 0 is in use.
+    pub fn connect(world: World, run: &Fingerprint, timeouts: Timeouts) -> Result<Arc<Self>> {
+        Self::open(None, world, run, timeouts)
     }
 
-    /// As [`Group::connect`], for rank 0 with a socket that listens at its address already: so that
-    /// nobody else can take a port that was free.
+    /// As [`RankGroup::connect`], for a rank 0 that has opened its listening socket already, so that no
+    /// other program can take the port in between.
     ///
     /// # Errors
-    /// As [`Group::connect`].
-    pub fn connect_on(
+    /// As [`RankGroup::connect`].
+    pub fn connect_with_listener(
         listener: TcpListener,
         world: World,
         run: &Fingerprint,
-        limits: Limits,
+        timeouts: Timeouts,
     ) -> Result<Arc<Self>> {
-        Self::connect_by(Some(listener), world, run, limits)
+        Self::open(Some(listener), world, run, timeouts)
     }
 
-    fn connect_by(
+    fn open(
         listener: Option<TcpListener>,
         world: World,
         run: &Fingerprint,
-        limits: Limits,
+        timeouts: Timeouts,
     ) -> Result<Arc<Self>> {
-        let met = meet(&world, listener, run, limits.rendezvous)?;
-        let ring = Ring::connect(world.rank, &met, limits.rendezvous, limits.exchange)?;
-        let ring = Arc::new(ring);
-        let watch = Watch::start(
+        let members = rendezvous(&world, listener, run, timeouts.rendezvous)?;
+        let ring = Ring::connect(
             world.rank,
-            met.control,
+            &members,
+            timeouts.rendezvous,
+            timeouts.collective,
+        )?;
+        let ring = Arc::new(ring);
+        let watchdog = Watchdog::start(
+            world.rank,
+            members.control,
             ring.clone(),
-            limits.heartbeat_timeout,
-            limits.shutdown_timeout,
+            timeouts.heartbeat,
+            timeouts.shutdown,
         );
-        let watch = watch.map_err(|e| {
-            Error::invalid(
-                "rendezvous",
-                e.to_string(),
-                "check the network between the hosts",
-            )
-        })?;
         Ok(Arc::new(Self {
             world,
-            limits,
+            timeouts,
             ring,
-            watch,
+            watchdog: watchdog.map_err(|source| RendezvousError::System { source })?,
         }))
     }
 
-    /// This rank's place.
+    /// Runs a function on `size` ranks, each a thread of this process, which are connected over the
+    /// loopback address: for tests of code that uses several ranks. Returns the results in the order of
+    /// the ranks.
+    ///
+    /// ```
+    /// use spikelet::distributed::{RankGroup, Timeouts};
+    /// let sums = RankGroup::run_threads(3, Timeouts::default(), |group| {
+    ///     let mut values = [group.world().rank as f32];
+    ///     group.process_group().all_reduce(&mut values)?;
+    ///     Ok::<f32, spikelet::Error>(values[0])
+    /// })?;
+    /// for sum in sums {
+    ///     assert_eq!(sum?, 3.0);
+    /// }
+    /// # Ok::<(), spikelet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When no port can be opened. The result of a rank is an error when the ranks do not connect, or
+    /// as in [`RankGroup::run`].
+    ///
+    /// # Panics
+    /// When the function does.
+    pub fn run_threads<T, E>(
+        size: usize,
+        timeouts: Timeouts,
+        work: impl Fn(&Arc<Self>) -> Result<T, E> + Sync,
+    ) -> Result<Vec<Result<T, E>>>
+    where
+        T: Send,
+        E: std::error::Error + Send + Sync + From<Error> + 'static,
+    {
+        let (listener, master) = super::Address::listen_on_loopback()?;
+        let mut listener = Some(listener);
+        let one = |rank: usize, listener: Option<TcpListener>| -> Result<T, E> {
+            let world = World::new(rank, size, rank, master.clone())?;
+            let group = Self::open(listener, world, &Fingerprint::new(), timeouts)?;
+            group.run(|| work(&group))
+        };
+        Ok(std::thread::scope(|scope| {
+            let one = &one;
+            let start = |rank| {
+                let listener = listener.take();
+                scope.spawn(move || one(rank, listener))
+            };
+            let threads: Vec<_> = (0..size).map(start).collect();
+            let threads = threads.into_iter();
+            threads
+                .map(|thread| match thread.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                })
+                .collect()
+        }))
+    }
+
+    /// The rank and size of the group.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The hosts of all ranks, in their order.
+    /// The host of each rank.
     pub fn hosts(&self) -> &[String] {
         self.ring.hosts()
     }
 
-    /// By what ranks exchange values.
-    pub fn exchange(&self) -> Arc<dyn ProcessGroup> {
+    /// The collectives over the ranks.
+    pub fn process_group(&self) -> Arc<dyn ProcessGroup> {
         self.ring.clone()
     }
 
-    /// Called when another rank has ended the run, on a thread of its own: for devices on which the
-    /// main thread may wait for the other ranks.
-    pub fn on_abort(&self, abort: Abort) {
-        self.watch.on_abort(abort);
+    /// Sets a handler that is called on a separate thread when another rank aborts the run: for
+    /// devices on which the main thread may be blocked by the other ranks.
+    pub fn on_abort(&self, handler: AbortHandler) {
+        self.watchdog.on_abort(handler);
     }
 
-    /// Tells all ranks where the run can be resumed, for the message of an end.
-    pub fn set_checkpoint(&self, words: impl Into<String>) {
-        self.watch.checkpoint(words.into());
+    /// Tells all ranks from which checkpoint the run can be resumed. [`RankError`](super::RankError) has it.
+    pub fn set_checkpoint(&self, checkpoint: impl Into<String>) {
+        self.watchdog.set_checkpoint(checkpoint.into());
     }
 
-    /// Checks that all ranks have the same, by a digest such as SHA-256: the error has the first rank
-    /// that has not.
+    /// Checks that all ranks have the same data, by a digest such as SHA-256. The error names `what`
+    /// and the first rank that differs from rank 0.
     ///
     /// # Errors
-    /// When they have not, or a rank is gone.
+    /// When a rank differs, or is lost.
     pub fn check_same(&self, what: &str, digest: &[u8; 32], help: &str) -> Result<()> {
-        let all = gather(&*self.ring, digest)?;
+        let all = all_gather(&*self.ring, digest)?;
         match all.iter().position(|other| *other != all[0]) {
             None => Ok(()),
             Some(rank) => Err(Error::invalid(
                 what,
-                format!(
-                    "rank {rank} on {} has another one than rank 0",
-                    self.hosts()[rank]
-                ),
+                format!("rank {rank} on {} differs from rank 0", self.hosts()[rank]),
                 help,
             )),
         }
     }
 
-    /// Called once, on a thread of its own, when the run has ended for another rank's reason and the
-    /// work of [`Group::run`] has not returned within [`Limits::shutdown_timeout`]: a program may end its process
-    /// then, if what the work waits for never comes. Without it the work is waited for.
-    pub fn on_overdue(&self, overdue: Overdue) {
-        self.watch.on_overdue(overdue);
+    /// Sets a handler that is called once, on a separate thread, when another rank has aborted the run
+    /// and the work of [`RankGroup::run`] has not returned within [`Timeouts::shutdown`]. A program may
+    /// then end its process, for example if the work waits for a device that is blocked. Without a
+    /// handler the group waits for the work.
+    pub fn on_overdue(&self, handler: OverdueHandler) {
+        self.watchdog.on_overdue(handler);
     }
 
-    /// Does a rank's work: an error of it ends the run on all ranks, and what it returns then has
-    /// the rank that was the first to end. If all is well, it waits until the others are done too.
+    /// Runs the work of this rank and waits until all ranks have finished theirs. An error of one rank
+    /// aborts the run on all ranks.
     ///
     /// # Errors
-    /// Those of the work, as [`RankError`], whose source they are, and those of other ranks.
-    pub fn run<T, E>(
-        &self,
-        work: impl FnOnce() -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E>
+    /// [`RankError`](super::RankError) of the rank that failed first. Its source is the error of the work, if that is
+    /// this rank.
+    pub fn run<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         E: std::error::Error + Send + Sync + From<Error> + 'static,
     {
         let done = work().and_then(|done| {
-            let waited = self.exchange().barrier().map_err(Error::from);
-            waited.and_then(|()| self.say_goodbye())?;
+            let waited = self.process_group().barrier().map_err(Error::from);
+            waited.and_then(|()| self.close())?;
             Ok(done)
         });
         done.map_err(|source| {
-            let mut error = self.fail(&source.to_string());
+            let mut error = self
+                .watchdog
+                .fail(&source.to_string(), self.reason_timeout());
             if error.own {
                 error.source = Some(Arc::new(source));
             }
@@ -204,34 +265,32 @@ impl Group {
         })
     }
 
-    fn say_goodbye(&self) -> Result<()> {
-        match self.watch.goodbye() {
-            true => Ok(()),
-            false => Err(Error::invalid(
-                "the end of the run",
-                "not all ranks have said that they are done",
-                "see what the other ranks say",
-            )),
+    fn close(&self) -> Result<()> {
+        if self.watchdog.close() {
+            return Ok(());
         }
+        Err(Error::invalid(
+            "the end of the run",
+            "not all ranks have finished",
+            "see the messages of the other ranks",
+        ))
     }
 
-    /// Ends the run on all ranks because of this one's error: for work that, before it returns the
-    /// error, lets go of a device on which it may wait for the others. The time until
-    /// [`Group::on_overdue`] begins.
-    pub fn report(&self, error: &impl Display) {
-        self.watch.report(&error.to_string(), self.patience());
+    /// Aborts the run on all ranks because of an error of this one, before the work returns it: for
+    /// work that first releases a device that may be blocked by the other ranks. The time until
+    /// [`RankGroup::on_overdue`] begins.
+    pub fn abort(&self, error: &impl Display) {
+        self.watchdog
+            .report(&error.to_string(), self.reason_timeout());
     }
 
-    fn fail(&self, reason: &str) -> RankError {
-        self.watch.fail(reason, self.patience())
-    }
-
-    /// How long somebody else's reason may take to be known, before this rank's own counts.
-    fn patience(&self) -> Duration {
-        // A lost neighbor is lost for a reason, which rank 0 finds out.
-        match self.ring.is_deserted() {
-            true => self.limits.heartbeat_timeout + Duration::from_secs(3),
-            false => VERDICT,
+    /// How long to wait for the reason of another rank before the error of this one is reported.
+    fn reason_timeout(&self) -> Duration {
+        if self.ring.has_lost_neighbor() {
+            // Rank 0 finds out why the neighbor is lost.
+            self.timeouts.heartbeat + Duration::from_secs(3)
+        } else {
+            ABORT_DELAY
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Both ends of a connection prove that they have the same key, without sending it.
+//! A handshake in which both ends of a connection prove that they have the same key, without sending
+//! it.
 //!
 //! ```text
 //! client                                     server
@@ -8,8 +9,9 @@
 //!   │──────────── its first message ──────────▶│
 //! ```
 //!
-//! Nonces are new for each connection: a recorded proof is of no use on another one. Until a client
-//! has proved the key the server keeps [`UNPROVED`] bytes of it and tells it nothing.
+//! Each connection has new nonces, so a recorded proof is invalid on another one. Until a client has
+//! proved the key, the server stores at most [`UNAUTHENTICATED_BYTES`] of it and sends no information
+//! about the run.
 
 use super::secret::{BYTES, random};
 use super::wire::{self, MAGIC};
@@ -22,21 +24,21 @@ use std::time::{Duration, Instant};
 
 type Proof = [u8; BYTES];
 
-/// All that a client says before its proof is looked at.
-const UNPROVED: usize = MAGIC.len() + 2 * BYTES;
+/// The number of bytes that a client sends before its proof is checked.
+const UNAUTHENTICATED_BYTES: usize = MAGIC.len() + 2 * BYTES;
 
-/// What a client with a wrong proof is told.
+/// The answer to a client with a wrong proof.
 const REFUSED: Proof = [0; BYTES];
 
-/// Bytes of a message that are read at once.
-const PIECE: usize = 1 << 14;
+/// The largest number of bytes that are read in one call.
+const READ_BYTES: usize = 1 << 14;
 
-/// What a key is proved for: a proof for one purpose is none for another.
+/// The purpose of a connection. A proof for one purpose is invalid for another.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
-    /// A rank comes to rank 0.
+    /// From a rank to rank 0.
     Rendezvous,
-    /// A rank comes to the next one.
+    /// From a rank to the next one in the ring.
     Ring,
 }
 
@@ -67,268 +69,271 @@ pub(super) fn client_proof(key: &[u8], purpose: Purpose, server: &Proof, client:
     proof.finalize().into_bytes().into()
 }
 
-/// The server's side of one connection, without the connection.
-pub(super) struct Greeting {
+/// The state of the server's side of one handshake, without the connection.
+pub(super) struct Handshake {
     purpose: Purpose,
     nonce: Proof,
-    /// What has come and is not complete yet.
-    came: Vec<u8>,
-    proved: bool,
-    /// Bytes of a message at most.
-    longest: usize,
+    /// The received bytes of an incomplete proof or message.
+    received: Vec<u8>,
+    /// Whether the client has proved the key.
+    authenticated: bool,
+    /// The maximal length of the message.
+    max_bytes: usize,
 }
 
-/// What follows from the bytes that have come.
+/// The result of the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// More is to come.
-    Waits,
-    /// The client has the key and is to be sent this; its message is to come.
-    Proved(Proof),
-    /// The client has the key and has said this.
-    Said(Vec<u8>),
+    /// More bytes are needed.
+    Incomplete,
+    /// The client has the key. This proof is sent to it, and its message follows.
+    Authenticated(Proof),
+    /// The message of a client that has the key.
+    Message(Vec<u8>),
     /// The client does not have the key.
     WrongKey,
-    /// It does not speak as ranks do.
-    Garbage,
+    /// The bytes do not follow the protocol.
+    Invalid,
 }
 
-impl Greeting {
-    pub(super) fn new(purpose: Purpose, nonce: Proof, longest: usize) -> Self {
+impl Handshake {
+    pub(super) fn new(purpose: Purpose, nonce: Proof, max_bytes: usize) -> Self {
         Self {
             purpose,
             nonce,
-            came: vec![],
-            proved: false,
-            longest,
+            received: vec![],
+            authenticated: false,
+            max_bytes,
         }
     }
 
-    /// What the server says first.
+    /// The first bytes that the server sends.
     pub(super) fn opening(&self) -> Vec<u8> {
         [&MAGIC[..], &self.nonce].concat()
     }
 
-    /// The length of the message, once it has come.
-    fn message(&self) -> Option<usize> {
-        let length = self.came.first_chunk().copied();
+    /// The length of the message, once it is received.
+    fn message_length(&self) -> Option<usize> {
+        let length = self.received.first_chunk().copied();
         length.map(|length| u32::from_le_bytes(length) as usize)
     }
 
-    /// How many more bytes may be read at once: never more than belong to the greeting.
+    /// The number of bytes to read next: never more than belong to the handshake.
     pub(super) fn wanted(&self) -> usize {
-        let all = match (self.proved, self.message()) {
-            (false, _) => UNPROVED,
+        let all = match (self.authenticated, self.message_length()) {
+            (false, _) => UNAUTHENTICATED_BYTES,
             (true, None) => 4,
             (true, Some(length)) => 4 + length,
         };
-        (all - self.came.len()).min(PIECE)
+        (all - self.received.len()).min(READ_BYTES)
     }
 
-    /// Takes at most as many bytes as are wanted.
+    /// Processes received bytes, at most as many as [`Handshake::wanted`].
     pub(super) fn take(&mut self, bytes: &[u8], key: &[u8]) -> Progress {
-        self.came.extend_from_slice(bytes);
-        match self.proved {
+        self.received.extend_from_slice(bytes);
+        match self.authenticated {
             false => self.check_proof(key),
             true => self.check_message(),
         }
     }
 
     fn check_proof(&mut self, key: &[u8]) -> Progress {
-        let known = self.came.len().min(MAGIC.len());
-        if self.came[..known] != MAGIC[..known] {
-            return Progress::Garbage;
+        let known = self.received.len().min(MAGIC.len());
+        if self.received[..known] != MAGIC[..known] {
+            return Progress::Invalid;
         }
-        if self.came.len() < UNPROVED {
-            return Progress::Waits;
+        if self.received.len() < UNAUTHENTICATED_BYTES {
+            return Progress::Incomplete;
         }
-        let (nonce, proof) = self.came[MAGIC.len()..].split_at(BYTES);
+        let (nonce, proof) = self.received[MAGIC.len()..].split_at(BYTES);
         let client: Proof = nonce.try_into().expect("a nonce has as many bytes");
         let expected = mac(key, self.purpose, Side::Client, &self.nonce, &client);
         if expected.verify_slice(proof).is_err() {
             return Progress::WrongKey;
         }
-        self.proved = true;
-        self.came = vec![];
+        self.authenticated = true;
+        self.received = vec![];
         let own = mac(key, self.purpose, Side::Server, &self.nonce, &client);
-        Progress::Proved(own.finalize().into_bytes().into())
+        Progress::Authenticated(own.finalize().into_bytes().into())
     }
 
     fn check_message(&mut self) -> Progress {
-        match self.message() {
-            Some(length) if length > self.longest => Progress::Garbage,
-            Some(length) if self.came.len() == 4 + length => Progress::Said(self.came.split_off(4)),
-            _ => Progress::Waits,
+        match self.message_length() {
+            Some(length) if length > self.max_bytes => Progress::Invalid,
+            Some(length) if self.received.len() == 4 + length => {
+                Progress::Message(self.received.split_off(4))
+            }
+            _ => Progress::Incomplete,
         }
     }
 }
 
-/// Limits on those who have not said yet what they want.
+/// Limits on clients whose handshake is incomplete.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
-    /// For a whole greeting.
+pub(super) struct ServerLimits {
+    /// The time limit of a handshake.
     pub(super) time: Duration,
-    /// Connections at a time; of more the oldest without a proof is closed.
+    /// The maximal number of connections. Beyond it, the oldest unauthenticated one is closed.
     pub(super) pending: usize,
-    /// Bytes of a client's message.
-    pub(super) message: usize,
+    /// The maximal length of a client's message.
+    pub(super) message_bytes: usize,
 }
 
-/// A client whose greeting is not complete.
-struct Pending {
+/// A client whose handshake is incomplete.
+struct PendingClient {
     stream: TcpStream,
     from: SocketAddr,
     since: Instant,
-    greeting: Greeting,
+    handshake: Handshake,
 }
 
 /// A client that has proved the key, and its message.
 pub(super) struct Client {
     pub(super) stream: TcpStream,
     pub(super) from: SocketAddr,
-    pub(super) said: Vec<u8>,
+    pub(super) message: Vec<u8>,
 }
 
-/// Greets whoever connects, without a thread for anybody and without waiting for anybody.
-pub(super) struct Greeter {
+/// Performs the handshakes of all clients on one thread, without blocking.
+pub(super) struct HandshakeServer {
     listener: TcpListener,
     key: Vec<u8>,
     purpose: Purpose,
-    bounds: Bounds,
-    pending: VecDeque<Pending>,
-    /// How many came that did not prove the key.
-    pub(super) unknown: usize,
-    /// The last of them.
-    pub(super) last_unknown: Option<SocketAddr>,
+    limits: ServerLimits,
+    pending: VecDeque<PendingClient>,
+    /// The number of clients that did not prove the key.
+    pub(super) unauthenticated: usize,
+    /// The address of the last of them.
+    pub(super) last_unauthenticated: Option<SocketAddr>,
 }
 
-impl Greeter {
+impl HandshakeServer {
     pub(super) fn new(
         listener: TcpListener,
         key: &[u8],
         purpose: Purpose,
-        bounds: Bounds,
+        limits: ServerLimits,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
             key: key.to_vec(),
             purpose,
-            bounds,
+            limits,
             pending: VecDeque::new(),
-            unknown: 0,
-            last_unknown: None,
+            unauthenticated: 0,
+            last_unauthenticated: None,
         })
     }
 
-    /// Accepts who is there and reads what has come; returns who has completed the greeting.
+    /// Accepts connections and reads received bytes. Returns the clients whose handshake is complete.
     pub(super) fn poll(&mut self) -> Vec<Client> {
         self.accept();
         let mut complete = vec![];
         for mut client in std::mem::take(&mut self.pending) {
             match client.advance(&self.key) {
-                Progress::Said(said) => match client.stream.set_nonblocking(false) {
+                Progress::Message(message) => match client.stream.set_nonblocking(false) {
                     Ok(()) => complete.push(Client {
                         stream: client.stream,
                         from: client.from,
-                        said,
+                        message,
                     }),
-                    Err(_) => self.note_unknown(client.from),
+                    Err(_) => self.count_unauthenticated(client.from),
                 },
-                Progress::Waits if client.since.elapsed() < self.bounds.time => {
+                Progress::Incomplete if client.since.elapsed() < self.limits.time => {
                     self.pending.push_back(client);
                 }
-                _ => self.note_unknown(client.from),
+                _ => self.count_unauthenticated(client.from),
             }
         }
         complete
     }
 
-    /// Connections whose greeting is not complete.
+    /// The number of connections with an incomplete handshake.
     #[cfg(test)]
     pub(super) fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    pub(super) fn note_unknown(&mut self, from: SocketAddr) {
-        self.unknown += 1;
-        self.last_unknown = Some(from);
+    pub(super) fn count_unauthenticated(&mut self, from: SocketAddr) {
+        self.unauthenticated += 1;
+        self.last_unauthenticated = Some(from);
     }
 
     fn accept(&mut self) {
-        // A flood of connections must not keep those that are there from being read.
-        for _ in 0..self.bounds.pending {
+        // A flood of connections must not keep earlier ones from being read.
+        for _ in 0..self.limits.pending {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
-                    // Too many open files, most likely.
+                    // Most likely too many open files.
                     self.drop_oldest();
                     return;
                 }
             };
-            if self.pending.len() >= self.bounds.pending {
+            if self.pending.len() >= self.limits.pending {
                 self.drop_oldest();
             }
-            match Pending::open(stream, from, self.purpose, self.bounds.message) {
+            match PendingClient::open(stream, from, self.purpose, self.limits.message_bytes) {
                 Ok(client) => self.pending.push_back(client),
-                Err(_) => self.note_unknown(from),
+                Err(_) => self.count_unauthenticated(from),
             }
         }
     }
 
     fn drop_oldest(&mut self) {
-        let unproved = |client: &Pending| !client.greeting.proved;
-        let oldest = self.pending.iter().position(unproved).unwrap_or(0);
+        let unauthenticated = |client: &PendingClient| !client.handshake.authenticated;
+        let oldest = self.pending.iter().position(unauthenticated).unwrap_or(0);
         if let Some(client) = self.pending.remove(oldest) {
-            self.note_unknown(client.from);
+            self.count_unauthenticated(client.from);
         }
     }
 }
 
-impl Pending {
+impl PendingClient {
     fn open(
         mut stream: TcpStream,
         from: SocketAddr,
         purpose: Purpose,
-        longest: usize,
+        max_bytes: usize,
     ) -> io::Result<Self> {
         let nonce = random().map_err(io::Error::other)?;
-        let greeting = Greeting::new(purpose, nonce, longest);
+        let handshake = Handshake::new(purpose, nonce, max_bytes);
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        // So few bytes always fit into the buffer of a new connection.
-        stream.write_all(&greeting.opening())?;
+        // These few bytes always fit into the send buffer of a new connection.
+        stream.write_all(&handshake.opening())?;
         Ok(Self {
             stream,
             from,
             since: Instant::now(),
-            greeting,
+            handshake,
         })
     }
 
-    /// Reads what has come.
+    /// Reads received bytes.
     fn advance(&mut self, key: &[u8]) -> Progress {
-        let mut piece = [0; PIECE];
+        let mut buffer = [0; READ_BYTES];
         loop {
-            let room = &mut piece[..self.greeting.wanted()];
-            let read = match self.stream.read(room) {
-                Ok(0) => return Progress::Garbage,
+            let wanted = self.handshake.wanted();
+            let read = match self.stream.read(&mut buffer[..wanted]) {
+                Ok(0) => return Progress::Invalid,
                 Ok(read) => read,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Progress::Waits,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Progress::Incomplete,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return Progress::Garbage,
+                Err(_) => return Progress::Invalid,
             };
-            match self.greeting.take(&piece[..read], key) {
-                Progress::Waits => {}
-                Progress::Proved(own) => {
+            match self.handshake.take(&buffer[..read], key) {
+                Progress::Incomplete => {}
+                Progress::Authenticated(own) => {
                     if self.stream.write_all(&own).is_err() {
-                        return Progress::Garbage;
+                        return Progress::Invalid;
                     }
                 }
                 Progress::WrongKey => {
-                    // Whoever is gone need not be told.
+                    // A client that has disconnected needs no answer.
                     let _ = self.stream.write_all(&REFUSED);
                     return Progress::WrongKey;
                 }
@@ -338,45 +343,46 @@ impl Pending {
     }
 }
 
-/// Why a server could not be greeted.
-pub(super) enum GreetError {
-    /// The connection failed: another try may help.
+/// The failure of a client's handshake.
+pub(super) enum HandshakeError {
+    /// The connection failed. It may be retried.
     Io(io::Error),
-    /// It says this first.
+    /// The server is another program, whose first bytes are these.
     NotSpikelet([u8; MAGIC.len()]),
-    /// It has another key, or none.
+    /// The server has a different key, or none.
     OtherKey,
 }
 
-impl From<io::Error> for GreetError {
+impl From<io::Error> for HandshakeError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<GreetError> for io::Error {
-    fn from(error: GreetError) -> Self {
+impl From<HandshakeError> for io::Error {
+    fn from(error: HandshakeError) -> Self {
         match error {
-            GreetError::Io(e) => e,
-            GreetError::NotSpikelet(_) | GreetError::OtherKey => {
-                Self::new(ErrorKind::InvalidData, "no rank of this run answers")
-            }
+            HandshakeError::Io(e) => e,
+            HandshakeError::NotSpikelet(_) | HandshakeError::OtherKey => Self::new(
+                ErrorKind::InvalidData,
+                "the server is not a rank of this run",
+            ),
         }
     }
 }
 
-/// The client's side: afterwards both ends have proved the key, and the client's message is expected.
-pub(super) fn greet(
+/// Performs the client's side of the handshake. Afterwards the server expects the client's message.
+pub(super) fn client_handshake(
     mut stream: &TcpStream,
     key: &[u8],
     purpose: Purpose,
     deadline: Instant,
-) -> Result<(), GreetError> {
+) -> Result<(), HandshakeError> {
     stream.set_nodelay(true)?;
     let mut magic = [0; MAGIC.len()];
     wire::read_exact(stream, &mut magic, deadline)?;
     if magic != MAGIC {
-        return Err(GreetError::NotSpikelet(magic));
+        return Err(HandshakeError::NotSpikelet(magic));
     }
     let mut server = [0; BYTES];
     wire::read_exact(stream, &mut server, deadline)?;
@@ -389,7 +395,7 @@ pub(super) fn greet(
     let expected = mac(key, purpose, Side::Server, &server, &client);
     expected
         .verify_slice(&answer)
-        .map_err(|_| GreetError::OtherKey)
+        .map_err(|_| HandshakeError::OtherKey)
 }
 
 #[cfg(test)]
@@ -399,37 +405,40 @@ mod tests {
 
     const KEY: &[u8] = b"a key of a test";
 
-    fn greeter(bounds: Bounds) -> (Greeter, SocketAddr) {
+    fn server(limits: ServerLimits) -> (HandshakeServer, SocketAddr) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let greeter = Greeter::new(listener, KEY, Purpose::Ring, bounds);
-        (greeter.expect("it listens"), address)
+        let server = HandshakeServer::new(listener, KEY, Purpose::Ring, limits);
+        (server.expect("it listens"), address)
     }
 
-    const BOUNDS: Bounds = Bounds {
+    const LIMITS: ServerLimits = ServerLimits {
         time: Duration::from_millis(300),
         pending: 4,
-        message: 16,
+        message_bytes: 16,
     };
 
     const LONG: Duration = Duration::from_secs(30);
 
-    fn poll_until(greeter: &mut Greeter, holds: impl Fn(&Greeter) -> bool) -> Duration {
+    fn poll_until(
+        server: &mut HandshakeServer,
+        holds: impl Fn(&HandshakeServer) -> bool,
+    ) -> Duration {
         let began = Instant::now();
-        while !holds(greeter) {
+        while !holds(server) {
             assert!(began.elapsed() < LONG, "it never holds");
-            assert!(greeter.poll().is_empty());
+            assert!(server.poll().is_empty());
             thread::sleep(Duration::from_millis(5));
         }
         began.elapsed()
     }
 
     #[test]
-    fn a_greeting_has_one_time_limit_however_slowly_it_comes() {
-        let (mut greeter, address) = greeter(BOUNDS);
+    fn a_handshake_has_one_time_limit_however_slowly_its_bytes_arrive() {
+        let (mut server, address) = server(LIMITS);
         let slow = thread::spawn(move || {
             let mut stream = TcpStream::connect(address).expect("a connection");
-            // A byte now and then would take 7 s.
+            // At this rate all bytes would take 7 s.
             for byte in MAGIC.into_iter().chain([0; 64]) {
                 if stream.write_all(&[byte]).is_err() {
                     return;
@@ -437,27 +446,27 @@ mod tests {
                 thread::sleep(Duration::from_millis(100));
             }
         });
-        poll_until(&mut greeter, |greeter| greeter.pending() == 1);
-        let took = poll_until(&mut greeter, |greeter| greeter.unknown == 1);
+        poll_until(&mut server, |server| server.pending() == 1);
+        let took = poll_until(&mut server, |server| server.unauthenticated == 1);
         assert!(took < Duration::from_secs(5), "{took:?}");
-        assert_eq!(greeter.pending(), 0);
+        assert_eq!(server.pending(), 0);
         slow.join().expect("it ends");
     }
 
     #[test]
-    fn connections_are_bounded_and_the_oldest_without_a_proof_gives_way() {
-        let bounds = Bounds {
+    fn connections_are_limited_and_the_oldest_unauthenticated_one_is_closed() {
+        let limits = ServerLimits {
             time: LONG,
-            ..BOUNDS
+            ..LIMITS
         };
-        let (mut greeter, address) = greeter(bounds);
+        let (mut server, address) = server(limits);
         let first = TcpStream::connect(address).expect("a connection");
-        poll_until(&mut greeter, |greeter| greeter.pending() == 1);
+        poll_until(&mut server, |server| server.pending() == 1);
         let others: Vec<TcpStream> = (0..20)
             .map(|_| TcpStream::connect(address).expect("a connection"))
             .collect();
-        poll_until(&mut greeter, |greeter| greeter.unknown == 17);
-        assert_eq!(greeter.pending(), 4);
+        poll_until(&mut server, |server| server.unauthenticated == 17);
+        assert_eq!(server.pending(), 4);
         let mut all = vec![];
         (&first).read_to_end(&mut all).expect("it is closed");
         assert_eq!(all.len(), MAGIC.len() + BYTES);
@@ -466,14 +475,14 @@ mod tests {
 
     #[test]
     fn both_ends_prove_the_key_and_a_message_follows() {
-        let (mut greeter, address) = greeter(BOUNDS);
+        let (mut server, address) = server(LIMITS);
         let client = thread::spawn(move || {
             let stream = TcpStream::connect(address).expect("a connection");
-            let other = greet(&stream, KEY, Purpose::Rendezvous, Instant::now() + LONG);
-            assert!(matches!(other, Err(GreetError::OtherKey)));
+            let other = client_handshake(&stream, KEY, Purpose::Rendezvous, Instant::now() + LONG);
+            assert!(matches!(other, Err(HandshakeError::OtherKey)));
             let stream = TcpStream::connect(address).expect("a connection");
-            let greeted = greet(&stream, KEY, Purpose::Ring, Instant::now() + LONG);
-            assert!(greeted.is_ok());
+            let accepted = client_handshake(&stream, KEY, Purpose::Ring, Instant::now() + LONG);
+            assert!(accepted.is_ok());
             wire::send(&stream, &17).expect("sent");
             wire::send(&stream, &18).expect("sent");
             stream
@@ -481,25 +490,28 @@ mod tests {
         let began = Instant::now();
         let found = loop {
             assert!(began.elapsed() < LONG);
-            if let Some(found) = greeter.poll().pop() {
+            if let Some(found) = server.poll().pop() {
                 break found;
             }
         };
-        assert_eq!((&found.said[..], greeter.unknown), (&b"17"[..], 1));
-        // Nothing behind the greeting was read with it.
+        assert_eq!(
+            (&found.message[..], server.unauthenticated),
+            (&b"17"[..], 1)
+        );
+        // Bytes after the handshake were not read with it.
         assert_eq!(wire::receive::<u32>(&found.stream, 16).expect("read"), 18);
         client.join().expect("it ends");
     }
 
     #[test]
-    fn a_greeting_keeps_no_more_than_it_must() {
-        let mut greeting = Greeting::new(Purpose::Ring, [1; BYTES], 16);
-        assert_eq!(greeting.wanted(), UNPROVED);
-        assert_eq!(greeting.take(&MAGIC, KEY), Progress::Waits);
-        assert_eq!(greeting.wanted(), 2 * BYTES);
-        assert_eq!(greeting.take(&[0; 2 * BYTES], KEY), Progress::WrongKey);
-        let mut greeting = Greeting::new(Purpose::Ring, [1; BYTES], 16);
-        assert_eq!(greeting.take(b"s", KEY), Progress::Waits);
-        assert_eq!(greeting.take(b"t", KEY), Progress::Garbage);
+    fn an_unauthenticated_handshake_stores_a_bounded_number_of_bytes() {
+        let mut handshake = Handshake::new(Purpose::Ring, [1; BYTES], 16);
+        assert_eq!(handshake.wanted(), UNAUTHENTICATED_BYTES);
+        assert_eq!(handshake.take(&MAGIC, KEY), Progress::Incomplete);
+        assert_eq!(handshake.wanted(), 2 * BYTES);
+        assert_eq!(handshake.take(&[0; 2 * BYTES], KEY), Progress::WrongKey);
+        let mut handshake = Handshake::new(Purpose::Ring, [1; BYTES], 16);
+        assert_eq!(handshake.take(b"s", KEY), Progress::Incomplete);
+        assert_eq!(handshake.take(b"t", KEY), Progress::Invalid);
     }
 }

@@ -1,4 +1,4 @@
-//! Starts the ranks of one host, and waits for them.
+//! Starts the ranks of one host and waits for them.
 
 use super::environment::LISTENER;
 use super::secret::{self, Secret};
@@ -6,65 +6,128 @@ use super::world::{Address, host_name};
 use spikelet_core::signals;
 use spikelet_core::{Error, Result};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write, stderr};
+use std::fmt::{self, Debug, Display};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether a rank has ended.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The interval between two checks whether a rank has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long the others may take to end with a message of their own, after the first has failed: longer
-/// than [`super::Limits::shutdown_timeout`] and all that is said and heard meanwhile.
-const GRACE: Duration = Duration::from_secs(8);
+/// How long the other ranks may take to end by themselves after the first has failed: longer than
+/// [`super::Timeouts::shutdown`] and the messages between the ranks.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long one may that is stopped: whatever it would say, it cannot.
-const GRACE_STOPPED: Duration = Duration::from_millis(500);
+/// The same if all remaining ranks are suspended, and so cannot end.
+const SUSPENDED_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Requests to end that came so far, and the last of them.
-static REQUESTS: AtomicUsize = AtomicUsize::new(0);
-static LAST_REQUEST: AtomicI32 = AtomicI32::new(0);
+/// The number of received signals, and the last of them.
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
+static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// A handler of the lines that ranks print.
+type LineHandler = Arc<dyn Fn(usize, &str) + Send + Sync>;
 
 /// Starts a program as several ranks on this host.
 ///
-/// Each gets the variables that torchrun sets, and a secret that is made anew, by which they know each
-/// other. Rank 0 has this process's standard output and error;
-/// of the others the lines on standard error are shown, with their rank in front. Ctrl-C,
-/// SIGTERM and SIGHUP are passed on to all, unless this process ignores them. Where the system can (Linux), no rank outlives this process.
+/// Each rank gets the environment variables that torchrun sets, and a newly generated secret. Rank 0
+/// inherits the standard output and error of this process. The standard output of the other ranks is
+/// discarded, and their standard error is passed to [`Launcher::on_stderr_line`]. Ctrl-C, SIGTERM and
+/// SIGHUP are forwarded to all ranks, unless this process ignores them. On Linux no rank outlives this
+/// process.
+#[must_use]
 pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
     ranks: usize,
     master: Option<Address>,
+    on_stderr_line: Option<LineHandler>,
 }
 
-/// What all ranks are told.
-struct Meeting {
+impl Debug for Launcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launcher")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("ranks", &self.ranks)
+            .field("master", &self.master)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first rank that failed, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaunchFailure {
+    /// The rank.
+    pub rank: usize,
+    /// The number of ranks.
+    pub size: usize,
+    /// The exit status of the rank.
+    pub status: ExitStatus,
+    /// Whether other ranks did not end by themselves and were killed.
+    pub killed_others: bool,
+}
+
+impl LaunchFailure {
+    /// The exit code of the rank. If a signal ended it, 128 plus the number of the signal, as in shells.
+    pub fn exit_code(&self) -> u8 {
+        describe(self.status).0
+    }
+
+    /// Whether the rank ended by itself, and so has printed its error.
+    pub fn is_reported(&self) -> bool {
+        !self.killed_others && self.status.code().is_some()
+    }
+}
+
+impl Display for LaunchFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, how) = describe(self.status);
+        let Self { rank, size, .. } = self;
+        write!(
+            f,
+            "rank {rank} of {size} on {} ended with {how}",
+            host_name()
+        )?;
+        if self.killed_others {
+            f.write_str("; the other ranks were killed")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LaunchFailure {}
+
+/// The values by which ranks find and authenticate each other.
+struct Rendezvous {
     master: Address,
     secret: Secret,
 }
 
-/// A rank that was started.
+/// A started rank.
 struct Rank {
     child: Child,
-    /// Passes its lines on.
+    /// Reads its standard error.
     errors: Option<JoinHandle<()>>,
-    ended: Option<ExitStatus>,
+    status: Option<ExitStatus>,
 }
 
 /// How the ranks ended.
 struct Ends {
-    /// The first that failed.
+    /// The first rank that failed.
     first: Option<(usize, ExitStatus)>,
-    /// Whether others had to be ended.
-    forced: bool,
+    /// Whether ranks were killed.
+    killed: bool,
 }
 
 impl Launcher {
-    /// So many ranks of a program with these arguments.
+    /// Starts `ranks` ranks of a program with these arguments.
     pub fn new(
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = OsString>,
@@ -75,43 +138,58 @@ impl Launcher {
             arguments: arguments.into_iter().collect(),
             ranks,
             master: None,
+            on_stderr_line: None,
         }
     }
 
-    /// Rank 0 listens there; otherwise at a free port that other hosts cannot reach.
+    /// Sets the address of rank 0. By default it is a free port of the loopback address.
     pub fn master(mut self, address: Option<Address>) -> Self {
         self.master = address;
         self
     }
 
-    /// Starts all ranks and waits until they have ended. Returns the exit code of the first that
-    /// failed, 0 if none did; a rank that a signal ended counts as shells count it, 128 more than
-    /// the signal.
+    /// Sets a handler of the lines that ranks other than 0 print on standard error. It is called with the
+    /// rank and the line on one thread per rank. Without a handler the lines are discarded.
+    pub fn on_stderr_line(mut self, handler: impl Fn(usize, &str) + Send + Sync + 'static) -> Self {
+        self.on_stderr_line = Some(Arc::new(handler));
+        self
+    }
+
+    /// Starts all ranks and waits until they have ended. Returns the first failure, if there is one.
     ///
     /// # Errors
-    /// When a process cannot be started; those that were are ended.
-    pub fn run(self) -> Result<u8> {
-        signals::catch(note_request);
+    /// When a process cannot be started. Those that have been started are killed.
+    pub fn run(self) -> Result<Option<LaunchFailure>> {
+        signals::catch(record_signal);
         let ends = self.start_all();
-        signals::release(note_request);
-        Ok(self.report(&ends?))
+        signals::release(record_signal);
+        let ends = ends?;
+        Ok(ends.first.map(|(rank, status)| LaunchFailure {
+            rank,
+            size: self.ranks,
+            status,
+            killed_others: ends.killed,
+        }))
     }
 
     fn start_all(&self) -> Result<Ends> {
         let (master, mut listener) = match self.master.clone() {
             Some(master) => (master, None),
-            None => free_port()?,
+            None => {
+                let (listener, master) = Address::listen_on_loopback()?;
+                (master, as_stdin(listener))
+            }
         };
-        let meeting = Meeting {
+        let rendezvous = Rendezvous {
             master,
             secret: Secret::generate()?,
         };
         let mut ranks: Vec<Rank> = vec![];
         for rank in 0..self.ranks {
-            match self.start(rank, &meeting, listener.take()) {
+            match self.start(rank, &rendezvous, listener.take()) {
                 Ok(started) => ranks.push(started),
                 Err(e) => {
-                    end_all(&mut ranks);
+                    kill_all(&mut ranks);
                     return Err(Error::invalid(
                         format!("rank {rank}"),
                         format!("{} cannot be started: {e}", self.program.display()),
@@ -123,7 +201,12 @@ impl Launcher {
         Ok(wait_for_all(&mut ranks))
     }
 
-    fn start(&self, rank: usize, meeting: &Meeting, stdin: Option<Stdio>) -> std::io::Result<Rank> {
+    fn start(
+        &self,
+        rank: usize,
+        rendezvous: &Rendezvous,
+        stdin: Option<Stdio>,
+    ) -> std::io::Result<Rank> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -131,9 +214,9 @@ impl Launcher {
             .env("LOCAL_RANK", rank.to_string())
             .env("WORLD_SIZE", self.ranks.to_string())
             .env("LOCAL_WORLD_SIZE", self.ranks.to_string())
-            .env("MASTER_ADDR", &meeting.master.host)
-            .env("MASTER_PORT", meeting.master.port.to_string())
-            .env(secret::VARIABLE, meeting.secret.text())
+            .env("MASTER_ADDR", &rendezvous.master.host)
+            .env("MASTER_PORT", rendezvous.master.port.to_string())
+            .env(secret::VARIABLE, rendezvous.secret.text())
             .env_remove("TORCHELASTIC_USE_AGENT_STORE")
             .env_remove(LISTENER);
         match stdin {
@@ -146,99 +229,77 @@ impl Launcher {
         bind_to_this_process(&mut command);
         let mut child = command.spawn()?;
         let errors = child.stderr.take().map(|errors| {
+            let handler = self.on_stderr_line.clone();
             thread::spawn(move || {
                 let mut lines = BufReader::new(errors).split(b'\n');
                 while let Some(Ok(line)) = lines.next() {
-                    let line = String::from_utf8_lossy(&line);
-                    // Nobody is left to be told if standard error is closed.
-                    let _ = writeln!(stderr(), "[rank {rank}] {line}");
+                    if let Some(handler) = &handler {
+                        handler(rank, &String::from_utf8_lossy(&line));
+                    }
                 }
             })
         });
         Ok(Rank {
             child,
             errors,
-            ended: None,
+            status: None,
         })
-    }
-
-    fn report(&self, ends: &Ends) -> u8 {
-        let Some((rank, status)) = ends.first else {
-            return 0;
-        };
-        let (code, how) = code_of(status);
-        if ends.forced || status.code().is_none() {
-            let others = if ends.forced {
-                "; the others were ended"
-            } else {
-                ""
-            };
-            // Nobody is left to be told if standard error is closed.
-            let _ = writeln!(
-                stderr(),
-                "error: rank {rank} of {} on {} ended with {how}{others}",
-                self.ranks,
-                host_name()
-            );
-        }
-        code
     }
 }
 
-/// Waits until all have ended; those that have not some time after the first failed are ended.
+/// Waits until all ranks have ended. Those that run for too long after the first failure are killed.
 fn wait_for_all(ranks: &mut [Rank]) -> Ends {
     let mut ends = Ends {
         first: None,
-        forced: false,
+        killed: false,
     };
-    let (mut since, mut passed_on) = (None, 0);
-    while ranks.iter().any(|rank| rank.ended.is_none()) {
-        let requests = REQUESTS.load(Ordering::SeqCst);
-        for _ in passed_on..requests {
-            ranks.iter().for_each(pass_request_on);
+    let (mut since, mut forwarded) = (None, 0);
+    while ranks.iter().any(|rank| rank.status.is_none()) {
+        let requests = SIGNALS.load(Ordering::SeqCst);
+        for _ in forwarded..requests {
+            ranks.iter().for_each(forward_signal);
         }
-        passed_on = requests;
+        forwarded = requests;
         for (k, rank) in ranks.iter_mut().enumerate() {
-            if rank.ended.is_some() {
+            if rank.status.is_some() {
                 continue;
             }
             let Ok(Some(status)) = rank.child.try_wait() else {
                 continue;
             };
-            rank.ended = Some(status);
+            rank.status = Some(status);
             if !status.success() {
-                note(&mut ends.first, k, status);
-                // Ranks that were interrupted end together, however long saving takes.
-                if passed_on == 0 {
+                record_failure(&mut ends.first, k, status);
+                // Interrupted ranks end together, after they have saved a checkpoint.
+                if forwarded == 0 {
                     since.get_or_insert_with(Instant::now);
                 }
             }
         }
-        let shutdown_timeout = match ranks
-            .iter()
-            .all(|rank| rank.ended.is_some() || is_stopped(rank))
-        {
-            true => GRACE_STOPPED,
-            false => GRACE,
+        let suspended = |rank: &Rank| rank.status.is_some() || is_suspended(rank);
+        let timeout = if ranks.iter().all(suspended) {
+            SUSPENDED_TIMEOUT
+        } else {
+            SHUTDOWN_TIMEOUT
         };
-        if since.is_some_and(|since| since.elapsed() > shutdown_timeout) {
-            ends.forced = true;
-            end_all(ranks);
+        if since.is_some_and(|since| since.elapsed() > timeout) {
+            ends.killed = true;
+            kill_all(ranks);
         }
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
     for rank in ranks {
         if let Some(errors) = rank.errors.take() {
-            // A panic of the thread has been reported by itself.
+            // A panicking thread has printed its message.
             let _ = errors.join();
         }
     }
     ends
 }
 
-/// The first failure; one that ends because of another rank gives way to that one, which may be
-/// seen later.
-fn note(first: &mut Option<(usize, ExitStatus)>, rank: usize, status: ExitStatus) {
+/// Records the first failure. A rank that was aborted by another rank is replaced by that one, which may
+/// end later.
+fn record_failure(first: &mut Option<(usize, ExitStatus)>, rank: usize, status: ExitStatus) {
     let follows =
         |status: ExitStatus| status.code() == Some(i32::from(super::ENDED_BY_ANOTHER_RANK));
     match first {
@@ -247,80 +308,67 @@ fn note(first: &mut Option<(usize, ExitStatus)>, rank: usize, status: ExitStatus
     }
 }
 
-fn end_all(ranks: &mut [Rank]) {
-    for rank in ranks.iter_mut().filter(|rank| rank.ended.is_none()) {
-        // One that has ended meanwhile is what is wanted.
+fn kill_all(ranks: &mut [Rank]) {
+    for rank in ranks.iter_mut().filter(|rank| rank.status.is_none()) {
+        // It may have ended by itself.
         let _ = rank.child.kill();
-        rank.ended = rank.child.wait().ok();
+        rank.status = rank.child.wait().ok();
     }
 }
 
-/// A port that nobody uses at the moment, and where the system can (Unix) the socket that listens
-/// there, as rank 0's standard input: then nobody else can take it meanwhile.
-fn free_port() -> Result<(Address, Option<Stdio>)> {
-    let opened = TcpListener::bind(("127.0.0.1", 0));
-    let opened = opened.and_then(|listener| listener.local_addr().map(|at| (at, listener)));
-    let (address, listener) = opened.map_err(|e| {
-        Error::invalid(
-            "--data-parallel",
-            format!("there is no free port on this host: {e}"),
-            "name one with --master 127.0.0.1:PORT",
-        )
-    })?;
-    let address = Address {
-        host: address.ip().to_string(),
-        port: address.port(),
-    };
-    #[cfg(unix)]
-    let stdin = Some(Stdio::from(std::os::fd::OwnedFd::from(listener)));
-    #[cfg(not(unix))]
-    let stdin = None;
-    #[cfg(not(unix))]
-    drop(listener);
-    Ok((address, stdin))
+/// The listening socket as the standard input of rank 0, so that no other process can take the port. Only
+/// on Unix: on other systems the socket is closed.
+#[cfg(unix)]
+fn as_stdin(listener: TcpListener) -> Option<Stdio> {
+    Some(Stdio::from(std::os::fd::OwnedFd::from(listener)))
 }
 
-/// The signal handler: it counts.
-extern "C" fn note_request(signal: i32) {
-    LAST_REQUEST.store(signal, Ordering::SeqCst);
-    REQUESTS.fetch_add(1, Ordering::SeqCst);
+#[cfg(not(unix))]
+fn as_stdin(_: TcpListener) -> Option<Stdio> {
+    None
+}
+
+/// The signal handler.
+extern "C" fn record_signal(signal: i32) {
+    LAST_SIGNAL.store(signal, Ordering::SeqCst);
+    SIGNALS.fetch_add(1, Ordering::SeqCst);
 }
 
 #[cfg(unix)]
-fn pass_request_on(rank: &Rank) {
-    if rank.ended.is_none()
+fn forward_signal(rank: &Rank) {
+    if rank.status.is_none()
         && let Ok(id) = libc::pid_t::try_from(rank.child.id())
     {
-        // SAFETY: `kill` reads no memory of ours; the child has not been waited for, so that its
-        // number is still its own.
-        unsafe { libc::kill(id, LAST_REQUEST.load(Ordering::SeqCst)) };
+        // SAFETY: `kill` accesses no memory of this process. The child has not been waited for, so its
+        // process number has not been reused.
+        unsafe { libc::kill(id, LAST_SIGNAL.load(Ordering::SeqCst)) };
     }
 }
 
 #[cfg(not(unix))]
-fn pass_request_on(_: &Rank) {
-    // Consoles of such systems tell all processes themselves.
+fn forward_signal(_: &Rank) {
+    // The consoles of other systems signal all processes.
 }
 
-/// Whether a rank that has not ended is stopped (SIGSTOP, a debugger).
+/// Whether a rank that has not ended is suspended (SIGSTOP, a debugger).
 #[cfg(unix)]
-fn is_stopped(rank: &Rank) -> bool {
-    // SAFETY: a `siginfo_t` of zeros is a valid one.
+fn is_suspended(rank: &Rank) -> bool {
+    // SAFETY: all zeros are a valid `siginfo_t`.
     let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: `found` may be written; `WNOWAIT` leaves the child as it is.
+    // SAFETY: `found` is valid for writes, and `WNOWAIT` does not change the state of the child.
     let asked = unsafe { libc::waitid(libc::P_PID, rank.child.id(), &mut found, options) };
-    // SAFETY: `waitid` fills in the process's number, or leaves the zero.
+    // SAFETY: `waitid` has written the process number, or the zero remains.
     asked == 0 && unsafe { found.si_pid() } != 0
 }
 
 #[cfg(not(unix))]
-fn is_stopped(_: &Rank) -> bool {
+fn is_suspended(_: &Rank) -> bool {
     false
 }
 
-/// Ctrl-C in a terminal reaches this process alone, which passes it on; and where the system can,
-/// the child ends when this process does.
+/// Gives the child a separate process group, so that only this process receives Ctrl-C of a terminal and
+/// forwards it. On Linux the child is killed when this process ends.
 #[cfg(unix)]
 fn bind_to_this_process(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -329,17 +377,17 @@ fn bind_to_this_process(command: &mut Command) {
     {
         let parent = std::process::id();
         let bind = move || {
-            // SAFETY: both calls may be made between fork and exec, and touch no memory of ours.
+            // SAFETY: both calls are allowed between fork and exec, and access no memory.
             let orphaned = unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 u32::try_from(libc::getppid()) != Ok(parent)
             };
-            match orphaned {
-                true => Err(std::io::Error::other("the launcher has ended")),
-                false => Ok(()),
+            if orphaned {
+                return Err(std::io::Error::other("the launcher has ended"));
             }
+            Ok(())
         };
-        // SAFETY: `bind` makes two system calls and allocates nothing where they succeed.
+        // SAFETY: `bind` makes two system calls and allocates no memory unless it fails.
         unsafe { command.pre_exec(bind) };
     }
 }
@@ -347,8 +395,8 @@ fn bind_to_this_process(command: &mut Command) {
 #[cfg(not(unix))]
 fn bind_to_this_process(_: &mut Command) {}
 
-/// A process's exit code as shells give it, and how it ended in words.
-fn code_of(status: ExitStatus) -> (u8, String) {
+/// The exit code of a process as in shells, and a description of it.
+fn describe(status: ExitStatus) -> (u8, String) {
     if let Some(code) = status.code() {
         return (u8::try_from(code).unwrap_or(1), format!("exit code {code}"));
     }

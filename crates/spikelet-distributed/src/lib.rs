@@ -1,22 +1,22 @@
-//! Several processes, ranks, that train one network together: each takes its share of a batch, and
-//! all make the same step.
+//! Data parallelism: several processes, called ranks, train one network. Each computes the gradients
+//! of its share of a batch, and all apply the same update.
 //!
 //! ```text
-//! launcher          torchrun, srun, mpirun, or `spikelet train --data-parallel 4` itself
-//!    │ variables
+//! launcher          torchrun, srun, mpirun, or `spikelet train --data-parallel 4`
+//!    │ environment variables
 //!    ▼
-//! World             rank, size, where rank 0 listens                          (world, environment)
-//!    │ rendezvous   who has the secret, do all mean the same run              (handshake, rendezvous)
+//! World             rank, size, address of rank 0                         (world, environment)
+//!    │ rendezvous   authenticates the ranks and compares their settings   (handshake, rendezvous)
 //!    ▼
-//! Group ─┬─ Ring    sums and broadcasts between neighbors, `ProcessGroup`        (ring)
-//!        └─ Watch   heartbeats to rank 0; one rank's end is everybody's end   (watch)
+//! RankGroup ─┬─ Ring      all-reduce and broadcast between neighbors, a `ProcessGroup`    (ring)
+//!            └─ Watchdog  heartbeats to rank 0; a failed rank aborts the run on all   (watchdog)
 //! ```
 //!
-//! Everything is plain TCP. Each connection begins with a proof that both ends have the secret of the
-//! run; nothing is encrypted.
+//! All connections are TCP. Each begins with a handshake that proves that both ends have the secret of
+//! the run; the traffic is not encrypted.
 
 mod environment;
-mod failure;
+mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gather;
@@ -28,30 +28,22 @@ mod nodelist;
 mod rendezvous;
 mod ring;
 mod secret;
-mod watch;
+mod watchdog;
 mod wire;
 mod world;
 
-pub use failure::RankError;
-pub use gather::{gather, sum_numbers};
+pub use error::{RankError, RendezvousError};
+pub use gather::{all_gather, all_reduce_f64};
 pub use gradients::average_over_ranks;
-pub use group::{Group, Limits};
-pub use launch::Launcher;
+pub use group::{RankGroup, Timeouts};
+pub use launch::{LaunchFailure, Launcher};
 pub use rendezvous::Fingerprint;
 pub use secret::Secret;
-pub use watch::{Abort, Overdue};
+pub use watchdog::{AbortHandler, OverdueHandler};
 pub use world::{Address, Role, World};
 
-/// The exit code of a process whose run was ended by another rank.
+/// The exit code of a process whose run was aborted by another rank.
 pub const ENDED_BY_ANOTHER_RANK: u8 = 4;
-
-/// What the devices are told of a failure between ranks.
-fn exchange_error(problem: String) -> spikelet_graph::Error {
-    spikelet_graph::Error::Backend {
-        backend: "ranks".to_string(),
-        problem,
-    }
-}
 
 #[cfg(test)]
 mod tests;

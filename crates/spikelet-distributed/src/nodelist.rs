@@ -1,8 +1,8 @@
-//! Slurm's short form of many host names: `node[01-03,7],other`.
+//! Slurm's compressed lists of host names: `node[01-03,7],other`.
 
-/// The first host of a list; `None` if the list is empty or not closed.
+/// The first host of a list; `None` if the list is empty or invalid.
 ///
-/// Slurm puts rank 0 there, and the others are never asked for: they come to rank 0.
+/// Slurm runs rank 0 there. The other hosts are not needed, because their ranks connect to rank 0.
 pub(super) fn first_host(list: &str) -> Option<String> {
     let mut host = String::new();
     let mut rest = list.trim();
@@ -12,14 +12,14 @@ pub(super) fn first_host(list: &str) -> Option<String> {
         if !rest[end..].starts_with('[') {
             return Some(host).filter(|host| !host.is_empty() && !host.contains(']'));
         }
-        let (numbers, behind) = rest[end + 1..].split_once(']')?;
-        // Zeros in front belong to the name.
+        let (numbers, suffix) = rest[end + 1..].split_once(']')?;
+        // Leading zeros are part of the name.
         let first = numbers.split([',', '-']).next()?;
         if first.is_empty() || !first.bytes().all(|digit| digit.is_ascii_digit()) {
             return None;
         }
         host.push_str(first);
-        rest = behind;
+        rest = suffix;
     }
 }
 
@@ -28,7 +28,7 @@ mod tests {
     use super::first_host;
 
     #[test]
-    fn the_first_host_of_a_list_is_spelt_out() {
+    fn the_first_host_of_a_list_is_expanded() {
         let lists = [
             ("node01", "node01"),
             ("node01,node02", "node01"),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_none_has_no_first_host() {
+    fn an_invalid_list_has_no_first_host() {
         for list in ["", ",node", "node[01-03", "node[]", "node[a-c]", "node]"] {
             assert_eq!(first_host(list), None, "{list}");
         }

@@ -1,23 +1,21 @@
-//! Sums and broadcasts between neighbors in a ring.
+//! Ring all-reduce and broadcast.
 //!
-//! Values are cut into as many segments as there are ranks. A segment goes once around and gathers
-//! everybody's share, then once more and brings the sum:
+//! Values are split into one segment per rank. Each segment travels around the ring twice: first it is
+//! summed, then the sum is distributed.
 //!
 //! ```text
-//! reduce-scatter   step s: rank r sends segment r − s,     adds what comes to segment r − s − 1
-//! all-gather       step s: rank r sends segment r + 1 − s, takes what comes as segment r − s
+//! reduce-scatter   step s: rank r sends segment r − s,     adds the received one to segment r − s − 1
+//! all-gather       step s: rank r sends segment r + 1 − s, stores the received one as segment r − s
 //! ```
 //!
-//! So a segment is added up in one order, by whoever comes first after its own rank, and all ranks
-//! have the bits that the last one found. Segments travel in pieces: a piece is sent on as soon as
-//! it has come. Sending has a thread of its own, so that no rank waits to be read while it should
-//! read.
+//! Each segment is summed in one order, beginning with its own rank, and all ranks receive the same
+//! bits. Segments are sent in blocks: a block is forwarded as soon as it is received. A separate thread
+//! sends, so that no rank blocks on a send while it should receive.
 
-use super::exchange_error;
-use super::handshake::{Bounds, Client, Greeter, Purpose, greet};
-use super::rendezvous::{Met, Peer};
+use super::error::RendezvousError;
+use super::handshake::{Client, HandshakeServer, Purpose, ServerLimits, client_handshake};
+use super::rendezvous::{Membership, Peer};
 use super::wire::{self, is_timeout, until};
-use spikelet_core::{Error, Result};
 use spikelet_graph::ProcessGroup;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -27,19 +25,19 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long a greeting of the rank before this one may take.
-const GREETING: Duration = Duration::from_secs(5);
+/// The time limit of the handshake with the previous rank.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections whose greeting is not complete.
-const PENDING: usize = 16;
+/// The maximal number of connections with an incomplete handshake.
+const MAX_PENDING: usize = 16;
 
-/// Between two looks at whether somebody has come.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The interval between two polls of the sockets.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Values of a piece.
-const PIECE: usize = 1 << 16;
+/// The number of values of a block.
+const BLOCK: usize = 1 << 16;
 
-/// What two neighbors compare before they exchange values.
+/// The length of the header that neighbors compare before they exchange values, in bytes.
 const HEADER: usize = 17;
 
 const SUM: u8 = 1;
@@ -48,131 +46,126 @@ const BROADCAST: u8 = 2;
 /// The connections to both neighbors.
 struct Link {
     previous: TcpStream,
-    /// Pieces on their way to the next rank.
+    /// Blocks to be sent to the next rank.
     outgoing: Option<Sender<Vec<u8>>>,
-    /// Their memory, when they are gone.
-    spare: Receiver<Vec<u8>>,
-    /// Memory of pieces that went no further.
+    /// The memory of sent blocks.
+    sent: Receiver<Vec<u8>>,
+    /// The memory of blocks that were not forwarded.
     idle: Vec<Vec<u8>>,
     sender: Option<JoinHandle<io::Result<()>>>,
-    /// Exchanges so far: neighbors that disagree have lost each other.
+    /// The number of collectives so far, which neighbors compare.
     count: u64,
-    /// Why nothing can be exchanged any more.
-    lost: Option<String>,
-    /// Whether a neighbor has gone: for a reason that is not known here.
-    deserted: bool,
+    /// The error of an earlier collective: no further one can run.
+    error: Option<String>,
+    /// Whether a neighbor is lost, for a reason that is not known here.
+    neighbor_lost: bool,
 }
 
-/// Ranks in a ring.
+/// The ring of ranks, as seen by one of them.
 pub(super) struct Ring {
     rank: usize,
     hosts: Vec<String>,
     link: Option<Mutex<Link>>,
-    /// The same connections, to be cut by somebody who does not wait for the link.
-    cut: Vec<TcpStream>,
+    /// The same connections, which another thread closes without waiting for the lock of the link.
+    streams: Vec<TcpStream>,
 }
 
 impl Ring {
-    /// Connects with both neighbors.
+    /// Connects to both neighbors.
     ///
     /// # Errors
-    /// When a neighbor cannot be reached or does not come within the limit `meeting`.
+    /// When a neighbor does not connect within the time limit `rendezvous`.
     pub(super) fn connect(
         rank: usize,
-        met: &Met,
-        meeting: Duration,
-        patience: Duration,
-    ) -> Result<Self> {
-        let size = met.peers.len();
-        let hosts = met.peers.iter().map(|peer| peer.host.clone()).collect();
+        members: &Membership,
+        rendezvous: Duration,
+        timeout: Duration,
+    ) -> Result<Self, RendezvousError> {
+        let size = members.peers.len();
+        let hosts = members.peers.iter().map(|peer| peer.host.clone()).collect();
         if size == 1 {
             return Ok(Self {
                 rank,
                 hosts,
                 link: None,
-                cut: vec![],
+                streams: vec![],
             });
         }
-        let deadline = Instant::now() + meeting;
+        let deadline = Instant::now() + rendezvous;
         let (after, before) = ((rank + 1) % size, (rank + size - 1) % size);
-        let failed = |other: usize, e: io::Error| {
-            Error::invalid(
-                "rendezvous",
-                format!(
-                    "rank {rank} and its neighbor, rank {other} on {}, have not met: {e}",
-                    met.peers[other].host
-                ),
-                "the hosts of all ranks must reach each other, at any port above 1023",
-            )
+        let failed = |neighbor: usize, source: io::Error| RendezvousError::Neighbor {
+            rank,
+            neighbor,
+            host: members.peers[neighbor].host.clone(),
+            source,
         };
-        let met_both = meet_both(met, rank, [after, before], deadline);
-        let [next, previous] = met_both.map_err(|(other, e)| failed(other, e))?;
+        let neighbors = connect_neighbors(members, rank, [after, before], deadline);
+        let [next, previous] = neighbors.map_err(|(neighbor, e)| failed(neighbor, e))?;
         let opened = || {
             for stream in [&next, &previous] {
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(patience))?;
-                stream.set_write_timeout(Some(patience))?;
+                stream.set_read_timeout(Some(timeout))?;
+                stream.set_write_timeout(Some(timeout))?;
             }
             Ok(vec![next.try_clone()?, previous.try_clone()?])
         };
-        let cut = opened().map_err(|e| failed(after, e))?;
-        let (outgoing, pieces) = mpsc::channel::<Vec<u8>>();
-        let (done, spare) = mpsc::channel();
-        let sender = thread::Builder::new().spawn(move || send_all(next, &pieces, &done));
+        let streams = opened().map_err(|e| failed(after, e))?;
+        let (outgoing, blocks) = mpsc::channel::<Vec<u8>>();
+        let (done, sent) = mpsc::channel();
+        let sender = thread::Builder::new().spawn(move || send_all(next, &blocks, &done));
         let sender = sender.map_err(|e| failed(after, e))?;
         let link = Link {
             previous,
             outgoing: Some(outgoing),
-            spare,
+            sent,
             idle: vec![],
             sender: Some(sender),
             count: 0,
-            lost: None,
-            deserted: false,
+            error: None,
+            neighbor_lost: false,
         };
         Ok(Self {
             rank,
             hosts,
             link: Some(Mutex::new(link)),
-            cut,
+            streams,
         })
     }
 
-    /// The hosts of all ranks.
+    /// The host of each rank.
     pub(super) fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Ends all exchanges, also one that is under way.
-    pub(super) fn cut(&self) {
-        for stream in &self.cut {
-            // One that is closed already is what is wanted.
+    /// Closes the connections, so that a running collective fails, as do all later ones.
+    pub(super) fn disconnect(&self) {
+        for stream in &self.streams {
+            // It may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Whether an exchange has failed because a neighbor has gone.
-    pub(super) fn is_deserted(&self) -> bool {
+    /// Whether a collective has failed because a neighbor is lost.
+    pub(super) fn has_lost_neighbor(&self) -> bool {
         let link = self.link.as_ref();
         link.is_some_and(|link| {
             let link = link.lock().unwrap_or_else(PoisonError::into_inner);
-            link.deserted
+            link.neighbor_lost
         })
     }
 
-    fn exchange(
+    fn run(
         &self,
-        act: impl FnOnce(&mut Link) -> io::Result<()>,
+        collective: impl FnOnce(&mut Link) -> io::Result<()>,
     ) -> spikelet_graph::Result<()> {
         let Some(link) = &self.link else {
             return Ok(());
         };
-        // A panic in an exchange is a bug of this file; what is lost then is noted nowhere.
         let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lost) = &link.lost {
-            return Err(exchange_error(lost.clone()));
+        if let Some(error) = &link.error {
+            return Err(collective_error(error.clone()));
         }
-        act(&mut link).map_err(|e| {
+        collective(&mut link).map_err(|e| {
             let e = link.cause(e);
             let size = self.hosts.len();
             let before = (self.rank + size - 1) % size;
@@ -180,12 +173,12 @@ impl Ring {
             let disagree = e.kind() == ErrorKind::InvalidData;
             let problem = if disagree {
                 format!(
-                    "rank {} and the one before it, rank {before} on {}, do different things: {e}",
+                    "rank {} and the previous rank, {before} on {}, run different collectives: {e}",
                     self.rank, self.hosts[before]
                 )
             } else if is_timeout(&e) {
                 format!(
-                    "rank {} waits for its neighbors, rank {before} on {} and rank {after} on {}, in vain",
+                    "rank {} received no values from its neighbors, rank {before} on {} and rank {after} on {}, in time",
                     self.rank, self.hosts[before], self.hosts[after]
                 )
             } else {
@@ -194,45 +187,45 @@ impl Ring {
                     self.rank, self.hosts[before], self.hosts[after]
                 )
             };
-            link.lost = Some(problem.clone());
-            link.deserted = !is_timeout(&e) && !disagree;
-            self.cut();
-            exchange_error(problem)
+            link.error = Some(problem.clone());
+            link.neighbor_lost = !is_timeout(&e) && !disagree;
+            self.disconnect();
+            collective_error(problem)
         })
     }
 }
 
-/// The connections to the rank after this one and from the one before, or which of them failed. Both
-/// are made at once: the next rank answers while it waits for an answer itself.
-fn meet_both(
-    met: &Met,
+/// Connects to the next rank and accepts the previous one. The error has the neighbor that failed. Both
+/// connections are opened concurrently: the next rank accepts this one while it connects itself.
+fn connect_neighbors(
+    members: &Membership,
     rank: usize,
     [after, before]: [usize; 2],
     deadline: Instant,
-) -> std::result::Result<[TcpStream; 2], (usize, io::Error)> {
-    let bounds = Bounds {
-        time: GREETING,
-        pending: PENDING,
-        message: 32,
+) -> Result<[TcpStream; 2], (usize, io::Error)> {
+    let limits = ServerLimits {
+        time: HANDSHAKE_TIMEOUT,
+        pending: MAX_PENDING,
+        message_bytes: 32,
     };
-    let listener = met.listener.try_clone().map_err(|e| (before, e))?;
-    let mut greeter =
-        Greeter::new(listener, &met.token, Purpose::Ring, bounds).map_err(|e| (before, e))?;
+    let listener = members.listener.try_clone().map_err(|e| (before, e))?;
+    let mut server = HandshakeServer::new(listener, &members.token, Purpose::Ring, limits)
+        .map_err(|e| (before, e))?;
     thread::scope(|scope| {
-        let call = || call(&met.peers[after], met, rank, deadline);
-        let calling = thread::Builder::new().spawn_scoped(scope, call);
-        let mut calling = Some(calling.map_err(|e| (after, e))?);
+        let connect = || connect(&members.peers[after], members, rank, deadline);
+        let thread = thread::Builder::new().spawn_scoped(scope, connect);
+        let mut thread = Some(thread.map_err(|e| (after, e))?);
         let (mut next, mut previous) = (None, None);
         loop {
-            if let Some(called) = calling.take_if(|calling| calling.is_finished()) {
-                let called = called
+            if let Some(finished) = thread.take_if(|thread| thread.is_finished()) {
+                let connected = finished
                     .join()
                     .unwrap_or_else(|_| Err(ErrorKind::Other.into()));
-                next = Some(called.map_err(|e| (after, e))?);
+                next = Some(connected.map_err(|e| (after, e))?);
             }
-            let said = before.to_string().into_bytes();
-            let expected = |client: &Client| client.said == said;
-            previous = previous.or_else(|| greeter.poll().into_iter().find(expected));
+            let message = before.to_string().into_bytes();
+            let expected = |client: &Client| client.message == message;
+            previous = previous.or_else(|| server.poll().into_iter().find(expected));
             match (next.take(), previous.take()) {
                 (Some(next), Some(previous)) => return Ok([next, previous.stream]),
                 (_, None) if Instant::now() >= deadline => {
@@ -240,36 +233,41 @@ fn meet_both(
                 }
                 found => (next, previous) = found,
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     })
 }
 
 /// Connects to the next rank.
-fn call(peer: &Peer, met: &Met, rank: usize, deadline: Instant) -> io::Result<TcpStream> {
-    let address = SocketAddr::new(peer.ip.unwrap_or(met.root), peer.port);
+fn connect(
+    peer: &Peer,
+    members: &Membership,
+    rank: usize,
+    deadline: Instant,
+) -> io::Result<TcpStream> {
+    let address = SocketAddr::new(peer.ip.unwrap_or(members.root), peer.port);
     let stream = TcpStream::connect_timeout(&address, until(deadline))?;
-    greet(&stream, &met.token, Purpose::Ring, deadline)?;
+    client_handshake(&stream, &members.token, Purpose::Ring, deadline)?;
     wire::send(&stream, &rank)?;
     Ok(stream)
 }
 
-/// The sending thread's whole life.
+/// The sending thread.
 fn send_all(
     mut next: TcpStream,
-    pieces: &Receiver<Vec<u8>>,
+    blocks: &Receiver<Vec<u8>>,
     done: &Sender<Vec<u8>>,
 ) -> io::Result<()> {
-    for piece in pieces {
-        next.write_all(&piece)?;
-        // Whoever does not take it back needs it no more.
-        let _ = done.send(piece);
+    for block in blocks {
+        next.write_all(&block)?;
+        // A dropped receiver needs no more memory.
+        let _ = done.send(block);
     }
     Ok(())
 }
 
 impl Link {
-    /// Why the link failed: the sending thread knows it where only the piece for it was lost.
+    /// The cause of a failed link: that of the sending thread, if its channel is closed.
     fn cause(&mut self, seen: io::Error) -> io::Error {
         self.outgoing = None;
         if seen.kind() != ErrorKind::BrokenPipe {
@@ -281,15 +279,15 @@ impl Link {
         }
     }
 
-    fn piece(&mut self) -> Vec<u8> {
-        let idle = self.idle.pop().or_else(|| self.spare.try_recv().ok());
-        let mut piece = idle.unwrap_or_default();
-        piece.clear();
-        piece
+    fn block(&mut self) -> Vec<u8> {
+        let idle = self.idle.pop().or_else(|| self.sent.try_recv().ok());
+        let mut block = idle.unwrap_or_default();
+        block.clear();
+        block
     }
 
-    fn send(&self, piece: Vec<u8>) -> io::Result<()> {
-        let sent = self.outgoing.as_ref().map(|outgoing| outgoing.send(piece));
+    fn send(&self, block: Vec<u8>) -> io::Result<()> {
+        let sent = self.outgoing.as_ref().map(|outgoing| outgoing.send(block));
         match sent {
             Some(Ok(())) => Ok(()),
             _ => Err(ErrorKind::BrokenPipe.into()),
@@ -297,22 +295,22 @@ impl Link {
     }
 
     fn send_values(&mut self, values: &[f32]) -> io::Result<()> {
-        let mut piece = self.piece();
-        piece.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        self.send(piece)
+        let mut block = self.block();
+        block.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self.send(block)
     }
 
     fn receive(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
-        let mut piece = self.piece();
-        piece.resize(bytes, 0);
-        self.previous.read_exact(&mut piece)?;
-        Ok(piece)
+        let mut block = self.block();
+        block.resize(bytes, 0);
+        self.previous.read_exact(&mut block)?;
+        Ok(block)
     }
 
-    /// Both neighbors are at the same exchange, with as many values.
-    fn agree(&mut self, kind: u8, length: usize) -> io::Result<()> {
+    /// Checks that the previous rank runs the same collective with the same number of values.
+    fn compare_headers(&mut self, kind: u8, length: usize) -> io::Result<()> {
         self.count += 1;
-        let mut own = self.piece();
+        let mut own = self.block();
         own.push(kind);
         own.extend(self.count.to_le_bytes());
         own.extend((length as u64).to_le_bytes());
@@ -323,41 +321,42 @@ impl Link {
             return Ok(());
         }
         let problem = format!(
-            "the first is at {}, the other at {}",
-            exchange_in_words(&expected),
-            exchange_in_words(&found)
+            "this one {}, the other one {}",
+            describe_collective(&expected),
+            describe_collective(&found)
         );
         Err(io::Error::new(ErrorKind::InvalidData, problem))
     }
 
-    fn sum(&mut self, rank: usize, size: usize, values: &mut [f32]) -> io::Result<()> {
+    fn all_reduce(&mut self, rank: usize, size: usize, values: &mut [f32]) -> io::Result<()> {
         let segment = |k: usize| {
             let at = |k: usize| k * values.len() / size;
             at(k % size)..at(k % size + 1)
         };
         let segments: Vec<Range<usize>> = (0..size).map(segment).collect();
-        let of = |k: usize| pieces(&segments[k % size]);
-        for piece in of(rank) {
-            self.send_values(&values[piece])?;
+        let blocks_of = |k: usize| blocks(&segments[k % size]);
+        for block in blocks_of(rank) {
+            self.send_values(&values[block])?;
         }
         let steps = 2 * (size - 1);
         for step in 0..steps {
-            // The segment that comes is the one that is sent in the next step.
+            // The received segment is the one that is sent in the next step.
             let adds = step < size - 1;
-            for piece in of(rank + 2 * size - step - 1) {
-                let mut came = self.receive(4 * piece.len())?;
-                for (own, came) in values[piece].iter_mut().zip(came.chunks_exact_mut(4)) {
-                    let share = f32::from_le_bytes([came[0], came[1], came[2], came[3]]);
+            for block in blocks_of(rank + 2 * size - step - 1) {
+                let mut received = self.receive(4 * block.len())?;
+                for (own, bytes) in values[block].iter_mut().zip(received.chunks_exact_mut(4)) {
+                    let value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
                     if adds {
-                        *own += share;
-                        came.copy_from_slice(&own.to_le_bytes());
+                        *own += value;
+                        bytes.copy_from_slice(&own.to_le_bytes());
                     } else {
-                        *own = share;
+                        *own = value;
                     }
                 }
-                match step + 1 < steps {
-                    true => self.send(came)?,
-                    false => self.idle.push(came),
+                if step + 1 < steps {
+                    self.send(received)?;
+                } else {
+                    self.idle.push(received);
                 }
             }
         }
@@ -373,13 +372,13 @@ impl Link {
     ) -> io::Result<()> {
         let last = (rank + 1) % size == root;
         if rank == root {
-            let mut length = self.piece();
+            let mut length = self.block();
             length.extend((bytes.len() as u64).to_le_bytes());
             self.send(length)?;
-            for part in bytes.chunks(4 * PIECE) {
-                let mut piece = self.piece();
-                piece.extend(part);
-                self.send(piece)?;
+            for part in bytes.chunks(4 * BLOCK) {
+                let mut block = self.block();
+                block.extend(part);
+                self.send(block)?;
             }
             return Ok(());
         }
@@ -390,7 +389,7 @@ impl Link {
         }
         bytes.clear();
         while left > 0 {
-            let part = self.receive(left.min(4 * PIECE as u64) as usize)?;
+            let part = self.receive(left.min(4 * BLOCK as u64) as usize)?;
             left -= part.len() as u64;
             bytes.extend(&part);
             if !last {
@@ -401,25 +400,25 @@ impl Link {
     }
 }
 
-/// What a header says.
-fn exchange_in_words(header: &[u8]) -> String {
+/// The collective of a header.
+fn describe_collective(header: &[u8]) -> String {
     let number = |at: usize| {
         let bytes = header[at..at + 8].try_into();
         u64::from_le_bytes(bytes.expect("a number has eight bytes"))
     };
     let (count, size) = (number(1), number(9));
     match header[0] {
-        SUM => format!("exchange {count}, a sum of {size} values"),
-        BROADCAST => format!("exchange {count}, bytes of rank {size}"),
-        other => format!("exchange {count} of the unknown kind {other}"),
+        SUM => format!("runs collective {count}, a sum of {size} values"),
+        BROADCAST => format!("runs collective {count}, a broadcast of rank {size}"),
+        other => format!("runs collective {count} of the unknown kind {other}"),
     }
 }
 
-/// A segment's pieces.
-fn pieces(segment: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+/// The blocks of a segment.
+fn blocks(segment: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
     let end = segment.end;
-    let starts = segment.clone().step_by(PIECE);
-    starts.map(move |start| start..end.min(start + PIECE))
+    let starts = segment.clone().step_by(BLOCK);
+    starts.map(move |start| start..end.min(start + BLOCK))
 }
 
 impl ProcessGroup for Ring {
@@ -433,27 +432,27 @@ impl ProcessGroup for Ring {
 
     fn all_reduce(&self, values: &mut [f32]) -> spikelet_graph::Result<()> {
         let (rank, size) = (self.rank, self.hosts.len());
-        self.exchange(|link| {
-            link.agree(SUM, values.len())?;
-            link.sum(rank, size, values)
+        self.run(|link| {
+            link.compare_headers(SUM, values.len())?;
+            link.all_reduce(rank, size, values)
         })
     }
 
     fn broadcast(&self, bytes: &mut Vec<u8>, root: usize) -> spikelet_graph::Result<()> {
         let (rank, size) = (self.rank, self.hosts.len());
         if root >= size {
-            return Err(exchange_error(format!(
+            return Err(collective_error(format!(
                 "there is no rank {root} among {size}"
             )));
         }
-        self.exchange(|link| {
-            link.agree(BROADCAST, root)?;
+        self.run(|link| {
+            link.compare_headers(BROADCAST, root)?;
             link.broadcast(rank, size, bytes, root)
         })
     }
 
     fn barrier(&self) -> spikelet_graph::Result<()> {
-        // A sum is known only after everybody has brought a share.
+        // A sum is complete only after all ranks have added their values.
         self.all_reduce(&mut [1.0])
     }
 }
@@ -466,8 +465,16 @@ impl Drop for Ring {
         let mut link = link.into_inner().unwrap_or_else(PoisonError::into_inner);
         link.outgoing = None;
         if let Some(sender) = link.sender.take() {
-            // What could not be sent was noticed when it was.
+            // A failed send has been reported by its collective.
             let _ = sender.join();
         }
+    }
+}
+
+/// The error of a collective.
+fn collective_error(problem: String) -> spikelet_graph::Error {
+    spikelet_graph::Error::Backend {
+        backend: "ranks".to_string(),
+        problem,
     }
 }

@@ -1,5 +1,6 @@
-//! The secret by which the ranks of a run know each other.
+//! The secret that authenticates the ranks of a run.
 
+use super::error::RendezvousError;
 use super::world::Address;
 use spikelet_core::{Error, Result};
 use std::fmt::{self, Debug};
@@ -8,19 +9,19 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The environment variable in which a launcher gives its ranks the secret.
+/// The environment variable with which a launcher passes the secret to its ranks.
 pub(super) const VARIABLE: &str = "SPIKELET_RENDEZVOUS_SECRET";
 
-/// Bytes of a secret: fewer can be guessed.
-const SHORTEST: usize = 16;
-/// More are no secret but another file.
-const LONGEST: usize = 4096;
+/// The minimal length of a secret in bytes: shorter ones can be guessed.
+const MIN_BYTES: usize = 16;
+/// The maximal length: a longer file is not a secret.
+const MAX_BYTES: usize = 4096;
 
-/// Bytes of a nonce, a proof, and a secret that was drawn.
+/// The length of a nonce, a proof and a generated secret in bytes.
 pub(super) const BYTES: usize = 32;
 
-/// A secret that all ranks of a run have and nobody else: each rank proves to rank 0 that it has it,
-/// and rank 0 proves it to each rank, without sending it. White space around it does not count.
+/// A secret shared by the ranks of a run. Each rank proves to rank 0 that it has the secret, and rank 0
+/// to each rank, without sending it. Leading and trailing white space is ignored.
 ///
 /// ```
 /// use spikelet::distributed::Secret;
@@ -32,22 +33,34 @@ pub(super) const BYTES: usize = 32;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
+/// A secret of the wrong length.
+#[derive(Debug, thiserror::Error)]
+enum SecretLength {
+    #[error("it is empty")]
+    Empty,
+    #[error("it has {bytes} bytes, fewer than {MIN_BYTES}")]
+    TooShort { bytes: usize },
+    #[error("it has more than {MAX_BYTES} bytes")]
+    TooLong,
+}
+
 impl Secret {
-    /// A new one of 256 random bits, as text.
+    /// A new secret of 256 random bits, as text.
     ///
     /// # Errors
-    /// When the system gives no random bytes.
+    /// When the system returns no random bytes.
     pub fn generate() -> Result<Self> {
         let digits = random()?.map(|byte| format!("{byte:02x}"));
         Ok(Self(digits.concat().into_bytes()))
     }
 
-    /// The secret in a file that only this user can read.
+    /// Reads the secret from a file that only its owner can read.
     ///
     /// # Errors
-    /// When it cannot be read, is no regular file, others can read it, or it has fewer than 16 or more
-    /// than 4096 bytes.
-    pub fn read(path: &Path) -> Result<Self> {
+    /// When the file cannot be read, is not a regular file, can be read by other users, or has fewer
+    /// than 16 or more than 4096 bytes.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let wrong = |problem: String, help: &str| {
             Error::invalid(
                 format!("the rendezvous secret in {}", path.display()),
@@ -55,11 +68,14 @@ impl Secret {
                 help,
             )
         };
-        let unreadable = |e: std::io::Error| wrong(e.to_string(), HOW_TO_MAKE);
-        // Looked at before it is opened: opening a pipe waits for a writer.
+        let unreadable = |e: std::io::Error| wrong(e.to_string(), HOW_TO_GENERATE);
+        // Checked before the file is opened: opening a pipe blocks until a writer exists.
         let found = std::fs::metadata(path).map_err(unreadable)?;
         if !found.is_file() {
-            return Err(wrong("it is not a regular file".to_string(), HOW_TO_MAKE));
+            return Err(wrong(
+                "it is not a regular file".to_string(),
+                HOW_TO_GENERATE,
+            ));
         }
         #[cfg(unix)]
         {
@@ -68,56 +84,56 @@ impl Secret {
             if mode & 0o077 != 0 {
                 return Err(wrong(
                     format!(
-                        "its mode is {:03o}, so that others can use it",
+                        "its mode is {:03o}: other users can access it",
                         mode & 0o777
                     ),
-                    "take the rights of group and others away: chmod 600 FILE",
+                    "remove the permissions of the group and others: chmod 600 FILE",
                 ));
             }
         }
         let mut bytes = vec![];
         let file = std::fs::File::open(path).map_err(unreadable)?;
-        let limit = LONGEST as u64 + 1;
+        let limit = MAX_BYTES as u64 + 1;
         file.take(limit)
             .read_to_end(&mut bytes)
             .map_err(unreadable)?;
-        Self::of_bytes(&bytes).map_err(|problem| wrong(problem, HOW_TO_MAKE))
+        Self::from_bytes(&bytes).map_err(|e| wrong(e.to_string(), HOW_TO_GENERATE))
     }
 
-    fn of_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, SecretLength> {
         let bytes = bytes.trim_ascii();
         match bytes.len() {
-            SHORTEST..=LONGEST => Ok(Self(bytes.to_vec())),
-            0 => Err("it is empty".to_string()),
-            n if n < SHORTEST => Err(format!("it has {n} bytes, fewer than {SHORTEST}")),
-            _ => Err(format!("it has more than {LONGEST} bytes")),
+            MIN_BYTES..=MAX_BYTES => Ok(Self(bytes.to_vec())),
+            0 => Err(SecretLength::Empty),
+            bytes if bytes < MIN_BYTES => Err(SecretLength::TooShort { bytes }),
+            _ => Err(SecretLength::TooLong),
         }
     }
 
-    /// The key of proofs.
+    /// The key of the proofs.
     pub(super) fn key(&self) -> &[u8] {
         &self.0
     }
 
-    /// As [`VARIABLE`] has it.
+    /// The value of [`VARIABLE`].
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 }
 
-const HOW_TO_MAKE: &str =
-    "make one on one host and copy it to the others: (umask 077; openssl rand -hex 32 > FILE)";
+const HOW_TO_GENERATE: &str =
+    "generate one on one host and copy it to the others: (umask 077; openssl rand -hex 32 > FILE)";
 
 impl FromStr for Secret {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::of_bytes(text.as_bytes())
-            .map_err(|problem| Error::invalid("the rendezvous secret", problem, HOW_TO_MAKE))
+        Self::from_bytes(text.as_bytes())
+            .map_err(|e| Error::invalid("the rendezvous secret", e.to_string(), HOW_TO_GENERATE))
     }
 }
 
-/// Never the secret itself.
+/// Prints the length only.
 impl Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret({} bytes)", self.0.len())
@@ -125,21 +141,16 @@ impl Debug for Secret {
 }
 
 /// Random bytes of the operating system.
-pub(super) fn random() -> Result<[u8; BYTES]> {
+pub(super) fn random() -> Result<[u8; BYTES], RendezvousError> {
     let mut bytes = [0; BYTES];
-    getrandom::fill(&mut bytes).map_err(|e| {
-        Error::invalid(
-            "rendezvous",
-            format!("the system gives no random bytes: {e}"),
-            "see that /dev/urandom is there",
-        )
+    getrandom::fill(&mut bytes).map_err(|e| RendezvousError::Random {
+        message: e.to_string(),
     })?;
     Ok(bytes)
 }
 
-/// Whether only processes of its own host reach rank 0 at this address. A host's own name does not
-/// count, though on the host itself it often leads to a loopback address: rank 0 then listens at all
-/// addresses.
+/// Whether only processes of the same host can reach rank 0 at this address. The name of the host is not
+/// a loopback address, even if the host itself resolves it to one: rank 0 then listens at all addresses.
 pub(super) fn is_loopback(address: &Address) -> bool {
     let given = address.host.parse::<IpAddr>();
     given.is_ok_and(|ip| ip.is_loopback()) || address.host == "localhost"

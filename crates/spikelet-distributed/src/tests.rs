@@ -1,6 +1,6 @@
 //! Ranks as threads of one process.
 
-use super::rendezvous::meet;
+use super::rendezvous::rendezvous;
 use super::ring::Ring;
 use super::*;
 use spikelet_core::Result;
@@ -14,32 +14,22 @@ const LONG: Duration = Duration::from_secs(60);
 
 const SHORT: Duration = Duration::from_millis(600);
 
-/// A socket that listens, for rank 0, and its address.
-fn listener() -> (TcpListener, Address) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
-    (listener, master)
-}
-
 fn world(rank: usize, size: usize, master: &Address) -> World {
     World::new(rank, size, rank, master.clone()).expect("a rank below the size")
 }
 
-fn limits(heartbeat_timeout: Duration) -> Limits {
-    Limits {
+fn timeouts(heartbeat: Duration) -> Timeouts {
+    Timeouts {
         rendezvous: LONG,
-        heartbeat_timeout,
-        exchange: LONG,
-        shutdown_timeout: LONG * 10,
+        heartbeat,
+        collective: LONG,
+        shutdown: LONG * 10,
     }
 }
 
-/// What each rank finds, when all do the same; rank 0 has a socket.
+/// Runs a function on several threads, one for each rank. Rank 0 gets a listening socket.
 fn each<T: Send>(size: usize, act: impl Fn(World, Option<TcpListener>) -> T + Sync) -> Vec<T> {
-    let (listener, master) = listener();
+    let (listener, master) = Address::listen_on_loopback().expect("a port");
     let secret = Secret::generate().expect("random bytes");
     thread::scope(|scope| {
         let mut listener = Some(listener);
@@ -57,22 +47,26 @@ fn each<T: Send>(size: usize, act: impl Fn(World, Option<TcpListener>) -> T + Sy
     })
 }
 
-fn connect(world: World, listener: Option<TcpListener>, limits: Limits) -> Result<Arc<Group>> {
+fn connect(
+    world: World,
+    listener: Option<TcpListener>,
+    timeouts: Timeouts,
+) -> Result<Arc<RankGroup>> {
     match listener {
-        Some(listener) => Group::connect_on(listener, world, &Fingerprint::new(), limits),
-        None => Group::connect(world, &Fingerprint::new(), limits),
+        Some(listener) => {
+            RankGroup::connect_with_listener(listener, world, &Fingerprint::new(), timeouts)
+        }
+        None => RankGroup::connect(world, &Fingerprint::new(), timeouts),
     }
 }
 
-fn grouped<T: Send>(size: usize, act: impl Fn(&Group) -> Result<T> + Sync) -> Vec<Result<T>> {
-    each(size, |world, listener| {
-        let group = connect(world, listener, limits(LONG))?;
-        group.run(|| act(&group))
-    })
+fn grouped<T: Send>(size: usize, act: impl Fn(&RankGroup) -> Result<T> + Sync) -> Vec<Result<T>> {
+    let results = RankGroup::run_threads(size, timeouts(LONG), |group| act(group));
+    results.expect("a port")
 }
 
-/// Numbers that no two ranks share and whose sum depends on the order.
-fn share(rank: usize, length: usize) -> Vec<f32> {
+/// Values that differ between ranks and whose sum depends on the order.
+fn values_of(rank: usize, length: usize) -> Vec<f32> {
     let value = |k: usize| ((k * 31 + rank * 17) % 101) as f32 * 0.37 - 11.3;
     (0..length).map(value).collect()
 }
@@ -82,13 +76,13 @@ fn sums_are_right_and_have_the_same_bits_on_all_ranks() {
     for size in 1..=5 {
         for length in [0, 1, 3, 7, 1001, 300_001] {
             let sums = grouped(size, |group| {
-                let mut values = share(group.world().rank, length);
-                group.exchange().all_reduce(&mut values)?;
+                let mut values = values_of(group.world().rank, length);
+                group.process_group().all_reduce(&mut values)?;
                 Ok(values)
             });
             let sums: Vec<Vec<f32>> = sums.into_iter().map(|sum| sum.expect("a sum")).collect();
             for (k, sum) in sums[0].iter().enumerate() {
-                let expected: f64 = (0..size).map(|r| f64::from(share(r, length)[k])).sum();
+                let expected: f64 = (0..size).map(|r| f64::from(values_of(r, length)[k])).sum();
                 assert!(
                     (f64::from(*sum) - expected).abs() < 1e-4,
                     "{size} ranks: {sum} for {expected}"
@@ -110,7 +104,7 @@ fn sums_of_more_than_connections_hold_do_not_wait_for_each_other() {
     let length = 6_000_000;
     for sum in grouped(3, |group| {
         let mut values = vec![group.world().rank as f32; length];
-        group.exchange().all_reduce(&mut values)?;
+        group.process_group().all_reduce(&mut values)?;
         Ok(values)
     }) {
         let sum = sum.expect("a sum");
@@ -123,17 +117,17 @@ fn bytes_go_from_any_rank_to_all() {
     for size in 1..=4 {
         for root in 0..size {
             let found = grouped(size, |group| {
-                let exchange = group.exchange();
+                let ranks = group.process_group();
                 let mut found = vec![];
                 for length in [0, 1, 700_000] {
-                    let mut bytes: Vec<u8> = match exchange.rank() == root {
+                    let mut bytes: Vec<u8> = match ranks.rank() == root {
                         true => (0..length).map(|k| (k * 7 % 251) as u8).collect(),
                         false => vec![9; 5],
                     };
-                    exchange.broadcast(&mut bytes, root)?;
+                    ranks.broadcast(&mut bytes, root)?;
                     found.push(bytes);
                 }
-                exchange.barrier()?;
+                ranks.barrier()?;
                 Ok(found)
             });
             let lengths = |all: &[Vec<u8>]| all.iter().map(Vec::len).collect::<Vec<_>>();
@@ -147,13 +141,13 @@ fn bytes_go_from_any_rank_to_all() {
 }
 
 #[test]
-fn what_each_rank_says_is_gathered_to_the_last_bit() {
+fn values_of_all_ranks_are_gathered_exactly() {
     let numbers = |rank: usize| [0.1 + rank as f64, -1e-300, f64::MAX];
     let found = grouped(3, |group| {
         let own = numbers(group.world().rank);
-        let all = gather::gather_numbers(&*group.exchange(), &own)?;
+        let all = gather::all_gather_f64(&*group.process_group(), &own)?;
         let mut sum = [0.1, f64::NAN];
-        gather::sum_numbers(&*group.exchange(), &mut sum)?;
+        gather::all_reduce_f64(&*group.process_group(), &mut sum)?;
         Ok((all, sum))
     });
     for rank in found {
@@ -165,20 +159,20 @@ fn what_each_rank_says_is_gathered_to_the_last_bit() {
 }
 
 #[test]
-fn another_number_of_values_is_an_error_that_has_both_whoever_sees_it_first() {
+fn different_numbers_of_values_are_an_error_with_both() {
     for late in 0..2 {
         let found = grouped(2, |group| {
             let rank = group.world().rank;
             if rank == late {
-                // The other one's header has come by then.
+                // The header of the other rank has arrived by then.
                 thread::sleep(SHORT / 6);
             }
             let mut values = vec![1.0; 4 + rank];
-            Ok(group.exchange().all_reduce(&mut values)?)
+            Ok(group.process_group().all_reduce(&mut values)?)
         });
         for error in found {
             let error = error.expect_err("refused").to_string();
-            for part in ["do different things", "of 4 values", "of 5 values"] {
+            for part in ["a sum of 4 values", "a sum of 5 values"] {
                 assert!(error.contains(part), "rank {late} is late: {error}");
             }
         }
@@ -186,28 +180,28 @@ fn another_number_of_values_is_an_error_that_has_both_whoever_sees_it_first() {
 }
 
 #[test]
-fn another_kind_of_exchange_is_an_error_that_has_both() {
+fn different_collectives_are_an_error_with_both() {
     let found = grouped(2, |group| {
-        let exchange = group.exchange();
+        let ranks = group.process_group();
         match group.world().rank {
-            0 => exchange.all_reduce(&mut [1.0])?,
-            _ => exchange.broadcast(&mut vec![], 1)?,
+            0 => ranks.all_reduce(&mut [1.0])?,
+            _ => ranks.broadcast(&mut vec![], 1)?,
         }
         Ok(())
     });
     for error in found {
         let error = error.expect_err("refused").to_string();
-        for part in ["a sum of 1 values", "bytes of rank 1"] {
+        for part in ["a sum of 1 values", "a broadcast of rank 1"] {
             assert!(error.contains(part), "{error}");
         }
     }
 }
 
 #[test]
-fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
+fn a_rank_that_does_not_run_a_collective_times_out() {
     let found = each(2, |world, listener| {
-        let met = meet(&world, listener, &Fingerprint::new(), LONG)?;
-        let ring = Ring::connect(world.rank, &met, LONG, SHORT)?;
+        let members = rendezvous(&world, listener, &Fingerprint::new(), LONG)?;
+        let ring = Ring::connect(world.rank, &members, LONG, SHORT)?;
         if world.rank == 0 {
             ring.barrier()?;
         } else {
@@ -217,31 +211,31 @@ fn a_rank_that_does_not_come_to_an_exchange_is_missed_in_time() {
     });
     let message = found[0].as_ref().expect_err("in vain").to_string();
     assert!(
-        message.contains("waits for its neighbors, rank 1 on "),
+        message.contains("received no values from its neighbors, rank 1 on "),
         "{message}"
     );
 }
 
-/// What each rank says after rank `culprit` has done something else than exchange values.
+/// The error of each rank after rank `culprit` has failed.
 fn ended(
     size: usize,
-    heartbeat_timeout: Duration,
+    heartbeat: Duration,
     culprit: usize,
-    act: impl Fn(&Group) -> Result<()> + Sync,
+    act: impl Fn(&RankGroup) -> Result<()> + Sync,
 ) -> Vec<RankError> {
     let found = each(size, |world, listener| {
         let rank = world.rank;
-        let group = connect(world, listener, limits(heartbeat_timeout))?;
+        let group = connect(world, listener, timeouts(heartbeat))?;
         if rank == 0 {
             group.set_checkpoint("run/last.safetensors");
         }
-        group.exchange().barrier()?;
+        group.process_group().barrier()?;
         group.run(|| {
             if rank == culprit {
                 return act(&group);
             }
             loop {
-                group.exchange().all_reduce(&mut [1.0; 100])?;
+                group.process_group().all_reduce(&mut [1.0; 100])?;
             }
         })
     });
@@ -280,7 +274,7 @@ fn an_error_of_one_rank_is_the_message_of_all() {
 }
 
 #[test]
-fn the_error_of_a_rank_is_the_source_of_its_end() {
+fn the_error_of_the_failed_rank_is_the_source() {
     let ends = ended(2, LONG, 1, |_| {
         Err(spikelet_core::Error::invalid(
             "the loss",
@@ -298,20 +292,20 @@ fn the_error_of_a_rank_is_the_source_of_its_end() {
 }
 
 #[test]
-fn a_process_whose_work_does_not_end_goes_on_unless_the_program_ends_it() {
+fn the_overdue_handler_is_called_when_the_work_does_not_return() {
     let (sender, overdue) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
     let ends = each(2, |world, listener| {
-        let limits = Limits {
-            shutdown_timeout: SHORT / 3,
-            ..limits(LONG)
+        let timeouts = Timeouts {
+            shutdown: SHORT / 3,
+            ..timeouts(LONG)
         };
         let rank = world.rank;
-        let group = connect(world, listener, limits)?;
+        let group = connect(world, listener, timeouts)?;
         if rank == 1 {
-            let sender = sender.lock().expect("nobody panics").clone();
+            let sender = sender.lock().expect("no thread panics").clone();
             group.on_overdue(Box::new(move |error| {
-                // Nobody listens any more when the test is over.
+                // The receiver is dropped at the end of the test.
                 let _ = sender.send(error.rank);
             }));
         }
@@ -322,7 +316,7 @@ fn a_process_whose_work_does_not_end_goes_on_unless_the_program_ends_it() {
                 "tidy up",
             )),
             _ => {
-                // Longer than the grace, and this process is still there.
+                // Longer than the shutdown timeout: the library does not end the process.
                 thread::sleep(3 * SHORT);
                 Err::<(), _>(spikelet_core::Error::invalid("a", "b", "c"))
             }
@@ -336,13 +330,13 @@ fn a_process_whose_work_does_not_end_goes_on_unless_the_program_ends_it() {
 }
 
 #[test]
-fn a_verdict_calls_what_aborts_devices() {
+fn an_abort_calls_the_abort_handlers() {
     let (sender, aborted) = std::sync::mpsc::channel();
     let sender = std::sync::Mutex::new(sender);
     let ends = ended(2, LONG, 1, |group| {
-        let sender = sender.lock().expect("nobody panics").clone();
+        let sender = sender.lock().expect("no thread panics").clone();
         group.on_abort(Box::new(move || {
-            // Nobody listens any more when the test is over.
+            // The receiver is dropped at the end of the test.
             let _ = sender.send(());
         }));
         Err(spikelet_core::Error::invalid("a", "b", "c"))
@@ -352,16 +346,16 @@ fn a_verdict_calls_what_aborts_devices() {
 }
 
 #[test]
-fn an_orderly_end_is_nobody_s_death() {
+fn a_normal_end_is_not_an_error() {
     for _ in 0..20 {
-        for end in grouped(3, |group| Ok(group.exchange().barrier()?)) {
+        for end in grouped(3, |group| Ok(group.process_group().barrier()?)) {
             end.expect("all is well");
         }
     }
 }
 
 #[test]
-fn all_ranks_have_the_same_or_the_first_that_has_not_is_named() {
+fn the_first_rank_with_different_data_is_named() {
     let found = grouped(3, |group| {
         let half = group.world().rank as u8 / 2;
         group.check_same("the data set", &[7; 32], "copy it")?;

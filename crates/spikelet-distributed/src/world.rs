@@ -1,12 +1,14 @@
-//! Who a process is among those that train together.
+//! The rank, size and role of a process.
 
 use super::environment;
+use super::error::RendezvousError;
 use super::secret::{self, Secret};
 use spikelet_core::{Error, Result};
 use std::fmt::{self, Display};
+use std::net::TcpListener;
 use std::str::FromStr;
 
-/// Where rank 0 listens.
+/// The address at which rank 0 listens.
 ///
 /// ```
 /// use spikelet::distributed::Address;
@@ -19,10 +21,33 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// A name, or an address of the fourth or sixth version.
+    /// A host name, or an IPv4 or IPv6 address.
     pub host: String,
-    /// From 1.
+    /// The port, at least 1.
     pub port: u16,
+}
+
+impl Address {
+    /// Opens a listening socket at a free port of the loopback address: pass it on with
+    /// [`RankGroup::connect_with_listener`](super::RankGroup::connect_with_listener), so that no other
+    /// process can take the port.
+    ///
+    /// # Errors
+    /// [`RendezvousError::System`] when no port can be opened.
+    pub fn listen_on_loopback() -> Result<(TcpListener, Self)> {
+        let open = || {
+            let listener = TcpListener::bind(("127.0.0.1", 0))?;
+            let address = listener.local_addr()?;
+            Ok((
+                listener,
+                Self {
+                    host: address.ip().to_string(),
+                    port: address.port(),
+                },
+            ))
+        };
+        open().map_err(|source| RendezvousError::System { source }.into())
+    }
 }
 
 impl FromStr for Address {
@@ -33,7 +58,7 @@ impl FromStr for Address {
             Error::invalid(
                 "the address of rank 0",
                 format!("`{text}` is not HOST:PORT"),
-                "write it as in node01:29500, or [fe80::1]:29500",
+                "write it as node01:29500 or [fe80::1]:29500",
             )
         };
         let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
@@ -53,14 +78,15 @@ impl FromStr for Address {
 
 impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
         }
     }
 }
 
-/// A process among those that train together.
+/// A rank: one of several processes that train together.
 ///
 /// ```
 /// use spikelet::distributed::World;
@@ -71,29 +97,29 @@ impl Display for Address {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
-    /// The process's number, from 0.
+    /// The rank of the process, from 0.
     pub rank: usize,
-    /// How many there are.
+    /// The number of ranks.
     pub size: usize,
-    /// Its number on its host, from 0: by this it chooses its GPU.
+    /// The rank among those on the same host, from 0. It selects the GPU.
     pub local_rank: usize,
-    /// How many there are on its host, where the launcher tells.
+    /// The number of ranks on the same host, if the launcher sets it.
     pub local_size: Option<usize>,
-    /// The host's name, for messages.
+    /// The name of the host, for messages.
     pub host: String,
-    /// Where rank 0 listens.
+    /// The address of rank 0.
     pub master: Address,
-    /// By what the ranks of the run know each other. Without one every process that reaches rank 0
-    /// counts as a rank.
+    /// The secret that authenticates the ranks. Without one, any process that reaches rank 0 is
+    /// accepted.
     pub secret: Option<Secret>,
-    /// Whether ranks may meet without a secret at an address that other hosts reach.
+    /// Whether ranks may connect without a secret at an address that other hosts can reach.
     pub insecure: bool,
-    /// Whether rank 0 was given the socket that it listens with, as its standard input (Unix).
+    /// Whether the standard input of rank 0 is its listening socket (Unix).
     pub listener_on_stdin: bool,
 }
 
 impl World {
-    /// A process whose place was decided by whoever started it; without a secret.
+    /// A rank without a secret.
     ///
     /// # Errors
     /// When the rank is not below the size.
@@ -101,8 +127,8 @@ impl World {
         if rank >= size {
             return Err(Error::invalid(
                 "rank",
-                format!("{rank} was given, and there are {size} ranks"),
-                "ranks count from 0",
+                format!("{rank} was given, {size} ranks exist"),
+                "ranks count from 0 to one less than their number",
             ));
         }
         Ok(Self {
@@ -118,10 +144,11 @@ impl World {
         })
     }
 
-    /// Checks that there is a secret where strangers could reach rank 0.
+    /// Checks that there is a secret if other hosts can reach rank 0.
     ///
     /// # Errors
-    /// When there is none, other hosts reach the address of rank 0, and `insecure` is not set.
+    /// [`RendezvousError::MissingSecret`] when there is none, other hosts can reach the address of
+    /// rank 0, and `insecure` is not set.
     ///
     /// ```
     /// use spikelet::distributed::{Secret, World};
@@ -135,71 +162,63 @@ impl World {
         if self.secret.is_some() || self.insecure || secret::is_loopback(&self.master) {
             return Ok(());
         }
-        Err(Error::invalid(
-            "rendezvous",
-            format!(
-                "other hosts reach rank 0 at {}, and the ranks have no secret by which they know each other",
-                self.master
-            ),
-            format!(
-                "give all ranks the same with --rendezvous-secret-file FILE or {}; in a network that unknown_clients cannot reach, --insecure-rendezvous does without",
-                secret::VARIABLE
-            ),
-        ))
+        let master = self.master.clone();
+        Err(RendezvousError::MissingSecret { master }.into())
     }
 
-    /// The key that ranks prove to each other.
+    /// The key of the handshakes.
     pub(super) fn key(&self) -> &[u8] {
         self.secret.as_ref().map_or(&[], Secret::key)
     }
 
-    /// How many ranks are on this host: all of them, where the launcher does not tell.
-    pub fn ranks_here(&self) -> usize {
+    /// The number of ranks on this host: all ranks, if the launcher does not set it.
+    pub fn ranks_on_host(&self) -> usize {
         self.local_size.unwrap_or(self.size).max(1)
     }
 }
 
-/// What a process is to do.
+/// The role of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Train by itself.
+    /// Train without other ranks.
     Single,
-    /// Train as one of several.
+    /// Train as one of several ranks.
     Rank(World),
-    /// Start as many processes, and wait for them.
+    /// Start this many ranks and wait for them.
     Launch(usize),
 }
 
 impl Role {
-    /// What this process is to do: `asked` ranks were asked for, if any were; variables that a
-    /// launcher has set count more. `master` takes the place of the address in the variables.
+    /// The role of this process by the environment variables of a launcher, or else by the `requested`
+    /// number of ranks. `master` replaces the address of the variables.
     ///
-    /// A launcher that has started one process only has started no group, so that such a process
-    /// may start ranks of its own.
+    /// A launcher that has started a single process is ignored: the process may launch ranks itself.
     ///
     /// # Errors
-    /// When variables are missing, contradict each other or the number that was asked for, or
-    /// cannot be read; the error has the variable and its value.
+    /// When a variable is missing, cannot be parsed, or contradicts another one or the requested number
+    /// of ranks. The error has the variable and its value.
     ///
     /// ```
     /// use spikelet::distributed::Role;
     /// let none = |_: &str| None;
-    /// assert_eq!(Role::of(None, None, &none)?, Role::Single);
-    /// assert_eq!(Role::of(Some(4), None, &none)?, Role::Launch(4));
+    /// assert_eq!(Role::from_variables(None, None, &none)?, Role::Single);
+    /// assert_eq!(Role::from_variables(Some(4), None, &none)?, Role::Launch(4));
     /// # Ok::<(), spikelet::Error>(())
     /// ```
-    pub fn of(
-        asked: Option<usize>,
+    pub fn from_variables(
+        requested: Option<usize>,
         master: Option<&Address>,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self> {
         let found = environment::world(master, variable)?;
-        match (found, asked) {
-            (Some((world, source)), Some(asked)) if asked != world.size => Err(Error::invalid(
-                format!("--data-parallel {asked}"),
-                format!("{source} say that there are {} ranks", world.size),
-                "leave --data-parallel out, or start the program without that launcher",
-            )),
+        match (found, requested) {
+            (Some((world, source)), Some(requested)) if requested != world.size => {
+                Err(Error::invalid(
+                    format!("--data-parallel {requested}"),
+                    format!("{source} are set for {} ranks", world.size),
+                    "omit --data-parallel, or start the program without that launcher",
+                ))
+            }
             (Some((world, _)), _) => Ok(Self::Rank(world)),
             (None, Some(ranks)) if ranks > 1 => Ok(Self::Launch(ranks)),
             (None, _) => Ok(Self::Single),
@@ -207,7 +226,7 @@ impl Role {
     }
 }
 
-/// This host's name.
+/// The name of this host.
 pub(super) fn host_name() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let named = system.or_else(|| std::env::var("HOSTNAME").ok());

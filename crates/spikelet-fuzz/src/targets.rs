@@ -70,9 +70,9 @@ pub const ALL: [Target; 12] = [
         run: neuron_case,
     },
     Target {
-        name: "greeting",
-        corpus: greeting_corpus,
-        run: greeting,
+        name: "handshake",
+        corpus: handshake_corpus,
+        run: handshake,
     },
     Target {
         name: "kernel_file",
@@ -322,8 +322,8 @@ fn environment(bytes: &[u8], _: &Path) {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     let variables: BTreeMap<&str, &str> = pairs.collect();
     let variable = |name: &str| variables.get(name).map(|value| (*value).to_string());
-    let _ = Role::of(None, None, &variable);
-    if let Ok(Role::Rank(world)) = Role::of(Some(4), None, &variable) {
+    let _ = Role::from_variables(None, None, &variable);
+    if let Ok(Role::Rank(world)) = Role::from_variables(Some(4), None, &variable) {
         assert!(world.rank < world.size);
         let _ = world.check_secret();
     }
@@ -427,12 +427,12 @@ fn neuron_case(bytes: &[u8], folder: &Path) {
     }
 }
 
-fn greeting_corpus(_: &Path) -> Vec<Vec<u8>> {
-    vec![fuzzing::valid_greeting()]
+fn handshake_corpus(_: &Path) -> Vec<Vec<u8>> {
+    vec![fuzzing::valid_handshake()]
 }
 
-fn greeting(bytes: &[u8], _: &Path) {
-    fuzzing::greeting(bytes);
+fn handshake(bytes: &[u8], _: &Path) {
+    fuzzing::handshake(bytes);
 }
 
 fn kernel_file_corpus(folder: &Path) -> Vec<Vec<u8>> {

@@ -1,24 +1,24 @@
-//! What a plan is predicted to take.
+//! The predicted run time of plans.
 
 use super::flow::StagePlans;
 use super::timetable::StageCost;
 use spikelet_graph::{Backend, DType, DeviceKind, Plan};
 
-/// Rough rates of a device. Only their relation matters: they decide where a network is cut, never
-/// what it computes.
+/// The approximate throughput of a device. Only the ratios matter: they affect the partition, never the
+/// results.
 #[derive(Clone, Copy)]
 struct Rates {
-    /// Floating-point operations a second in products of 16-bit numbers.
+    /// Floating-point operations per second in matrix products of 16-bit types.
     halves: f64,
-    /// In products of others.
+    /// The same in those of other types.
     floats: f64,
-    /// Bytes of memory a second.
+    /// Memory bandwidth in bytes per second.
     bytes: f64,
-    /// Seconds of a kernel that does nothing.
+    /// The launch time of a kernel in seconds.
     launch: f64,
 }
 
-/// About an H100's.
+/// About that of an H100.
 const GPU: Rates = Rates {
     halves: 500e12,
     floats: 40e12,
@@ -26,7 +26,7 @@ const GPU: Rates = Rates {
     launch: 3e-6,
 };
 
-/// About a few cores'.
+/// About that of a few cores.
 const CPU: Rates = Rates {
     halves: 100e9,
     floats: 100e9,
@@ -38,13 +38,13 @@ fn rates(backend: &dyn Backend) -> Rates {
     match backend.kind() {
         DeviceKind::Cpu => CPU,
         DeviceKind::Cuda => GPU,
-        // A device with memory of its own is faster than the host, or nobody would have it.
+        // A device with separate memory is assumed to be faster than the host.
         _ if backend.memory_bytes().is_some() => GPU,
         _ => CPU,
     }
 }
 
-/// Seconds of a plan on a device.
+/// The run time of a plan on a device in seconds.
 pub(super) fn seconds(plan: &Plan, backend: &dyn Backend) -> f64 {
     let rates = rates(backend);
     let kernel = |kernel: &spikelet_graph::Kernel| {
@@ -65,7 +65,7 @@ pub(super) fn seconds(plan: &Plan, backend: &dyn Backend) -> f64 {
     plan.kernels.iter().map(kernel).sum()
 }
 
-/// What a unit of a stage takes.
+/// The cost of a chunk of a micro-batch on a stage.
 pub(super) fn of_stage(plans: &StagePlans, backend: &dyn Backend, devices: &[usize]) -> StageCost {
     let count = plans.passes.len().max(1) as f64;
     let mean = |plan: &dyn Fn(&super::flow::Passes) -> f64| {

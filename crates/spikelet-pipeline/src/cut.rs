@@ -1,32 +1,32 @@
-//! Where to cut a network into stages.
+//! The search for the best partition of a chain into stages.
 
 use spikelet_core::{Error, Result};
 
-/// What a link of a chain is predicted to take.
+/// The predicted cost of a module of a chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkCost {
-    /// Seconds of a batch, forward and backward.
+    /// The run time of the forward and backward pass in seconds.
     pub(super) seconds: f64,
-    /// Bytes that it keeps between its two passes, with its parameters.
+    /// The memory of its parameters and of the tensors saved for the backward pass, in bytes.
     pub(super) bytes: usize,
-    /// Seconds to hand its output on, and the gradient back.
-    pub(super) hand_on: f64,
+    /// The transfer time of the output and its gradient in seconds.
+    pub(super) transfer_seconds: f64,
 }
 
-/// A memory that some devices share.
+/// The memory that some devices share.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) devices: Vec<usize>,
-    /// What is free.
+    /// The free bytes.
     pub(super) bytes: usize,
 }
 
-/// A stage: links from here to there.
+/// The modules of a stage.
 pub(super) type Links = std::ops::Range<usize>;
 
-/// Cuts a chain into as many stages as there are devices so that the busiest device has the least
-/// to do; `devices` gives each stage's devices, `bounds` the memories of all of them. A device that comes again
-/// does the work of several stages; devices of one stage share its work.
+/// Partitions a chain into stages such that the run time of the slowest device is minimal. `devices` has the
+/// devices of each stage, `bounds` the memory of all devices. A device may have several stages, and the
+/// devices of one stage share its micro-batches.
 pub(super) fn cut(
     links: &[LinkCost],
     devices: &[Vec<usize>],
@@ -36,8 +36,11 @@ pub(super) fn cut(
     if stages == 0 || links.len() < stages {
         return Err(Error::invalid(
             "pipeline",
-            format!("{} modules cannot be cut into {stages} stages", links.len()),
-            "give fewer devices, or a network of more modules",
+            format!(
+                "{} modules cannot be partitioned into {stages} stages",
+                links.len()
+            ),
+            "use fewer stages, or a network with more modules",
         ));
     }
     let mut best: Option<(f64, f64, Vec<usize>)> = None;
@@ -53,11 +56,11 @@ pub(super) fn cut(
         return Err(Error::invalid(
             "pipeline",
             format!(
-                "about {:.1} GiB are needed, the devices have {:.1} GiB, and no cut fits each of them",
+                "about {:.1} GiB are needed, {:.1} GiB are free on the devices, and no partition fits into the memory of each device",
                 needed as f64 / f64::from(1 << 30),
                 there as f64 / f64::from(1 << 30)
             ),
-            "use smaller micro-batches, fewer time steps, numbers of 16 bits or more devices",
+            "use smaller micro-batches, fewer time steps, a 16-bit precision, or more devices",
         ));
     };
     let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -67,7 +70,7 @@ pub(super) fn cut(
         .collect())
 }
 
-/// What each device would have to do.
+/// The run time and memory of each device.
 fn loads(
     links: &[LinkCost],
     devices: &[Vec<usize>],
@@ -83,7 +86,7 @@ fn loads(
                 bytes[*device] = link.bytes.saturating_add(bytes[*device]);
             }
             if k + 1 < ends.len() && end > 0 {
-                seconds[*device] += links[end - 1].hand_on / own.len() as f64;
+                seconds[*device] += links[end - 1].transfer_seconds / own.len() as f64;
             }
         }
         start = end;
@@ -91,7 +94,7 @@ fn loads(
     (seconds, bytes)
 }
 
-/// Tries every cut: networks have some dozens of modules, pipelines a few stages.
+/// Tries all partitions: networks have some dozens of modules, pipelines a few stages.
 fn search(
     links: &[LinkCost],
     devices: &[Vec<usize>],
@@ -137,7 +140,7 @@ mod tests {
         let link = |&seconds| LinkCost {
             seconds,
             bytes: 10,
-            hand_on: 0.0,
+            transfer_seconds: 0.0,
         };
         seconds.iter().map(link).collect()
     }

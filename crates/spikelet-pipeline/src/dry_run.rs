@@ -1,7 +1,7 @@
-//! Devices that allocate nothing and count the bytes that were asked for.
+//! Devices that count the requested bytes and allocate nothing.
 //!
-//! A pipeline that is put together on them shows what it needs on each device before anything is
-//! allocated, by the same code that allocates it.
+//! A pipeline that is loaded on them shows how much memory it needs on each device, with the same code that
+//! allocates it.
 
 use super::memory::DeviceBytes;
 use super::partition::Partition;
@@ -15,21 +15,21 @@ use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are held, and the most that were.
+/// The allocated bytes, and their peak.
 #[derive(Default)]
 struct Count {
     held: AtomicUsize,
     peak: AtomicUsize,
 }
 
-/// What stands for a device: it plans as the device does.
+/// A stand-in for a device, with the same plans.
 struct DryDevice {
     real: Arc<dyn Backend>,
     id: DeviceId,
     count: Arc<Count>,
 }
 
-/// Memory that is counted as long as it is there.
+/// Memory that is counted until it is dropped.
 struct Counted {
     device: DeviceId,
     bytes: usize,
@@ -54,7 +54,7 @@ impl Storage for Counted {
     }
 }
 
-/// A program that is never run; it holds its arena.
+/// A program that is never run. It owns its arena.
 struct Loaded(Buffer);
 
 impl Executor for Loaded {
@@ -80,12 +80,12 @@ impl DryDevice {
         }
     }
 
-    /// The most bytes that were held at a time.
+    /// The peak of the allocated bytes.
     fn peak(&self) -> usize {
         self.count.peak.load(Ordering::Relaxed)
     }
 
-    /// A buffer that the real device has already.
+    /// A buffer that exists on the device.
     fn existing(&self, ty: &TensorType) -> Buffer {
         self.buffer(ty, None)
     }
@@ -179,47 +179,50 @@ impl Backend for DryDevice {
     }
 }
 
-/// A pipeline's stages and tensors on devices that only count.
+/// The stages and tensors of a pipeline on counting devices.
 pub(super) struct DryRun {
     devices: Vec<Arc<DryDevice>>,
-    /// The host's processor, where it serves other devices.
+    /// The CPU device for the loss of an evaluation.
     host: Arc<DryDevice>,
-    /// The stages on them.
-    pub(super) layout: Partition,
-    /// Tensors of the names and types that the store has; what it has is not counted.
+    /// The partition on these devices.
+    pub(super) partition: Partition,
+    /// Tensors with the names and types of those of the store, which are not counted.
     pub(super) store: VarStore,
 }
 
 impl DryRun {
-    pub(super) fn new(layout: &Partition, store: &VarStore) -> spikelet_core::Result<Self> {
+    pub(super) fn new(partition: &Partition, store: &VarStore) -> spikelet_core::Result<Self> {
         let stand_in = |device: &Arc<dyn Backend>| Arc::new(DryDevice::new(device));
-        let devices: Vec<Arc<DryDevice>> = layout.devices.iter().map(stand_in).collect();
+        let devices: Vec<Arc<DryDevice>> = partition.devices.iter().map(stand_in).collect();
         let backends = devices.iter().map(|d| d.clone() as Arc<dyn Backend>);
         let backends: Vec<Arc<dyn Backend>> = backends.collect();
         let store = store.mirrored(&backends[0], |real, ty| {
-            let k = layout.devices.iter().position(|d| Arc::ptr_eq(d, real))?;
+            let k = partition
+                .devices
+                .iter()
+                .position(|d| Arc::ptr_eq(d, real))?;
             Some((backends[k].clone(), devices[k].existing(ty)))
         });
         Ok(Self {
             devices,
             host: stand_in(&spikelet_nn::device::cpu()?),
-            layout: Partition {
+            partition: Partition {
                 devices: backends,
-                ..layout.clone()
+                ..partition.clone()
             },
             store,
         })
     }
 
-    /// The host's processor.
+    /// The CPU device for the loss of an evaluation.
     pub(super) fn host(&self) -> Arc<dyn Backend> {
         self.host.clone()
     }
 
-    /// Allocates the parameters of the stages. They need no values here, and those of a network
-    /// that is too large may not even fit into the host's memory.
+    /// Allocates the parameters of the stages without values: those of a network that is too large may not
+    /// even fit into the memory of the host.
     pub(super) fn allocate(&mut self, stages: &[Traced]) -> spikelet_core::Result<()> {
-        for (stage, backend) in stages.iter().zip(self.layout.backends()) {
+        for (stage, backend) in stages.iter().zip(self.partition.backends()) {
             for TracedTensor { name, shape, .. } in stage.parameters.iter().chain(&stage.buffers) {
                 let ty = TensorType::new(DType::F32, shape.clone());
                 self.store.buffer(&backend, name, &ty, true)?;
@@ -228,7 +231,7 @@ impl DryRun {
         Ok(())
     }
 
-    /// The most bytes that each device held at a time.
+    /// The peak of the allocated bytes of each device.
     pub(super) fn peaks(&self) -> DeviceBytes {
         DeviceBytes {
             devices: self.devices.iter().map(|device| device.peak()).collect(),

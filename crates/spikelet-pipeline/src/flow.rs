@@ -1,30 +1,30 @@
-//! A compiled pipeline: the stages' programs, their buffers, and the threads that run them.
+//! A compiled pipeline: the programs of the stages and their buffers.
 
-use super::config::Cutting;
-use super::design::Design;
+use super::batch_split::BatchSplit;
 use super::head::Head;
 use super::partition::Partition;
+use super::pipeline_plan::PipelinePlan;
 use super::program::{Buffers, Program};
-use super::stage::{self, GRAD_X, Neighbour, Y};
-use super::timetable::{IN_TURN, Timetable};
+use super::stage::{self, GRAD_X, Neighbor, Y};
+use super::timetable::{FORWARD_BUFFERS, Timetable};
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Buffer, DType, DeviceKind, Event, InputKind, Plan, TensorType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The plans of a stage for one kind of unit.
+/// The plans of a stage for one position of the chunk.
 pub(super) struct Passes {
     pub(super) forward: Plan,
     pub(super) backward: Option<Plan>,
 }
 
-/// What a stage's units have in common, by the size of the micro-batch.
+/// The plans of a stage for micro-batches of one size.
 pub(super) struct StagePlans {
-    /// By whether the chunk is the first, and whether it is the last.
+    /// By whether the chunk is the first one, and whether it is the last one.
     pub(super) passes: BTreeMap<(bool, bool), Passes>,
 }
 
-/// Buffers of a unit that is under way, and when they were last used.
+/// The buffers and programs of a micro-batch in flight, and the event of the last use.
 pub(super) struct Slot {
     pub(super) buffers: Buffers,
     pub(super) forward: BTreeMap<(bool, bool), Program>,
@@ -33,21 +33,21 @@ pub(super) struct Slot {
 }
 
 /// A stage on its device, for micro-batches of one size.
-pub(super) struct Class {
+pub(super) struct SizeClass {
     pub(super) slots: Vec<Slot>,
-    /// The loss, behind the last stage, for each micro-batch that is kept.
+    /// On the last stage, the loss of each micro-batch in flight.
     pub(super) head: Vec<Head>,
 }
 
 /// A stage on its device.
 pub(super) struct StageRun {
-    /// For micro-batches of each size that occurs.
-    pub(super) classes: Vec<Class>,
+    /// One for each size of micro-batches.
+    pub(super) classes: Vec<SizeClass>,
 }
 
-/// A pipeline that is ready to run.
+/// A pipeline, loaded on its devices.
 pub(super) struct Flow {
-    pub(super) cutting: Cutting,
+    pub(super) batch_split: BatchSplit,
     pub(super) training: bool,
     pub(super) timetable: Timetable,
     /// Each stage on each of its devices.
@@ -58,19 +58,18 @@ pub(super) struct Flow {
     arenas: Vec<Buffer>,
 }
 
-/// What outlives a run: parameters, sums of gradients. By device, whether it is not the stage's
-/// first, and name.
+/// Returns the buffer of a parameter or accumulated gradient by the device, whether that is a replica, and
+/// the name.
 pub(super) type Find<'a> = dyn FnMut(usize, bool, &str, &TensorType) -> Result<Buffer> + 'a;
 
-/// The loss's program on a device, for micro-batches of a size, bound to the buffers of a
-/// micro-batch's chunks.
+/// Loads the program of the loss by the device, the size of the micro-batch, and the buffers of its chunks.
 pub(super) type MakeHead<'a> = dyn FnMut(usize, usize, &mut [Buffers]) -> Result<Head> + 'a;
 
 impl Flow {
-    /// Allocates and loads everything.
+    /// Allocates the buffers and loads the programs.
     pub(super) fn new(
-        layout: &Partition,
-        design: &Design,
+        partition: &Partition,
+        pipeline_plan: &PipelinePlan,
         find: &mut Find<'_>,
         heads: &mut MakeHead<'_>,
     ) -> Result<Self> {
@@ -78,52 +77,52 @@ impl Flow {
             devices,
             stage_devices,
             ..
-        } = layout;
-        let Design {
-            cutting,
+        } = partition;
+        let PipelinePlan {
+            batch_split,
             training,
             timetable,
             plans,
             ..
-        } = design;
+        } = pipeline_plan;
         let training = *training;
         let arenas = arenas(devices, stage_devices, plans)?;
         let mut stages = vec![];
-        for (stage, home) in stage_devices.iter().enumerate() {
+        for (stage, own_devices) in stage_devices.iter().enumerate() {
             let mut copies = vec![];
-            for &device in home {
+            for &device in own_devices {
                 let mut classes = vec![];
-                for (class, size) in cutting.sizes().into_iter().enumerate() {
+                for (class, size) in batch_split.sizes().into_iter().enumerate() {
                     let kept = match training {
                         true if class > 0 => 1,
                         true => timetable.in_flight[stage],
-                        false => IN_TURN,
+                        false => FORWARD_BUFFERS,
                     };
-                    let place = RankInfo {
+                    let loader = SlotLoader {
                         backend: &devices[device],
                         device,
-                        copy: device != home[0],
-                        cutting,
+                        copy: device != own_devices[0],
+                        batch_split,
                         training,
                         arena: &arenas[device],
                     };
                     let plans = &plans[class][stage];
-                    let mut buffers = place.buffers(kept);
+                    let mut buffers = loader.buffers(kept);
                     let mut head = vec![];
                     if training && stage + 1 == stage_devices.len() {
-                        for chunks in buffers.chunks_mut(cutting.chunks) {
+                        for chunks in buffers.chunks_mut(batch_split.chunks) {
                             head.push(heads(device, size, chunks)?);
                         }
                     }
-                    let slots = place.slots(buffers, plans, find)?;
-                    classes.push(Class { slots, head });
+                    let slots = loader.slots(buffers, plans, find)?;
+                    classes.push(SizeClass { slots, head });
                 }
                 copies.push(Mutex::new(StageRun { classes }));
             }
             stages.push(copies);
         }
         Ok(Self {
-            cutting: *cutting,
+            batch_split: *batch_split,
             training,
             timetable: timetable.clone(),
             stages,
@@ -138,8 +137,10 @@ impl Flow {
     /// that there is at most one copy of each.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = vec![0; self.devices.len()];
-        for (stage, (copies, home)) in self.stages.iter().zip(&self.stage_devices).enumerate() {
-            for (copy, device) in copies.iter().zip(home) {
+        for (stage, (copies, own_devices)) in
+            self.stages.iter().zip(&self.stage_devices).enumerate()
+        {
+            for (copy, device) in copies.iter().zip(own_devices) {
                 if self.devices[*device].kind() == DeviceKind::Cuda {
                     continue;
                 }
@@ -172,22 +173,22 @@ impl Flow {
 }
 
 /// Where the programs of a stage are loaded.
-struct RankInfo<'a> {
+struct SlotLoader<'a> {
     backend: &'a Arc<dyn Backend>,
     device: usize,
     /// Whether the stage has its parameters elsewhere, and copies here.
     copy: bool,
-    cutting: &'a Cutting,
+    batch_split: &'a BatchSplit,
     training: bool,
     arena: &'a Buffer,
 }
 
-impl RankInfo<'_> {
-    /// Empty sets of buffers: one for each chunk of each micro-batch that is kept, or some that
-    /// units use in turn.
+impl SlotLoader<'_> {
+    /// Empty sets of buffers: in training, one for each chunk of each micro-batch in flight; otherwise
+    /// `kept` ones that are used in turn.
     fn buffers(&self, kept: usize) -> Vec<Buffers> {
         let count = match self.training {
-            true => kept * self.cutting.chunks,
+            true => kept * self.batch_split.chunks,
             false => kept,
         };
         vec![Buffers::default(); count]
@@ -201,7 +202,7 @@ impl RankInfo<'_> {
         find: &mut Find<'_>,
     ) -> Result<Vec<Slot>> {
         let count = buffers.len();
-        // All slots have one, for it is sent on before the next one is made.
+        // All slots share one buffer: it is sent before the next gradient is computed.
         let mut grad_x = Buffers::default();
         let mut loaded = vec![];
         for slot in 0..count {
@@ -210,18 +211,18 @@ impl RankInfo<'_> {
                     return find(self.device, self.copy, name, ty);
                 }
                 if name == GRAD_X {
-                    return grad_x.or_make(name, ty, &**self.backend);
+                    return grad_x.get_or_allocate(name, ty, &**self.backend);
                 }
                 let (at, name) = match stage::neighbor(name) {
-                    Some(Neighbour::Before(other)) => ((slot + count - 1) % count, other),
-                    Some(Neighbour::Behind(other)) => ((slot + 1) % count, other),
+                    Some(Neighbor::Previous(other)) => ((slot + count - 1) % count, other),
+                    Some(Neighbor::Next(other)) => ((slot + 1) % count, other),
                     None => (slot, name.to_string()),
                 };
-                buffers[at].or_make(&name, ty, &**self.backend)
+                buffers[at].get_or_allocate(&name, ty, &**self.backend)
             };
             let mut programs = (BTreeMap::new(), BTreeMap::new());
             for (&position, passes) in &plans.passes {
-                let own = self.cutting.position(slot % self.cutting.chunks);
+                let own = self.batch_split.position(slot % self.batch_split.chunks);
                 if self.training && position != own {
                     continue;
                 }
@@ -250,7 +251,7 @@ impl RankInfo<'_> {
     }
 }
 
-/// One arena a device, as large as its largest plan needs: its plans run one after the other.
+/// One arena per device, of the size of its largest plan: the plans run one after the other.
 fn arenas(
     devices: &[Arc<dyn Backend>],
     stage_devices: &[Vec<usize>],
@@ -259,7 +260,9 @@ fn arenas(
     let mut bytes = vec![0; devices.len()];
     for stages in plans {
         let devices = stages.iter().zip(stage_devices);
-        for (plans, device) in devices.flat_map(|(p, home)| home.iter().map(move |d| (p, *d))) {
+        for (plans, device) in
+            devices.flat_map(|(p, own_devices)| own_devices.iter().map(move |d| (p, *d)))
+        {
             for passes in plans.passes.values() {
                 for plan in std::iter::once(&passes.forward).chain(&passes.backward) {
                     bytes[device] = bytes[device].max(plan.arena_bytes);

@@ -1,12 +1,12 @@
 //! Forward passes through a pipeline.
 
-use super::config::Cutting;
-use super::design::Design;
+use super::batch_split::BatchSplit;
 use super::flow::Flow;
 use super::partition::Partition;
-use super::plans::Aim;
+use super::pipeline_plan::PipelinePlan;
+use super::plans::TraceOptions;
 use super::timetable::MicroBatch;
-use super::worker::Given;
+use super::worker::RunInputs;
 use spikelet_core::{Error, Result};
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, DType, ShapeText, Tensor, TensorType, Tracer};
@@ -17,129 +17,145 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What becomes of the outputs of all time steps.
+/// The reduction of the outputs over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// Their sum.
+    /// The sum over all time steps.
     Sum,
-    /// All of them, `[T, N, …]`.
+    /// The outputs of all time steps, `[T, N, …]`.
     Stack,
 }
 
-/// What a compiled forward pass is for.
+/// The sizes for which a forward pass is compiled.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Sized {
+pub(super) struct ForwardShape {
     pub(super) time_steps: usize,
     pub(super) batch: usize,
     pub(super) split: usize,
     pub(super) chunk: usize,
-    /// Whether the input is the same at each step.
+    /// Whether the input is the same at all time steps.
     pub(super) constant: bool,
-    /// The input's shape behind N.
+    /// The shape of the input after the axis N.
     pub(super) shape: Vec<usize>,
 }
 
 /// A compiled forward pass.
 pub(super) struct ForwardFlow {
     flow: Flow,
-    sized: Sized,
-    /// The shape of what comes out, `[T, N, …]`.
+    forward_shape: ForwardShape,
+    /// The shape of the output, `[T, N, …]`.
     output: Vec<usize>,
 }
 
-/// A forward pass that is planned; nothing is allocated for it yet.
+/// A planned forward pass. No device memory is allocated for it.
 pub(super) struct ForwardPlan {
-    pub(super) design: Design,
-    sized: Sized,
+    pub(super) pipeline_plan: PipelinePlan,
+    forward_shape: ForwardShape,
     output: Vec<usize>,
 }
 
 impl ForwardPlan {
-    pub(super) fn new(layout: &Partition, aim: &Aim, sized: &Sized) -> Result<Self> {
-        let cutting = Cutting::of(sized.batch, sized.split, sized.time_steps, sized.chunk)?;
-        let design = Design::of(&layout.without_copies(), aim, cutting)?;
-        let mut output = design.outputs[0].shape.clone();
+    pub(super) fn new(
+        partition: &Partition,
+        trace_options: &TraceOptions,
+        forward_shape: &ForwardShape,
+    ) -> Result<Self> {
+        let batch_split = BatchSplit::new(
+            forward_shape.batch,
+            forward_shape.split,
+            forward_shape.time_steps,
+            forward_shape.chunk,
+        )?;
+        let pipeline_plan =
+            PipelinePlan::new(&partition.without_replicas(), trace_options, batch_split)?;
+        let mut output = pipeline_plan.outputs[0].shape.clone();
         let [steps, batch, ..] = &mut output[..] else {
             return Err(Error::invalid(
                 "pipeline",
-                format!("the last stage makes {}", ShapeText(&output)),
-                "let it make a sequence [T, N, …]",
+                format!(
+                    "the output of the last stage has shape {}",
+                    ShapeText(&output)
+                ),
+                "its output must be a sequence [T, N, …]",
             ));
         };
-        *steps *= cutting.chunks;
-        *batch = sized.batch;
+        *steps *= batch_split.chunks;
+        *batch = forward_shape.batch;
         Ok(Self {
-            design,
-            sized: sized.clone(),
+            pipeline_plan,
+            forward_shape: forward_shape.clone(),
             output,
         })
     }
 
-    /// Makes the pass ready to run on the devices of `layout`, for which it was planned.
+    /// Loads the pass on the devices of `partition`, for which it was planned.
     pub(super) fn load(
         &self,
-        layout: &Partition,
+        partition: &Partition,
         seed: u64,
         store: &mut VarStore,
     ) -> Result<ForwardFlow> {
-        // Copies of parameters are those of training.
-        let layout = &layout.without_copies();
-        self.design.initialize(layout, seed, store)?;
+        // Only training uses copies of the parameters.
+        let partition = &partition.without_replicas();
+        self.pipeline_plan.initialize(partition, seed, store)?;
         let flow = Flow::new(
-            layout,
-            &self.design,
-            &mut |device, _, name, ty| store.buffer(&layout.devices[device], name, ty, true),
+            partition,
+            &self.pipeline_plan,
+            &mut |device, _, name, ty| store.buffer(&partition.devices[device], name, ty, true),
             &mut |_, _, _| unreachable!("only training has a loss"),
         )?;
         Ok(ForwardFlow {
             flow,
-            sized: self.sized.clone(),
+            forward_shape: self.forward_shape.clone(),
             output: self.output.clone(),
         })
     }
 }
 
 impl ForwardFlow {
-    /// Runs the whole input, `[N, …]` or `[T, N, …]`, and puts the parts together.
+    /// Runs the input `[N, …]` or `[T, N, …]` and concatenates the outputs.
     pub(super) fn run(&self, x: &Tensor, draws: Draws) -> Result<Tensor> {
         let x = x.cast(DType::F32);
         let values = x.as_f32().expect("it was cast");
-        let each: usize = self.sized.shape.iter().product();
-        let batch = self.sized.batch;
-        let part = |unit: MicroBatch| -> Cow<'_, [f32]> {
-            let images = self.flow.cutting.images(unit.micro);
+        let each: usize = self.forward_shape.shape.iter().product();
+        let batch = self.forward_shape.batch;
+        let part = |micro_batch: MicroBatch| -> Cow<'_, [f32]> {
+            let images = self.flow.batch_split.images(micro_batch.index);
             let row =
                 |first: usize| &values[(first + images.start) * each..(first + images.end) * each];
-            if self.sized.constant {
+            if self.forward_shape.constant {
                 return Cow::Borrowed(row(0));
             }
-            let steps =
-                unit.chunk * self.flow.cutting.steps..(unit.chunk + 1) * self.flow.cutting.steps;
+            let steps = micro_batch.chunk * self.flow.batch_split.steps
+                ..(micro_batch.chunk + 1) * self.flow.batch_split.steps;
             let rows = steps.flat_map(|t| row(t * batch)).copied();
             Cow::Owned(rows.collect())
         };
-        let given = Given {
+        let inputs = RunInputs {
             x: &part,
             labels: &[],
             loss_scale: 1.0,
             draws,
-            watch: false,
+            record: false,
         };
-        let ran = self.flow.run(&given)?;
+        let ran = self.flow.run(&inputs)?;
         Ok(self.join(&ran.outputs))
     }
 
     fn join(&self, outputs: &BTreeMap<MicroBatch, Tensor>) -> Tensor {
         let each: usize = self.output[2..].iter().product();
-        let (batch, steps) = (self.sized.batch, self.output[0] / self.flow.cutting.chunks);
+        let (batch, steps) = (
+            self.forward_shape.batch,
+            self.output[0] / self.flow.batch_split.chunks,
+        );
         let mut all = vec![0.0_f32; self.output.iter().product()];
-        for (unit, tensor) in outputs {
+        for (micro_batch, tensor) in outputs {
             let tensor = tensor.cast(DType::F32);
             let values = tensor.as_f32().expect("it was cast");
-            let images = self.flow.cutting.images(unit.micro);
+            let images = self.flow.batch_split.images(micro_batch.index);
             let width = images.len() * each;
             for t in 0..steps {
-                let to = ((unit.chunk * steps + t) * batch + images.start) * each;
+                let to = ((micro_batch.chunk * steps + t) * batch + images.start) * each;
                 all[to..to + width].copy_from_slice(&values[t * width..(t + 1) * width]);
             }
         }
@@ -150,11 +166,15 @@ impl ForwardFlow {
         self.flow.bytes()
     }
 
-    /// Bytes of each device's work that may be on the host at once, on its way to another device
-    /// or, twice, at the end.
+    /// The size of the tensors of each device that may be on the host during transfers, and twice that of
+    /// the outputs, in bytes.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = self.flow.sent_bytes();
-        let last = self.flow.stage_devices.last().and_then(|home| home.first());
+        let last = self
+            .flow
+            .stage_devices
+            .last()
+            .and_then(|own_devices| own_devices.first());
         if let Some(last) = last {
             bytes[*last] += 2 * TensorType::new(DType::F32, self.output.clone()).bytes();
         }
@@ -164,7 +184,7 @@ impl ForwardFlow {
 
 /// `[T, N, …]` summed over T, step by step.
 pub(super) fn sum_over_time(x: &Tensor) -> Tensor {
-    let values = x.as_f32().expect("outputs are put together in f32");
+    let values = x.as_f32().expect("outputs are concatenated in f32");
     let step: usize = x.shape[1..].iter().product();
     let mut sum = vec![0.0_f32; step];
     for row in values.chunks_exact(step.max(1)) {
@@ -175,7 +195,7 @@ pub(super) fn sum_over_time(x: &Tensor) -> Tensor {
     Tensor::f32(x.shape[1..].to_vec(), sum)
 }
 
-/// An evaluation through a pipeline that is planned; nothing is allocated for it yet.
+/// A planned evaluation. No device memory is allocated for it.
 pub(super) struct EvalPlan {
     flow: ForwardPlan,
     settings: Settings,
@@ -184,38 +204,38 @@ pub(super) struct EvalPlan {
 
 impl EvalPlan {
     pub(super) fn new(
-        layout: &Partition,
+        partition: &Partition,
         settings: &Settings,
         batch: usize,
         image: [usize; 3],
     ) -> Result<Self> {
-        let sized = Sized {
+        let forward_shape = ForwardShape {
             time_steps: settings.time_steps,
             batch,
-            split: layout.parts.split_size,
-            chunk: layout.parts.time_chunk.unwrap_or(settings.time_steps),
+            split: partition.config.split_size,
+            chunk: partition.config.time_chunk.unwrap_or(settings.time_steps),
             constant: true,
             shape: image.to_vec(),
         };
-        let aim = Aim {
+        let trace_options = TraceOptions {
             training: false,
             precision: settings.precision,
             propagation: settings.propagation,
-            feed: layout.feed(&settings.encoder)?,
+            feed: partition.feed(&settings.encoder)?,
             shape: image.to_vec(),
         };
         Ok(Self {
-            flow: ForwardPlan::new(layout, &aim, &sized)?,
+            flow: ForwardPlan::new(partition, &trace_options, &forward_shape)?,
             settings: settings.clone(),
             shape: [vec![batch], image.to_vec()].concat(),
         })
     }
 
-    /// Makes the evaluation ready to run on the devices of `layout`, for which it was planned; the
-    /// loss is computed on `host`.
+    /// Loads the evaluation on the devices of `partition`, for which it was planned. The loss is computed on
+    /// `host`.
     pub(super) fn load(
         &self,
-        layout: &Partition,
+        partition: &Partition,
         host: &Arc<dyn Backend>,
         store: &mut VarStore,
     ) -> Result<PipelineEval> {
@@ -224,7 +244,7 @@ impl EvalPlan {
             settings,
             shape,
         } = self;
-        let flow = flow.load(layout, settings.seed, store)?;
+        let flow = flow.load(partition, settings.seed, store)?;
         let tracer = Tracer::new(DType::F32);
         let sequence = tracer.input("output_seq", DType::F32, flow.output.clone());
         let labels = tracer.input("labels", DType::I64, [shape[0]]);
@@ -241,7 +261,7 @@ impl EvalPlan {
     }
 }
 
-/// Evaluation through a pipeline: the stages on their devices, the loss on the CPU.
+/// The evaluation of a pipeline: the stages on their devices, the loss on the CPU.
 pub struct PipelineEval {
     flow: ForwardFlow,
     scores: Program,
@@ -253,16 +273,16 @@ impl PipelineEval {
     /// Compiles a forward pass for batches of `batch` images.
     ///
     /// # Errors
-    /// When shapes do not fit or a device refuses.
+    /// When shapes do not match or a device fails.
     pub fn new(
-        layout: &Partition,
+        partition: &Partition,
         settings: &Settings,
         batch: usize,
         image: [usize; 3],
         store: &mut VarStore,
     ) -> Result<Self> {
-        EvalPlan::new(layout, settings, batch, image)?.load(
-            layout,
+        EvalPlan::new(partition, settings, batch, image)?.load(
+            partition,
             &spikelet_nn::device::cpu()?,
             store,
         )
@@ -284,13 +304,13 @@ impl PipelineEval {
         self.flow.run(&x, Draws::for_evaluation(self.seed, first))
     }
 
-    /// Evaluates a batch whose first image is number `first` of the data set.
+    /// Evaluates a batch whose first image has the index `first` in the data set.
     ///
     /// # Errors
-    /// When the batch has another size, or a device fails.
+    /// When the size of the batch differs, or a device fails.
     pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
-        let made = self.outputs(batch, first)?;
-        self.scores.set("output_seq", host(&made))?;
+        let outputs = self.outputs(batch, first)?;
+        self.scores.set("output_seq", host(&outputs))?;
         self.scores
             .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;
         self.scores.run()?;
@@ -300,12 +320,12 @@ impl PipelineEval {
         })
     }
 
-    /// Bytes of each device's work that may be on the host at once.
+    /// The size of the tensors of each device that may be on the host during transfers, in bytes.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         self.flow.sent_bytes()
     }
 
-    /// Bytes on each device.
+    /// The memory on each device in bytes.
     pub fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
     }

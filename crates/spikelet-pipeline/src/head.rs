@@ -1,4 +1,4 @@
-//! The loss behind the last stage.
+//! The loss after the last stage.
 
 use super::program::{Buffers, Program};
 use super::stage::{GRAD_Y, Y};
@@ -10,17 +10,17 @@ use spikelet_nn::module::StepOutputs;
 use spikelet_train::{LOSS_SCALE, Loss};
 use std::sync::Arc;
 
-/// Sums over a batch's micro-batches: of the losses, weighted by their share of the batch, and of
-/// the images that were classified correctly.
+/// The sum of the losses of the micro-batches, weighted by their share of the batch.
 pub(super) const LOSS: &str = "sum of the loss";
-/// See [`LOSS`].
-pub(super) const CORRECT: &str = "sum of what is correct";
+/// The number of images of the batch that are classified correctly.
+pub(super) const CORRECT: &str = "sum of correct images";
 
-/// The loss of a micro-batch, ready to run.
+/// The program of the loss of a micro-batch.
 pub(super) struct Head(Program);
 
-/// The plan of a micro-batch's loss and its gradient: `size` images of a batch of `batch`, whose
-/// chunks are of type `output`. A scaled loss is multiplied by a number before it is differentiated.
+/// The plan of the loss and its gradient for a micro-batch of `size` images out of `batch`, whose chunks
+/// have the type `output`. With `scaled` the loss is multiplied by the loss scale before it is
+/// differentiated.
 pub(super) fn plan(
     loss: Loss,
     output: &TensorType,
@@ -53,7 +53,7 @@ pub(super) fn plan(
 }
 
 impl Head {
-    /// Loads a plan for the buffers of a micro-batch's chunks. `find` gives the sums.
+    /// Loads a plan for the buffers of the chunks of a micro-batch. `find` returns the buffers of the sums.
     pub(super) fn load(
         plan: &Plan,
         backend: &Arc<dyn Backend>,
@@ -71,10 +71,10 @@ impl Head {
                 let chunk = name.strip_prefix(known).and_then(|c| c.trim().parse().ok());
                 let chunk: Option<usize> = chunk;
                 if let Some(buffers) = chunk.and_then(|c| chunks.get_mut(c)) {
-                    return buffers.or_make(known, ty, &**backend);
+                    return buffers.get_or_allocate(known, ty, &**backend);
                 }
             }
-            given.or_make(name, ty, &**backend)
+            given.get_or_allocate(name, ty, &**backend)
         };
         Ok(Self(Program::load(backend, plan, &arena, bind)?))
     }

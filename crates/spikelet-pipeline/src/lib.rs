@@ -1,24 +1,24 @@
-//! A network over several devices: each runs a stage, and parts of the batch flow through them.
+//! Pipeline parallelism: a network is partitioned into stages on several devices, which process different
+//! micro-batches concurrently.
 //!
-//! [`ModelPipeline`] is SpikingFlow's class of this name: modules are appended with their devices,
-//! a device may come again, and a batch is cut into micro-batches that go from stage to stage at the
-//! same time. Time can be cut too: neurons are causal, so a stage works on a chunk of time steps
-//! while the stage behind it works on the chunk before. The states of a micro-batch go from its
-//! chunk to its next chunk, and to nobody else.
+//! [`ModelPipeline`] has the interface of SpikingFlow's class of this name: modules are appended with
+//! their devices, several stages may be on one device, and a batch is split into micro-batches. Sequences
+//! can also be split into chunks of time: neurons are causal, so a stage can process a chunk of time steps
+//! while the next stage processes the previous chunk. The states of a micro-batch are carried from each of
+//! its chunks to the next one.
 //!
-//! Each stage is two plans, forward and backward, and what the one keeps for the other lies in
-//! buffers that exist once for each micro-batch under way. Gradients are summed over micro-batches in
-//! their order, then the optimizer makes one step. So a pipeline computes what one device computes
-//! that takes the same micro-batches one after the other, however many stages there are.
+//! Each stage has a forward and a backward plan. The tensors that the forward plan saves for the backward
+//! plan are in buffers that exist once for each micro-batch in flight. Gradients are accumulated over the
+//! micro-batches in order, then the optimizer makes one step. A pipeline therefore computes the same as
+//! one device that accumulates gradients over the same micro-batches, whatever the number of stages.
 //!
 //! Sources: the tutorial "clock driven: classify CIFAR-10" of SpikingFlow (the class); Huang et al.,
 //! GPipe, NeurIPS 2019; Narayanan et al., PipeDream, SOSP 2019 (the schedules).
 
+mod batch_split;
 mod config;
-mod copies;
 mod cost;
 mod cut;
-mod design;
 mod dry_run;
 mod flow;
 mod forward;
@@ -27,13 +27,15 @@ mod mailbox;
 mod memory;
 mod options;
 mod partition;
-#[cfg(feature = "plots")]
-mod picture;
+mod pipeline_plan;
 mod plans;
 mod program;
+mod replicas;
 mod stage;
 mod stage_replicas;
 mod timeline;
+#[cfg(feature = "plots")]
+mod timeline_svg;
 mod timetable;
 mod training;
 mod updates;
@@ -48,7 +50,7 @@ pub use timeline::Timeline;
 pub use timetable::{MicroBatch, Phase, PipelineSchedule, Task};
 pub use training::PipelineStep;
 
-use forward::{ForwardFlow, ForwardPlan, Sized};
+use forward::{ForwardFlow, ForwardPlan, ForwardShape};
 use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
 use spikelet_nn::module::{Module, Precision, Propagation};
@@ -56,9 +58,10 @@ use spikelet_nn::runtime::VarStore;
 use spikelet_train::Draws;
 use stage::Feed;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-/// Modules on their devices, through which batches flow in parts.
+/// A network in stages on several devices.
 ///
 /// ```
 /// use spikelet::pipeline::{ModelPipeline, Reduce};
@@ -79,7 +82,7 @@ pub struct ModelPipeline {
     propagation: Propagation,
     schedule: PipelineSchedule,
     store: Option<VarStore>,
-    flows: BTreeMap<Sized, ForwardFlow>,
+    flows: BTreeMap<ForwardShape, ForwardFlow>,
 }
 
 impl Default for ModelPipeline {
@@ -89,7 +92,7 @@ impl Default for ModelPipeline {
 }
 
 impl ModelPipeline {
-    /// No stages yet.
+    /// A pipeline without stages.
     pub fn new() -> Self {
         Self {
             stages: vec![],
@@ -102,8 +105,10 @@ impl ModelPipeline {
         }
     }
 
-    /// Adds a stage behind the others, on a device or on several that take micro-batches by turns
-    /// ([`StageReplicas`]); parameters of stage k are named `k.…`. A device may come again.
+    /// Appends a stage on a device, or on several devices that process micro-batches in turn
+    /// ([`StageReplicas`]). Several stages may be on one device. The parameters of stage k are named
+    /// `k.…`.
+    #[must_use]
     pub fn append(
         mut self,
         module: impl Module + 'static,
@@ -112,49 +117,52 @@ impl ModelPipeline {
         let name = self.stages.len().to_string();
         let links = spikelet_nn::module::links(&name, &(Arc::new(module) as Arc<dyn Module>));
         self.stages
-            .push((Arc::new(partition::Linked(links)), devices.into()));
+            .push((Arc::new(partition::ChainSlice(links)), devices.into()));
         self
     }
 
-    /// The seed of the parameters' initial values and of draws.
+    /// Sets the seed of the initial parameters and of the random numbers.
+    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Sets the numbers that products multiply and that sequences are stored in.
+    /// Sets the data types of matrix products and sequences.
+    #[must_use]
     pub fn precision(mut self, precision: Precision) -> Self {
         self.precision = precision;
         self
     }
 
-    /// Sets in which order forward and backward passes take turns in training.
+    /// Sets the order of forward and backward passes in training.
+    #[must_use]
     pub fn schedule(mut self, schedule: PipelineSchedule) -> Self {
         self.schedule = schedule;
         self
     }
 
-    /// The stages, their devices and how batches are cut, to train with: [`PipelineStep`].
+    /// The partition of the network, to train it with [`PipelineStep`].
     ///
     /// # Errors
     /// When there is no stage.
-    pub fn layout(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Partition> {
-        let (modules, teams): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
-        let parts = PipelineConfig {
+    pub fn partition(&self, split_size: usize, time_chunk: Option<usize>) -> Result<Partition> {
+        let (modules, replicas): (Vec<_>, Vec<_>) = self.stages.iter().cloned().unzip();
+        let config = PipelineConfig {
             split_size,
             time_chunk,
             schedule: self.schedule,
         };
-        Partition::new(modules, &teams, parts)
+        Partition::new(modules, &replicas, config)
     }
 
-    /// The parameters, each on its stage's device; there once something has run.
+    /// The parameters, each on the device of its stage. `None` before the first run.
     pub fn store(&self) -> Option<&VarStore> {
         self.store.as_ref()
     }
 
-    /// The parameters, to be set, or to be trained: a [`PipelineStep`] that is made with this store
-    /// trains what [`ModelPipeline::forward`] runs.
+    /// The parameters, to be set or trained: a [`PipelineStep`] that is created with this store trains the
+    /// parameters of [`ModelPipeline::forward`].
     ///
     /// ```
     /// use spikelet::pipeline::{ModelPipeline, PipelineStep};
@@ -162,9 +170,9 @@ impl ModelPipeline {
     /// let cpu = spikelet::device::find("cpu:0", 1)?;
     /// let mut net = ModelPipeline::new()
     ///     .append(Sequential::new().add(Flatten).add(Linear::new(64, 10)).add(Lif::new(2.0)), &cpu);
-    /// let layout = net.layout(16, None)?;
+    /// let partition = net.partition(16, None)?;
     /// let settings = Settings { time_steps: 4, ..Settings::default() };
-    /// let step = PipelineStep::new(&layout, &settings, [1, 8, 8], net.store_mut()?)?;
+    /// let step = PipelineStep::new(&partition, &settings, [1, 8, 8], net.store_mut()?)?;
     /// assert!(step.parameters().any(|name| name == "0.1.weight"));
     /// # Ok::<(), spikelet::Error>(())
     /// ```
@@ -172,13 +180,13 @@ impl ModelPipeline {
     /// # Errors
     /// When there is no stage.
     pub fn store_mut(&mut self) -> Result<&mut VarStore> {
-        let layout = self.layout(1, None)?;
-        let made = || VarStore::new(layout.devices[0].clone());
-        Ok(self.store.get_or_insert_with(made))
+        let partition = self.partition(1, None)?;
+        let new_store = || VarStore::new(partition.devices[0].clone());
+        Ok(self.store.get_or_insert_with(new_store))
     }
 
-    /// Runs a sequence `x [T, N, …]` through the stages, `split_size` of N at a time, and returns
-    /// what comes out, `[T, N, …]`.
+    /// Runs a sequence `x [T, N, …]` through the stages in micro-batches of `split_size`, and returns the
+    /// output `[T, N, …]`.
     ///
     /// # Errors
     /// When T, N or the split size is 0, shapes do not fit, or a device fails.
@@ -188,7 +196,7 @@ impl ModelPipeline {
             [time, batch, ..] => [*time, *batch],
             _ => return Err(too_few_axes(x, "[T, N, …]")),
         };
-        let sized = Sized {
+        let forward_shape = ForwardShape {
             time_steps,
             batch,
             split: split_size,
@@ -196,12 +204,12 @@ impl ModelPipeline {
             constant: false,
             shape: shape[2..].to_vec(),
         };
-        self.run(sized, Feed::Sequence, x)
+        self.run(forward_shape, Feed::Sequence, x)
     }
 
-    /// Runs `x [N, …]` as the input of each of `time_steps` steps: the pipeline is started once, and
-    /// stages work on chunks of time one behind the other. Returns the sum of the outputs over time,
-    /// `[N, …]`, or all of them, `[T, N, …]`.
+    /// Runs `x [N, …]` as the input of each of `time_steps` time steps, split into chunks of time that the
+    /// stages process concurrently. Returns the sum of the outputs over time, `[N, …]`, or all outputs,
+    /// `[T, N, …]`.
     ///
     /// # Errors
     /// As [`ModelPipeline::forward`].
@@ -214,12 +222,12 @@ impl ModelPipeline {
         let Some(&batch) = x.shape.first() else {
             return Err(too_few_axes(x, "[N, …]"));
         };
-        // Enough chunks to keep all stages busy, and long enough to be worth a start.
+        // Enough chunks to keep all stages busy, as long as possible.
         let chunks = (2 * self.stages.len()).clamp(1, time_steps.max(1));
         let chunk = (1..=time_steps)
             .filter(|steps| time_steps.is_multiple_of(*steps))
             .find(|steps| steps * chunks >= time_steps);
-        let sized = Sized {
+        let forward_shape = ForwardShape {
             time_steps,
             batch,
             split: batch,
@@ -228,32 +236,44 @@ impl ModelPipeline {
             shape: x.shape[1..].to_vec(),
         };
         let direct = spikelet_nn::encoder::parse("direct")?;
-        let made = self.run(sized, Feed::Encoded(direct), x)?;
+        let output = self.run(forward_shape, Feed::Encoded(direct), x)?;
         Ok(match reduce {
-            Reduce::Stack => made,
-            Reduce::Sum => forward::sum_over_time(&made),
+            Reduce::Stack => output,
+            Reduce::Sum => forward::sum_over_time(&output),
         })
     }
 
-    fn run(&mut self, sized: Sized, feed: Feed, x: &Tensor) -> Result<Tensor> {
-        let chunk = Some(sized.chunk).filter(|c| *c != sized.time_steps);
-        if !self.flows.contains_key(&sized) {
-            let layout = self.layout(sized.split, chunk)?;
-            let made = || VarStore::new(layout.devices[0].clone());
-            let store = self.store.get_or_insert_with(made);
-            let aim = plans::Aim {
+    fn run(&mut self, forward_shape: ForwardShape, feed: Feed, x: &Tensor) -> Result<Tensor> {
+        let chunk = Some(forward_shape.chunk).filter(|c| *c != forward_shape.time_steps);
+        if !self.flows.contains_key(&forward_shape) {
+            let partition = self.partition(forward_shape.split, chunk)?;
+            let new_store = || VarStore::new(partition.devices[0].clone());
+            let store = self.store.get_or_insert_with(new_store);
+            let trace_options = plans::TraceOptions {
                 training: false,
                 precision: self.precision,
                 propagation: self.propagation,
                 feed,
-                shape: sized.shape.clone(),
+                shape: forward_shape.shape.clone(),
             };
-            let plan = ForwardPlan::new(&layout, &aim, &sized)?;
-            memory::check_forward(&plan, &layout, self.seed, store)?;
-            let flow = plan.load(&layout, self.seed, store)?;
-            self.flows.insert(sized.clone(), flow);
+            let plan = ForwardPlan::new(&partition, &trace_options, &forward_shape)?;
+            memory::check_forward(&plan, &partition, self.seed, store)?;
+            let flow = plan.load(&partition, self.seed, store)?;
+            self.flows.insert(forward_shape.clone(), flow);
         }
-        self.flows[&sized].run(x, Draws::for_step(self.seed, 0))
+        self.flows[&forward_shape].run(x, Draws::for_step(self.seed, 0))
+    }
+}
+
+impl fmt::Debug for ModelPipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let devices: Vec<&StageReplicas> = self.stages.iter().map(|(_, devices)| devices).collect();
+        f.debug_struct("ModelPipeline")
+            .field("stages", &devices)
+            .field("seed", &self.seed)
+            .field("precision", &self.precision)
+            .field("schedule", &self.schedule)
+            .finish_non_exhaustive()
     }
 }
 

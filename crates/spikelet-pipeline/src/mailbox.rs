@@ -1,4 +1,4 @@
-//! Where the devices' threads leave what others wait for.
+//! Messages between the threads of the devices.
 
 use super::timetable::Task;
 use spikelet_core::{Error, Result};
@@ -6,27 +6,27 @@ use spikelet_graph::{DeviceTransfer, Event};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A tensor for a stage.
+/// A tensor that is transferred to a stage.
 #[derive(Clone)]
 pub(super) struct Message {
-    pub(super) parcel: Arc<dyn DeviceTransfer>,
-    /// The stage that it is for.
+    pub(super) transfer: Arc<dyn DeviceTransfer>,
+    /// The receiving stage.
     pub(super) to: usize,
 }
 
-/// When what tasks have sent has arrived, by the task.
+/// The events at which the tensors that tasks have sent arrived.
 pub(super) type Arrivals = HashMap<Task, Arc<dyn Event>>;
 
 #[derive(Default)]
 struct State {
-    /// What tasks have sent, by the task.
-    letters: HashMap<Task, Message>,
+    /// The sent messages, by the sending task.
+    messages: HashMap<Task, Message>,
     arrived: Arrivals,
-    /// Whether a thread has failed, so that nobody need wait any more.
+    /// Whether a thread has failed: the others stop.
     failed: bool,
 }
 
-/// Letters between the devices' threads.
+/// Messages between the threads of the devices.
 #[derive(Default)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
@@ -38,17 +38,17 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn send(&self, from: Task, letter: Message) {
-        self.state().letters.insert(from, letter);
+    pub(super) fn send(&self, from: Task, message: Message) {
+        self.state().messages.insert(from, message);
         self.changed.notify_all();
     }
 
-    pub(super) fn has_arrived(&self, from: Task, moment: Arc<dyn Event>) {
-        self.state().arrived.insert(from, moment);
+    pub(super) fn has_arrived(&self, from: Task, event: Arc<dyn Event>) {
+        self.state().arrived.insert(from, event);
         self.changed.notify_all();
     }
 
-    /// When what a task sent had arrived, if it has.
+    /// The event at which the tensor of a task arrived, if it has.
     pub(super) fn arrival(&self, from: Task) -> Option<Arc<dyn Event>> {
         self.state().arrived.get(&from).cloned()
     }
@@ -58,7 +58,7 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Takes all letters for which `mine` holds; waits for the first one if there is none, unless
+    /// Takes all messages for which `mine` holds. If there is none, waits for the first one, unless
     /// `enough` holds.
     ///
     /// # Errors
@@ -73,14 +73,14 @@ impl Mailbox {
             if state.failed {
                 return Err(stopped());
             }
-            let chosen: Vec<Task> = (state.letters.iter())
-                .filter(|(task, letter)| mine(task, letter))
+            let chosen: Vec<Task> = (state.messages.iter())
+                .filter(|(task, message)| mine(task, message))
                 .map(|(task, _)| *task)
                 .collect();
             if !chosen.is_empty() || enough(&state.arrived) {
                 let taken = chosen.into_iter().filter_map(|task| {
-                    let letter = state.letters.remove(&task)?;
-                    Some((task, letter))
+                    let message = state.messages.remove(&task)?;
+                    Some((task, message))
                 });
                 return Ok(taken.collect());
             }
@@ -89,11 +89,11 @@ impl Mailbox {
     }
 }
 
-/// What threads say that stopped because of another one.
+/// The error of threads that stop because another one has failed.
 pub(super) fn stopped() -> Error {
     Error::invalid(
         "pipeline",
         "another device has failed".to_string(),
-        "see its error",
+        "see the error of that device",
     )
 }

@@ -1,4 +1,4 @@
-//! The memory of a pipeline: what each device needs, known before anything is allocated.
+//! The memory that a pipeline needs on each device, computed before anything is allocated.
 
 use super::dry_run::DryRun;
 use super::forward::{EvalPlan, ForwardPlan, PipelineEval};
@@ -11,36 +11,36 @@ use spikelet_train::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What lowers the memory of a training step.
-const LESS_FOR_A_STEP: &str = "use smaller micro-batches (--split-size), a schedule that keeps fewer of \
-them (--pipeline-schedule 1f1b), fewer time steps (--time-steps), numbers of 16 bits \
+/// How to reduce the memory of a training step.
+const REDUCE_STEP: &str = "use smaller micro-batches (--split-size), a schedule with fewer of \
+them in flight (--pipeline-schedule 1f1b), fewer time steps (--time-steps), a 16-bit precision \
 (--precision bf16), or more devices (--pipeline)";
 
-/// What lowers the memory of an evaluation.
-const LESS_FOR_EVALUATION: &str = "use smaller micro-batches (--split-size), evaluate fewer images at \
-once (--eval-batch-size), or use fewer time steps (--time-steps) or numbers of 16 bits (--precision bf16)";
+/// How to reduce the memory of an evaluation.
+const REDUCE_EVALUATION: &str = "use smaller micro-batches (--split-size), evaluate fewer images at \
+once (--eval-batch-size), or use fewer time steps (--time-steps) or a 16-bit precision (--precision bf16)";
 
-/// Bytes on each device, and those on the host beside them.
+/// The bytes on each device, and those of transfers on the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeviceBytes {
-    /// By device: parameters, optimizer tensors, arenas, what is kept of micro-batches under way.
+    /// By device: parameters, optimizer tensors, arenas, the tensors of micro-batches in flight.
     pub(crate) devices: Vec<usize>,
-    /// On the host beside its processors' own: what is on its way between other devices, and the
-    /// loss of an evaluation.
+    /// On the host, in addition to the CPU devices: transfers between other devices, and the loss of an
+    /// evaluation.
     pub(crate) host: usize,
 }
 
 impl DeviceBytes {
-    /// Of all devices, and the host.
+    /// The sum over all devices and the host.
     pub(crate) fn total(&self) -> usize {
         self.devices
             .iter()
             .fold(self.host, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Adds what devices have on its way to others: it lies in the host's memory.
-    fn with_sent(mut self, layout: &Partition, sent: &[usize]) -> Self {
-        for (k, (device, sent)) in layout.devices.iter().zip(sent).enumerate() {
+    /// Adds the tensors of transfers, which are in the memory of the host.
+    fn with_sent(mut self, partition: &Partition, sent: &[usize]) -> Self {
+        for (k, (device, sent)) in partition.devices.iter().zip(sent).enumerate() {
             let at = match device.kind() {
                 DeviceKind::Cpu => &mut self.devices[k],
                 _ => &mut self.host,
@@ -51,50 +51,50 @@ impl DeviceBytes {
     }
 }
 
-/// The memory of a run through a pipeline.
+/// The memory of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PipelineMemory {
-    /// The training step by itself.
+    /// The training step alone.
     pub(crate) step: DeviceBytes,
-    /// With the evaluation, which is loaded beside it.
+    /// The training step and the evaluation, which are loaded together.
     pub(crate) peak: DeviceBytes,
 }
 
-/// The plans of a run through a pipeline; nothing is allocated for them yet.
+/// The plans of a run. No device memory is allocated for them.
 pub(crate) struct PipelinePlans {
-    layout: Partition,
+    partition: Partition,
     step: StepPlan,
-    /// By images of a batch.
+    /// By the batch size.
     evaluation: BTreeMap<usize, EvalPlan>,
 }
 
 impl PipelinePlans {
-    /// Plans the training, and the evaluation of batches of these sizes.
+    /// Plans training, and evaluation with batches of these sizes.
     pub(crate) fn new(
-        layout: &Partition,
+        partition: &Partition,
         settings: &Settings,
         image: [usize; 3],
         evaluated: &BTreeSet<usize>,
     ) -> Result<Self> {
-        let plan = |&size: &usize| Ok((size, EvalPlan::new(layout, settings, size, image)?));
+        let plan = |&size: &usize| Ok((size, EvalPlan::new(partition, settings, size, image)?));
         Ok(Self {
-            layout: layout.clone(),
-            step: StepPlan::new(layout, settings, image)?,
+            partition: partition.clone(),
+            step: StepPlan::new(partition, settings, image)?,
             evaluation: evaluated.iter().map(plan).collect::<Result<_>>()?,
         })
     }
 
-    /// What the devices need beside the tensors that the store has already.
+    /// The memory that is needed in addition to the tensors of the store.
     pub(crate) fn memory(&self, store: &VarStore) -> Result<PipelineMemory> {
-        let mut dry = DryRun::new(&self.layout, store)?;
-        dry.allocate(&self.step.design.traced)?;
-        let step = self.step.load(&dry.layout, &mut dry.store)?;
+        let mut dry = DryRun::new(&self.partition, store)?;
+        dry.allocate(&self.step.pipeline_plan.traced)?;
+        let step = self.step.load(&dry.partition, &mut dry.store)?;
         let mut sent = step.sent_bytes();
-        let alone = dry.peaks().with_sent(&self.layout, &sent);
-        // All of them stay loaded, and run one after the other.
+        let alone = dry.peaks().with_sent(&self.partition, &sent);
+        // All evaluations stay loaded, and run one after the other.
         let mut evaluation = vec![];
         for plan in self.evaluation.values() {
-            let loaded = plan.load(&dry.layout, &dry.host(), &mut dry.store)?;
+            let loaded = plan.load(&dry.partition, &dry.host(), &mut dry.store)?;
             for (most, own) in sent.iter_mut().zip(loaded.sent_bytes()) {
                 *most = own.max(*most);
             }
@@ -102,24 +102,25 @@ impl PipelinePlans {
         }
         Ok(PipelineMemory {
             step: alone,
-            peak: dry.peaks().with_sent(&self.layout, &sent),
+            peak: dry.peaks().with_sent(&self.partition, &sent),
         })
     }
 
-    /// Makes everything ready to run, if the devices have room for it.
+    /// Loads all plans, if they fit into the memory of the devices.
     pub(crate) fn load(
         &self,
         store: &mut VarStore,
     ) -> Result<(PipelineStep, BTreeMap<usize, PipelineEval>, PipelineMemory)> {
         let memory = self.memory(store)?;
         let step = "the pipeline's training step";
-        check(step, &self.layout, &memory.step, LESS_FOR_A_STEP)?;
+        check(step, &self.partition, &memory.step, REDUCE_STEP)?;
         let both = "the pipeline's training with its evaluation";
-        check(both, &self.layout, &memory.peak, LESS_FOR_EVALUATION)?;
-        let step = self.step.load(&self.layout, store)?;
+        check(both, &self.partition, &memory.peak, REDUCE_EVALUATION)?;
+        let step = self.step.load(&self.partition, store)?;
         let host = spikelet_nn::device::cpu()?;
-        let load =
-            |(size, plan): (&usize, &EvalPlan)| Ok((*size, plan.load(&self.layout, &host, store)?));
+        let load = |(size, plan): (&usize, &EvalPlan)| {
+            Ok((*size, plan.load(&self.partition, &host, store)?))
+        };
         let evaluation = self.evaluation.iter().map(load).collect::<Result<_>>()?;
         Ok((
             step.with_peak(memory.peak.devices.clone()),
@@ -129,23 +130,22 @@ impl PipelinePlans {
     }
 }
 
-/// Refuses a forward pass that the devices have not enough memory for, beside the store.
+/// Checks that the devices have enough free memory for a forward pass.
 pub(super) fn check_forward(
     plan: &ForwardPlan,
-    layout: &Partition,
+    partition: &Partition,
     seed: u64,
     store: &VarStore,
 ) -> Result<()> {
-    let mut dry = DryRun::new(layout, store)?;
-    dry.allocate(&plan.design.traced)?;
-    let flow = plan.load(&dry.layout, seed, &mut dry.store)?;
-    let bytes = dry.peaks().with_sent(layout, &flow.sent_bytes());
-    let help =
-        "use smaller parts (split_size), fewer time steps, numbers of 16 bits or more devices";
-    check("the pipeline's forward pass", layout, &bytes, help)
+    let mut dry = DryRun::new(partition, store)?;
+    dry.allocate(&plan.pipeline_plan.traced)?;
+    let flow = plan.load(&dry.partition, seed, &mut dry.store)?;
+    let bytes = dry.peaks().with_sent(partition, &flow.sent_bytes());
+    let help = "use smaller micro-batches (split_size), fewer time steps, a 16-bit precision, or more devices";
+    check("the pipeline's forward pass", partition, &bytes, help)
 }
 
-/// Devices that share a memory: all processors of the host, or the names of one GPU.
+/// The devices that share a memory: all CPU devices, and all backends of one GPU.
 pub(super) fn memories(devices: &[Arc<dyn Backend>]) -> Vec<Vec<usize>> {
     let key = |device: &Arc<dyn Backend>| match device.kind() {
         DeviceKind::Cpu => String::new(),
@@ -158,10 +158,10 @@ pub(super) fn memories(devices: &[Arc<dyn Backend>]) -> Vec<Vec<usize>> {
     shared.into_values().collect()
 }
 
-/// Refuses what the devices have not enough memory for; those that share a memory need theirs
-/// together, and what is on the host beside them comes to its processors'.
-fn check(program: &str, layout: &Partition, bytes: &DeviceBytes, help: &str) -> Result<()> {
-    let mut devices = layout.devices.clone();
+/// Checks that the devices have enough free memory. The requirements of devices that share a memory are
+/// added, and those of the host belong to the CPU devices.
+fn check(program: &str, partition: &Partition, bytes: &DeviceBytes, help: &str) -> Result<()> {
+    let mut devices = partition.devices.clone();
     let mut needed = bytes.devices.clone();
     if bytes.host > 0 {
         devices.push(spikelet_nn::device::cpu()?);

@@ -14,51 +14,50 @@ use spikelet_train::{
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where a pipeline cuts its network.
+/// How a network is partitioned into stages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stages {
-    /// So that the busiest device has the least to do and each has room.
+    /// Minimizes the predicted run time of the slowest device, within the memory of each device.
     #[default]
     Auto,
-    /// In front of these modules of the chain, counted from 0.
+    /// The indices of the modules with which the stages after the first one begin.
     At(Vec<usize>),
 }
 
-/// A pipeline to train through: [`Trainer::engine`](spikelet_train::Trainer::engine) takes it. The
-/// module must be a chain, as [`Sequential`](spikelet_nn::module::Sequential) and the named networks
-/// are.
-#[derive(Clone)]
+/// The options of a pipeline, for [`Trainer::engine`](spikelet_train::Trainer::engine). The module must be a
+/// chain, such as [`Sequential`](spikelet_nn::module::Sequential) and the named networks.
+#[derive(Clone, Debug)]
 pub struct PipelineOptions {
-    /// The devices of each stage; one may come again.
+    /// The devices of each stage. Several stages may be on one device.
     pub devices: Vec<StageReplicas>,
-    /// Where the network is cut.
+    /// The partition of the network.
     pub stages: Stages,
-    /// How batches are cut, and in which order the parts flow.
-    pub parts: PipelineConfig,
-    /// Where the trace of a step goes, in Chrome's format.
-    pub trace: Option<PathBuf>,
+    /// How batches are split, and the order of forward and backward passes.
+    pub config: PipelineConfig,
+    /// The file to which the timeline of a step is written, in the trace format of Chrome.
+    pub timeline: Option<PathBuf>,
 }
 
 impl PipelineOptions {
-    /// The stages of a network.
+    /// The partition of a network.
     ///
     /// # Errors
-    /// When it cannot be cut so.
-    pub fn layout(
+    /// When the network cannot be partitioned in this way.
+    pub fn partition(
         &self,
         module: &Arc<dyn Module>,
         settings: &Settings,
         image: [usize; 3],
     ) -> Result<Partition> {
         match &self.stages {
-            Stages::Auto => Partition::auto(module, settings, image, &self.devices, self.parts),
-            Stages::At(firsts) => Partition::at(module, firsts, &self.devices, self.parts),
+            Stages::Auto => Partition::auto(module, settings, image, &self.devices, self.config),
+            Stages::At(firsts) => Partition::at(module, firsts, &self.devices, self.config),
         }
     }
 }
 
-/// Steps after which a pipeline runs as it will: plans have run once and been recorded.
-const WARM: u64 = 4;
+/// The number of steps after which the plans have been recorded and run times are representative.
+const WARM_UP_STEPS: u64 = 4;
 
 impl BuildEngine for PipelineOptions {
     fn first_device(&self) -> Option<&Arc<dyn Backend>> {
@@ -81,24 +80,27 @@ impl BuildEngine for PipelineOptions {
         if place.ranks > 1 {
             return Err(Error::invalid(
                 "pipeline",
-                format!("it cannot be one of {} ranks", place.ranks),
-                "train with a pipeline or with data parallelism",
+                format!(
+                    "{} ranks were given; a pipeline with data parallelism is not implemented",
+                    place.ranks
+                ),
+                "train with a pipeline, or with data parallelism",
             ));
         }
         if settings.memory_budget.is_some() {
             return Err(Error::invalid(
                 "memory budget",
-                "it is for one device, and here is a pipeline".to_string(),
-                "give smaller micro-batches, or leave it out",
+                "it is not implemented for pipelines".to_string(),
+                "use smaller micro-batches, or omit the memory budget",
             ));
         }
-        let layout = self.layout(module, settings, shape.image)?;
+        let partition = self.partition(module, settings, shape.image)?;
         let batch = task.micro_batched();
         let sizes = batches(batch, tested);
-        let plans = PipelinePlans::new(&layout, settings, shape.image, &sizes)?;
+        let plans = PipelinePlans::new(&partition, settings, shape.image, &sizes)?;
         let (step, evaluators, memory) = plans.load(store)?;
-        let step = match &self.trace {
-            Some(path) => step.traced(path.clone(), WARM),
+        let step = match &self.timeline {
+            Some(path) => step.write_timelines(path.clone(), WARM_UP_STEPS),
             None => step,
         };
         let mut evaluation = EvalEngines::new(batch);
@@ -107,17 +109,18 @@ impl BuildEngine for PipelineOptions {
         }
         let memory = RunMemory::for_devices(memory.step.total(), memory.peak.total(), batch);
         Ok(Programs {
-            engine: Box::new(PipelineEngine { step, layout }),
+            engine: Box::new(PipelineEngine { step, partition }),
             evaluation,
             memory,
         })
     }
 }
 
-/// The steps of a run through a pipeline.
+/// The training steps of a pipeline.
+#[derive(Debug)]
 pub struct PipelineEngine {
     step: PipelineStep,
-    layout: Partition,
+    partition: Partition,
 }
 
 impl PipelineEngine {
@@ -126,9 +129,9 @@ impl PipelineEngine {
         &self.step
     }
 
-    /// The stages.
-    pub fn layout(&self) -> &Partition {
-        &self.layout
+    /// The partition of the network.
+    pub fn partition(&self) -> &Partition {
+        &self.partition
     }
 }
 
@@ -150,7 +153,7 @@ impl Engine for PipelineEngine {
     }
 
     fn gathering_device(&self) -> Option<Arc<dyn Backend>> {
-        self.layout.devices().first().cloned()
+        self.partition.devices().first().cloned()
     }
 }
 

@@ -1,10 +1,11 @@
-//! Stages, their devices, and how batches are cut.
+//! The partition of a network into stages on devices.
 
-use super::config::{Cutting, PipelineConfig};
+use super::batch_split::BatchSplit;
+use super::config::PipelineConfig;
 use super::cost;
 use super::cut::{self, Bound, LinkCost};
 use super::memory::memories;
-use super::plans::{self, Aim};
+use super::plans::{self, TraceOptions};
 use super::stage::Feed;
 use super::stage_replicas::StageReplicas;
 use serde::Serialize;
@@ -13,15 +14,16 @@ use spikelet_graph::{Backend, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module, check_names, links};
 use spikelet_train::Settings;
+use std::fmt;
 use std::sync::Arc;
 
-/// Bytes a second from one device to another, for the choice of a cut.
-const BETWEEN: f64 = 100e9;
+/// The assumed bandwidth between two devices in bytes per second.
+const LINK_BYTES_PER_SECOND: f64 = 100e9;
 
-/// Modules of a chain under their paths in the whole network.
-pub(super) struct Linked(pub(super) Vec<(String, Arc<dyn Module>)>);
+/// Consecutive modules of a chain, with their paths in the network.
+pub(super) struct ChainSlice(pub(super) Vec<(String, Arc<dyn Module>)>);
 
-impl Module for Linked {
+impl Module for ChainSlice {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         self.0.iter().try_fold(x, |x, (path, module)| {
             let names: Vec<&str> = path.split('.').collect();
@@ -34,7 +36,7 @@ impl Module for Linked {
     }
 }
 
-/// Traces inside of the scopes of a path.
+/// Traces within the scopes of a path.
 fn within(
     cx: &Context,
     names: &[&str],
@@ -46,90 +48,90 @@ fn within(
     }
 }
 
-/// Stages on their devices.
+/// A network partitioned into stages on devices.
 #[derive(Clone)]
 pub struct Partition {
     pub(super) modules: Vec<Arc<dyn Module>>,
-    /// Each device once.
+    /// The distinct devices.
     pub(super) devices: Vec<Arc<dyn Backend>>,
-    /// The numbers of each stage's devices.
+    /// The indices of the devices of each stage.
     pub(super) stage_devices: Vec<Vec<usize>>,
-    pub(super) parts: PipelineConfig,
+    pub(super) config: PipelineConfig,
 }
 
-/// A stage as people read of it.
+/// The description of a stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageReport {
-    /// Its devices.
+    /// The names of its devices.
     pub devices: Vec<String>,
     /// The paths of its modules.
     pub modules: Vec<String>,
 }
 
 impl Partition {
-    /// Stages from modules with a device each, or several.
+    /// One stage for each module, on one or several devices.
     ///
     /// # Errors
-    /// When there is no stage, or one without devices.
+    /// When there is no stage, or a stage has no device.
     pub fn new<T: Clone + Into<StageReplicas>>(
         modules: Vec<Arc<dyn Module>>,
-        teams: &[T],
-        parts: PipelineConfig,
+        replicas: &[T],
+        config: PipelineConfig,
     ) -> Result<Self> {
-        if modules.is_empty() || modules.len() != teams.len() {
+        if modules.is_empty() || modules.len() != replicas.len() {
             return Err(Error::invalid(
                 "pipeline",
-                format!("{} modules, {} devices", modules.len(), teams.len()),
+                format!("{} modules, {} devices", modules.len(), replicas.len()),
                 "append at least one module, each with its device",
             ));
         }
         let mut devices: Vec<Arc<dyn Backend>> = vec![];
         let mut stage_devices = vec![];
-        for team in teams {
-            let team: StageReplicas = team.clone().into();
-            let mut home = vec![];
-            for device in team.devices() {
+        for stage_replicas in replicas {
+            let stage_replicas: StageReplicas = stage_replicas.clone().into();
+            let mut own_devices = vec![];
+            for device in stage_replicas.devices() {
                 let known = devices.iter().position(|d| Arc::ptr_eq(d, device));
                 let number = known.unwrap_or(devices.len());
                 if known.is_none() {
                     devices.push(device.clone());
                 }
-                if home.contains(&number) {
+                if own_devices.contains(&number) {
                     return Err(Error::invalid(
                         "pipeline",
-                        format!("a stage has {} twice", device.name()),
-                        "let a device take its turn once",
+                        format!("a stage has the device {} twice", device.name()),
+                        "give each device of a stage once",
                     ));
                 }
-                home.push(number);
+                own_devices.push(number);
             }
-            if home.is_empty() {
+            if own_devices.is_empty() {
                 return Err(Error::invalid(
                     "pipeline",
                     "a stage has no device".to_string(),
-                    "give each stage at least one",
+                    "give each stage at least one device",
                 ));
             }
-            stage_devices.push(home);
+            stage_devices.push(own_devices);
         }
         Ok(Self {
             modules,
             devices,
             stage_devices,
-            parts,
+            config,
         })
     }
 
-    /// Cuts a module that is a chain, such as a network of this crate. `firsts` are the numbers of
-    /// the modules with which the stages after the first begin.
+    /// Partitions a chain of modules. `firsts` are the indices of the modules with which the stages after the
+    /// first one begin.
     ///
     /// # Errors
-    /// When the module is no chain, or cannot be cut there.
+    /// When the module is not a chain, or the indices are out of range or not ascending.
     pub fn at<T: Clone + Into<StageReplicas>>(
         module: &Arc<dyn Module>,
         firsts: &[usize],
-        teams: &[T],
-        parts: PipelineConfig,
+        replicas: &[T],
+        config: PipelineConfig,
     ) -> Result<Self> {
         let chain = links("", module);
         check_names("pipeline", &chain)?;
@@ -137,65 +139,70 @@ impl Partition {
             .chain(firsts.iter().copied())
             .chain([chain.len()])
             .collect();
-        if firsts.len() + 1 != teams.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
+        if firsts.len() + 1 != replicas.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
             return Err(Error::invalid(
                 "stages",
                 format!(
                     "{firsts:?} was given for {} devices and {} modules",
-                    teams.len(),
+                    replicas.len(),
                     chain.len()
                 ),
                 format!(
-                    "give {} rising numbers from 1 to {}, or auto",
-                    teams.len().saturating_sub(1),
+                    "give {} ascending numbers from 1 to {}, or auto",
+                    replicas.len().saturating_sub(1),
                     chain.len().saturating_sub(1)
                 ),
             ));
         }
         let stages = bounds
             .windows(2)
-            .map(|w| Arc::new(Linked(chain[w[0]..w[1]].to_vec())) as Arc<dyn Module>);
-        Self::new(stages.collect(), teams, parts)
+            .map(|w| Arc::new(ChainSlice(chain[w[0]..w[1]].to_vec())) as Arc<dyn Module>);
+        Self::new(stages.collect(), replicas, config)
     }
 
-    /// Cuts a module that is a chain so that the busiest device has the least to do and each has
-    /// room, by the plans of its modules.
+    /// Partitions a chain of modules such that the predicted run time of the slowest device is minimal, within
+    /// the memory of each device. The predictions are from the plans of the modules.
     ///
     /// # Errors
-    /// When there are fewer modules than devices, or no cut fits the devices.
+    /// When there are fewer modules than stages, or no partition fits into the memory of the devices.
     pub fn auto<T: Clone + Into<StageReplicas>>(
         module: &Arc<dyn Module>,
         settings: &Settings,
         image: [usize; 3],
-        teams: &[T],
-        parts: PipelineConfig,
+        replicas: &[T],
+        config: PipelineConfig,
     ) -> Result<Self> {
         let chain = links("", module);
         let each: Vec<Arc<dyn Module>> = (chain.iter())
-            .map(|link| Arc::new(Linked(vec![link.clone()])) as Arc<dyn Module>)
+            .map(|link| Arc::new(ChainSlice(vec![link.clone()])) as Arc<dyn Module>)
             .collect();
-        let placed = Self::new(vec![module.clone(); teams.len()], teams, parts)?;
+        let placed = Self::new(vec![module.clone(); replicas.len()], replicas, config)?;
         let one = vec![placed.devices[0].clone(); each.len()];
-        let trial = Self::new(each, &one, parts)?;
-        let cutting = trial.cutting(settings.batch_size, settings.time_steps)?;
-        let aim = Aim {
+        let trial = Self::new(each, &one, config)?;
+        let batch_split = trial.batch_split(settings.batch_size, settings.time_steps)?;
+        let trace_options = TraceOptions {
             training: true,
             precision: settings.precision,
             propagation: settings.propagation,
             feed: trial.feed(&settings.encoder)?,
             shape: image.to_vec(),
         };
-        let planned = plans::plan(&trial.modules, &one, &aim, &cutting, cutting.size)?;
-        let costs: Vec<LinkCost> = (planned.stages.iter().zip(&planned.handed_on))
+        let planned = plans::plan(
+            &trial.modules,
+            &one,
+            &trace_options,
+            &batch_split,
+            batch_split.size,
+        )?;
+        let costs: Vec<LinkCost> = (planned.stages.iter().zip(&planned.output_bytes))
             .map(|(plans, bytes)| {
                 let cost = cost::of_stage(plans, &*one[0], &[0]);
-                // Of every cut the least that it takes: what one does take is checked when it is
-                // planned.
+                // A lower bound for every partition: the exact memory is checked after planning.
                 let kept = plans.passes.values().map(|p| p.forward.buffer_bytes());
                 LinkCost {
                     seconds: cost.forward + cost.backward,
                     bytes: kept.max().unwrap_or(0),
-                    hand_on: 2.0 * *bytes as f64 / BETWEEN,
+                    transfer_seconds: 2.0 * *bytes as f64 / LINK_BYTES_PER_SECOND,
                 }
             })
             .collect();
@@ -205,49 +212,52 @@ impl Partition {
             &memory_bounds(&placed.devices),
         )?;
         let firsts: Vec<usize> = found[1..].iter().map(|links| links.start).collect();
-        Self::at(module, &firsts, teams, parts)
+        Self::at(module, &firsts, replicas, config)
     }
 
-    /// Which modules are where.
+    /// The devices and modules of each stage.
     pub fn report(&self) -> Vec<StageReport> {
         let stages = self.modules.iter().zip(&self.stage_devices);
         stages
-            .map(|(module, home)| StageReport {
-                devices: home.iter().map(|d| self.devices[*d].name()).collect(),
+            .map(|(module, own_devices)| StageReport {
+                devices: own_devices
+                    .iter()
+                    .map(|d| self.devices[*d].name())
+                    .collect(),
                 modules: module.chain().into_iter().map(|(path, _)| path).collect(),
             })
             .collect()
     }
 
-    /// The devices, each once.
+    /// The distinct devices.
     pub fn devices(&self) -> &[Arc<dyn Backend>] {
         &self.devices
     }
 
-    /// The first device of each stage, which has the parameters that others have copies of.
+    /// The first device of each stage, which owns the parameters.
     pub(super) fn backends(&self) -> Vec<Arc<dyn Backend>> {
         let firsts = self
             .stage_devices
             .iter()
-            .map(|home| self.devices[home[0]].clone());
+            .map(|own_devices| self.devices[own_devices[0]].clone());
         firsts.collect()
     }
 
-    /// The stages on their first devices alone.
-    pub(super) fn without_copies(&self) -> Self {
+    /// The stages on their first devices only.
+    pub(super) fn without_replicas(&self) -> Self {
         Self {
             stage_devices: self
                 .stage_devices
                 .iter()
-                .map(|home| vec![home[0]])
+                .map(|own_devices| vec![own_devices[0]])
                 .collect(),
             ..self.clone()
         }
     }
 
-    pub(super) fn cutting(&self, batch: usize, time_steps: usize) -> Result<Cutting> {
-        let steps = self.parts.time_chunk.unwrap_or(time_steps);
-        Cutting::of(batch, self.parts.split_size, time_steps, steps)
+    pub(super) fn batch_split(&self, batch: usize, time_steps: usize) -> Result<BatchSplit> {
+        let steps = self.config.time_chunk.unwrap_or(time_steps);
+        BatchSplit::new(batch, self.config.split_size, time_steps, steps)
     }
 
     pub(super) fn feed(&self, encoder: &str) -> Result<Feed> {
@@ -255,7 +265,16 @@ impl Partition {
     }
 }
 
-/// What the devices have for a pipeline, by the memories that they share.
+impl fmt::Debug for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition")
+            .field("stages", &self.report())
+            .field("config", &self.config)
+            .finish()
+    }
+}
+
+/// The free memory of the devices, by the memories that they share.
 fn memory_bounds(devices: &[Arc<dyn Backend>]) -> Vec<Bound> {
     let bound = |shared: Vec<usize>| {
         let free = shared.iter().filter_map(|k| devices[*k].memory());

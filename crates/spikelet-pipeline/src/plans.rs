@@ -1,36 +1,36 @@
-//! From modules to the plans of all stages.
+//! The plans of all stages.
 
-use super::config::Cutting;
+use super::batch_split::BatchSplit;
 use super::flow::{Passes, StagePlans};
-use super::stage::{self, Feed, Purpose};
+use super::stage::{self, Feed, StageOptions};
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DType, Plan, TensorType};
 use spikelet_nn::module::{Chunk, Module, Precision, Propagation, Traced};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What all stages are traced for.
+/// The options with which all stages are traced.
 #[derive(Clone)]
-pub(super) struct Aim {
+pub(super) struct TraceOptions {
     pub(super) training: bool,
     pub(super) precision: Precision,
     pub(super) propagation: Propagation,
     pub(super) feed: Feed,
-    /// The input's shape behind the axes T and N.
+    /// The shape of the input without the axes T and N.
     pub(super) shape: Vec<usize>,
 }
 
-/// The stages' plans for micro-batches of one size.
+/// The plans of the stages for micro-batches of one size.
 pub(super) struct Planned {
     pub(super) stages: Vec<StagePlans>,
     pub(super) traced: Vec<Traced>,
-    /// What a chunk makes of the whole.
+    /// The output of the last stage for one chunk.
     pub(super) output: TensorType,
-    /// What each stage hands on, in bytes.
-    pub(super) handed_on: Vec<usize>,
+    /// The size of the output of each stage in bytes.
+    pub(super) output_bytes: Vec<usize>,
 }
 
-/// What sequences are stored in on their way.
+/// The data type of sequences between stages, if it is not f32.
 fn stored(precision: Precision) -> Option<DType> {
     match precision {
         Precision::Bf16 => Some(DType::BF16),
@@ -39,46 +39,46 @@ fn stored(precision: Precision) -> Option<DType> {
     }
 }
 
-/// Plans all stages for micro-batches of `size`.
+/// Plans all stages for micro-batches of `size` images.
 pub(super) fn plan(
     modules: &[Arc<dyn Module>],
     backends: &[Arc<dyn Backend>],
-    aim: &Aim,
-    cutting: &Cutting,
+    trace_options: &TraceOptions,
+    batch_split: &BatchSplit,
     size: usize,
 ) -> Result<Planned> {
-    let axes = match aim.feed {
-        Feed::Sequence => vec![cutting.steps, size],
+    let axes = match trace_options.feed {
+        Feed::Sequence => vec![batch_split.steps, size],
         Feed::Encoded(_) => vec![size],
         Feed::Constant => vec![1, size],
     };
-    let mut given = TensorType::new(DType::F32, [axes, aim.shape.clone()].concat());
+    let mut given = TensorType::new(DType::F32, [axes, trace_options.shape.clone()].concat());
     let mut streams = 0;
-    let mut feed = aim.feed.clone();
+    let mut feed = trace_options.feed.clone();
     let mut planned = Planned {
         stages: vec![],
         traced: vec![],
         output: given.clone(),
-        handed_on: vec![],
+        output_bytes: vec![],
     };
     for (k, (module, backend)) in modules.iter().zip(backends).enumerate() {
         let (first, last) = (k == 0, k + 1 == modules.len());
         let mut passes = BTreeMap::new();
         let mut found = None;
-        for position in cutting.positions() {
+        for position in batch_split.positions() {
             let (begins, ends) = position;
-            let purpose = Purpose {
-                training: aim.training,
-                precision: aim.precision,
-                propagation: aim.propagation,
+            let stage_options = StageOptions {
+                training: trace_options.training,
+                precision: trace_options.precision,
+                propagation: trace_options.propagation,
                 chunk: Chunk { begins, ends },
-                steps: cutting.steps,
-                stores: stored(aim.precision).filter(|_| !last),
+                steps: batch_split.steps,
+                stores: stored(trace_options.precision).filter(|_| !last),
                 last,
                 streams,
             };
-            let made = stage::trace(&**module, &purpose, &feed, &given, !first)?;
-            let plans = match aim.training {
+            let made = stage::trace(&**module, &stage_options, &feed, &given, !first)?;
+            let plans = match trace_options.training {
                 true => {
                     let halves = stage::halves(made.graph, &**backend)?;
                     Passes {
@@ -101,7 +101,7 @@ pub(super) fn plan(
                 Feed::Sequence
             };
             planned.traced.push(traced);
-            planned.handed_on.push(output.bytes());
+            planned.output_bytes.push(output.bytes());
             planned.output = output.clone();
             given = output;
             streams = drawn;

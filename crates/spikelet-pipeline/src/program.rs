@@ -6,7 +6,7 @@ use spikelet_graph::{Backend, Buffer, Executor, InputKind, Plan, TensorType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Buffers of one device by name.
+/// The buffers of one device by name.
 #[derive(Clone, Default)]
 pub(super) struct Buffers(BTreeMap<String, Buffer>);
 
@@ -19,8 +19,8 @@ impl Buffers {
         self.0.insert(name.to_string(), buffer);
     }
 
-    /// The buffer of this name, made if it is new.
-    pub(super) fn or_make(
+    /// The buffer of this name, allocated if it does not exist.
+    pub(super) fn get_or_allocate(
         &mut self,
         name: &str,
         ty: &TensorType,
@@ -32,12 +32,12 @@ impl Buffers {
                 false => Err(differs(name, ty, &known.ty)),
             };
         }
-        let made = backend.allocate(ty)?;
-        self.0.insert(name.to_string(), made.clone());
-        Ok(made)
+        let buffer = backend.allocate(ty)?;
+        self.0.insert(name.to_string(), buffer.clone());
+        Ok(buffer)
     }
 
-    /// Bytes of them all.
+    /// The size of all buffers in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.0.values().map(|b| b.ty.bytes()).sum()
     }
@@ -52,7 +52,7 @@ fn differs(name: &str, given: &TensorType, expected: &TensorType) -> Error {
     .into()
 }
 
-/// A plan that is ready to run.
+/// A loaded plan.
 pub(super) struct Program {
     backend: Arc<dyn Backend>,
     executor: Box<dyn Executor>,
@@ -60,8 +60,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Loads a plan. `find` gives the buffer of each input and of each output that has its own, by
-    /// name.
+    /// Loads a plan. `find` returns the buffer of each input, and of each output that does not update an
+    /// input, by name.
     pub(super) fn load(
         backend: &Arc<dyn Backend>,
         plan: &Plan,
@@ -69,15 +69,15 @@ impl Program {
         mut find: impl FnMut(&str, InputKind, &TensorType) -> Result<Buffer>,
     ) -> Result<Self> {
         let mut inputs = BTreeMap::new();
-        let mut bound = vec![];
+        let mut buffers = vec![];
         for input in &plan.graph.inputs {
             let buffer = find(&input.name, input.kind, plan.graph.ty(input.value))?;
             inputs.insert(input.name.clone(), buffer.clone());
-            bound.push(buffer);
+            buffers.push(buffer);
         }
-        let mut fresh = vec![];
+        let mut outputs = vec![];
         for output in &plan.graph.outputs {
-            fresh.push(match output.updates {
+            outputs.push(match output.updates {
                 Some(_) => None,
                 None => {
                     let ty = plan.graph.ty(output.value);
@@ -86,7 +86,7 @@ impl Program {
             });
         }
         Ok(Self {
-            executor: backend.load_into(plan, &bound, &fresh, arena)?,
+            executor: backend.load_into(plan, &buffers, &outputs, arena)?,
             backend: backend.clone(),
             inputs,
         })

@@ -1,10 +1,10 @@
-//! A stage's programs as graphs.
+//! The graphs of a stage.
 //!
-//! | program | reads | makes |
+//! | program | reads | writes |
 //! |---|---|---|
-//! | forward | `x`, states that the chunk before left | `y`, states, what is kept for the backward pass |
-//! | backward | what was kept, `grad_y`, gradients of the states left | `grad_x`, gradients of the states found; adds to `sum …` |
-//! | update | `sum …`, optimizer tensors | parameters; clears `sum …` |
+//! | forward | `x`, final states of the previous chunk | `y`, final states, tensors saved for the backward pass |
+//! | backward | saved tensors, `grad_y`, gradients of the final states | `grad_x`, gradients of the initial states; adds to `sum of …` |
+//! | update | `sum of …`, optimizer tensors | parameters; clears `sum of …` |
 
 use spikelet_core::{Error, Result};
 use spikelet_graph::{DType, ForwardBackwardPlans, Graph, Output, Plan, Target, TensorType, Var};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The input of a stage.
 pub(super) const X: &str = "x";
-/// What it makes.
+/// The output of a stage.
 pub(super) const Y: &str = "y";
 /// The gradient of its output.
 pub(super) const GRAD_Y: &str = "grad_y";
@@ -33,104 +33,104 @@ pub(super) fn sum_name(parameter: &str) -> String {
     format!("{SUM}{parameter}")
 }
 
-/// Whether this is such a sum: it lasts no longer than a step.
+/// Whether this is the name of such a sum, which exists during one step only.
 pub(super) fn is_sum(name: &str) -> bool {
     name.starts_with(SUM)
 }
 
-/// What a neighboring chunk holds of a state.
-pub(super) enum Neighbour {
-    /// The chunk before, under this name.
-    Before(String),
-    /// The chunk behind.
-    Behind(String),
+/// A tensor of a neighboring chunk.
+pub(super) enum Neighbor {
+    /// The tensor of this name of the previous chunk.
+    Previous(String),
+    /// The tensor of this name of the next chunk.
+    Next(String),
 }
 
-/// In which other chunk's buffer a chunk finds what it reads under this name, if it is one: a
-/// state where it begins, or the gradient of one where it ends.
-pub(super) fn neighbor(name: &str) -> Option<Neighbour> {
+/// The tensor of another chunk that is read under this name, if it is one: the initial state of a chunk,
+/// or the gradient of its final state.
+pub(super) fn neighbor(name: &str) -> Option<Neighbor> {
     let state = name.strip_prefix(BEFORE);
     let grad = name.strip_prefix(GRAD_AFTER);
     state
-        .map(|path| Neighbour::Before(format!("{AFTER}{path}")))
-        .or(grad.map(|path| Neighbour::Behind(format!("{GRAD_BEFORE}{path}"))))
+        .map(|path| Neighbor::Previous(format!("{AFTER}{path}")))
+        .or(grad.map(|path| Neighbor::Next(format!("{GRAD_BEFORE}{path}"))))
 }
 
-/// What the first stage is given.
+/// The input of the first stage.
 #[derive(Clone)]
 pub(super) enum Feed {
     /// A sequence `[T, N, …]`.
     Sequence,
-    /// `[N, …]`, of which an encoder makes the sequence.
+    /// `[N, …]`, which an encoder converts into a sequence.
     Encoded(Arc<dyn Encoder>),
-    /// One step `[1, N, …]`, which is that of every time step.
+    /// One time step `[1, N, …]`, the same for all.
     Constant,
 }
 
-/// What a stage is traced for.
+/// The options with which a stage is traced.
 #[derive(Clone)]
-pub(super) struct Purpose {
+pub(super) struct StageOptions {
     pub(super) training: bool,
     pub(super) precision: Precision,
     pub(super) propagation: Propagation,
-    /// Which part of the time steps.
+    /// The position of the chunk in the sequence.
     pub(super) chunk: Chunk,
-    /// Its number of steps.
+    /// The number of time steps of the chunk.
     pub(super) steps: usize,
-    /// What its output is stored in, if it is not the type that it is computed in.
+    /// The data type in which the output is stored, if it is not that of the computation.
     pub(super) stores: Option<DType>,
-    /// Whether no stage follows.
+    /// Whether this is the last stage.
     pub(super) last: bool,
-    /// Draws of earlier stages, whose numbers this stage's follow.
+    /// The number of random streams of the earlier stages.
     pub(super) streams: u32,
 }
 
-/// A stage that was traced for one kind of unit.
+/// A traced stage.
 pub(super) struct StageGraph {
     pub(super) graph: Graph,
     pub(super) traced: Traced,
     pub(super) output: TensorType,
-    /// Whether the output is one step, which is that of every time step.
+    /// Whether the output is one time step, the same for all.
     pub(super) constant: bool,
-    /// Draws of the stages up to this one.
+    /// The number of random streams of the stages up to this one.
     pub(super) streams: u32,
 }
 
-/// Traces a stage for the input `given`: `[T, N, …]`, or `[N, …]` where an encoder makes the
-/// sequence. With `wants_grad_x` its backward pass makes the gradient of the input.
+/// Traces a stage for the input `given`: `[T, N, …]`, or `[N, …]` for an encoder. With `wants_grad_x` the
+/// backward pass computes the gradient of the input.
 pub(super) fn trace(
     module: &dyn Module,
-    purpose: &Purpose,
+    stage_options: &StageOptions,
     feed: &Feed,
     given: &TensorType,
     wants_grad_x: bool,
 ) -> Result<StageGraph> {
     let mode = Mode {
-        training: purpose.training,
+        training: stage_options.training,
         carry_state: false,
     };
     let cx = Context::new(mode, DType::F32)
-        .propagation(purpose.propagation)
-        .precision(purpose.precision)
-        .chunk(purpose.chunk);
+        .propagation(stage_options.propagation)
+        .precision(stage_options.precision)
+        .chunk(stage_options.chunk);
     let tracer = cx.tracer();
-    tracer.draw_from(0, purpose.streams);
+    tracer.draw_from(0, stage_options.streams);
     let x = tracer.input(X, given.dtype, given.shape.clone());
     let plain = x.cast(DType::F32);
     let y = match feed {
         Feed::Sequence => cx.trace(module, plain)?,
         Feed::Encoded(encoder) => cx
-            .trace_encoded(module, &**encoder, &plain, purpose.steps)?
+            .trace_encoded(module, &**encoder, &plain, stage_options.steps)?
             .join(),
         Feed::Constant => {
-            let all = [&[purpose.steps], &plain.shape()[1..]].concat();
+            let all = [&[stage_options.steps], &plain.shape()[1..]].concat();
             cx.trace(module, plain.expand(all))?
         }
     };
-    // What is the same at every step is handed on once, and computed on as such.
-    let one = y.source_over_time().filter(|_| !purpose.last);
+    // An output that is the same at all time steps is transferred once.
+    let one = y.source_over_time().filter(|_| !stage_options.last);
     let (constant, y) = (one.is_some(), one.unwrap_or(y));
-    let y = match purpose.stores {
+    let y = match stage_options.stores {
         Some(dtype) => y.cast(dtype),
         None => y,
     };
@@ -138,16 +138,16 @@ pub(super) fn trace(
     let output = y.ty().clone();
     let states = cx.chunk_states();
     let traced = cx.traced();
-    let handed_on = states.iter().filter(|_| !purpose.chunk.ends);
-    let handed_on: Vec<(&str, &Var)> = handed_on
+    let carried = states.iter().filter(|_| !stage_options.chunk.ends);
+    let carried: Vec<(&str, &Var)> = carried
         .filter_map(|state| Some((state.path.as_str(), state.after.as_ref()?)))
         .collect();
-    for (path, after) in &handed_on {
+    for (path, after) in &carried {
         tracer.output(&format!("{AFTER}{path}"), after);
     }
-    if purpose.training {
+    if stage_options.training {
         let mut given = vec![(&y, tracer.input(GRAD_Y, output.dtype, output.shape.clone()))];
-        for (path, after) in &handed_on {
+        for (path, after) in &carried {
             let name = format!("{GRAD_AFTER}{path}");
             given.push((after, tracer.input(&name, after.ty().dtype, after.shape())));
         }
@@ -158,7 +158,7 @@ pub(super) fn trace(
         if wants_grad_x {
             others.push((GRAD_X.to_string(), x.clone()));
         }
-        for state in states.iter().filter(|_| !purpose.chunk.begins) {
+        for state in states.iter().filter(|_| !stage_options.chunk.begins) {
             others.push((format!("{GRAD_BEFORE}{}", state.path), state.before.clone()));
         }
         let pairs: Vec<(&Var, &Var)> = given.iter().map(|(v, g)| (*v, g)).collect();
@@ -190,7 +190,7 @@ pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<ForwardBackwar
     Ok(Plan::halves(graph, target, &first)?)
 }
 
-/// Refuses parameters of one name in two stages, of which each would train its own.
+/// Checks that no two stages have parameters of the same name, which would be trained separately.
 pub(super) fn check_names(stages: &[Traced]) -> Result<()> {
     let mut seen = std::collections::BTreeMap::new();
     for (k, stage) in stages.iter().enumerate() {
@@ -199,7 +199,7 @@ pub(super) fn check_names(stages: &[Traced]) -> Result<()> {
                 return Err(Error::invalid(
                     "pipeline",
                     format!("stages {other} and {k} both have a parameter `{name}`"),
-                    "give the modules names of their own, or append them to one stage",
+                    "give the modules different names, or append them to one stage",
                 ));
             }
         }

@@ -1,17 +1,26 @@
 //! The devices of a stage.
 
 use spikelet_graph::Backend;
+use std::fmt;
 use std::sync::Arc;
 
-/// The devices of one stage: one, or several that take micro-batches by turns and each have the
-/// stage's parameters. So a stage that has more to do than the others need not hold them up.
+/// The devices of one stage. Several devices process micro-batches in turn, each with a copy of the
+/// parameters, so that a slow stage does not limit the throughput of the pipeline.
 #[derive(Clone)]
 pub struct StageReplicas(Vec<Arc<dyn Backend>>);
 
 impl StageReplicas {
-    /// The devices, in the order of their turns.
+    /// The devices, in the order in which they process micro-batches.
     pub fn devices(&self) -> &[Arc<dyn Backend>] {
         &self.0
+    }
+}
+
+impl fmt::Debug for StageReplicas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|device| device.name()))
+            .finish()
     }
 }
 

@@ -1,4 +1,5 @@
-//! When each device did what, and Chrome's trace format of it. `picture.rs` draws it.
+//! The recorded run of a pipeline, and its export to the trace format of Chrome. `timeline_svg.rs` draws
+//! it.
 
 use super::worker::Span;
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use spikelet_core::Result;
 use spikelet_core::files::write_atomically;
 use std::path::Path;
 
-/// A run of a pipeline, task by task.
+/// The recorded start and end of each task of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     pub(super) devices: Vec<String>,
@@ -18,17 +19,17 @@ impl Timeline {
         Self { devices, spans }
     }
 
-    /// How many tasks there were.
+    /// The number of tasks.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether nothing was noted.
+    /// Whether no task was recorded.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Seconds from the first task's start to the last one's end.
+    /// The time from the start of the first task to the end of the last one in seconds.
     pub fn seconds(&self) -> f64 {
         let start = self
             .spans
@@ -39,14 +40,15 @@ impl Timeline {
         (end - start).max(0.0)
     }
 
-    /// The share of that time in which the devices had nothing to do.
+    /// The fraction of that time in which the devices were idle.
     pub fn idle(&self) -> f64 {
         let busy: f64 = self.spans.iter().map(|s| s.end - s.start).sum();
-        let room = self.seconds() * self.devices.len() as f64;
-        if room > 0.0 { 1.0 - busy / room } else { 0.0 }
+        let total = self.seconds() * self.devices.len() as f64;
+        if total > 0.0 { 1.0 - busy / total } else { 0.0 }
     }
 
-    /// The trace as `chrome://tracing` and Perfetto read it: a process a device, microseconds.
+    /// The timeline in the format of `chrome://tracing` and Perfetto: one process per device, in
+    /// microseconds.
     pub fn to_json(&self) -> Value {
         let mut events: Vec<Value> = (self.devices.iter().enumerate())
             .map(|(pid, name)| {
@@ -54,17 +56,17 @@ impl Timeline {
             })
             .collect();
         for span in &self.spans {
-            let work = serde_json::to_value(span.task.work).unwrap_or_default();
+            let phase = serde_json::to_value(span.task.phase).unwrap_or_default();
             let name = format!(
                 "{} {}.{}",
-                work.as_str().unwrap_or_default(),
-                span.task.unit.micro,
-                span.task.unit.chunk
+                phase.as_str().unwrap_or_default(),
+                span.task.micro_batch.index,
+                span.task.micro_batch.chunk
             );
             events.push(json!({
-                "ph": "X", "name": name, "cat": work, "pid": span.device, "tid": span.task.stage,
+                "ph": "X", "name": name, "cat": phase, "pid": span.device, "tid": span.task.stage,
                 "ts": span.start * 1e6, "dur": (span.end - span.start) * 1e6,
-                "args": {"stage": span.task.stage, "micro": span.task.unit.micro, "chunk": span.task.unit.chunk},
+                "args": {"stage": span.task.stage, "micro": span.task.micro_batch.index, "chunk": span.task.micro_batch.chunk},
             }));
         }
         json!({"traceEvents": events, "displayTimeUnit": "ms"})
@@ -74,7 +76,7 @@ impl Timeline {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn save(&self, path: &Path) -> Result<()> {
+    pub fn save_json(&self, path: impl AsRef<Path>) -> Result<()> {
         Ok(write_atomically(
             path,
             self.to_json().to_string().as_bytes(),

@@ -1,31 +1,30 @@
-//! Which device does what, in which order.
+//! The order of the tasks of each device.
 //!
-//! The order is found by playing the run through with the predicted seconds of each task: whenever
-//! a device is free, it takes the first task by the schedule's preference that is ready. So any
-//! number of stages, on any devices, with any costs, gets an order in which nobody waits forever,
-//! and the share of time that devices will be idle is known beforehand.
+//! It is found by a simulation with the predicted run time of each task: a free device runs the ready task
+//! that the schedule prefers. So stages on any devices with any costs get an order without deadlocks, and
+//! the idle time of the devices is known in advance.
 
 use serde::Serialize;
 use spikelet_core::{Error, Result};
 use std::collections::HashMap;
 
-/// In which order forward and backward passes take turns.
+/// The order of forward and backward passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PipelineSchedule {
-    /// The second, which needs less memory, unless the first is predicted to be a tenth faster.
+    /// 1F1B, which needs less memory, unless fill-drain is predicted to be 10 % faster.
     #[default]
     Auto,
-    /// All forward passes, then all backward passes (GPipe; Huang et al., NeurIPS 2019). Every part
-    /// of the batch is kept until the end.
+    /// All forward passes, then all backward passes (GPipe; Huang et al., NeurIPS 2019). All micro-batches
+    /// are in flight at once.
     FillDrain,
-    /// One forward, one backward (1F1B; Narayanan et al., SOSP 2019). A stage keeps as many parts
-    /// of the batch as there are stages from it to the end.
+    /// One forward, one backward (1F1B; Narayanan et al., SOSP 2019). The number of micro-batches in flight
+    /// on a stage is the number of stages from it to the last one.
     OneForwardOneBackward,
 }
 
 impl PipelineSchedule {
-    /// Names as the program takes them, with the schedules.
+    /// The schedules with their names on the command line.
     pub const NAMES: [(&'static str, Self); 3] = [
         ("auto", Self::Auto),
         ("fill-drain", Self::FillDrain),
@@ -33,45 +32,44 @@ impl PipelineSchedule {
     ];
 }
 
-/// What a stage does with a part of the batch.
+/// The phase of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// The stage's forward pass.
+    /// The forward pass of the stage.
     Forward,
-    /// The loss and its gradient, behind the last stage.
+    /// The loss and its gradient, after the last stage.
     Loss,
-    /// The stage's backward pass.
+    /// The backward pass of the stage.
     Backward,
 }
 
-/// A micro-batch and a chunk of its time steps.
+/// A micro-batch, or one chunk of its time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct MicroBatch {
-    /// The micro-batch.
-    pub micro: usize,
-    /// The chunk of time.
+    /// The index of the micro-batch in the batch.
+    pub index: usize,
+    /// The index of the chunk of time.
     pub chunk: usize,
 }
 
-/// What a device does at one go.
+/// A task of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Task {
-    /// What is done.
-    pub work: Phase,
-    /// By which stage.
+    /// The phase.
+    pub phase: Phase,
+    /// The stage.
     pub stage: usize,
-    /// With which part of the batch. The loss is that of a whole micro-batch, whose last chunk this
-    /// names.
-    pub unit: MicroBatch,
+    /// The micro-batch and its chunk. The loss is that of all chunks, and has the last one here.
+    pub micro_batch: MicroBatch,
 }
 
-/// A stage as the timetable sees it.
+/// The predicted cost of a stage.
 #[derive(Clone, Debug)]
 pub(super) struct StageCost {
-    /// Its devices' numbers, which take micro-batches by turns.
+    /// The indices of its devices, which process micro-batches in turn.
     pub(super) devices: Vec<usize>,
-    /// Seconds of a whole micro-batch's chunk.
+    /// The run time of the forward pass of a chunk of a micro-batch in seconds.
     pub(super) forward: f64,
     pub(super) backward: f64,
 }
@@ -88,21 +86,21 @@ pub(super) struct Job {
 /// What keeping all micro-batches must bring: predictions are no better than that.
 const WORTH_IT: f64 = 0.9;
 
-/// Forward passes without backward ones use two sets of buffers in turn.
-pub(super) const IN_TURN: usize = 2;
+/// Without training, the number of sets of buffers that micro-batches use in turn.
+pub(super) const FORWARD_BUFFERS: usize = 2;
 
-/// Who does what when.
+/// The tasks of all devices.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
-    /// Each device's tasks in order.
+    /// The tasks of each device in order.
     pub(super) devices: Vec<Vec<Task>>,
-    /// How many micro-batches each stage keeps at a time.
+    /// The number of micro-batches in flight on each device of each stage.
     pub(super) in_flight: Vec<usize>,
-    /// When each task is predicted to run.
+    /// The predicted start and end of each task in seconds.
     pub(super) times: HashMap<Task, (f64, f64)>,
-    /// Predicted seconds of the whole.
+    /// The predicted run time in seconds.
     pub(super) seconds: f64,
-    /// The share of the devices' time in which they are predicted to be idle.
+    /// The predicted fraction of time in which the devices are idle.
     pub(super) idle: f64,
 }
 
@@ -119,32 +117,40 @@ impl Job {
 
     fn seconds(&self, task: Task) -> f64 {
         let stage = &self.stages[task.stage];
-        match task.work {
+        match task.phase {
             Phase::Forward => stage.forward,
             Phase::Backward => stage.backward,
             Phase::Loss => 0.0,
         }
     }
 
-    /// How many micro-batches each device of a stage keeps.
+    /// The number of micro-batches in flight on each device of a stage.
     fn in_flight(&self, schedule: PipelineSchedule, stage: usize) -> usize {
         let share = self.micros.div_ceil(self.stages[stage].devices.len());
         match schedule {
-            _ if !self.training => IN_TURN,
+            _ if !self.training => FORWARD_BUFFERS,
             PipelineSchedule::OneForwardOneBackward => share.min(self.stages.len() - stage),
             _ => share,
         }
     }
 
     fn tasks(&self) -> Vec<Task> {
-        let units = (0..self.micros)
-            .flat_map(|micro| (0..self.chunks).map(move |chunk| MicroBatch { micro, chunk }));
+        let micro_batches = (0..self.micros).flat_map(|micro| {
+            (0..self.chunks).map(move |chunk| MicroBatch {
+                index: micro,
+                chunk,
+            })
+        });
         let mut tasks = vec![];
-        for unit in units {
+        for micro_batch in micro_batches {
             for stage in 0..self.stages.len() {
-                let task = |work| Task { work, stage, unit };
+                let task = |phase| Task {
+                    phase,
+                    stage,
+                    micro_batch,
+                };
                 tasks.push(task(Phase::Forward));
-                if self.training && stage == self.last() && unit.chunk + 1 == self.chunks {
+                if self.training && stage == self.last() && micro_batch.chunk + 1 == self.chunks {
                     tasks.push(task(Phase::Loss));
                 }
                 if self.training {
@@ -155,19 +161,27 @@ impl Job {
         tasks
     }
 
-    /// What must be done before a task.
+    /// The tasks that must finish before a task.
     fn before(&self, task: Task, schedule: PipelineSchedule) -> Vec<Task> {
-        let Task { stage, unit, .. } = task;
-        let MicroBatch { micro, chunk } = unit;
+        let Task {
+            stage, micro_batch, ..
+        } = task;
+        let MicroBatch {
+            index: micro,
+            chunk,
+        } = micro_batch;
         let (first, final_chunk) = (chunk == 0, chunk + 1 == self.chunks);
-        let other = |work, stage, micro, chunk| Task {
-            work,
+        let other = |phase, stage, micro, chunk| Task {
+            phase,
             stage,
-            unit: MicroBatch { micro, chunk },
+            micro_batch: MicroBatch {
+                index: micro,
+                chunk,
+            },
         };
         let turns = self.stages[stage].devices.len();
         let mut before = vec![];
-        match task.work {
+        match task.phase {
             Phase::Forward => {
                 if stage > 0 {
                     before.push(other(Phase::Forward, stage - 1, micro, chunk));
@@ -182,8 +196,8 @@ impl Job {
                     before.push(other(Phase::Backward, stage, micro - kept, 0));
                 }
                 let number = micro * self.chunks + chunk;
-                if !self.training && stage < self.last() && number >= IN_TURN {
-                    let old = number - IN_TURN;
+                if !self.training && stage < self.last() && number >= FORWARD_BUFFERS {
+                    let old = number - FORWARD_BUFFERS;
                     let (micro, chunk) = (old / self.chunks, old % self.chunks);
                     before.push(other(Phase::Forward, stage + 1, micro, chunk));
                 }
@@ -206,20 +220,20 @@ impl Job {
 }
 
 impl Timetable {
-    /// The order of a schedule; of [`PipelineSchedule::Auto`], the better one.
-    pub(super) fn of(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
+    /// The timetable of a schedule; for [`PipelineSchedule::Auto`], the better one.
+    pub(super) fn new(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
         if schedule != PipelineSchedule::Auto {
-            return Self::played(job, schedule);
+            return Self::simulate(job, schedule);
         }
-        let fill_drain = Self::played(job, PipelineSchedule::FillDrain)?;
-        let one_one = Self::played(job, PipelineSchedule::OneForwardOneBackward)?;
+        let fill_drain = Self::simulate(job, PipelineSchedule::FillDrain)?;
+        let one_one = Self::simulate(job, PipelineSchedule::OneForwardOneBackward)?;
         Ok(match fill_drain.seconds < WORTH_IT * one_one.seconds {
             true => fill_drain,
             false => one_one,
         })
     }
 
-    fn played(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
+    fn simulate(job: &Job, schedule: PipelineSchedule) -> Result<Self> {
         let all = job.stages.iter().flat_map(|s| &s.devices);
         let devices = 1 + all.max().copied().unwrap_or(0);
         let mut open: Vec<(Task, Vec<Task>)> = (job.tasks().into_iter())
@@ -227,17 +241,17 @@ impl Timetable {
             .collect();
         let preference = |task: &Task| {
             let backward_first = schedule == PipelineSchedule::OneForwardOneBackward;
-            let rank = match task.work {
+            let rank = match task.phase {
                 Phase::Loss => 0,
                 Phase::Backward if backward_first => 1,
                 Phase::Forward => 2,
                 Phase::Backward => 3,
             };
-            let chunk = match task.work {
-                Phase::Backward => job.chunks - task.unit.chunk,
-                _ => task.unit.chunk,
+            let chunk = match task.phase {
+                Phase::Backward => job.chunks - task.micro_batch.chunk,
+                _ => task.micro_batch.chunk,
             };
-            (rank, task.unit.micro, chunk, task.stage)
+            (rank, task.micro_batch.index, chunk, task.stage)
         };
         let mut found = Self {
             devices: vec![vec![]; devices],
@@ -257,7 +271,7 @@ impl Timetable {
                     .map(|b| found.times.get(b).map(|(_, end)| *end))
                     .collect::<Option<Vec<f64>>>();
                 let Some(ready) = ready else { continue };
-                let device = job.stages[task.stage].device(task.unit.micro);
+                let device = job.stages[task.stage].device(task.micro_batch.index);
                 let start = ready.into_iter().fold(free[device], f64::max);
                 let better = best.is_none_or(|(least, other)| {
                     start < least || start == least && preference(task) < preference(&open[other].0)
@@ -269,12 +283,12 @@ impl Timetable {
             let Some((start, k)) = best else {
                 return Err(Error::invalid(
                     "pipeline",
-                    "no device can go on".to_string(),
-                    "this is a fault of the timetable; choose another schedule",
+                    "the tasks of the timetable wait for each other".to_string(),
+                    "this is a bug of the timetable; choose another schedule",
                 ));
             };
             let (task, _) = open.swap_remove(k);
-            let device = job.stages[task.stage].device(task.unit.micro);
+            let device = job.stages[task.stage].device(task.micro_batch.index);
             let end = start + job.seconds(task);
             free[device] = end;
             found.devices[device].push(task);
@@ -282,10 +296,10 @@ impl Timetable {
         }
         found.seconds = free.iter().copied().fold(0.0, f64::max);
         let used = found.devices.iter().filter(|tasks| !tasks.is_empty());
-        let room = found.seconds * used.count() as f64;
+        let total = found.seconds * used.count() as f64;
         let busy: f64 = found.times.values().map(|(start, end)| end - start).sum();
-        if room > 0.0 {
-            found.idle = 1.0 - busy / room;
+        if total > 0.0 {
+            found.idle = 1.0 - busy / total;
         }
         Ok(found)
     }
@@ -310,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_task_runs_once_and_after_what_it_needs() -> Result<()> {
+    fn every_task_runs_once_and_after_its_dependencies() -> Result<()> {
         for schedule in [
             PipelineSchedule::FillDrain,
             PipelineSchedule::OneForwardOneBackward,
@@ -320,7 +334,7 @@ mod tests {
                     let mut job = job(stages, micros, chunks, training);
                     job.stages[stages - 1].devices = vec![0];
                     job.stages[0].devices = (0..stages).collect();
-                    let table = Timetable::of(&job, schedule)?;
+                    let table = Timetable::new(&job, schedule)?;
                     let done: usize = table.devices.iter().map(Vec::len).sum();
                     assert_eq!(done, job.tasks().len());
                     for task in job.tasks() {
@@ -342,7 +356,7 @@ mod tests {
             PipelineSchedule::OneForwardOneBackward,
         ] {
             for (stages, micros) in [(2, 4), (4, 4), (4, 16)] {
-                let table = Timetable::of(&job(stages, micros, 1, true), schedule)?;
+                let table = Timetable::new(&job(stages, micros, 1, true), schedule)?;
                 let expected = (stages - 1) as f64 / (micros + stages - 1) as f64;
                 assert!((table.idle - expected).abs() < 1e-9, "{}", table.idle);
             }
@@ -351,13 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn one_forward_one_backward_keeps_no_more_than_the_stages_behind() -> Result<()> {
-        let table = Timetable::of(
+    fn one_forward_one_backward_has_as_many_micro_batches_in_flight_as_later_stages() -> Result<()>
+    {
+        let table = Timetable::new(
             &job(4, 16, 1, true),
             PipelineSchedule::OneForwardOneBackward,
         )?;
         assert_eq!(table.in_flight, [4, 3, 2, 1]);
-        let table = Timetable::of(&job(4, 16, 1, true), PipelineSchedule::FillDrain)?;
+        let table = Timetable::new(&job(4, 16, 1, true), PipelineSchedule::FillDrain)?;
         assert_eq!(table.in_flight, [16; 4]);
         Ok(())
     }
@@ -367,18 +382,18 @@ mod tests {
         let mut job = job(2, 8, 1, true);
         job.stages[0].forward = 2.0;
         job.stages[0].backward = 4.0;
-        let one = Timetable::of(&job, PipelineSchedule::Auto)?.seconds;
+        let one = Timetable::new(&job, PipelineSchedule::Auto)?.seconds;
         job.stages[0].devices = vec![0, 2];
-        let two = Timetable::of(&job, PipelineSchedule::Auto)?;
+        let two = Timetable::new(&job, PipelineSchedule::Auto)?;
         assert!(two.seconds < 0.7 * one, "{} of {one}", two.seconds);
         assert_eq!(two.devices[0].len(), two.devices[2].len());
         Ok(())
     }
 
-    /// Layer l works on chunk k while layer l + 1 works on chunk k − 1.
+    /// Layer l processes chunk k while layer l + 1 processes chunk k − 1.
     #[test]
     fn chunks_of_time_overlap_in_one_micro_batch() -> Result<()> {
-        let table = Timetable::of(&job(3, 1, 6, false), PipelineSchedule::Auto)?;
+        let table = Timetable::new(&job(3, 1, 6, false), PipelineSchedule::Auto)?;
         assert_eq!(table.seconds, 8.0);
         Ok(())
     }

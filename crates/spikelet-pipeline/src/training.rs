@@ -1,16 +1,16 @@
-//! One step of training through a pipeline.
+//! A training step of a pipeline.
 
 use super::Partition;
-use super::copies::{Copies, copy_name};
-use super::design::Design;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
 use super::memory::PipelinePlans;
-use super::plans::Aim;
+use super::pipeline_plan::PipelinePlan;
+use super::plans::TraceOptions;
+use super::replicas::{Replicas, copy_name};
 use super::stage::is_sum;
 use super::timeline::Timeline;
 use super::updates::Updates;
-use super::worker::Given;
+use super::worker::RunInputs;
 use spikelet_core::{Error, Result};
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
@@ -20,80 +20,85 @@ use spikelet_nn::runtime::VarStore;
 use spikelet_train::{Draws, Settings, StepMetrics, is_scaled};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Forward, backward and update through the stages of a pipeline. A step whose loss is not finite
-/// updates nothing.
+/// A training step of a pipeline: forward pass, backward pass and update of all stages. If the loss is not
+/// finite, the update is skipped.
 pub struct PipelineStep {
     flow: Flow,
     settings: Settings,
     stages: Vec<Traced>,
     updates: Updates,
-    /// Of the loss and of what is correct, on each device of the last stage.
+    /// The sums of [`LOSS`] and [`CORRECT`] on each device of the last stage.
     sums: Vec<(Arc<dyn Backend>, [Buffer; 2])>,
-    copies: Vec<Copies>,
+    copies: Vec<Replicas>,
     /// Whether the copies may be older than the parameters.
     stale: bool,
-    trace: Option<Timeline>,
-    /// Where traces go, and of how many steps yet.
-    traced: Option<(PathBuf, u64)>,
+    timeline: Option<Timeline>,
+    /// The file to which timelines are written, and the number of remaining steps.
+    timeline_file: Option<(PathBuf, u64)>,
     /// See [`PipelineStep::peak_bytes`].
     peak: Vec<usize>,
 }
 
-/// A step of training that is planned; nothing is allocated for it yet.
+/// A planned training step. No device memory is allocated for it.
 pub(super) struct StepPlan {
     settings: Settings,
-    pub(super) design: Design,
-    /// The loss's plan for each size of micro-batches.
+    pub(super) pipeline_plan: PipelinePlan,
+    /// The plan of the loss for each size of micro-batches.
     heads: Vec<(usize, Plan)>,
 }
 
 impl StepPlan {
-    pub(super) fn new(layout: &Partition, settings: &Settings, image: [usize; 3]) -> Result<Self> {
-        let aim = Aim {
+    pub(super) fn new(
+        partition: &Partition,
+        settings: &Settings,
+        image: [usize; 3],
+    ) -> Result<Self> {
+        let trace_options = TraceOptions {
             training: true,
             precision: settings.precision,
             propagation: settings.propagation,
-            feed: layout.feed(&settings.encoder)?,
+            feed: partition.feed(&settings.encoder)?,
             shape: image.to_vec(),
         };
         let batch = settings.batch_size;
-        let cutting = layout.cutting(batch, settings.time_steps)?;
-        let design = Design::of(layout, &aim, cutting)?;
-        let backends = layout.backends();
+        let batch_split = partition.batch_split(batch, settings.time_steps)?;
+        let pipeline_plan = PipelinePlan::new(partition, &trace_options, batch_split)?;
+        let backends = partition.backends();
         let last = backends.last().expect("there is a stage");
         let scaled = is_scaled(settings);
         let mut heads = vec![];
-        for (size, output) in cutting.sizes().into_iter().zip(&design.outputs) {
+        for (size, output) in batch_split.sizes().into_iter().zip(&pipeline_plan.outputs) {
             let (loss, sizes) = (settings.loss, [size, batch]);
             heads.push((
                 size,
-                head::plan(loss, output, cutting.chunks, sizes, scaled, &**last)?,
+                head::plan(loss, output, batch_split.chunks, sizes, scaled, &**last)?,
             ));
         }
         Ok(Self {
             settings: settings.clone(),
-            design,
+            pipeline_plan,
             heads,
         })
     }
 
-    /// Makes the step ready to run on the devices of `layout`, for which it was planned.
-    pub(super) fn load(&self, layout: &Partition, store: &mut VarStore) -> Result<PipelineStep> {
+    /// Loads the step on the devices of `partition`, for which it was planned.
+    pub(super) fn load(&self, partition: &Partition, store: &mut VarStore) -> Result<PipelineStep> {
         let Self {
             settings,
-            design,
+            pipeline_plan,
             heads,
         } = self;
-        design.initialize(layout, settings.seed, store)?;
+        pipeline_plan.initialize(partition, settings.seed, store)?;
         let shared = std::cell::RefCell::new(&mut *store);
         let flow = Flow::new(
-            layout,
-            design,
+            partition,
+            pipeline_plan,
             &mut |device, copy, name, ty| {
-                let backend = &layout.devices[device];
+                let backend = &partition.devices[device];
                 let lasts = !copy && !is_sum(name);
                 let own = match copy {
                     true => copy_name(name, &**backend),
@@ -102,7 +107,7 @@ impl StepPlan {
                 shared.borrow_mut().buffer(backend, &own, ty, lasts)
             },
             &mut |device, size, chunks| {
-                let backend = &layout.devices[device];
+                let backend = &partition.devices[device];
                 let plan = heads.iter().find(|(s, _)| *s == size);
                 let (_, plan) = plan.expect("planned for every size");
                 Head::load(plan, backend, chunks, &mut |name, ty| {
@@ -112,8 +117,8 @@ impl StepPlan {
             },
         )?;
         let mut sums = vec![];
-        for device in layout.stage_devices.last().into_iter().flatten() {
-            let backend = layout.devices[*device].clone();
+        for device in partition.stage_devices.last().into_iter().flatten() {
+            let backend = partition.devices[*device].clone();
             let mut sum = |name: &str| {
                 let ty = TensorType::new(DType::F32, []);
                 store.buffer(&backend, &copy_name(name, &*backend), &ty, false)
@@ -121,105 +126,104 @@ impl StepPlan {
             let both = [sum(LOSS)?, sum(CORRECT)?];
             sums.push((backend, both));
         }
-        let copies = Copies::of(layout, &design.traced, store)?;
-        let updates = Updates::new(layout, settings, &design.traced, store)?;
+        let copies = Replicas::of_stages(partition, &pipeline_plan.traced, store)?;
+        let updates = Updates::new(partition, settings, &pipeline_plan.traced, store)?;
         Ok(PipelineStep {
             flow,
             settings: settings.clone(),
-            stages: design.traced.clone(),
+            stages: pipeline_plan.traced.clone(),
             updates,
             sums,
             copies,
             stale: true,
-            trace: None,
-            traced: None,
+            timeline: None,
+            timeline_file: None,
             peak: vec![],
         })
     }
 }
 
 impl PipelineStep {
-    /// Compiles a step for images of this shape. Parameters that the store does not have are made,
-    /// each on its stage's device.
+    /// Compiles a step for images of this shape. Parameters that the store does not have are initialized,
+    /// each on the device of its stage.
     ///
     /// # Errors
-    /// When shapes do not fit, a device refuses or has too little memory
-    /// ([`Error::Memory`], before anything is allocated), or a setting cannot be used with a
-    /// pipeline.
+    /// When shapes do not match, a device fails or has too little memory ([`Error::Memory`], before
+    /// anything is allocated), or a setting is not implemented for pipelines.
     pub fn new(
-        layout: &Partition,
+        partition: &Partition,
         settings: &Settings,
         image: [usize; 3],
         store: &mut VarStore,
     ) -> Result<Self> {
-        let plans = PipelinePlans::new(layout, settings, image, &BTreeSet::new())?;
+        let plans = PipelinePlans::new(partition, settings, image, &BTreeSet::new())?;
         Ok(plans.load(store)?.0)
     }
 
-    /// Notes what the run that it belongs to takes of each device.
+    /// Sets the peak memory of the run on each device.
     pub(super) fn with_peak(mut self, peak: Vec<usize>) -> Self {
         self.peak = peak;
         self
     }
 
-    /// Bytes that the run takes of each device: parameters, optimizer tensors, arenas, what is kept
-    /// of the micro-batches under way and what is on its way to another device; the evaluation's
-    /// too, where it was compiled with the step.
+    /// The peak memory of the run on each device in bytes: parameters, optimizer tensors, arenas, the
+    /// tensors of micro-batches in flight and of transfers, and those of the evaluation if it was compiled
+    /// with the step.
     pub fn peak_bytes(&self) -> &[usize] {
         &self.peak
     }
 
-    /// Writes the traces of the next `steps` steps to a file, each over the one before.
-    pub(crate) fn traced(mut self, path: PathBuf, steps: u64) -> Self {
-        self.trace = Some(Timeline::default());
-        self.traced = Some((path, steps));
+    /// Writes the timelines of the next `steps` steps to a file; each replaces the previous one.
+    pub(crate) fn write_timelines(mut self, path: PathBuf, steps: u64) -> Self {
+        self.timeline = Some(Timeline::default());
+        self.timeline_file = Some((path, steps));
         self
     }
 
-    /// The numbers of the draws of step number `step`.
+    /// The state of the random numbers of a step.
     pub(crate) fn draws(&self, step: u64) -> Draws {
         Draws::for_step(self.settings.seed, step)
     }
 
-    /// Notes from now on when each task runs.
-    pub fn watch(&mut self) {
-        self.trace = Some(Timeline::default());
+    /// Records a [`Timeline`] of each of the following steps.
+    pub fn record_timeline(&mut self) {
+        self.timeline = Some(Timeline::default());
     }
 
-    /// When the tasks of the last step ran, if it was watched.
-    pub fn trace(&self) -> Option<&Timeline> {
-        self.trace.as_ref()
+    /// The timeline of the last step, if it was recorded.
+    pub fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
     }
 
-    /// Bytes of each device's work that may be on the host at once, on its way to another device.
+    /// The size of the tensors of each device that may be on the host during transfers, in bytes.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         self.flow.sent_bytes()
     }
 
-    /// Names of the learnable tensors.
+    /// The names of the parameters.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         let all = self.stages.iter().flat_map(|t| &t.parameters);
         all.map(|tensor| tensor.name.as_str())
     }
 
-    /// Names of the tensors that are kept with them.
+    /// The names of the buffers, such as running statistics.
     pub fn buffers(&self) -> impl Iterator<Item = &str> {
         let all = self.stages.iter().flat_map(|t| &t.buffers);
         all.map(|tensor| tensor.name.as_str())
     }
 
-    /// Bytes on each device of what the step needs beside parameters and the optimizer's tensors:
-    /// an arena, and what is kept of the micro-batches that are under way.
+    /// The memory of the step on each device without parameters and optimizer tensors, in bytes: the arena
+    /// and the tensors of micro-batches in flight.
     pub fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
     }
 
-    /// The share of time in which devices are predicted to be idle.
+    /// The predicted fraction of time in which the devices are idle.
     pub fn predicted_idle(&self) -> f64 {
         self.flow.timetable.idle
     }
 
-    /// How many micro-batches each stage keeps.
+    /// The number of micro-batches in flight on each stage.
     pub fn in_flight(&self) -> &[usize] {
         &self.flow.timetable.in_flight
     }
@@ -227,8 +231,8 @@ impl PipelineStep {
     /// Trains on a batch: `step` counts from 1, `epoch` is the progress in epochs.
     ///
     /// # Errors
-    /// When the batch has another size than the step, or a device fails; then sums of gradients may
-    /// be left half made, and the step is to be made anew.
+    /// When the size of the batch differs from that of the step, or a device fails. After a failed device the
+    /// accumulated gradients are undefined: create a new step.
     pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
@@ -242,7 +246,7 @@ impl PipelineStep {
             ));
         }
         if std::mem::take(&mut self.stale) {
-            self.copies.iter().try_for_each(Copies::spread)?;
+            self.copies.iter().try_for_each(Replicas::spread)?;
         }
         for (backend, sums) in &self.sums {
             for sum in sums {
@@ -250,28 +254,29 @@ impl PipelineStep {
             }
         }
         let each = batch.images.len() / expected;
-        let x = |unit: super::timetable::MicroBatch| {
-            let images = self.flow.cutting.images(unit.micro);
+        let x = |micro_batch: super::timetable::MicroBatch| {
+            let images = self.flow.batch_split.images(micro_batch.index);
             Cow::Borrowed(&batch.images[images.start * each..images.end * each])
         };
         let loss_scale = self.updates.loss_scale()?;
-        let given = Given {
+        let inputs = RunInputs {
             x: &x,
             loss_scale,
             labels: &batch.labels,
             draws: self.draws(step),
-            watch: self.trace.is_some(),
+            record: self.timeline.is_some(),
         };
-        let ran = self.flow.run(&given)?;
-        if self.trace.is_some() {
+        let ran = self.flow.run(&inputs)?;
+        if self.timeline.is_some() {
             let names = self.flow.devices.iter().map(|d| d.name()).collect();
-            let trace = Timeline::new(names, ran.spans);
-            if let Some((path, left)) = &mut self.traced {
-                trace.save(path)?;
+            let timeline = Timeline::new(names, ran.spans);
+            if let Some((path, left)) = &mut self.timeline_file {
+                timeline.save_json(path)?;
                 *left = left.saturating_sub(1);
             }
-            let goes_on = self.traced.as_ref().is_none_or(|(_, left)| *left > 0);
-            self.trace = goes_on.then_some(trace);
+            let records = self.timeline_file.as_ref();
+            let records = records.is_none_or(|(_, left)| *left > 0);
+            self.timeline = records.then_some(timeline);
         }
         for copies in &mut self.copies {
             copies.gather()?;
@@ -287,7 +292,17 @@ impl PipelineStep {
             outcome.correct += number(1);
         }
         self.updates.run(outcome.loss, loss_scale, step, epoch)?;
-        self.copies.iter().try_for_each(Copies::spread)?;
+        self.copies.iter().try_for_each(Replicas::spread)?;
         Ok(outcome)
+    }
+}
+
+impl fmt::Debug for PipelineStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineStep")
+            .field("in_flight", &self.in_flight())
+            .field("bytes", &self.bytes())
+            .field("predicted_idle", &self.predicted_idle())
+            .finish_non_exhaustive()
     }
 }

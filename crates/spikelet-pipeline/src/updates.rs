@@ -1,5 +1,5 @@
-//! The optimizer's step of a pipeline: each stage updates its own parameters, and all agree on
-//! whether to, on the norm of all gradients, and in f16 on the scale of the loss.
+//! The optimizer step of a pipeline. Each stage updates its parameters. Whether to skip the step, the norm
+//! of all gradients, and in f16 the loss scale are common to all stages.
 
 use super::partition::Partition;
 use super::stage::sum_name;
@@ -15,38 +15,39 @@ use spikelet_train::{
 };
 use std::sync::Arc;
 
-/// Inputs of the programs here.
-const BAD: &str = "whether the step is bad";
-const FACTOR: &str = "what gradients are multiplied by";
+/// The input that is 1 if the update is skipped, otherwise 0.
+const SKIP: &str = "skip update";
+/// The input by which gradients are multiplied.
+const FACTOR: &str = "gradient factor";
 
-/// What gradients are looked at for.
-const SQUARES: &str = "squares";
-const NOT_FINITE: &str = "how many are not finite";
+/// The outputs of the gradient statistics.
+const SQUARES: &str = "sum of squares";
+const NOT_FINITE: &str = "non-finite gradients";
 
 /// The updates of all stages.
 pub(super) struct Updates {
     settings: Settings,
-    /// What each stage says of its gradients, where all of them decide something together.
-    looks: Vec<Program>,
+    /// The gradient statistics of each stage, if clipping or loss scaling needs them.
+    statistics: Vec<Program>,
     updates: Vec<Program>,
     scaling: Option<Scaling>,
 }
 
-/// The scale of the loss, as a step on one device has it: in the same tensors, by the same rule.
+/// The loss scale, in the same tensors and with the same rule as on one device.
 struct Scaling {
     backend: Arc<dyn Backend>,
     scale: Buffer,
-    /// Makes the next step's scale of whether this one was bad.
+    /// Computes the scale of the next step.
     next: Program,
 }
 
 impl Scaling {
-    /// On the device on which new tensors of the store lie.
+    /// Compiles the loss scale on the device of new tensors of the store.
     fn new(store: &mut VarStore) -> Result<Self> {
         let backend = store.backend().clone();
         LossScale::initialize(store)?;
         let tracer = Tracer::new(DType::F32);
-        LossScale::new(&tracer).advance(&tracer.input(BAD, DType::F32, []));
+        LossScale::new(&tracer).advance(&tracer.input(SKIP, DType::F32, []));
         let scalar = TensorType::new(DType::F32, []);
         Ok(Self {
             next: Program::new(tracer.finish()?, store)?,
@@ -57,36 +58,36 @@ impl Scaling {
 }
 
 impl Updates {
-    /// Compiles the updates of the stages, whose modules' tensors are `stages`.
+    /// Compiles the updates of the stages, whose tensors are `stages`.
     pub(super) fn new(
-        layout: &Partition,
+        partition: &Partition,
         settings: &Settings,
         stages: &[Traced],
         store: &mut VarStore,
     ) -> Result<Self> {
         let (scaled, by_norm) = (is_scaled(settings), is_clipped_by_norm(settings));
-        let (mut looks, mut updates) = (vec![], vec![]);
-        for (stage, backend) in stages.iter().zip(&layout.backends()) {
+        let (mut statistics, mut updates) = (vec![], vec![]);
+        for (stage, backend) in stages.iter().zip(&partition.backends()) {
             if stage.parameters.is_empty() {
                 continue;
             }
             store.place(backend);
             if scaled || by_norm {
-                looks.push(look(stage, settings, store)?);
+                statistics.push(gradient_statistics(stage, settings, store)?);
             }
-            updates.push(update_of(stage, settings, store)?);
+            updates.push(update_program(stage, settings, store)?);
         }
-        store.place(&layout.devices[0]);
+        store.place(&partition.devices[0]);
         let scaling = scaled.then(|| Scaling::new(store)).transpose()?;
         Ok(Self {
             settings: settings.clone(),
-            looks,
+            statistics,
             updates,
             scaling,
         })
     }
 
-    /// What the loss of the next step is multiplied by.
+    /// The factor of the loss in the next step.
     pub(super) fn loss_scale(&self) -> Result<f32> {
         let Some(scaling) = &self.scaling else {
             return Ok(1.0);
@@ -95,18 +96,18 @@ impl Updates {
         Ok(scale.first().map_or(1.0, |scale| *scale as f32))
     }
 
-    /// Updates all stages with the gradients of the loss times `loss_scale`, if the loss and, where
-    /// it is scaled, all gradients are finite.
+    /// Updates all stages with the gradients of the loss times `loss_scale`. Skips the update if the loss is
+    /// not finite or, with loss scaling, a gradient is not.
     pub(super) fn run(&mut self, loss: f64, loss_scale: f32, step: u64, epoch: f64) -> Result<()> {
         let unscale = f64::from(loss_scale).recip();
         let factor = |x: f64| [x as f32];
-        for program in &mut self.looks {
+        for program in &mut self.statistics {
             program.set(FACTOR, HostTensor::F32(&factor(unscale)))?;
             program.run()?;
         }
-        let looks = &self.looks;
+        let statistics = &self.statistics;
         let total = |name: &str| {
-            let mut found = looks.iter().map(|program| program.scalar(name));
+            let mut found = statistics.iter().map(|program| program.scalar(name));
             found.try_fold(0.0, |sum, number| {
                 Ok::<f64, spikelet_core::Error>(sum + number?)
             })
@@ -115,21 +116,22 @@ impl Updates {
             Some(Clip::Norm(most)) => (most / (total(SQUARES)?.sqrt() + 1e-6)).min(1.0),
             _ => 1.0,
         };
-        let spoiled = self.scaling.is_some() && total(NOT_FINITE)? > 0.0;
-        let bad = match !loss.is_finite() || spoiled {
-            true => [1.0],
-            false => [0.0],
+        let overflow = self.scaling.is_some() && total(NOT_FINITE)? > 0.0;
+        let skip = if !loss.is_finite() || overflow {
+            [1.0]
+        } else {
+            [0.0]
         };
         for program in &mut self.updates {
             feed_scalars(program, &self.settings, step, epoch)?;
-            program.set(BAD, HostTensor::F32(&bad))?;
+            program.set(SKIP, HostTensor::F32(&skip))?;
             if program.has_input(FACTOR) {
                 program.set(FACTOR, HostTensor::F32(&factor(clip * unscale)))?;
             }
             program.run()?;
         }
         if let Some(scaling) = &mut self.scaling {
-            scaling.next.set(BAD, HostTensor::F32(&bad))?;
+            scaling.next.set(SKIP, HostTensor::F32(&skip))?;
             scaling.next.run()?;
         }
         Ok(())
@@ -140,14 +142,18 @@ fn is_clipped_by_norm(settings: &Settings) -> bool {
     matches!(settings.clip, Some(Clip::Norm(_)))
 }
 
-/// The summed gradients of a stage.
+/// The accumulated gradients of a stage.
 fn sums(tracer: &Tracer, stage: &Traced) -> Vec<Var> {
     let sum = |p: &TracedTensor| tracer.state(&sum_name(&p.name), p.shape.clone());
     stage.parameters.iter().map(sum).collect()
 }
 
-/// Looks at a stage's gradients, of which there are some.
-fn look(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
+/// Compiles the gradient statistics of a stage.
+fn gradient_statistics(
+    stage: &Traced,
+    settings: &Settings,
+    store: &mut VarStore,
+) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
     let factor = tracer.input(FACTOR, DType::F32, []);
     let grads = sums(&tracer, stage).into_iter().map(|sum| sum * &factor);
@@ -166,9 +172,9 @@ fn look(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Pro
     Program::new(tracer.finish()?, store)
 }
 
-fn update_of(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
+fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
-    let verdict = UpdateGuard::FiniteGradients(tracer.input(BAD, DType::F32, []));
+    let guard = UpdateGuard::FiniteGradients(tracer.input(SKIP, DType::F32, []));
     let optimizer = settings.optimizer.get();
     let numbers = scalar_inputs(&tracer, settings);
     let sums = sums(&tracer, stage);
@@ -185,7 +191,7 @@ fn update_of(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Resul
         stage.parameters.iter().zip(&sums).zip(&grads)
     {
         let weight = tracer.parameter(name, shape.clone());
-        update(optimizer, name, &weight, grad, &numbers, &verdict);
+        update(optimizer, name, &weight, grad, &numbers, &guard);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
     }
     Program::new(tracer.finish()?, store)

@@ -1,13 +1,13 @@
-//! What a device's thread does.
+//! The thread of a device.
 //!
-//! It takes the device's tasks in the timetable's order. Before each it copies in whatever other
-//! devices have sent for which there is room, and waits until what the task needs is there. On a
-//! GPU all of this only starts work; order among GPUs is kept by events.
+//! It runs the tasks of the device in the order of the timetable. Before each task it receives the tensors
+//! that other devices have sent, as far as their buffers are free, and waits until the inputs of the task
+//! have arrived. On a GPU this only enqueues work; events order the work of different GPUs.
 
 use super::flow::{Flow, Slot, StageRun};
 use super::mailbox::{Mailbox, Message, stopped};
 use super::stage::{GRAD_X, GRAD_Y, X, Y};
-use super::timetable::{IN_TURN, MicroBatch, Phase, Task};
+use super::timetable::{FORWARD_BUFFERS, MicroBatch, Phase, Task};
 use spikelet_core::{Error, Result};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Event, HostFuture, Tensor};
@@ -17,17 +17,17 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-/// What a run is given.
-pub(super) struct Given<'a> {
-    /// A unit's part of the input.
+/// The inputs of a run.
+pub(super) struct RunInputs<'a> {
+    /// The input of a micro-batch.
     pub(super) x: &'a (dyn Fn(MicroBatch) -> Cow<'a, [f32]> + Sync),
     pub(super) labels: &'a [i64],
-    /// What the loss is multiplied by, where it is scaled.
+    /// The factor of the loss; 1 if it is not scaled.
     pub(super) loss_scale: f32,
-    /// Those of the whole batch.
+    /// The state of the random numbers of the batch.
     pub(super) draws: Draws,
-    /// Whether to note when each task runs.
-    pub(super) watch: bool,
+    /// Whether to record when each task runs.
+    pub(super) record: bool,
 }
 
 /// When a task ran, in seconds from the start of the run.
@@ -39,21 +39,21 @@ pub(super) struct Span {
     pub(super) end: f64,
 }
 
-/// What a run made.
+/// The outputs of a run.
 #[derive(Default)]
-pub(super) struct Ran {
-    /// What came out of the last stage, where that is not the loss's.
+pub(super) struct RunOutputs {
+    /// The outputs of the last stage, without training.
     pub(super) outputs: BTreeMap<MicroBatch, Tensor>,
     pub(super) spans: Vec<Span>,
 }
 
-/// Two moments between which a task ran.
+/// A task, and the events before and after it.
 type Between = (Task, Arc<dyn Event>, Arc<dyn Event>);
 
-/// Tells the other threads when this one ends before its work is done, also by a panic.
-struct Alarm<'a>(&'a Mailbox);
+/// Stops the other threads when this one ends early, even by a panic.
+struct FailureGuard<'a>(&'a Mailbox);
 
-impl Drop for Alarm<'_> {
+impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
         self.0.fail();
     }
@@ -62,12 +62,12 @@ impl Drop for Alarm<'_> {
 struct Worker<'a, 'g> {
     flow: &'a Flow,
     mailbox: &'a Mailbox,
-    given: &'a Given<'g>,
+    inputs: &'a RunInputs<'g>,
     backend: &'a Arc<dyn Backend>,
     device: usize,
-    /// Tasks of this device that were started.
+    /// The started tasks of this device.
     started: BTreeSet<Task>,
-    /// Tasks of any device whose results have been copied in.
+    /// The tasks of any device whose results have been received.
     received: BTreeSet<Task>,
     outputs: Vec<(MicroBatch, Box<dyn HostFuture>)>,
     between: Vec<Between>,
@@ -78,35 +78,35 @@ impl Flow {
     ///
     /// # Errors
     /// When a device fails.
-    pub(super) fn run(&self, given: &Given<'_>) -> Result<Ran> {
+    pub(super) fn run(&self, inputs: &RunInputs<'_>) -> Result<RunOutputs> {
         let mailbox = Mailbox::default();
-        let made: Vec<Result<Ran>> = std::thread::scope(|scope| {
+        let results: Vec<Result<RunOutputs>> = std::thread::scope(|scope| {
             let mailbox = &mailbox;
             let threads: Vec<_> = (self.timetable.devices.iter().enumerate())
                 .filter(|(_, tasks)| !tasks.is_empty())
                 .map(|(device, tasks)| {
                     scope.spawn(move || {
-                        let alarm = Alarm(mailbox);
-                        let ran = self.work(device, tasks, mailbox, given)?;
-                        std::mem::forget(alarm);
+                        let guard = FailureGuard(mailbox);
+                        let ran = self.run_device(device, tasks, mailbox, inputs)?;
+                        std::mem::forget(guard);
                         Ok(ran)
                     })
                 })
                 .collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Ran>>| {
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<RunOutputs>>| {
                 thread.join().unwrap_or_else(|_| Err(stopped()))
             };
             threads.into_iter().map(join).collect()
         });
-        let mut all = Ran::default();
+        let mut all = RunOutputs::default();
         let mut failed: Option<Error> = None;
-        for ran in made {
+        for ran in results {
             match ran {
                 Ok(ran) => {
                     all.outputs.extend(ran.outputs);
                     all.spans.extend(ran.spans);
                 }
-                // The device that failed says more than those that stopped because of it.
+                // The error of the failed device takes precedence over those of stopped ones.
                 Err(error) => match &failed {
                     Some(known) if known.to_string() != stopped().to_string() => {}
                     _ => failed = Some(error),
@@ -116,18 +116,18 @@ impl Flow {
         failed.map_or(Ok(all), Err)
     }
 
-    fn work(
+    fn run_device(
         &self,
         device: usize,
         tasks: &[Task],
         mailbox: &Mailbox,
-        given: &Given<'_>,
-    ) -> Result<Ran> {
+        inputs: &RunInputs<'_>,
+    ) -> Result<RunOutputs> {
         let backend = &self.devices[device];
         let mut worker = Worker {
             flow: self,
             mailbox,
-            given,
+            inputs,
             backend,
             device,
             started: BTreeSet::new(),
@@ -135,7 +135,7 @@ impl Flow {
             outputs: vec![],
             between: vec![],
         };
-        let begun = match given.watch {
+        let begun = match inputs.record {
             true => {
                 backend.synchronize()?;
                 Some(backend.moment()?)
@@ -145,10 +145,10 @@ impl Flow {
         for task in tasks {
             worker.take(*task)?;
         }
-        let mut ran = Ran::default();
-        for (unit, pending) in worker.outputs {
+        let mut ran = RunOutputs::default();
+        for (micro_batch, pending) in worker.outputs {
             ran.outputs
-                .extend(pending.wait()?.pop().map(|tensor| (unit, tensor)));
+                .extend(pending.wait()?.pop().map(|tensor| (micro_batch, tensor)));
         }
         if let Some(begun) = begun {
             for (task, from, to) in worker.between {
@@ -163,94 +163,109 @@ impl Flow {
         Ok(ran)
     }
 
-    /// The stage where it takes a micro-batch.
+    /// The replica of a stage that processes a micro-batch.
     fn stage(&self, stage: usize, micro: usize) -> MutexGuard<'_, StageRun> {
         self.stages[stage][micro % self.stage_devices[stage].len()]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device that takes a micro-batch of a stage.
-    fn home(&self, stage: usize, micro: usize) -> usize {
-        let home = &self.stage_devices[stage];
-        home[micro % home.len()]
+    /// The device that processes a micro-batch of a stage.
+    fn device_of(&self, stage: usize, micro: usize) -> usize {
+        let devices = &self.stage_devices[stage];
+        devices[micro % devices.len()]
     }
 
-    /// A unit's number among all.
-    fn number(&self, unit: MicroBatch) -> usize {
-        unit.micro * self.cutting.chunks + unit.chunk
+    /// The index of a chunk of a micro-batch among all.
+    fn number(&self, micro_batch: MicroBatch) -> usize {
+        micro_batch.index * self.batch_split.chunks + micro_batch.chunk
     }
 
-    fn unit(&self, number: usize) -> MicroBatch {
+    fn micro_batch(&self, number: usize) -> MicroBatch {
         MicroBatch {
-            micro: number / self.cutting.chunks,
-            chunk: number % self.cutting.chunks,
+            index: number / self.batch_split.chunks,
+            chunk: number % self.batch_split.chunks,
         }
     }
 
-    /// Where a unit's buffers are: the class, and the slot in it.
-    fn slot_of(&self, stage: usize, unit: MicroBatch) -> (usize, usize) {
-        let class = usize::from(self.cutting.is_rest(unit.micro) && self.cutting.micros > 1);
+    /// The size class of a micro-batch, and its slot.
+    fn slot_of(&self, stage: usize, micro_batch: MicroBatch) -> (usize, usize) {
+        let class =
+            usize::from(self.batch_split.is_rest(micro_batch.index) && self.batch_split.micros > 1);
         let slot = match (self.training, class) {
-            (false, _) => self.number(unit) % IN_TURN,
+            (false, _) => self.number(micro_batch) % FORWARD_BUFFERS,
             (true, 0) => {
                 let kept = self.timetable.in_flight[stage];
-                let turn = unit.micro / self.stage_devices[stage].len();
-                (turn % kept) * self.cutting.chunks + unit.chunk
+                let turn = micro_batch.index / self.stage_devices[stage].len();
+                (turn % kept) * self.batch_split.chunks + micro_batch.chunk
             }
-            (true, _) => unit.chunk,
+            (true, _) => micro_batch.chunk,
         };
         (class, slot)
     }
 
-    /// The task of this device after which a unit's slot is free for it, if there is one.
-    fn frees(&self, stage: usize, unit: MicroBatch) -> Option<Task> {
+    /// The task of this device that must finish before the slot of a micro-batch is free, if there is one.
+    fn frees(&self, stage: usize, micro_batch: MicroBatch) -> Option<Task> {
         if !self.training {
-            let old = self.number(unit).checked_sub(IN_TURN)?;
-            let unit = self.unit(old);
+            let old = self.number(micro_batch).checked_sub(FORWARD_BUFFERS)?;
+            let micro_batch = self.micro_batch(old);
             return Some(Task {
-                work: Phase::Forward,
+                phase: Phase::Forward,
                 stage,
-                unit,
+                micro_batch,
             });
         }
-        if self.cutting.is_rest(unit.micro) {
+        if self.batch_split.is_rest(micro_batch.index) {
             return None;
         }
         let turns = self.stage_devices[stage].len();
-        let micro = (unit.micro).checked_sub(turns * self.timetable.in_flight[stage])?;
-        let unit = MicroBatch { micro, ..unit };
+        let micro = (micro_batch.index).checked_sub(turns * self.timetable.in_flight[stage])?;
+        let micro_batch = MicroBatch {
+            index: micro,
+            ..micro_batch
+        };
         Some(Task {
-            work: Phase::Backward,
+            phase: Phase::Backward,
             stage,
-            unit,
+            micro_batch,
         })
     }
 
-    /// The earlier task that sent from the buffer which a task writes, if it may still be on its
-    /// way.
+    /// The earlier task that sent the buffer that a task writes, if its transfer may still be running.
     fn sent_before(&self, task: Task) -> Option<Task> {
-        let Task { work, stage, unit } = task;
-        let unit = match work {
-            // Its unit came back through the later stages before its slot was free.
+        let Task {
+            phase,
+            stage,
+            micro_batch,
+        } = task;
+        let micro_batch = match phase {
+            // The micro-batch has passed the later stages before its slot was free.
             Phase::Forward if self.training => return None,
-            Phase::Forward => self.unit(self.number(unit).checked_sub(IN_TURN)?),
-            Phase::Backward if unit.chunk + 1 < self.cutting.chunks => MicroBatch {
-                chunk: unit.chunk + 1,
-                ..unit
+            Phase::Forward => {
+                self.micro_batch(self.number(micro_batch).checked_sub(FORWARD_BUFFERS)?)
+            }
+            Phase::Backward if micro_batch.chunk + 1 < self.batch_split.chunks => MicroBatch {
+                chunk: micro_batch.chunk + 1,
+                ..micro_batch
             },
             Phase::Backward => MicroBatch {
-                micro: unit.micro.checked_sub(self.stage_devices[stage].len())?,
+                index: micro_batch
+                    .index
+                    .checked_sub(self.stage_devices[stage].len())?,
                 chunk: 0,
             },
             Phase::Loss => return None,
         };
-        Some(Task { work, stage, unit })
+        Some(Task {
+            phase,
+            stage,
+            micro_batch,
+        })
     }
 
     /// The task of another stage whose result a task reads.
     fn source(&self, task: Task) -> Option<Task> {
-        let stage = match task.work {
+        let stage = match task.phase {
             Phase::Forward => task.stage.checked_sub(1)?,
             Phase::Backward if task.stage + 1 < self.stages.len() => task.stage + 1,
             Phase::Backward | Phase::Loss => return None,
@@ -258,9 +273,9 @@ impl Flow {
         Some(Task { stage, ..task })
     }
 
-    /// The stage to which a task's result goes.
+    /// The stage that receives the result of a task.
     fn goes_to(&self, task: Task) -> Option<usize> {
-        match task.work {
+        match task.phase {
             Phase::Forward => Some(task.stage + 1).filter(|s| *s < self.stages.len()),
             Phase::Backward => task.stage.checked_sub(1),
             Phase::Loss => None,
@@ -282,13 +297,13 @@ impl Worker<'_, '_> {
             while self.mailbox.arrival(earlier).is_none() {
                 self.receive(Some(earlier))?;
             }
-            if let Some(moment) = self.mailbox.arrival(earlier) {
-                self.backend.wait_for(&*moment)?;
+            if let Some(event) = self.mailbox.arrival(earlier) {
+                self.backend.wait_for(&*event)?;
             }
         }
         let from = self
-            .given
-            .watch
+            .inputs
+            .record
             .then(|| self.backend.moment())
             .transpose()?;
         self.run(task)?;
@@ -299,93 +314,98 @@ impl Worker<'_, '_> {
         Ok(())
     }
 
-    /// Copies in what has been sent to this device and has room; waits for it, unless what
-    /// `unless` sent has arrived at its stage meanwhile.
+    /// Receives the tensors that were sent to this device and whose buffers are free. Waits for the first one,
+    /// unless the tensor of the task `unless` arrives at its stage first.
     fn receive(&mut self, unless: Option<Task>) -> Result<()> {
         let flow = self.flow;
-        let mine = |task: &Task, letter: &Message| {
-            let free = match task.work {
-                Phase::Forward => flow.frees(letter.to, task.unit),
+        let mine = |task: &Task, message: &Message| {
+            let free = match task.phase {
+                Phase::Forward => flow.frees(message.to, task.micro_batch),
                 _ => None,
             };
-            flow.home(letter.to, task.unit.micro) == self.device
+            flow.device_of(message.to, task.micro_batch.index) == self.device
                 && free.is_none_or(|t| self.started.contains(&t))
         };
-        let letters = self.mailbox.take(&mine, &|arrived| {
+        let messages = self.mailbox.take(&mine, &|arrived| {
             unless.is_some_and(|task| arrived.contains_key(&task))
         })?;
-        for (task, letter) in letters {
-            let (class, slot) = flow.slot_of(letter.to, task.unit);
-            let stage = flow.stage(letter.to, task.unit.micro);
+        for (task, message) in messages {
+            let (class, slot) = flow.slot_of(message.to, task.micro_batch);
+            let stage = flow.stage(message.to, task.micro_batch.index);
             let slot: &Slot = &stage.classes[class].slots[slot];
-            let name = if task.work == Phase::Forward {
+            let name = if task.phase == Phase::Forward {
                 X
             } else {
                 GRAD_Y
             };
-            let moment = match slot.buffers.get(name) {
+            let event = match slot.buffers.get(name) {
                 Some(to) => {
                     let free = slot.used.as_deref();
-                    self.backend.receive(to, &*letter.parcel, free)?
+                    self.backend.receive(to, &*message.transfer, free)?
                 }
-                // A stage without parameters at the front needs no gradient.
+                // A first stage without parameters needs no gradient.
                 None => self.backend.moment()?,
             };
-            self.mailbox.has_arrived(task, moment);
+            self.mailbox.has_arrived(task, event);
             self.received.insert(task);
         }
         Ok(())
     }
 
     fn run(&mut self, task: Task) -> Result<()> {
-        let Task { work, stage, unit } = task;
+        let Task {
+            phase,
+            stage,
+            micro_batch,
+        } = task;
         let flow = self.flow;
-        let (class, at) = flow.slot_of(stage, unit);
-        let mut run = flow.stage(stage, unit.micro);
-        let position = flow.cutting.position(unit.chunk);
-        if work == Phase::Loss {
-            let images = flow.cutting.images(unit.micro);
-            let head = &mut run.classes[class].head[at / flow.cutting.chunks];
-            return head.run(&self.given.labels[images], self.given.loss_scale);
+        let (class, at) = flow.slot_of(stage, micro_batch);
+        let mut run = flow.stage(stage, micro_batch.index);
+        let position = flow.batch_split.position(micro_batch.chunk);
+        if phase == Phase::Loss {
+            let images = flow.batch_split.images(micro_batch.index);
+            let head = &mut run.classes[class].head[at / flow.batch_split.chunks];
+            return head.run(&self.inputs.labels[images], self.inputs.loss_scale);
         }
         let slot = &mut run.classes[class].slots[at];
-        let programs = match work {
+        let programs = match phase {
             Phase::Forward => &mut slot.forward,
             _ => &mut slot.backward,
         };
         let program = programs
             .get_mut(&position)
             .expect("loaded for every position");
-        if work == Phase::Forward {
-            let state = self.draws(unit).state();
+        if phase == Phase::Forward {
+            let state = self.draws(micro_batch).state();
             program.set(GENERATOR, HostTensor::I64(&state))?;
             if stage == 0 {
-                program.set(X, HostTensor::F32(&(self.given.x)(unit)))?;
+                program.set(X, HostTensor::F32(&(self.inputs.x)(micro_batch)))?;
             }
         }
         program.run()?;
-        if work == Phase::Backward || !flow.training {
+        if phase == Phase::Backward || !flow.training {
             slot.used = Some(self.backend.moment()?);
         }
-        let made = if work == Phase::Forward { Y } else { GRAD_X };
-        match (flow.goes_to(task), slot.buffers.get(made)) {
+        let name = if phase == Phase::Forward { Y } else { GRAD_X };
+        match (flow.goes_to(task), slot.buffers.get(name)) {
             (Some(to), Some(buffer)) => {
-                let parcel = self.backend.send(buffer)?;
-                self.mailbox.send(task, Message { parcel, to });
+                let transfer = self.backend.send(buffer)?;
+                self.mailbox.send(task, Message { transfer, to });
             }
             (None, Some(buffer)) if !flow.training => {
-                self.outputs.push((unit, self.backend.fetch(&[buffer])?));
+                self.outputs
+                    .push((micro_batch, self.backend.fetch(&[buffer])?));
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// A part of a batch draws what the whole batch would.
-    fn draws(&self, unit: MicroBatch) -> Draws {
-        let cutting = &self.flow.cutting;
-        let steps = unit.chunk * cutting.steps;
-        let images = cutting.images(unit.micro).start;
-        self.given.draws.behind(steps, images)
+    /// The random numbers of a micro-batch are those of its images in the batch.
+    fn draws(&self, micro_batch: MicroBatch) -> Draws {
+        let batch_split = &self.flow.batch_split;
+        let steps = micro_batch.chunk * batch_split.steps;
+        let images = batch_split.images(micro_batch.index).start;
+        self.inputs.draws.behind(steps, images)
     }
 }

@@ -163,7 +163,7 @@ impl Programs {
     ) -> Result<Self> {
         let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();
-        plans.check(&**store.backend(), store, together.ranks_here())?;
+        plans.check(&**store.backend(), store, together.ranks_on_host())?;
         // The free memory was the same for all ranks of a host: none has allocated anything before.
         together.wait_for_all()?;
         let (step, evaluation) = plans.load(store)?;

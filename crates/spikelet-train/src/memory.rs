@@ -144,15 +144,15 @@ impl RunPlans {
     }
 
     /// Checks that the device has enough memory, besides the tensors of the store. The processors
-    /// of a host share its memory: each of its `ranks_here` ranks takes as much of it.
+    /// of a host share its memory: each of its `ranks_on_host` ranks takes as much of it.
     pub(super) fn check(
         &self,
         device: &dyn Backend,
         store: &VarStore,
-        ranks_here: usize,
+        ranks_on_host: usize,
     ) -> Result<()> {
         let ranks = match device.kind() {
-            DeviceKind::Cpu => ranks_here,
+            DeviceKind::Cpu => ranks_on_host,
             _ => 1,
         };
         let check = |program: &str, plans: &[&Plan], help: &str| {

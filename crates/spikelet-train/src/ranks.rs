@@ -4,7 +4,7 @@ use super::Progress;
 use sha2::{Digest, Sha256};
 use spikelet_core::{Error, Result};
 use spikelet_data::Shard;
-use spikelet_distributed::{Group, gather, sum_numbers};
+use spikelet_distributed::{RankGroup, all_gather, all_reduce_f64};
 use spikelet_graph::{Data, Tensor};
 use spikelet_nn::runtime::VarStore;
 use std::path::Path;
@@ -22,10 +22,10 @@ const DIGESTED: usize = 4096;
 
 /// The ranks of a run, seen from one of them.
 #[derive(Clone)]
-pub(super) struct Ranks(Option<Arc<Group>>);
+pub(super) struct Ranks(Option<Arc<RankGroup>>);
 
 impl Ranks {
-    pub(super) fn new(group: Option<Arc<Group>>) -> Self {
+    pub(super) fn new(group: Option<Arc<RankGroup>>) -> Self {
         Self(group)
     }
 
@@ -38,7 +38,7 @@ impl Ranks {
     }
 
     /// How many ranks are on this host, this one included.
-    pub(super) fn ranks_here(&self) -> usize {
+    pub(super) fn ranks_on_host(&self) -> usize {
         let Some(group) = &self.0 else {
             return 1;
         };
@@ -69,7 +69,7 @@ impl Ranks {
     /// The sums of values over all ranks, with the same bits on all.
     pub(super) fn sum(&self, numbers: &mut [f64]) -> Result<()> {
         match &self.0 {
-            Some(group) => Ok(sum_numbers(&*group.exchange(), numbers)?),
+            Some(group) => Ok(all_reduce_f64(&*group.process_group(), numbers)?),
             None => Ok(()),
         }
     }
@@ -77,7 +77,7 @@ impl Ranks {
     /// Combines the results of all ranks; each has zeros in the places of the others.
     pub(super) fn join(&self, found: &mut [f32]) -> Result<()> {
         match &self.0 {
-            Some(group) => Ok(group.exchange().all_reduce(found)?),
+            Some(group) => Ok(group.process_group().all_reduce(found)?),
             None => Ok(()),
         }
     }
@@ -85,7 +85,7 @@ impl Ranks {
     /// The bytes of rank 0.
     pub(super) fn broadcast_from_rank0(&self, mut own: Vec<u8>) -> Result<Vec<u8>> {
         if let Some(group) = &self.0 {
-            group.exchange().broadcast(&mut own, 0)?;
+            group.process_group().broadcast(&mut own, 0)?;
         }
         Ok(own)
     }
@@ -107,7 +107,7 @@ impl Ranks {
             if let Data::F32(values) = &mut tensor.data {
                 let own = values.iter().flat_map(|value| value.to_le_bytes());
                 let mut bytes: Vec<u8> = own.collect();
-                group.exchange().broadcast(&mut bytes, 0)?;
+                group.process_group().broadcast(&mut bytes, 0)?;
                 let each = bytes.chunks_exact(4);
                 *values = each
                     .map(|b| f32::from_le_bytes(b.try_into().expect("chunks have four bytes")))
@@ -123,11 +123,11 @@ impl Ranks {
         let Some(group) = &self.0 else {
             return Ok(());
         };
-        let exchange = group.exchange();
+        let process_group = group.process_group();
         let digests = names.iter().map(|name| Ok(digest(&store.get(name)?)));
         let digests = digests.collect::<Result<Vec<[u8; 32]>>>()?;
         let of_all: [u8; 32] = Sha256::digest(digests.as_flattened()).into();
-        let whole = gather(&*exchange, &of_all)?;
+        let whole = all_gather(&*process_group, &of_all)?;
         if whole.iter().all(|other| *other == whole[0]) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Ranks {
     /// Ends the run on all ranks because of this one's error.
     pub(super) fn report(&self, error: &Error) {
         if let Some(group) = &self.0 {
-            group.report(error);
+            group.abort(error);
         }
     }
 
@@ -244,7 +244,7 @@ impl SyncSchedule {
             first(f32::from(u8::from(own.save))),
             first(next),
         ];
-        group.exchange().all_reduce(&mut said)?;
+        group.process_group().all_reduce(&mut said)?;
         let [stop, save, next] = said;
         self.steps = (next as usize).max(1);
         self.left = self.steps;
@@ -259,41 +259,19 @@ impl SyncSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spikelet_distributed::{Address, Fingerprint, Limits, World};
-    use std::net::TcpListener;
-    use std::thread;
+    use spikelet_distributed::Timeouts;
 
-    /// The errors of two ranks whose weights differ in one place.
+    /// The results of two ranks whose weights differ in one element.
     fn compared(second: f32) -> Vec<Result<()>> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let master = Address {
-            host: "127.0.0.1".to_string(),
-            port: listener.local_addr().expect("an address").port(),
+        let compare = |group: &Arc<RankGroup>| {
+            let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+            let last = if group.world().rank == 0 { 1.0 } else { second };
+            store.insert("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
+            store.insert("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
+            let names = ["a.weight", "b.weight"].map(String::from);
+            Ranks::new(Some(group.clone())).check_same_weights(&store, &names)
         };
-        let one = |rank: usize, listener: Option<TcpListener>| {
-            let world = World::new(rank, 2, rank, master.clone())?;
-            let (run, limits) = (Fingerprint::new(), Limits::default());
-            let group = match listener {
-                Some(listener) => Group::connect_on(listener, world, &run, limits)?,
-                None => Group::connect(world, &run, limits)?,
-            };
-            group.run(|| {
-                let mut store = VarStore::new(spikelet_nn::device::cpu()?);
-                let last = if rank == 0 { 1.0 } else { second };
-                store.insert("a.weight", &Tensor::f32([2], [0.5, 0.25]))?;
-                store.insert("b.weight", &Tensor::f32([3], [0.0, 2.0, last]))?;
-                let names = ["a.weight", "b.weight"].map(String::from);
-                Ranks::new(Some(group.clone())).check_same_weights(&store, &names)
-            })
-        };
-        thread::scope(|scope| {
-            let one = &one;
-            let ranks = [(0, Some(listener)), (1, None)];
-            let ranks = ranks.map(|(rank, listener)| scope.spawn(move || one(rank, listener)));
-            let ends = ranks.into_iter();
-            ends.map(|rank| rank.join().expect("no rank panics"))
-                .collect()
-        })
+        RankGroup::run_threads(2, Timeouts::default(), compare).expect("a port")
     }
 
     #[test]

@@ -35,10 +35,12 @@ struct Clock {
     before: f64,
 }
 
-/// The sums of a rank in an epoch.
+/// Sums over training batches of an epoch.
 #[derive(Clone, Copy, Default)]
-struct Own {
-    loss_sum: f64,
+struct EpochSums {
+    /// Of the mean losses of the batches.
+    loss: f64,
+    /// Of the images classified correctly.
     correct: f64,
 }
 
@@ -64,9 +66,12 @@ pub(super) struct Run<'a> {
     validates: bool,
     loader: Loader,
     progress: Progress,
-    /// The sums of this rank in the epoch; those of all ranks are combined in `progress` when it is
-    /// saved or shown.
-    own: Own,
+    /// Sums over this rank's batches of the epoch since the run was started or resumed. Those of the
+    /// other ranks are added in `progress` before it is saved or shown.
+    own: EpochSums,
+    /// Sums over the batches of all ranks that were trained before the run was resumed, the same on
+    /// all ranks.
+    resumed: EpochSums,
     logs: Option<Logs>,
     /// Steps between two points of the curves, the same on all ranks.
     curve_steps: u64,
@@ -153,7 +158,8 @@ impl<'a> Run<'a> {
                 ranks: place.ranks,
                 ..Progress::default()
             },
-            own: Own::default(),
+            own: EpochSums::default(),
+            resumed: EpochSums::default(),
             logs: None,
             curve_steps: u64::from_le_bytes(
                 <[u8; 8]>::try_from(&curve_steps[..]).unwrap_or_default(),
@@ -241,7 +247,7 @@ impl<'a> Run<'a> {
             let pause = self.talks.step(&self.together, own)?;
             if pause.stop || pause.save {
                 self.count_all(&mut in_flight, &clock, &bar)?;
-                self.put_together()?;
+                self.sum_over_ranks()?;
                 if pause.stop {
                     return Ok(false);
                 }
@@ -249,7 +255,7 @@ impl<'a> Run<'a> {
             }
         }
         self.count_all(&mut in_flight, &clock, &bar)?;
-        self.put_together()?;
+        self.sum_over_ranks()?;
         Ok(true)
     }
 
@@ -258,13 +264,14 @@ impl<'a> Run<'a> {
         self.trainer.settings.batch_size * self.together.ranks()
     }
 
-    /// Combines the sums of all ranks in the progress. Losses are f32: their sums in f64 are nearly
-    /// always exact, whenever they are computed.
-    fn put_together(&mut self) -> Result<()> {
-        let mut sums = [self.own.loss_sum, self.own.correct];
+    /// Adds the sums of all ranks in the progress. Losses are f32 and their f64 sums practically
+    /// always exact, so a run that was resumed in the middle of an epoch has the same ones. For this
+    /// the sum is kept, not the mean over the ranks, which would be rounded.
+    fn sum_over_ranks(&mut self) -> Result<()> {
+        let mut sums = [self.own.loss, self.own.correct];
         self.together.sum(&mut sums)?;
-        self.progress.loss_sum = sums[0] / self.together.ranks() as f64;
-        self.progress.correct = sums[1];
+        self.progress.loss_sum = self.resumed.loss + sums[0];
+        self.progress.correct = self.resumed.correct + sums[1];
         Ok(())
     }
 
@@ -296,14 +303,16 @@ impl<'a> Run<'a> {
         p.step = step;
         p.batch += 1;
         p.images += step_images;
-        self.own.loss_sum += found.loss;
+        self.own.loss += found.loss;
         self.own.correct += found.correct;
         p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
         bar.advance();
-        let mean = self.own.loss_sum / p.batch as f64;
+        // The other ranks' losses are not known here: this rank's stand for them.
+        let ranks = self.together.ranks() as f64;
+        let loss_sum = self.resumed.loss + self.own.loss * ranks;
+        let mean = loss_sum / p.batches_of_ranks(self.trainer.settings.batch_size);
         bar.show(mean, p.images as f64 / p.train_seconds);
         if step.is_multiple_of(self.curve_steps) {
-            let ranks = self.together.ranks() as f64;
             let mut sums = [found.loss, found.correct];
             self.together.sum(&mut sums)?;
             let (loss, share) = (sums[0] / ranks, sums[1] / step_images as f64);

@@ -8,7 +8,7 @@ use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::log::Output;
 use spikelet_core::Result;
 use spikelet_data::Split;
-use spikelet_distributed::Group;
+use spikelet_distributed::RankGroup;
 use spikelet_graph::Backend;
 use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
@@ -44,7 +44,7 @@ pub struct Trainer {
     /// Called where the run can be interrupted.
     pub(super) end_request: Option<EndRequest>,
     pub(super) loader_threads: usize,
-    pub(super) group: Option<Arc<Group>>,
+    pub(super) group: Option<Arc<RankGroup>>,
     pub(super) engine: Option<Box<dyn BuildEngine>>,
 }
 
@@ -235,11 +235,11 @@ impl Trainer {
         self
     }
 
-    /// Trains as one of several ranks, each of which has such a trainer, within [`Group::run`]. The
+    /// Trains as one of several ranks, each of which has such a trainer, within [`RankGroup::run`]. The
     /// backend must be in the group. The settings' batch size is that of each rank; rank 0 alone
     /// reads and writes the folder, and prints.
     #[must_use]
-    pub fn group(mut self, group: Arc<Group>) -> Self {
+    pub fn group(mut self, group: Arc<RankGroup>) -> Self {
         self.group = Some(group);
         self
     }

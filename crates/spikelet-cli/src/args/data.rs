@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use spikelet::data::{
     self, Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic,
 };
-use spikelet::distributed::Group;
+use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
 use spikelet::train::DatasetId;
@@ -224,7 +224,7 @@ impl TrainingDataArgs {
         otherwise: Option<DataName>,
         network: &Network,
         console: &Console,
-        group: &Group,
+        group: &RankGroup,
     ) -> Result<Split, Failure> {
         let first = group.world().local_rank == 0;
         let load = || self.load(otherwise, network, console);
@@ -232,11 +232,11 @@ impl TrainingDataArgs {
             (false, _) => load()?,
             (true, true) => {
                 let split = load()?;
-                group.exchange().barrier()?;
+                group.process_group().barrier()?;
                 split
             }
             (true, false) => {
-                group.exchange().barrier()?;
+                group.process_group().barrier()?;
                 load()?
             }
         };

@@ -56,10 +56,10 @@ impl DeviceArgs {
 
     /// These for a rank: its own device, and its share of the cores where no number of threads is
     /// given.
-    pub fn of_rank(mut self, device: String, ranks_here: usize) -> Self {
+    pub fn of_rank(mut self, device: String, ranks_on_host: usize) -> Self {
         self.device = device;
         if self.threads == 0 {
-            self.threads = (self.thread_count() / ranks_here).max(1);
+            self.threads = (self.thread_count() / ranks_on_host).max(1);
         }
         self
     }

@@ -3,9 +3,12 @@
 use super::{DeviceArgs, count, positive, variable};
 use crate::failure::Failure;
 use spikelet::device::{check_devices, device_of};
-use spikelet::distributed::{Address, Fingerprint, Group, Launcher, Limits, Role, Secret, World};
+use spikelet::distributed::{
+    Address, Fingerprint, Launcher, RankGroup, Role, Secret, Timeouts, World,
+};
 use spikelet::network::Network;
 use spikelet::train::Settings;
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -58,7 +61,7 @@ impl ParallelArgs {
     /// # Errors
     /// When a launcher's variables contradict each other or the arguments, or a secret is missing.
     pub fn role(&self) -> Result<Role, Failure> {
-        let found = Role::of(self.data_parallel, self.master.as_ref(), &variable);
+        let found = Role::from_variables(self.data_parallel, self.master.as_ref(), &variable);
         let mut role = found.map_err(|error| Failure::wrong(&error))?;
         if let Role::Rank(world) = &mut role {
             self.secure(world).map_err(|error| Failure::wrong(&error))?;
@@ -92,8 +95,20 @@ impl ParallelArgs {
             )
         })?;
         let arguments = std::env::args_os().skip(1);
-        let launcher = Launcher::new(program, arguments, ranks).master(self.master.clone());
-        Ok(ExitCode::from(launcher.run()?))
+        let launcher = Launcher::new(program, arguments, ranks)
+            .master(self.master.clone())
+            .on_stderr_line(|rank, line| {
+                // A closed standard error has no reader.
+                let _ = writeln!(stderr(), "[rank {rank}] {line}");
+            });
+        let Some(failure) = launcher.run()? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        if !failure.is_reported() {
+            // As above.
+            let _ = writeln!(stderr(), "error: {failure}");
+        }
+        Ok(ExitCode::from(failure.exit_code()))
     }
 
     /// Meets the other ranks, and names this one's device.
@@ -107,7 +122,7 @@ impl ParallelArgs {
         network: &Network,
         settings: &Settings,
         data: &str,
-    ) -> Result<(Arc<Group>, String), Failure> {
+    ) -> Result<(Arc<RankGroup>, String), Failure> {
         let name = device_of(&world, &device.device).map_err(|error| Failure::wrong(&error))?;
         let kind = name.split(':').next().unwrap_or_default();
         let run = Fingerprint::new()
@@ -116,12 +131,12 @@ impl ParallelArgs {
             .with("data set", data)
             .with("kind of device", kind)
             .with("version of spikelet", env!("CARGO_PKG_VERSION"));
-        let limits = Limits {
+        let timeouts = Timeouts {
             rendezvous: seconds(self.rendezvous_timeout),
-            heartbeat_timeout: seconds(self.rank_timeout),
-            ..Limits::default()
+            heartbeat: seconds(self.rank_timeout),
+            ..Timeouts::default()
         };
-        let group = Group::connect(world, &run, limits)?;
+        let group = RankGroup::connect(world, &run, timeouts)?;
         group.on_overdue(Box::new(|error| {
             // This process waits for a device that waits for the other ranks.
             let failure = Failure::from(spikelet::Error::from(error.clone()));

@@ -109,12 +109,12 @@ impl PipelineArgs {
         Ok(Some(PipelineOptions {
             devices,
             stages: self.stages.clone(),
-            parts: PipelineConfig {
+            config: PipelineConfig {
                 split_size: self.split_size.unwrap_or(whole),
                 time_chunk: self.time_chunk,
                 schedule: schedule.map_or(PipelineSchedule::Auto, |(_, schedule)| schedule),
             },
-            trace,
+            timeline: trace,
         }))
     }
 }

@@ -7,9 +7,9 @@ use spikelet::train::RunMemory;
 
 /// A line for each stage, and one with what is expected: idle time, and each device's memory; with
 /// `peak`, that of the whole run.
-pub fn describe(step: &PipelineStep, layout: &Partition, peak: Option<&RunMemory>) -> String {
+pub fn describe(step: &PipelineStep, partition: &Partition, peak: Option<&RunMemory>) -> String {
     let mut lines = vec![];
-    for (k, (stage, kept)) in layout.report().iter().zip(step.in_flight()).enumerate() {
+    for (k, (stage, kept)) in partition.report().iter().zip(step.in_flight()).enumerate() {
         let modules = match &stage.modules[..] {
             [first, .., last] => format!("{first} to {last}"),
             modules => modules.join(", "),
@@ -20,7 +20,7 @@ pub fn describe(step: &PipelineStep, layout: &Partition, peak: Option<&RunMemory
             if *kept == 1 { "" } else { "es" },
         ));
     }
-    let devices = layout.devices().iter().zip(step.peak_bytes());
+    let devices = partition.devices().iter().zip(step.peak_bytes());
     let memory: Vec<String> = devices
         .map(|(device, held)| format!("{} {}", device.name(), bytes(*held as u64)))
         .collect();
@@ -40,9 +40,9 @@ pub fn describe(step: &PipelineStep, layout: &Partition, peak: Option<&RunMemory
 }
 
 /// The same for machines.
-pub fn json_of(step: &PipelineStep, layout: &Partition) -> Value {
+pub fn json_of(step: &PipelineStep, partition: &Partition) -> Value {
     json!({
-        "stages": layout.report(),
+        "stages": partition.report(),
         "in_flight": step.in_flight(),
         "predicted_idle": step.predicted_idle(),
         "device_bytes": step.peak_bytes(),

@@ -8,7 +8,7 @@ use crate::args::{
 use crate::failure::Failure;
 use serde_json::json;
 use spikelet::data::Split;
-use spikelet::distributed::{Group, Role};
+use spikelet::distributed::{RankGroup, Role};
 use spikelet::human::{duration, percent, thousands};
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
@@ -140,7 +140,7 @@ fn loader_threads(text: &str) -> Result<usize, String> {
 
 /// A process among several.
 struct Rank {
-    group: Arc<Group>,
+    group: Arc<RankGroup>,
     device: String,
 }
 
@@ -299,7 +299,8 @@ impl Train {
                 (self.device.clone(), backend)
             }
             Some(Rank { group, device }) => {
-                let own = (self.device.clone()).of_rank(device.clone(), group.world().ranks_here());
+                let own =
+                    (self.device.clone()).of_rank(device.clone(), group.world().ranks_on_host());
                 let backend = spikelet::device::open_in_group(&group, device, own.threads)?;
                 (own, backend)
             }
@@ -352,9 +353,9 @@ impl Train {
                 start["peak_bytes"] = json!(memory.peak);
                 start["evaluation_batch"] = json!(memory.evaluation_batch);
                 if let Some(pipeline) = engine.downcast_ref::<PipelineEngine>() {
-                    let (step, layout) = (pipeline.step(), pipeline.layout());
-                    console.say(pipeline_text::describe(step, layout, Some(memory)));
-                    start["pipeline"] = pipeline_text::json_of(step, layout);
+                    let (step, partition) = (pipeline.step(), pipeline.partition());
+                    console.say(pipeline_text::describe(step, partition, Some(memory)));
+                    start["pipeline"] = pipeline_text::json_of(step, partition);
                 }
                 console.say_json(&start);
             })?;
@@ -383,7 +384,7 @@ fn describe(data: &Split) -> String {
 }
 
 /// `data parallel: 4 ranks on 2 hosts · 4 × 64 = 256 images a step`
-fn describe_ranks(group: &Group, batch_size: usize) -> String {
+fn describe_ranks(group: &RankGroup, batch_size: usize) -> String {
     let ranks = group.world().size;
     let hosts = group.hosts().iter().collect::<BTreeSet<_>>().len();
     format!(

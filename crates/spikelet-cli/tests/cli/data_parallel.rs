@@ -2,6 +2,7 @@
 
 use crate::common::{code, program, said, stderr, stdout};
 use serde_json::Value;
+use spikelet::distributed::Address;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -49,11 +50,10 @@ fn text(path: &Path) -> String {
 /// A secret, as a launcher gives it to its ranks.
 const SECRET: &str = "a secret of these tests";
 
-/// The socket of rank 0 of a run, and its port.
+/// The listening socket of rank 0 of a run, and its port.
 fn listener() -> (TcpListener, String) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let address = listener.local_addr().expect("an address");
-    (listener, address.port().to_string())
+    let (listener, address) = Address::listen_on_loopback().expect("a port");
+    (listener, address.port.to_string())
 }
 
 /// A rank as torchrun starts it, with a secret.
@@ -185,7 +185,7 @@ fn arguments_that_contradict_a_launcher_s_variables_are_refused() {
     assert_eq!(code(&output), 2);
     let message = stderr(&output);
     assert!(
-        message.contains("--data-parallel 3: RANK and WORLD_SIZE say that there are 2 ranks"),
+        message.contains("--data-parallel 3: RANK and WORLD_SIZE are set for 2 ranks"),
         "{message}"
     );
     let mut command = rank(0, 2, "29500", &words(&[&SHORT]));
@@ -196,7 +196,7 @@ fn arguments_that_contradict_a_launcher_s_variables_are_refused() {
     assert_eq!(code(&output), 2);
     let message = stderr(&output);
     assert!(
-        message.contains("WORLD_SIZE: it is not set, and RANK is 0"),
+        message.contains("WORLD_SIZE: it is not set, RANK is 0"),
         "{message}"
     );
 }
@@ -210,7 +210,7 @@ fn ranks_with_other_settings_are_both_told() {
         assert_eq!(code(&output), 1);
         let message = stderr(&output);
         assert!(
-            message.contains("mean different runs: learning_rate: 0.5 against 0.25"),
+            message.contains("learning_rate: 0.5 against 0.25"),
             "{message}"
         );
     }
@@ -263,7 +263,7 @@ fn ranks_read_their_secret_from_a_file() {
     assert_eq!((code(&first), code(&second)), (1, 1));
     let [first, second] = [&first, &second].map(stderr);
     assert!(
-        first.contains("1 others came that did not prove the secret"),
+        first.contains("1 other clients did not prove the secret"),
         "{first}"
     );
     assert!(second.contains("have different secrets"), "{second}");
@@ -332,7 +332,7 @@ fn a_rank_that_is_stopped_is_missed_by_all() {
             message.starts_with(&format!("error: rank {culprit} of 2 on ")),
             "{message}"
         );
-        assert!(message.contains("no sign of life for 3 s"), "{message}");
+        assert!(message.contains("no heartbeat for 3 s"), "{message}");
         assert!(message.contains("last.safetensors (step "), "{message}");
         // When it goes on it finds that it is too late.
         signal("-CONT", &stopped);
@@ -478,7 +478,7 @@ fn a_stopped_rank_does_not_hold_its_launcher_up() {
     let output = end(launcher);
     let took = began.elapsed();
     let message = stderr(&output);
-    assert!(message.contains("no sign of life for 2 s"), "{message}");
+    assert!(message.contains("no heartbeat for 2 s"), "{message}");
     assert_eq!(code(&output), 4, "{message}");
     // Two seconds of silence, one to say so, half a second for the stopped one, and a busy machine.
     assert!(took < Duration::from_secs(10), "{took:?}");

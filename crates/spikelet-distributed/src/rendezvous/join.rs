@@ -1,34 +1,33 @@
-//! The other ranks' side of the rendezvous.
+//! The side of the ranks other than 0 in the rendezvous.
 
-use super::super::handshake::{GreetError, Purpose, greet};
+use super::super::error::RendezvousError;
+use super::super::handshake::{HandshakeError, Purpose, client_handshake};
 use super::super::wire::{self, is_timeout, printable, printable_lines, until};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, LONGEST_ANSWER, Met, PAUSE, broken, failed,
-    open_at, resolve,
+    Answer, Control, Fingerprint, HANDSHAKE_TIMEOUT, Hello, MAX_ANSWER_BYTES, Membership,
+    POLL_INTERVAL, listening_address, resolve,
 };
-use spikelet_core::Result;
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Goes to rank 0.
+/// Connects to rank 0 and waits for its answer.
 pub(super) fn join(
     world: &World,
     fingerprint: &Fingerprint,
     limit: Duration,
     deadline: Instant,
-) -> Result<Met> {
+) -> Result<Membership, RendezvousError> {
     let stream = connect_with_retry(world, limit, deadline)?;
-    let lost = |e| {
-        broken(
-            &format!("the connection to rank 0 at {} failed", world.master),
-            &e,
-        )
+    let lost = |source| RendezvousError::Connection {
+        rank: 0,
+        host: world.master.to_string(),
+        source,
     };
     let root = stream.peer_addr().map_err(lost)?.ip();
-    let listener = TcpListener::bind((open_at(world, root), 0)).map_err(lost)?;
+    let listener = TcpListener::bind((listening_address(world, root), 0)).map_err(lost)?;
     let hello = Hello {
         rank: world.rank,
         size: world.size,
@@ -37,16 +36,16 @@ pub(super) fn join(
         fingerprint: fingerprint.clone(),
     };
     wire::send(&stream, &hello).map_err(lost)?;
-    // Rank 0 may have begun to wait later, and says itself when its time is over.
-    let patience = until(deadline) + limit + GREETING;
-    stream.set_read_timeout(Some(patience)).map_err(lost)?;
-    match wire::receive(&stream, LONGEST_ANSWER) {
+    // Rank 0 may have been started later, and reports itself when its time limit has passed.
+    let timeout = until(deadline) + limit + HANDSHAKE_TIMEOUT;
+    stream.set_read_timeout(Some(timeout)).map_err(lost)?;
+    match wire::receive(&stream, MAX_ANSWER_BYTES) {
         Ok(Answer::Welcome { token, mut peers }) => {
             for peer in &mut peers {
                 peer.host = printable(&peer.host);
             }
             stream.set_read_timeout(None).map_err(lost)?;
-            Ok(Met {
+            Ok(Membership {
                 peers,
                 token,
                 control: Control::Member(stream),
@@ -54,88 +53,72 @@ pub(super) fn join(
                 root,
             })
         }
-        Ok(Answer::Refused { reason }) => Err(failed(
-            printable_lines(&reason),
-            "start all ranks with the same program and arguments, each with a rank of its own",
-        )),
-        Err(e) => Err(failed(
-            format!(
-                "rank 0 at {} ended while ranks were meeting ({e})",
-                world.master
-            ),
-            "see what rank 0 says",
-        )),
+        Ok(Answer::Refused { reason }) => Err(RendezvousError::Refused {
+            reason: printable_lines(&reason),
+        }),
+        Err(source) => Err(lost(source)),
     }
 }
 
-/// Connects to rank 0, which may not be there yet.
-fn connect_with_retry(world: &World, limit: Duration, deadline: Instant) -> Result<TcpStream> {
+/// Connects to rank 0, which may be started later.
+fn connect_with_retry(
+    world: &World,
+    limit: Duration,
+    deadline: Instant,
+) -> Result<TcpStream, RendezvousError> {
     loop {
         let last = match attempt(world, deadline) {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(e)) => e.to_string(),
-            Err(stranger) => return Err(stranger),
+            Err(error) => return Err(error),
         };
         if Instant::now() >= deadline {
-            return Err(failed(
-                format!(
-                    "after {} s rank {} on {} has not reached rank 0 at {}: {last}",
-                    limit.as_secs_f64(),
-                    world.rank,
-                    world.host,
-                    world.master
-                ),
-                "start rank 0 there, and see that no firewall is between; --rendezvous-timeout gives more time",
-            ));
+            return Err(RendezvousError::Unreachable {
+                rank: world.rank,
+                host: world.host.clone(),
+                master: world.master.clone(),
+                waited: limit,
+                last,
+            });
         }
-        thread::sleep(PAUSE * 5);
+        thread::sleep(POLL_INTERVAL * 5);
     }
 }
 
-/// One try: what can be tried again is the inner error.
-fn attempt(world: &World, deadline: Instant) -> Result<io::Result<TcpStream>> {
+/// One attempt to connect. The inner error is one that may be retried.
+fn attempt(world: &World, deadline: Instant) -> Result<io::Result<TcpStream>, RendezvousError> {
     let address = match resolve(world) {
         Ok(address) => address,
-        // Names may take a moment to be known in a cluster that has just been started.
-        Err(e) if Instant::now() < deadline => return Ok(Err(io::Error::other(e.to_string()))),
+        // In a cluster that has just been started, names may not be known yet.
+        Err(e) if Instant::now() < deadline => return Ok(Err(io::Error::other(e))),
         Err(e) => return Err(e),
     };
-    let stream = match TcpStream::connect_timeout(&address, until(deadline).min(GREETING)) {
+    let timeout = until(deadline).min(HANDSHAKE_TIMEOUT);
+    let stream = match TcpStream::connect_timeout(&address, timeout) {
         Ok(stream) => stream,
         Err(e) => return Ok(Err(e)),
     };
-    // Where nobody listens yet, a system may connect a port with itself.
+    // While no process listens, a system may connect a port with itself.
     if stream.local_addr().ok() == stream.peer_addr().ok() {
         return Ok(Err(ErrorKind::ConnectionRefused.into()));
     }
-    let stranger = |how: &str| {
-        failed(
-            format!(
-                "what answers at {} is not rank 0 of spikelet: {how}",
-                world.master
-            ),
-            "check the address, or choose a port that nobody else uses, the same for all ranks",
-        )
+    let other_program = |received| RendezvousError::NotRankZero {
+        master: world.master.clone(),
+        received,
     };
-    match greet(
-        &stream,
-        world.key(),
-        Purpose::Rendezvous,
-        Instant::now() + GREETING,
-    ) {
+    let end = Instant::now() + HANDSHAKE_TIMEOUT;
+    match client_handshake(&stream, world.key(), Purpose::Rendezvous, end) {
         Ok(()) => Ok(Ok(stream)),
-        Err(GreetError::NotSpikelet(said)) => {
-            let said = printable(&String::from_utf8_lossy(&said));
-            Err(stranger(&format!("it says `{said}…`")))
+        Err(HandshakeError::NotSpikelet(bytes)) => {
+            let text = printable(&String::from_utf8_lossy(&bytes));
+            Err(other_program(Some(text)))
         }
-        Err(GreetError::OtherKey) => Err(failed(
-            format!(
-                "rank 0 at {} and rank {} on {} have different secrets",
-                world.master, world.rank, world.host
-            ),
-            "give all ranks the same: --rendezvous-secret-file, or the variable SPIKELET_RENDEZVOUS_SECRET",
-        )),
-        Err(GreetError::Io(e)) if is_timeout(&e) => Err(stranger("it says nothing")),
-        Err(GreetError::Io(e)) => Ok(Err(e)),
+        Err(HandshakeError::OtherKey) => Err(RendezvousError::DifferentSecrets {
+            master: world.master.clone(),
+            rank: world.rank,
+            host: world.host.clone(),
+        }),
+        Err(HandshakeError::Io(e)) if is_timeout(&e) => Err(other_program(None)),
+        Err(HandshakeError::Io(e)) => Ok(Err(e)),
     }
 }

@@ -1,75 +1,79 @@
-//! Ranks find each other: all come to rank 0, say who they are and which run they mean, and are
-//! told where the others are.
+//! The rendezvous: all ranks connect to rank 0, which checks that they belong to the same run and
+//! tells each rank the addresses of the others.
 //!
 //! ```text
 //! rank k                                   rank 0
-//!   │ connect, again and again until it listens │
-//!   │◀──── both prove the secret of the run ───▶│   see `handshake`; a stranger is closed here
+//!   │ connect, retried until rank 0 listens     │
+//!   │◀──── both prove the secret of the run ───▶│   see `handshake`; other clients are disconnected
 //!   │──── Hello { rank, size, fingerprint } ───▶│
-//!   │                                           │   when all are there, or one does not fit:
-//!   │◀──── Welcome { all hosts and ports } ─────│   or Refused { why }, to everybody
+//!   │                                           │   once all ranks are connected, or one is refused:
+//!   │◀──── Welcome { all hosts and ports } ─────│   or Refused { reason }, to all ranks
 //! ```
 //!
-//! The connection stays open: heartbeats go over it. Nobody hears anything of the run, and nobody ends
-//! it, who has not proved the secret.
+//! The connection stays open for heartbeats. A client that has not proved the secret receives no
+//! information about the run and cannot end it.
 
 mod join;
 mod server;
 
+use super::error::RendezvousError;
 use super::secret;
 use super::world::World;
 use serde::{Deserialize, Serialize};
 use server::RendezvousServer;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// How long a greeting may take, from the connection to the last byte of a Hello.
-const GREETING: Duration = Duration::from_secs(10);
+/// The time limit of a handshake, from the connection to the last byte of a Hello.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes of a Hello: settings and a network.
-pub(super) const LONGEST_HELLO: usize = 1 << 20;
+/// The maximal size of a Hello, which contains settings and a network, in bytes.
+pub(super) const MAX_HELLO_BYTES: usize = 1 << 20;
 
-/// Bytes of the answer, which has the place of each rank.
-const LONGEST_ANSWER: usize = 16 << 20;
+/// The maximal size of the answer, which contains the address of each rank, in bytes.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// Bytes of a host's name.
-const LONGEST_HOST: usize = 255;
+/// The maximal length of a host name in characters.
+const MAX_HOST_LENGTH: usize = 255;
 
-/// Connections whose greeting is not complete, beside one for each rank.
-const PENDING: usize = 64;
+/// The maximal number of connections with an incomplete handshake, in addition to one per rank.
+const MAX_PENDING: usize = 64;
 
-/// Between two looks at whether something has happened.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The interval between two polls of the sockets.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What all ranks must agree on before they train together, by name: settings, network, data set.
+/// Named values that must be equal on all ranks of a run: settings, network, data set.
 ///
 /// ```
 /// use spikelet::distributed::Fingerprint;
 /// let ours = Fingerprint::new().with("seed", 1).with("network", "mnist-fc");
 /// let theirs = Fingerprint::new().with("seed", 2).with("network", "mnist-fc");
-/// assert_eq!(ours.difference(&theirs).as_deref(), Some("seed: 1 against 2"));
+/// let (name, [first, second]) = ours.difference(&theirs).unwrap();
+/// assert_eq!((name.as_str(), first.as_str(), second.as_str()), ("seed", "1", "2"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(BTreeMap<String, String>);
 
 impl Fingerprint {
-    /// Nothing to agree on.
+    /// A fingerprint without values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more thing to agree on.
+    /// Adds a value.
+    #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.0.insert(name.into(), value.to_string());
         self
     }
 
-    /// Each field of something, for example of settings.
-    pub fn with_fields(mut self, of: &impl Serialize) -> Self {
-        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(of) {
+    /// Adds each field of a struct, for example of settings.
+    #[must_use]
+    pub fn with_fields(mut self, fields: &impl Serialize) -> Self {
+        if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(fields) {
             let fields = fields.into_iter();
             self.0
                 .extend(fields.map(|(name, value)| (name, value.to_string())));
@@ -77,24 +81,18 @@ impl Fingerprint {
         self
     }
 
-    /// The first difference in words: this one's value, then the other's.
-    pub fn difference(&self, other: &Self) -> Option<String> {
+    /// The first name, in alphabetical order, whose values differ: this fingerprint's value, then the
+    /// other's. A missing value is `nothing`.
+    pub fn difference(&self, other: &Self) -> Option<(String, [String; 2])> {
         let names = self.0.keys().chain(other.0.keys());
-        let mut names: Vec<&String> = names.collect();
-        names.sort();
-        let differs = names
-            .into_iter()
-            .find(|name| self.0.get(*name) != other.0.get(*name))?;
-        let value = |of: &Self| {
-            of.0.get(differs)
-                .cloned()
-                .unwrap_or_else(|| "nothing".to_string())
+        let name = names
+            .filter(|name| self.0.get(*name) != other.0.get(*name))
+            .min()?;
+        let value = |fingerprint: &Self| {
+            let value = fingerprint.0.get(name).cloned();
+            value.unwrap_or_else(|| "nothing".to_string())
         };
-        Some(format!(
-            "{differs}: {} against {}",
-            value(self),
-            value(other)
-        ))
+        Some((name.clone(), [value(self), value(other)]))
     }
 }
 
@@ -103,7 +101,7 @@ struct Hello {
     rank: usize,
     size: usize,
     host: String,
-    /// Where its neighbor in the ring can reach it.
+    /// The port at which the rank accepts its neighbor in the ring.
     port: u16,
     fingerprint: Fingerprint,
 }
@@ -113,12 +111,12 @@ pub(super) fn is_hello(bytes: &[u8]) -> bool {
     serde_json::from_slice::<Hello>(bytes).is_ok()
 }
 
-/// Where a rank is, for its neighbor.
+/// The address of a rank, for its neighbor.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Peer {
     pub(super) host: String,
-    /// Nothing for ranks on the host of rank 0, which only knows them by names that other hosts
-    /// cannot use: they are where rank 0 is.
+    /// `None` for ranks on the host of rank 0, which may know them by addresses that other hosts
+    /// cannot use: their address is that of rank 0.
     pub(super) ip: Option<IpAddr>,
     pub(super) port: u16,
 }
@@ -126,7 +124,7 @@ pub(super) struct Peer {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Welcome {
-        /// The key of the connections between neighbors: whoever has it has been welcomed here.
+        /// The key of the connections between neighbors.
         token: [u8; secret::BYTES],
         peers: Vec<Peer>,
     },
@@ -135,39 +133,28 @@ enum Answer {
     },
 }
 
-/// Connections over which a rank's life is watched.
+/// The connections that carry heartbeats.
 pub(super) enum Control {
-    /// Rank 0 has one to each other rank, in their order.
+    /// Those of rank 0: one to each other rank, in order.
     Root(Vec<TcpStream>),
-    /// Others have one to rank 0.
+    /// That of another rank, to rank 0.
     Member(TcpStream),
 }
 
-/// All ranks have met.
-pub(super) struct Met {
+/// The result of a rendezvous.
+pub(super) struct Membership {
     pub(super) peers: Vec<Peer>,
     pub(super) token: [u8; secret::BYTES],
     pub(super) control: Control,
-    /// Where this rank's neighbor will connect to.
+    /// The socket at which this rank accepts its neighbor.
     pub(super) listener: TcpListener,
-    /// Where rank 0 is, as this rank sees it.
+    /// The address of rank 0 as seen by this rank.
     pub(super) root: IpAddr,
 }
 
-fn failed(problem: impl Into<String>, help: impl Into<String>) -> Error {
-    Error::invalid("rendezvous", problem, help)
-}
-
-fn broken(what: &str, error: &io::Error) -> Error {
-    failed(
-        format!("{what}: {error}"),
-        "check the network between the hosts",
-    )
-}
-
-/// Where a port is opened, on a host that sees rank 0 at `root`: where a loopback address was given
-/// for rank 0, nobody else can reach it and nobody else is let in.
-fn open_at(world: &World, root: IpAddr) -> IpAddr {
+/// The address at which a rank that sees rank 0 at `root` opens a port. If rank 0 has a loopback
+/// address, only processes of its host can connect.
+fn listening_address(world: &World, root: IpAddr) -> IpAddr {
     match root {
         root if secret::is_loopback(&world.master) => root,
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -175,44 +162,36 @@ fn open_at(world: &World, root: IpAddr) -> IpAddr {
     }
 }
 
-fn resolve(world: &World) -> Result<SocketAddr> {
+/// The socket address of rank 0.
+fn resolve(world: &World) -> Result<SocketAddr, RendezvousError> {
     let master = &world.master;
-    let found = (master.host.as_str(), master.port).to_socket_addrs();
-    let found = found.map_err(|e| {
-        failed(
-            format!(
-                "the host of rank 0, `{}`, cannot be found: {e}",
-                master.host
-            ),
-            "check the name, or give its address",
-        )
-    })?;
-    let mut found: Vec<SocketAddr> = found.collect();
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.first().copied().ok_or_else(|| {
-        failed(
-            format!("the host of rank 0, `{}`, has no address", master.host),
-            "check the name, or give its address",
-        )
-    })
+    let unknown = |source: io::Error| RendezvousError::UnknownHost {
+        host: master.host.clone(),
+        source,
+    };
+    let addresses = (master.host.as_str(), master.port).to_socket_addrs();
+    let first = addresses.map_err(unknown)?.min_by_key(SocketAddr::is_ipv6);
+    first.ok_or_else(|| unknown(io::Error::new(ErrorKind::NotFound, "it has no address")))
 }
 
-/// Meets the other ranks within the time limit; rank 0 listens with `listener`, if there is one.
+/// Connects all ranks within the time limit. Rank 0 listens with `listener`, if one is given.
 ///
 /// # Errors
-/// When there is no secret where one is needed, not all come in time, two have one number, one means
-/// another run, the port is taken, or something else answers there.
-pub(super) fn meet(
+/// When a secret is required and missing, a rank does not connect in time, two processes have the same
+/// rank, the ranks belong to different runs, the port is in use, or another program answers at it.
+pub(super) fn rendezvous(
     world: &World,
     listener: Option<TcpListener>,
     fingerprint: &Fingerprint,
     limit: Duration,
-) -> Result<Met> {
+) -> Result<Membership> {
     world.check_secret()?;
     let deadline = Instant::now() + limit;
-    match world.rank {
-        0 => RendezvousServer::open(world, listener)?.receive_all(fingerprint, limit, deadline),
-        _ => join::join(world, fingerprint, limit, deadline),
+    if world.rank == 0 {
+        let server = RendezvousServer::open(world, listener)?;
+        Ok(server.accept_all(fingerprint, limit, deadline)?)
+    } else {
+        Ok(join::join(world, fingerprint, limit, deadline)?)
     }
 }
 

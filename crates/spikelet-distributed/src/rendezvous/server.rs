@@ -1,182 +1,175 @@
-//! Rank 0's side of the rendezvous.
+//! The side of rank 0 in the rendezvous.
 
-use super::super::handshake::{Bounds, Client, Greeter, Purpose};
+use super::super::error::RendezvousError;
+use super::super::handshake::{Client, HandshakeServer, Purpose, ServerLimits};
 use super::super::secret::random;
 use super::super::wire::{self, printable};
 use super::super::world::World;
 use super::{
-    Answer, Control, Fingerprint, GREETING, Hello, LONGEST_HELLO, LONGEST_HOST, Met, PAUSE,
-    PENDING, Peer, broken, failed, open_at, resolve,
+    Answer, Control, Fingerprint, HANDSHAKE_TIMEOUT, Hello, MAX_HELLO_BYTES, MAX_HOST_LENGTH,
+    MAX_PENDING, Membership, POLL_INTERVAL, Peer, listening_address, resolve,
 };
-use spikelet_core::{Error, Result};
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where rank 0 receives the others.
+/// Accepts the other ranks.
 pub(super) struct RendezvousServer<'a> {
     world: &'a World,
-    greeter: Greeter,
+    handshakes: HandshakeServer,
     address: SocketAddr,
-    pending: BTreeMap<usize, (Hello, TcpStream)>,
+    registered: BTreeMap<usize, (Hello, TcpStream)>,
 }
 
 impl<'a> RendezvousServer<'a> {
-    /// Listens with a socket that is given, or opens one at the address of rank 0.
-    pub(super) fn open(world: &'a World, listener: Option<TcpListener>) -> Result<Self> {
+    /// Listens with the given socket, or opens one at the address of rank 0.
+    pub(super) fn open(
+        world: &'a World,
+        listener: Option<TcpListener>,
+    ) -> Result<Self, RendezvousError> {
         let address = resolve(world)?;
         let listener = match listener {
             Some(listener) => listener,
-            None if world.listener_on_stdin => on_stdin()?,
+            None if world.listener_on_stdin => {
+                listener_on_stdin().map_err(|source| RendezvousError::ListenerOnStdin { source })?
+            }
             None => bind(world, address)?,
         };
-        let bounds = Bounds {
-            time: GREETING,
-            pending: PENDING + world.size,
-            message: LONGEST_HELLO,
+        let limits = ServerLimits {
+            time: HANDSHAKE_TIMEOUT,
+            pending: MAX_PENDING + world.size,
+            message_bytes: MAX_HELLO_BYTES,
         };
-        let greeter = Greeter::new(listener, world.key(), Purpose::Rendezvous, bounds)
-            .map_err(|e| broken("rank 0 cannot listen", &e))?;
+        let handshakes = HandshakeServer::new(listener, world.key(), Purpose::Rendezvous, limits)
+            .map_err(|source| RendezvousError::System { source })?;
         Ok(Self {
             world,
-            greeter,
+            handshakes,
             address,
-            pending: BTreeMap::new(),
+            registered: BTreeMap::new(),
         })
     }
 
-    pub(super) fn receive_all(
+    /// Waits until all ranks are registered, and sends them their answer.
+    pub(super) fn accept_all(
         mut self,
         fingerprint: &Fingerprint,
         limit: Duration,
         deadline: Instant,
-    ) -> Result<Met> {
-        while self.pending.len() + 1 < self.world.size {
-            for client in self.greeter.poll() {
-                self.hear(client, fingerprint)?;
+    ) -> Result<Membership, RendezvousError> {
+        while self.registered.len() + 1 < self.world.size {
+            for client in self.handshakes.poll() {
+                self.read_hello(client, fingerprint)?;
             }
             if Instant::now() >= deadline {
-                return Err(self.too_late(limit));
+                return Err(self.refuse_all(self.missing_ranks(limit)));
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
         self.welcome()
     }
 
-    /// Hears who somebody is who has proved the secret.
-    fn hear(&mut self, client: Client, ours: &Fingerprint) -> Result<()> {
-        let Ok(mut hello) = serde_json::from_slice::<Hello>(&client.said) else {
-            self.greeter.note_unknown(client.from);
+    /// Reads the Hello of a client that has proved the secret.
+    fn read_hello(&mut self, client: Client, ours: &Fingerprint) -> Result<(), RendezvousError> {
+        let Ok(mut hello) = serde_json::from_slice::<Hello>(&client.message) else {
+            self.handshakes.count_unauthenticated(client.from);
             return Ok(());
         };
-        hello.host = hello.host.chars().take(LONGEST_HOST).collect();
+        hello.host = hello.host.chars().take(MAX_HOST_LENGTH).collect();
         hello.host = printable(&hello.host);
-        if client.stream.set_write_timeout(Some(GREETING)).is_err() {
-            self.greeter.note_unknown(client.from);
+        let timeout = Some(HANDSHAKE_TIMEOUT);
+        if client.stream.set_write_timeout(timeout).is_err() {
+            self.handshakes.count_unauthenticated(client.from);
             return Ok(());
         }
         self.register(hello, client.stream, ours)
     }
 
-    fn register(&mut self, hello: Hello, stream: TcpStream, ours: &Fingerprint) -> Result<()> {
-        match self.objection(&hello, ours) {
-            None => {
-                self.pending.insert(hello.rank, (hello, stream));
-                Ok(())
-            }
-            Some((reason, help)) => {
-                self.refuse(&stream, &reason);
-                Err(self.give_up(reason, help))
-            }
+    fn register(
+        &mut self,
+        hello: Hello,
+        stream: TcpStream,
+        ours: &Fingerprint,
+    ) -> Result<(), RendezvousError> {
+        if let Some(error) = self.mismatch(&hello, ours) {
+            refuse(&stream, &error);
+            return Err(self.refuse_all(error));
         }
+        self.registered.insert(hello.rank, (hello, stream));
+        Ok(())
     }
 
-    fn objection(&self, hello: &Hello, ours: &Fingerprint) -> Option<(String, &'static str)> {
-        let Hello {
-            rank, size, host, ..
-        } = hello;
-        let here = (self.world.size, &self.world.host);
-        if *size != here.0 {
-            let reason = format!(
-                "rank {rank} on {host} was started as one of {size} ranks, rank 0 on {} as one of {}",
-                here.1, here.0
-            );
-            return Some((reason, "start all ranks with the same number of ranks"));
+    /// The reason why a rank does not belong to this run, if there is one.
+    fn mismatch(&self, hello: &Hello, ours: &Fingerprint) -> Option<RendezvousError> {
+        let (rank, size, host) = (hello.rank, hello.size, hello.host.clone());
+        let root_host = &self.world.host;
+        if size != self.world.size {
+            return Some(RendezvousError::DifferentSizes {
+                rank,
+                host,
+                size,
+                root_host: root_host.clone(),
+                root_size: self.world.size,
+            });
         }
         if rank >= size {
-            let reason = format!("rank {rank} on {host} came, and there are {size} ranks");
-            return Some((reason, "ranks count from 0 to one less than there are"));
+            return Some(RendezvousError::RankOutOfRange { rank, host, size });
         }
-        let other = match (*rank, self.pending.get(rank)) {
-            (0, _) => Some(here.1),
-            (_, Some((other, _))) => Some(&other.host),
-            _ => None,
+        let other = match self.registered.get(&rank) {
+            _ if rank == 0 => Some(root_host),
+            other => other.map(|(hello, _)| &hello.host),
         };
         if let Some(other) = other {
-            let reason = format!("two processes are rank {rank}: one on {other}, one on {host}");
-            return Some((reason, "give each process a rank of its own"));
+            let hosts = [other.clone(), host];
+            return Some(RendezvousError::DuplicateRank { rank, hosts });
         }
-        let difference = ours.difference(&hello.fingerprint)?;
-        let reason = format!("rank 0 and rank {rank} on {host} mean different runs: {difference}");
-        Some((
-            reason,
-            "start all ranks with the same arguments and the same program",
-        ))
+        let (name, values) = ours.difference(&hello.fingerprint)?;
+        Some(RendezvousError::DifferentRuns {
+            rank,
+            host,
+            name,
+            values,
+        })
     }
 
-    fn refuse(&self, stream: &TcpStream, reason: &str) {
-        let reason = reason.to_string();
-        // Whoever is gone need not be told.
-        let _ = wire::send(stream, &Answer::Refused { reason });
-    }
-
-    /// Tells all that have come, and ends.
-    fn give_up(&self, reason: String, help: impl Into<String>) -> Error {
-        for (_, stream) in self.pending.values() {
-            self.refuse(stream, &reason);
+    /// Sends an error to all registered ranks.
+    fn refuse_all(&self, error: RendezvousError) -> RendezvousError {
+        for (_, stream) in self.registered.values() {
+            refuse(stream, &error);
         }
-        failed(reason, help)
+        error
     }
 
-    fn too_late(&self, limit: Duration) -> Error {
-        let missing: Vec<String> = (1..self.world.size)
-            .filter(|rank| !self.pending.contains_key(rank))
-            .map(|rank| rank.to_string())
-            .collect();
-        let unknown_clients = match self.greeter.last_unknown {
-            None => String::new(),
-            Some(last) => format!(
-                "; {} others came that did not prove the secret of this run, the last from {last}",
-                self.greeter.unknown
-            ),
-        };
-        self.give_up(
-            format!(
-                "after {} s these of {} ranks have not come to {}: {}{unknown_clients}",
-                limit.as_secs_f64(),
-                self.world.size,
-                self.world.master,
-                missing.join(", "),
-            ),
-            "start all ranks at about the same time, and see that their hosts can reach this one; --rendezvous-timeout gives more time",
-        )
+    fn missing_ranks(&self, limit: Duration) -> RendezvousError {
+        let ranks = 1..self.world.size;
+        RendezvousError::MissingRanks {
+            missing: ranks
+                .filter(|rank| !self.registered.contains_key(rank))
+                .collect(),
+            size: self.world.size,
+            master: self.world.master.clone(),
+            waited: limit,
+            unauthenticated: self.handshakes.unauthenticated,
+            last_unauthenticated: self.handshakes.last_unauthenticated,
+        }
     }
 
-    fn welcome(self) -> Result<Met> {
-        let unreachable = |e| broken("a port for the next rank cannot be opened", &e);
-        let ring =
-            TcpListener::bind((open_at(self.world, self.address.ip()), 0)).map_err(unreachable)?;
+    /// Sends all ranks the addresses of the others.
+    fn welcome(self) -> Result<Membership, RendezvousError> {
+        let system = |source| RendezvousError::System { source };
+        let address = listening_address(self.world, self.address.ip());
+        let listener = TcpListener::bind((address, 0)).map_err(system)?;
         let own = Peer {
             host: self.world.host.clone(),
             ip: None,
-            port: ring.local_addr().map_err(unreachable)?.port(),
+            port: listener.local_addr().map_err(system)?.port(),
         };
         let (mut peers, mut streams) = (vec![own], vec![]);
-        for (rank, (hello, stream)) in self.pending {
-            let gone = |e| broken(&format!("rank {rank} on {} is gone", hello.host), &e);
-            let ip = stream.peer_addr().map_err(gone)?.ip().to_canonical();
+        for (rank, (hello, stream)) in self.registered {
+            let ip = stream.peer_addr().map_err(lost(rank, &hello.host))?.ip();
+            let ip = ip.to_canonical();
             let here = ip.is_loopback() || ip == self.address.ip();
             peers.push(Peer {
                 host: hello.host,
@@ -190,59 +183,63 @@ impl<'a> RendezvousServer<'a> {
             token,
             peers: peers.clone(),
         };
-        for (stream, peer) in streams.iter().zip(&peers[1..]) {
-            let gone = |e| broken(&format!("a rank on {} is gone", peer.host), &e);
-            wire::send(stream, &answer).map_err(gone)?;
+        for (rank, (stream, peer)) in (1..).zip(streams.iter().zip(&peers[1..])) {
+            wire::send(stream, &answer).map_err(lost(rank, &peer.host))?;
         }
-        Ok(Met {
+        Ok(Membership {
             peers,
             token,
             control: Control::Root(streams),
-            listener: ring,
+            listener,
             root: self.address.ip(),
         })
     }
 }
 
-fn bind(world: &World, address: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind((open_at(world, address.ip()), address.port())).map_err(|e| {
-        let port = address.port();
-        if e.kind() == ErrorKind::AddrInUse {
-            failed(
-                format!(
-                    "port {port} of {} is in use by another program or run",
-                    world.host
-                ),
-                "choose another with MASTER_PORT or --master HOST:PORT, the same for all ranks",
-            )
-        } else {
-            failed(
-                format!("rank 0 cannot listen at {}: {e}", world.master),
-                "give an address of the host that rank 0 runs on, and a port above 1023",
-            )
-        }
+fn lost(rank: usize, host: &str) -> impl FnOnce(io::Error) -> RendezvousError {
+    let host = host.to_string();
+    move |source| RendezvousError::Connection { rank, host, source }
+}
+
+/// Sends a rank the first line of an error: what to do is said by the rank itself.
+fn refuse(stream: &TcpStream, error: &RendezvousError) {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let reason = line.strip_prefix("rendezvous: ").unwrap_or(line);
+    let reason = reason.to_string();
+    // A rank that has disconnected needs no message.
+    let _ = wire::send(stream, &Answer::Refused { reason });
+}
+
+fn bind(world: &World, address: SocketAddr) -> Result<TcpListener, RendezvousError> {
+    let port = address.port();
+    let opened = TcpListener::bind((listening_address(world, address.ip()), port));
+    opened.map_err(|source| match source.kind() {
+        ErrorKind::AddrInUse => RendezvousError::PortInUse {
+            host: world.host.clone(),
+            port,
+        },
+        _ => RendezvousError::Listen {
+            master: world.master.clone(),
+            source,
+        },
     })
 }
 
-/// The socket that whoever has started this process has opened for it.
+/// The listening socket that the launcher passed as standard input.
 #[cfg(unix)]
-fn on_stdin() -> Result<TcpListener> {
+fn listener_on_stdin() -> io::Result<TcpListener> {
     use std::os::fd::AsFd;
     let own = std::io::stdin().as_fd().try_clone_to_owned();
-    let listener = own.map(TcpListener::from);
-    let opened = listener.and_then(|listener| listener.local_addr().map(|_| listener));
-    opened.map_err(|e| {
-        failed(
-            format!("standard input is no socket to listen with: {e}"),
-            "unset SPIKELET_RENDEZVOUS_LISTENER",
-        )
-    })
+    let listener = TcpListener::from(own?);
+    listener.local_addr()?;
+    Ok(listener)
 }
 
 #[cfg(not(unix))]
-fn on_stdin() -> Result<TcpListener> {
-    Err(failed(
-        "standard input cannot be a socket on this system",
-        "unset SPIKELET_RENDEZVOUS_LISTENER",
+fn listener_on_stdin() -> io::Result<TcpListener> {
+    Err(io::Error::new(
+        ErrorKind::Unsupported,
+        "this system cannot pass sockets as standard input",
     ))
 }

@@ -1,6 +1,6 @@
-//! Ranks that meet, and those who are no ranks.
+//! The rendezvous of ranks, and of clients that are not ranks.
 
-use super::super::handshake::{Purpose, greet};
+use super::super::handshake::{Purpose, client_handshake};
 use super::super::wire::{self, MAGIC};
 use super::*;
 use crate::Address;
@@ -14,12 +14,13 @@ const SHORT: Duration = Duration::from_millis(600);
 const SECRET: &str = "correct horse battery staple";
 
 fn listener() -> (TcpListener, Address) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
-    (listener, master)
+    Address::listen_on_loopback().expect("a port")
+}
+
+/// The typed error of a rendezvous that must fail.
+fn error_of(result: Result<Membership>) -> RendezvousError {
+    let error = result.map(|_| ()).expect_err("refused");
+    error.downcast().expect("an error of the rendezvous")
 }
 
 fn world(rank: usize, size: usize, master: &Address) -> World {
@@ -28,23 +29,19 @@ fn world(rank: usize, size: usize, master: &Address) -> World {
     world
 }
 
-/// What these ranks say who should not have met; the first has the socket.
+/// The errors of ranks that do not belong together. The first has the listening socket.
 fn refused(
     listener: TcpListener,
     ranks: Vec<(World, Fingerprint)>,
     limit: Duration,
-) -> Vec<String> {
+) -> Vec<RendezvousError> {
     thread::scope(|scope| {
         let mut listener = Some(listener);
         let ranks: Vec<_> = ranks
             .into_iter()
             .map(|(world, run)| {
                 let listener = listener.take();
-                scope.spawn(move || {
-                    let met = meet(&world, listener, &run, limit);
-                    met.map(|_| "met".to_string())
-                        .unwrap_or_else(|e| e.to_string())
-                })
+                scope.spawn(move || error_of(rendezvous(&world, listener, &run, limit)))
             })
             .collect();
         let ends = ranks.into_iter();
@@ -53,9 +50,8 @@ fn refused(
     })
 }
 
-/// Two ranks meet in spite of what is done at the port of rank 0 before the second comes; what was
-/// done is given the address, and must end.
-fn meet_in_spite_of(attack: impl FnOnce(&Address)) {
+/// Connects two ranks despite an attack on the port of rank 0 before the second one is started.
+fn connect_despite(attack: impl FnOnce(&Address)) {
     let (listener, master) = listener();
     let run = || {
         Fingerprint::new()
@@ -64,16 +60,20 @@ fn meet_in_spite_of(attack: impl FnOnce(&Address)) {
     };
     thread::scope(|scope| {
         let first = world(0, 2, &master);
-        let root = scope.spawn(move || meet(&first, Some(listener), &run(), LONG));
+        let root = scope.spawn(move || rendezvous(&first, Some(listener), &run(), LONG));
         attack(&master);
         let began = Instant::now();
-        let second = meet(&world(1, 2, &master), None, &run(), LONG).expect("rank 1 meets");
+        let second =
+            rendezvous(&world(1, 2, &master), None, &run(), LONG).expect("rank 1 connects");
         assert!(
             began.elapsed() < Duration::from_secs(20),
             "{:?}",
             began.elapsed()
         );
-        let root = root.join().expect("no rank panics").expect("rank 0 meets");
+        let root = root
+            .join()
+            .expect("no rank panics")
+            .expect("rank 0 connects");
         assert_eq!((root.peers.len(), second.peers.len()), (2, 2));
         assert_eq!(root.token, second.token);
     });
@@ -86,26 +86,26 @@ fn open(master: &Address) -> TcpStream {
     stream
 }
 
-/// All that rank 0 says before it closes the connection.
-fn all_said(mut stream: &TcpStream) -> Vec<u8> {
-    let mut said = vec![];
-    let mut piece = [0; 4096];
+/// All bytes that rank 0 sends before it closes the connection.
+fn all_received(mut stream: &TcpStream) -> Vec<u8> {
+    let mut received = vec![];
+    let mut buffer = [0; 4096];
     loop {
-        match stream.read(&mut piece) {
+        match stream.read(&mut buffer) {
             // A connection with unread bytes is reset.
-            Ok(0) => return said,
+            Ok(0) => return received,
             Err(e) => {
                 assert!(!wire::is_timeout(&e), "the connection stays open");
-                return said;
+                return received;
             }
-            Ok(read) => said.extend(&piece[..read]),
+            Ok(read) => received.extend(&buffer[..read]),
         }
     }
 }
 
-/// That nothing of the run is among these bytes.
-fn says_nothing(said: &[u8]) {
-    let text = String::from_utf8_lossy(said);
+/// Asserts that these bytes contain no information about the run.
+fn assert_no_information(received: &[u8]) {
+    let text = String::from_utf8_lossy(received);
     for secret in [
         "learning_rate",
         "0.1234",
@@ -116,8 +116,8 @@ fn says_nothing(said: &[u8]) {
     ] {
         assert!(!text.contains(secret), "{text}");
     }
-    // Magic, nonce, and the zeros for a wrong proof.
-    assert!(said.len() <= 72, "{} bytes", said.len());
+    // Magic bytes, nonce, and the zeros for a wrong proof.
+    assert!(received.len() <= 72, "{} bytes", received.len());
 }
 
 fn hello(rank: usize, size: usize) -> Hello {
@@ -130,50 +130,50 @@ fn hello(rank: usize, size: usize) -> Hello {
     }
 }
 
-/// A connection of somebody who knows this secret.
-fn proved(master: &Address, secret: &str) -> TcpStream {
+/// A connection of a client that knows this secret.
+fn authenticated(master: &Address, secret: &str) -> TcpStream {
     let stream = open(master);
-    let greeted = greet(
+    let accepted = client_handshake(
         &stream,
         secret.as_bytes(),
         Purpose::Rendezvous,
         Instant::now() + LONG,
     );
-    assert!(greeted.is_ok(), "the secret is right");
+    assert!(accepted.is_ok(), "the secret is right");
     stream
 }
 
 #[test]
-fn a_wrong_secret_is_refused_and_rank_0_waits_on() {
-    meet_in_spite_of(|master| {
-        let mut stranger = world(1, 2, master);
-        stranger.secret = Some("another secret of a run".parse().expect("a secret"));
+fn a_wrong_secret_is_refused_and_rank_0_keeps_waiting() {
+    connect_despite(|master| {
+        let mut client = world(1, 2, master);
+        client.secret = Some("another secret of a run".parse().expect("a secret"));
         let began = Instant::now();
-        let said = meet(&stranger, None, &Fingerprint::new(), LONG).map(|_| ());
-        let said = said.expect_err("refused").to_string();
-        assert!(said.contains("have different secrets"), "{said}");
-        assert!(!said.contains("0.1234"), "{said}");
+        let error = error_of(rendezvous(&client, None, &Fingerprint::new(), LONG));
+        let RendezvousError::DifferentSecrets { rank: 1, .. } = &error else {
+            panic!("{error}");
+        };
+        assert!(!error.to_string().contains("0.1234"), "{error}");
         assert!(began.elapsed() < Duration::from_secs(10));
-        stranger.secret = None;
-        let said = meet(&stranger, None, &Fingerprint::new(), LONG).map(|_| ());
-        assert!(said.is_err());
+        client.secret = None;
+        error_of(rendezvous(&client, None, &Fingerprint::new(), LONG));
     });
 }
 
 #[test]
-fn a_hello_without_a_proof_ends_and_learns_nothing() {
-    meet_in_spite_of(|master| {
+fn a_client_without_a_proof_is_disconnected_without_information() {
+    connect_despite(|master| {
         for hello in [hello(7, 2), hello(1, 3), hello(0, 2), hello(1, 2)] {
             let stream = open(master);
             (&stream).write_all(&MAGIC).expect("sent");
             wire::send(&stream, &hello).expect("sent");
-            says_nothing(&all_said(&stream));
+            assert_no_information(&all_received(&stream));
         }
     });
 }
 
 #[test]
-fn a_recorded_greeting_is_of_no_use() {
+fn a_recorded_handshake_is_invalid() {
     let (listener, master) = listener();
     let proxy = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let through = Address {
@@ -182,33 +182,36 @@ fn a_recorded_greeting_is_of_no_use() {
     };
     thread::scope(|scope| {
         let first = world(0, 2, &master);
-        let root = scope.spawn(move || meet(&first, Some(listener), &Fingerprint::new(), LONG));
-        // A true rank's greeting is recorded on its way, and does not arrive whole.
+        let root =
+            scope.spawn(move || rendezvous(&first, Some(listener), &Fingerprint::new(), LONG));
+        // The handshake of a rank is recorded by a proxy, which does not forward it.
         let second = world(1, 2, &through);
-        scope.spawn(move || meet(&second, None, &Fingerprint::new(), SHORT).map(|_| ()));
+        scope.spawn(move || rendezvous(&second, None, &Fingerprint::new(), SHORT).map(|_| ()));
         let (mut rank, _) = proxy.accept().expect("a rank");
         drop(proxy);
         let mut server = open(&master);
         let mut opening = [0; 40];
         server.read_exact(&mut opening).expect("an opening");
-        rank.write_all(&opening).expect("passed on");
+        rank.write_all(&opening).expect("forwarded");
         let mut recorded = [0; 72];
         rank.read_exact(&mut recorded).expect("a proof");
         drop((rank, server));
-        // Replayed it proves nothing.
+        // A replay is no valid proof.
         let mut replay = open(&master);
         replay.read_exact(&mut [0; 40]).expect("an opening");
         replay.write_all(&recorded).expect("sent");
-        assert_eq!(all_said(&replay), [0; 32]);
-        let second = meet(&world(1, 2, &master), None, &Fingerprint::new(), LONG);
-        second.expect("rank 1 meets");
-        root.join().expect("no rank panics").expect("rank 0 meets");
+        assert_eq!(all_received(&replay), [0; 32]);
+        let second = rendezvous(&world(1, 2, &master), None, &Fingerprint::new(), LONG);
+        second.expect("rank 1 connects");
+        root.join()
+            .expect("no rank panics")
+            .expect("rank 0 connects");
     });
 }
 
 #[test]
-fn strangers_at_the_port_of_rank_0_do_not_keep_ranks_from_meeting() {
-    meet_in_spite_of(|master| {
+fn other_clients_do_not_keep_ranks_from_connecting() {
+    connect_despite(|master| {
         let words: [&[u8]; 5] = [
             b"GET / HTTP/1.1\r\n\r\n",
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -218,44 +221,44 @@ fn strangers_at_the_port_of_rank_0_do_not_keep_ranks_from_meeting() {
         ];
         for words in words {
             let stream = open(master);
-            // The connection may be closed before all is sent.
+            // The connection may be closed before all bytes are sent.
             let _ = (&stream).write_all(words);
             let _ = stream.shutdown(std::net::Shutdown::Write);
-            says_nothing(&all_said(&stream));
+            assert_no_information(&all_received(&stream));
         }
     });
 }
 
 #[test]
-fn two_hundred_silent_connections_do_not_keep_ranks_from_meeting() {
+fn two_hundred_silent_connections_do_not_keep_ranks_from_connecting() {
     let mut held = vec![];
-    meet_in_spite_of(|master| {
+    connect_despite(|master| {
         for _ in 0..200 {
             let stream = open(master);
-            // The length of a message that never comes.
+            // The length of a message that is never sent.
             let _ = (&stream).write_all(&[&MAGIC[..], &(16u32 << 20).to_le_bytes()].concat());
             held.push(stream);
         }
     });
     let closed = held.iter().filter(|stream| {
         let left = stream.set_read_timeout(Some(SHORT));
-        left.is_ok() && all_said(stream).len() <= 72
+        left.is_ok() && all_received(stream).len() <= 72
     });
     assert_eq!(closed.count(), 200);
 }
 
 #[test]
-fn a_message_of_impossible_length_is_not_read() {
-    meet_in_spite_of(|master| {
-        let stream = proved(master, SECRET);
+fn a_message_that_is_too_long_is_not_read() {
+    connect_despite(|master| {
+        let stream = authenticated(master, SECRET);
         (&stream).write_all(&u32::MAX.to_le_bytes()).expect("sent");
-        assert!(all_said(&stream).is_empty());
-        let stream = proved(master, SECRET);
+        assert!(all_received(&stream).is_empty());
+        let stream = authenticated(master, SECRET);
         let text = "[".repeat(100_000);
         let length = (text.len() as u32).to_le_bytes();
         (&stream).write_all(&length).expect("sent");
         (&stream).write_all(text.as_bytes()).expect("sent");
-        assert!(all_said(&stream).is_empty());
+        assert!(all_received(&stream).is_empty());
     });
 }
 
@@ -264,36 +267,44 @@ fn a_rank_that_is_not_below_the_size_is_refused_on_both_sides() {
     let (listener, master) = listener();
     thread::scope(|scope| {
         let first = world(0, 2, &master);
-        let root = scope.spawn(move || meet(&first, Some(listener), &Fingerprint::new(), LONG));
-        let stream = proved(&master, SECRET);
+        let root =
+            scope.spawn(move || rendezvous(&first, Some(listener), &Fingerprint::new(), LONG));
+        let stream = authenticated(&master, SECRET);
         wire::send(&stream, &hello(7, 2)).expect("sent");
-        let answer: Answer = wire::receive(&stream, LONGEST_ANSWER).expect("an answer");
+        let answer: Answer = wire::receive(&stream, MAX_ANSWER_BYTES).expect("an answer");
         assert!(
             matches!(&answer, Answer::Refused { reason } if reason.contains("rank 7 on somewhere")),
         );
-        let root = root.join().expect("no rank panics").map(|_| ());
-        let said = root.expect_err("refused").to_string();
+        let error = error_of(root.join().expect("no rank panics"));
         assert!(
-            said.contains("rank 7 on somewhere came, and there are 2 ranks"),
-            "{said}"
+            matches!(
+                error,
+                RendezvousError::RankOutOfRange {
+                    rank: 7,
+                    size: 2,
+                    ..
+                }
+            ),
+            "{error}"
         );
     });
 }
 
 #[test]
-fn escape_sequences_of_other_hosts_are_not_passed_on() {
+fn escape_sequences_of_other_hosts_are_not_forwarded() {
     let (listener, master) = listener();
     thread::scope(|scope| {
         let first = world(0, 2, &master);
-        let root = scope.spawn(move || meet(&first, Some(listener), &Fingerprint::new(), LONG));
-        let stream = proved(&master, SECRET);
+        let root =
+            scope.spawn(move || rendezvous(&first, Some(listener), &Fingerprint::new(), LONG));
+        let stream = authenticated(&master, SECRET);
         let evil = Hello {
             host: format!("\x1b]0;owned\x07{}", "x".repeat(10_000)),
             ..hello(1, 3)
         };
         wire::send(&stream, &evil).expect("sent");
-        let root = root.join().expect("no rank panics").map(|_| ());
-        let said = root.expect_err("refused").to_string();
+        let error = error_of(root.join().expect("no rank panics"));
+        let said = error.to_string();
         assert!(said.contains(r"\u{1b}]0;owned\u{7}xxx"), "{said}");
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'));
         assert!(said.len() < 1000);
@@ -301,71 +312,89 @@ fn escape_sequences_of_other_hosts_are_not_passed_on() {
 }
 
 #[test]
-fn without_a_secret_ranks_meet_at_loopback_addresses_only() {
+fn without_a_secret_ranks_connect_at_loopback_addresses_only() {
     let run = Fingerprint::new;
     let mut second = World::new(1, 2, 1, "10.99.99.99:5".parse().expect("an address"));
     let second = second.as_mut().expect("a rank");
-    let met = meet(second, None, &run(), SHORT).map(|_| ());
-    let said = met.expect_err("refused").to_string();
-    assert!(said.contains("the ranks have no secret"), "{said}");
+    let error = error_of(rendezvous(second, None, &run(), SHORT));
+    assert!(
+        matches!(error, RendezvousError::MissingSecret { .. }),
+        "{error}"
+    );
     let (listener, master) = listener();
     thread::scope(|scope| {
         let worlds = [0, 1].map(|rank| World::new(rank, 2, rank, master.clone()));
         let [first, second] = worlds.map(|world| world.expect("a rank"));
-        let root = scope.spawn(move || meet(&first, Some(listener), &run(), LONG));
-        meet(&second, None, &run(), LONG).expect("rank 1 meets");
-        root.join().expect("no rank panics").expect("rank 0 meets");
+        let root = scope.spawn(move || rendezvous(&first, Some(listener), &run(), LONG));
+        rendezvous(&second, None, &run(), LONG).expect("rank 1 connects");
+        root.join()
+            .expect("no rank panics")
+            .expect("rank 0 connects");
     });
 }
 
 #[test]
-fn ranks_of_another_number_of_ranks_are_refused_on_both_sides() {
+fn different_numbers_of_ranks_are_refused_on_both_sides() {
     let (listener, master) = listener();
     let run = Fingerprint::new;
-    let said = refused(
+    let errors = refused(
         listener,
         vec![(world(0, 2, &master), run()), (world(1, 3, &master), run())],
         LONG,
     );
-    for said in said {
-        assert!(
-            said.contains("was started as one of 3 ranks, rank 0 on"),
-            "{said}"
-        );
-        assert!(said.contains("as one of 2"), "{said}");
-    }
+    let [
+        RendezvousError::DifferentSizes {
+            rank: 1,
+            size: 3,
+            root_size: 2,
+            ..
+        },
+        RendezvousError::Refused { reason },
+    ] = &errors[..]
+    else {
+        panic!("{errors:?}");
+    };
+    assert!(errors[0].to_string().contains(reason), "{reason}");
 }
 
 #[test]
-fn two_processes_of_one_rank_are_refused_and_everybody_is_told() {
+fn two_processes_with_the_same_rank_are_refused_on_all_ranks() {
     let (listener, master) = listener();
     let worlds = [0, 1, 1].map(|rank| (world(rank, 3, &master), Fingerprint::new()));
-    for said in refused(listener, worlds.into(), LONG) {
-        assert!(said.contains("two processes are rank 1: one on "), "{said}");
+    let errors = refused(listener, worlds.into(), LONG);
+    let text = errors[0].to_string();
+    assert!(
+        matches!(errors[0], RendezvousError::DuplicateRank { rank: 1, .. }),
+        "{text}"
+    );
+    for error in &errors[1..] {
+        let RendezvousError::Refused { reason } = error else {
+            panic!("{error}");
+        };
+        assert!(text.contains(reason), "{reason}");
     }
 }
 
 #[test]
 fn a_port_that_is_in_use_is_named() {
     let (_listener, master) = listener();
-    let met = meet(&world(0, 3, &master), None, &Fingerprint::new(), SHORT).map(|_| ());
-    let said = met.expect_err("refused").to_string();
-    let expected = format!("port {} of", master.port);
+    let rank = world(0, 3, &master);
+    let error = error_of(rendezvous(&rank, None, &Fingerprint::new(), SHORT));
     assert!(
-        said.contains(&expected) && said.contains("is in use"),
-        "{said}"
+        matches!(error, RendezvousError::PortInUse { port, .. } if port == master.port),
+        "{error}"
     );
 }
 
 #[test]
-fn ranks_that_mean_different_runs_are_told_the_difference() {
+fn the_first_difference_between_two_runs_is_reported_on_both_sides() {
     let (listener, master) = listener();
     let run = |rate: f64| {
         Fingerprint::new()
             .with("learning_rate", rate)
             .with("seed", 0)
     };
-    let said = refused(
+    let errors = refused(
         listener,
         vec![
             (world(0, 2, &master), run(0.1)),
@@ -373,68 +402,79 @@ fn ranks_that_mean_different_runs_are_told_the_difference() {
         ],
         LONG,
     );
-    for said in said {
-        assert!(
-            said.contains("mean different runs: learning_rate: 0.1 against 0.2"),
-            "{said}"
-        );
-    }
+    let [
+        RendezvousError::DifferentRuns { name, values, .. },
+        RendezvousError::Refused { reason },
+    ] = &errors[..]
+    else {
+        panic!("{errors:?}");
+    };
+    assert_eq!(
+        (name.as_str(), values),
+        ("learning_rate", &["0.1".into(), "0.2".into()])
+    );
+    assert!(errors[0].to_string().contains(reason), "{reason}");
 }
 
 #[test]
-fn a_rank_that_finds_a_stranger_at_the_port_says_what_it_heard() {
+fn another_program_at_the_port_is_reported_with_its_first_bytes() {
     let (listener, master) = listener();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a rank");
         stream.write_all(b"SSH-2.0-Server\r\n").expect("a greeting");
-        // Until the rank has gone.
+        // Until the rank disconnects.
         let _ = stream.read(&mut [0; 1]);
     });
-    let met = meet(&world(1, 2, &master), None, &Fingerprint::new(), LONG).map(|_| ());
-    let said = met.expect_err("refused").to_string();
+    let rank = world(1, 2, &master);
+    let error = error_of(rendezvous(&rank, None, &Fingerprint::new(), LONG));
     assert!(
-        said.contains("is not rank 0 of spikelet: it says `SSH-2.0-…`"),
-        "{said}"
+        matches!(&error, RendezvousError::NotRankZero { received: Some(text), .. } if text == "SSH-2.0-"),
+        "{error}"
     );
 }
 
 #[test]
-fn a_false_rank_0_without_the_secret_is_told_nothing() {
+fn a_server_without_the_secret_receives_no_information() {
     let (listener, master) = listener();
-    let false_root = thread::spawn(move || {
+    let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a rank");
         stream
             .write_all(&[&MAGIC[..], &[5; 32]].concat())
             .expect("an opening");
-        let mut heard = vec![0; 72];
-        stream.read_exact(&mut heard).expect("a proof");
+        let mut received = vec![0; 72];
+        stream.read_exact(&mut received).expect("a proof");
         stream.write_all(&[7; 32]).expect("a false proof");
-        // It is closed now, or reset.
-        let _ = stream.read_to_end(&mut heard);
-        heard
+        // The connection is closed or reset.
+        let _ = stream.read_to_end(&mut received);
+        received
     });
     let run = Fingerprint::new().with("learning_rate", "0.1234");
-    let met = meet(&world(1, 2, &master), None, &run, LONG).map(|_| ());
-    let said = met.expect_err("refused").to_string();
-    assert!(said.contains("have different secrets"), "{said}");
-    assert_eq!(false_root.join().expect("it ends").len(), 72);
+    let error = error_of(rendezvous(&world(1, 2, &master), None, &run, LONG));
+    assert!(
+        matches!(error, RendezvousError::DifferentSecrets { rank: 1, .. }),
+        "{error}"
+    );
+    assert_eq!(server.join().expect("it ends").len(), 72);
 }
 
 #[test]
-fn whoever_waits_in_vain_says_for_whom() {
+fn a_timeout_names_the_missing_ranks() {
     let (listener, master) = listener();
     let world_0 = world(0, 3, &master);
-    let said = refused(listener, vec![(world_0, Fingerprint::new())], SHORT);
+    let errors = refused(listener, vec![(world_0, Fingerprint::new())], SHORT);
+    let RendezvousError::MissingRanks {
+        missing, size: 3, ..
+    } = &errors[0]
+    else {
+        panic!("{}", errors[0]);
+    };
+    assert_eq!(missing, &[1, 2]);
+    let text = errors[0].to_string();
+    assert!(text.contains("within 0.6 s: 1, 2\n"), "{text}");
+    let rank = world(2, 3, &master);
+    let error = error_of(rendezvous(&rank, None, &Fingerprint::new(), SHORT));
     assert!(
-        said[0].contains("after 0.6 s these of 3 ranks have not come to"),
-        "{}",
-        said[0]
-    );
-    assert!(said[0].contains(": 1, 2\n"), "{}", said[0]);
-    let met = meet(&world(2, 3, &master), None, &Fingerprint::new(), SHORT).map(|_| ());
-    let said = met.expect_err("in vain").to_string();
-    assert!(
-        said.contains("rank 2 on") && said.contains("has not reached rank 0 at"),
-        "{said}"
+        matches!(error, RendezvousError::Unreachable { rank: 2, .. }),
+        "{error}"
     );
 }

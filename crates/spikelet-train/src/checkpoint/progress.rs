@@ -50,7 +50,7 @@ pub struct Progress {
     pub images: usize,
     /// How many ranks there are.
     pub ranks: usize,
-    /// Sum of the mean losses of its batches so far.
+    /// Sum of the mean losses of its batches so far, over the batches of all ranks.
     pub loss_sum: f64,
     /// Correct images of its batches so far.
     pub correct: f64,
@@ -63,6 +63,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// How many batches of this size the images of the present epoch were so far, each rank's counted
+    /// by itself; at least 1.
+    pub(crate) fn batches_of_ranks(&self, batch_size: usize) -> f64 {
+        (self.images / batch_size.max(1)).max(1) as f64
+    }
+
     /// The epoch with the best validation accuracy so far, the first of equals; none without
     /// validation images.
     pub fn best(&self) -> Option<&EpochRecord> {

@@ -14,7 +14,7 @@ pub mod curves;
 mod drawing;
 mod font;
 mod gates;
-pub mod png;
+mod png;
 mod portrait;
 pub mod raster;
 mod response;

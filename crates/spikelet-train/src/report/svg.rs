@@ -1,6 +1,6 @@
 //! Scalable vector graphics: the few shapes that a chart needs.
 
-use super::png;
+use base64::prelude::{BASE64_STANDARD as STANDARD, Engine};
 
 /// Ink for text that matters.
 pub const INK: &str = "#1c2430";
@@ -264,7 +264,7 @@ impl Svg {
             "<image {} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" \
              xlink:href=\"data:image/png;base64,{}\"/>",
             box_of(area),
-            png::base64(png)
+            STANDARD.encode(png)
         ));
     }
 

@@ -1,7 +1,7 @@
 //! The end of an epoch: the evaluation, the epoch's record in logs and curves, and checkpoints.
 
 use super::super::checkpoint::EpochRecord;
-use super::{Own, Progress, Run};
+use super::{EpochSums, Progress, Run};
 use crate::Evaluation;
 use crate::log::EpochLine;
 use spikelet_core::Result;
@@ -35,7 +35,7 @@ impl Run<'_> {
         };
         let validation_accuracy = validated.map(|v| v.accuracy);
         let p = &mut self.progress;
-        let batches = p.batch.max(1) as f64;
+        let batches = p.batches_of_ranks(self.trainer.settings.batch_size);
         let images = p.images.max(1) as f64;
         let best_before = p.best().and_then(|record| record.validation_accuracy);
         let best = best_before.into_iter().chain(validation_accuracy);
@@ -64,7 +64,8 @@ impl Run<'_> {
             ranks: p.ranks,
             ..Progress::default()
         };
-        self.own = Own::default();
+        self.own = EpochSums::default();
+        self.resumed = EpochSums::default();
         self.progress.history.push(record.clone());
         if let Some(logs) = &mut self.logs {
             let scalars = [

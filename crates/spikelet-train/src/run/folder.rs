@@ -5,7 +5,7 @@ use super::super::failed_step::check_weights;
 use super::super::folder::{BEST, CURVES, EPOCHS, LAST, RunFolder, checkpoint_of};
 use super::super::trainer::Trainer;
 use super::super::writer::Writer;
-use super::{Own, Run};
+use super::{EpochSums, Run};
 use crate::DatasetId;
 use crate::log::{JsonLines, SummaryWriter};
 use crate::ranks::Ranks;
@@ -150,12 +150,9 @@ impl Run<'_> {
         self.progress.ranks = now;
         self.epochs_before = self.progress.epoch;
         self.earlier = self.progress.seconds;
-        self.own = Own {
-            loss_sum: self.progress.loss_sum,
-            correct: match self.together.leads() {
-                true => self.progress.correct,
-                false => 0.0,
-            },
+        self.resumed = EpochSums {
+            loss: self.progress.loss_sum,
+            correct: self.progress.correct,
         };
     }
 

@@ -8,16 +8,14 @@ use serde_json::Value;
 use spikelet_core::files;
 use spikelet_cpu::Cpu;
 use spikelet_data::{Split, synthetic};
-use spikelet_distributed::{Address, Fingerprint, Group, Limits, World};
+use spikelet_distributed::{RankGroup, Timeouts};
 use spikelet_nn::layer::*;
 use spikelet_nn::module::*;
 use spikelet_nn::neuron::*;
 use spikelet_nn::tensors::TensorFile;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 const EPOCHS_OF_A_RUN: usize = 2;
 /// Training batches of an epoch, with all ranks.
@@ -75,33 +73,18 @@ fn train(folder: &Path, answered: usize) -> (FitReport, usize) {
     (outcome.expect("all is well"), asked.load(Ordering::Relaxed))
 }
 
-/// A run of two ranks, each of which is to end when it asks for the time after its `answered`.
-fn train_two(folder: &Path, answered: [usize; 2]) -> [FitReport; 2] {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let master = Address {
-        host: "127.0.0.1".to_string(),
-        port: listener.local_addr().expect("an address").port(),
-    };
+/// A run of several ranks, each of which is to end when it asks for the time after its `answered`.
+fn train_ranks<const N: usize>(folder: &Path, answered: [usize; N]) -> [FitReport; N] {
     let data = data();
-    let one = |rank: usize, listener: Option<TcpListener>| {
-        let world = World::new(rank, 2, rank, master.clone())?;
-        let (run, limits) = (Fingerprint::new(), Limits::default());
-        let group = match listener {
-            Some(listener) => Group::connect_on(listener, world, &run, limits)?,
-            None => Group::connect(world, &run, limits)?,
-        };
-        group.run(|| {
-            let backend = Arc::new(Cpu::new(1)?.in_group(group.exchange()));
-            let trainer = trainer(folder, 2, answered[rank], &Arc::default());
-            trainer.backend(backend).group(group.clone()).fit(&data)
-        })
+    let train = |group: &Arc<RankGroup>| {
+        let backend = Arc::new(Cpu::new(1)?.in_group(group.process_group()));
+        let trainer = trainer(folder, N, answered[group.world().rank], &Arc::default());
+        trainer.backend(backend).group(group.clone()).fit(&data)
     };
-    thread::scope(|scope| {
-        let one = &one;
-        let ranks = [(0, Some(listener)), (1, None)];
-        let ranks = ranks.map(|(rank, listener)| scope.spawn(move || one(rank, listener)));
-        ranks.map(|rank| rank.join().expect("no rank panics").expect("all is well"))
-    })
+    let outcomes = RankGroup::run_threads(N, Timeouts::default(), train).expect("a port");
+    let outcomes: spikelet_core::Result<Vec<FitReport>> = outcomes.into_iter().collect();
+    let outcomes = outcomes.expect("all is well");
+    outcomes.try_into().expect("an outcome for each rank")
 }
 
 /// The files of a run, without times.
@@ -209,7 +192,7 @@ fn an_evaluation_can_be_interrupted_again_and_killed() {
 fn ranks_agree_to_stop_in_an_evaluation_whichever_of_them_was_interrupted() {
     let folders = tempfile::tempdir().expect("a folder");
     let unbroken = folders.path().join("unbroken");
-    train_two(&unbroken, [NEVER, NEVER]);
+    train_ranks(&unbroken, [NEVER, NEVER]);
     let expected = left(&unbroken);
     // The calls of each rank in an epoch.
     let (test, validation) = (STEPS - 1, STEPS - 1 + TESTED.div_ceil(2));
@@ -219,7 +202,7 @@ fn ranks_agree_to_stop_in_an_evaluation_whichever_of_them_was_interrupted() {
             let folder = folders.path().join(format!("{rank}-{answered}"));
             let mut requests = [NEVER; 2];
             requests[rank] = answered;
-            let [first, second] = train_two(&folder, requests);
+            let [first, second] = train_ranks(&folder, requests);
             assert!(first.interrupted && second.interrupted, "{requests:?}");
             assert_eq!(first.history.len(), second.history.len());
             // Each evaluation starts with a synchronization.
@@ -227,9 +210,24 @@ fn ranks_agree_to_stop_in_an_evaluation_whichever_of_them_was_interrupted() {
                 assert!(is_before_an_evaluation(&folder), "{requests:?}");
                 assert_eq!(first.history.len(), answered / each);
             }
-            let ends = train_two(&folder, [NEVER; 2]);
+            let ends = train_ranks(&folder, [NEVER; 2]);
             assert!(ends.iter().all(|end| !end.interrupted));
             assert_eq!(left(&folder), expected, "{requests:?}");
         }
     }
+}
+
+#[test]
+fn three_ranks_that_resume_in_the_middle_of_an_epoch_have_the_loss_of_an_unbroken_run() {
+    let folders = tempfile::tempdir().expect("a folder");
+    let unbroken = folders.path().join("unbroken");
+    train_ranks(&unbroken, [NEVER; 3]);
+    let resumed = folders.path().join("resumed");
+    for batches in 1..STEPS {
+        let ends = train_ranks(&resumed, [0; 3]);
+        assert!(ends.iter().all(|end| end.interrupted));
+        assert_eq!(checkpoint(&resumed).progress.batch, batches);
+    }
+    train_ranks(&resumed, [NEVER; 3]);
+    assert_eq!(left(&resumed), left(&unbroken));
 }

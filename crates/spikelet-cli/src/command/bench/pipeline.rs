@@ -80,11 +80,11 @@ impl Pipeline {
             rows.push(self.single(&network, &settings, &options)?);
         }
         let splits = match &self.splits[..] {
-            [] => vec![options.parts.split_size],
+            [] => vec![options.config.split_size],
             splits => splits.to_vec(),
         };
         for split in splits {
-            options.parts.split_size = split;
+            options.config.split_size = split;
             rows.push(self.through(&network, &settings, &options, console)?);
         }
         let mut table = Table::new(&[
@@ -159,20 +159,20 @@ impl Pipeline {
         console: &Console,
     ) -> Result<Row, Failure> {
         let image = network.image();
-        let layout = options.layout(&network.module()?, settings, image)?;
-        let mut store = VarStore::new(layout.devices()[0].clone());
-        let mut step = PipelineStep::new(&layout, settings, image, &mut store)?;
-        console.say(format!("split size {}", options.parts.split_size));
-        console.say(pipeline_text::describe(&step, &layout, None));
+        let partition = options.partition(&network.module()?, settings, image)?;
+        let mut store = VarStore::new(partition.devices()[0].clone());
+        let mut step = PipelineStep::new(&partition, settings, image, &mut store)?;
+        console.say(format!("split size {}", options.config.split_size));
+        console.say(pipeline_text::describe(&step, &partition, None));
         let batch: Batch = random_batch(settings.batch_size, image);
         let ms = self.time(|k| Ok(step.run(&batch, k, 0.0).map(|_| ())?))?;
-        step.watch();
+        step.record_timeline();
         step.run(&batch, 1_000_000, 0.0)?;
         let idle = step
-            .trace()
+            .timeline()
             .map_or(f64::NAN, spikelet::pipeline::Timeline::idle);
         Ok(Row {
-            name: format!("split size {}", options.parts.split_size),
+            name: format!("split size {}", options.config.split_size),
             ms,
             idle: Some((idle, step.predicted_idle())),
             held: step.bytes(),

@@ -4,7 +4,7 @@ use crate::args::DeviceArgs;
 use crate::command::{StepProgram, median};
 use crate::failure::Failure;
 use serde_json::json;
-use spikelet::distributed::Group;
+use spikelet::distributed::RankGroup;
 use spikelet::human::thousands;
 use spikelet::log::Console;
 use spikelet::network::Network;
@@ -22,13 +22,13 @@ const GROUPS: u32 = 10;
 pub fn measure(
     network: &Network,
     settings: &Settings,
-    (group, device): (Arc<Group>, String),
+    (group, device): (Arc<RankGroup>, String),
     own: &DeviceArgs,
     console: &Console,
 ) -> Result<ExitCode, Failure> {
     let world = group.world();
     let (rank, ranks) = (world.rank, world.size);
-    let own = own.clone().of_rank(device.clone(), world.ranks_here());
+    let own = own.clone().of_rank(device.clone(), world.ranks_on_host());
     let alone = match rank {
         0 => {
             let backend = spikelet::device::find(&device, own.threads)?;
@@ -39,7 +39,10 @@ pub fn measure(
     };
     let backend = spikelet::device::open_in_group(&group, &device, own.threads)?;
     let program = StepProgram::compile_at(network, settings, RankInfo { rank, ranks }, backend)?;
-    group.exchange().barrier().map_err(spikelet::Error::from)?;
+    group
+        .process_group()
+        .barrier()
+        .map_err(spikelet::Error::from)?;
     let together = time(program)?;
     if rank > 0 {
         return Ok(ExitCode::SUCCESS);

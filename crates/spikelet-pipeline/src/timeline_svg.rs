@@ -1,7 +1,7 @@
-//! A run as a picture: a row a device, time to the right, a box a task.
+//! The chart of a timeline: one row per device, one box per task, time to the right.
 //!
-//! Forward passes are light boxes in the upper part of a row, backward passes dark ones in the lower
-//! part, so that they keep apart without their colors.
+//! Forward passes are light boxes in the upper part of a row, backward passes dark ones in the lower part,
+//! so that they can be distinguished without color.
 
 use super::Timeline;
 use super::timetable::{Phase, Task};
@@ -21,18 +21,18 @@ const TOP: f64 = 108.0;
 /// From one row to the next.
 const PITCH: f64 = 48.0;
 const ROW: f64 = 38.0;
-/// A box, and how much lower those of backward passes lie.
+/// The height of a box, and the offset of those of backward passes.
 const BOX: f64 = 30.0;
 const LOWER: f64 = ROW - BOX;
-/// No box is narrower: the shortest tasks are still seen.
+/// The minimal width of a box, so that short tasks are visible.
 const NARROWEST: f64 = 1.5;
 const GAP: f64 = 16.0;
 
 const SMALL: TextStyle = TextStyle::caption(11.0);
 const NUMBER: TextStyle = SMALL.colored(INK).anchored(Anchor::Middle);
 
-/// How tasks of a kind look.
-struct Look {
+/// The style of the boxes of a phase.
+struct PhaseStyle {
     name: &'static str,
     fill: &'static str,
     rim: &'static str,
@@ -40,23 +40,23 @@ struct Look {
     lower: f64,
 }
 
-fn look(work: Phase) -> Look {
-    match work {
-        Phase::Forward => Look {
+fn look(phase: Phase) -> PhaseStyle {
+    match phase {
+        Phase::Forward => PhaseStyle {
             name: "forward",
             fill: "#d3e6f3",
             rim: BLUE,
             number: NUMBER,
             lower: 0.0,
         },
-        Phase::Backward => Look {
+        Phase::Backward => PhaseStyle {
             name: "backward",
             fill: VERMILION,
             rim: "#8f3f00",
             number: NUMBER.colored("#ffffff").bold(),
             lower: LOWER,
         },
-        Phase::Loss => Look {
+        Phase::Loss => PhaseStyle {
             name: "loss",
             fill: INK,
             rim: INK,
@@ -76,9 +76,9 @@ fn counted(count: usize, one: &str, more: &str) -> String {
 }
 
 impl Timeline {
-    /// The run as an SVG document, 960 units wide, on a white ground: a row a device, a box a task
-    /// with the number of its micro-batch and, where there are several, of its chunk of time. Stage
-    /// and times of a box show where the pointer is on it.
+    /// The timeline as an SVG chart, 960 units wide: one row per device and one box per task, with the index
+    /// of its micro-batch and, if there are several, of its chunk of time. The tooltip of a box has the
+    /// stage, start and end.
     pub fn to_svg(&self) -> String {
         let height = TOP + PITCH * self.devices.len() as f64 + 46.0;
         let mut svg = Svg::new(WIDTH, height, &self.title());
@@ -118,14 +118,14 @@ impl Timeline {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn save_picture(&self, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_svg(&self, path: impl AsRef<Path>) -> Result<()> {
         Ok(write_atomically(path, self.to_svg().as_bytes())?)
     }
 
     fn title(&self) -> String {
         let tasks = || self.spans.iter().map(|span| span.task);
         let stages = count(tasks().map(|task| task.stage));
-        let micros = count(tasks().map(|task| task.unit.micro));
+        let micros = count(tasks().map(|task| task.micro_batch.index));
         let mut title = format!(
             "{} on {}: {}",
             counted(stages, "stage", "stages"),
@@ -147,10 +147,10 @@ impl Timeline {
     }
 
     fn chunks(&self) -> usize {
-        count(self.spans.iter().map(|span| span.task.unit.chunk))
+        count(self.spans.iter().map(|span| span.task.micro_batch.chunk))
     }
 
-    /// A device and its stages.
+    /// The label of a device: its name and stages.
     fn label(&self, device: usize) -> String {
         let own = self.spans.iter().filter(|span| span.device == device);
         let stages: BTreeSet<usize> = own.map(|span| span.task.stage).collect();
@@ -170,7 +170,7 @@ impl Timeline {
         for span in &self.spans {
             let at = |seconds: f64| axis.position(1e3 * (seconds - start)).unwrap_or(0.0);
             let (left, right) = (at(span.start), at(span.end));
-            let look = look(span.task.work);
+            let look = look(span.task.phase);
             let area = Area {
                 x: rows.x + left * rows.width,
                 y: rows.y + PITCH * span.device as f64 + 0.5 * (PITCH - ROW) + look.lower,
@@ -190,21 +190,25 @@ impl Timeline {
     }
 }
 
-/// The micro-batch, and the chunk if there are several.
+/// The text of a box: the micro-batch, and the chunk if there are several.
 fn number_of(task: &Task, several: bool) -> String {
     match several {
-        true => format!("{}.{}", task.unit.micro, task.unit.chunk),
-        false => task.unit.micro.to_string(),
+        true => format!("{}.{}", task.micro_batch.index, task.micro_batch.chunk),
+        false => task.micro_batch.index.to_string(),
     }
 }
 
 fn hint(span: &Span, start: f64) -> String {
-    let Task { work, stage, unit } = span.task;
+    let Task {
+        phase,
+        stage,
+        micro_batch,
+    } = span.task;
     format!(
         "{}, stage {stage}, micro-batch {}, chunk {}: {:.3} to {:.3} ms",
-        look(work).name,
-        unit.micro,
-        unit.chunk,
+        look(phase).name,
+        micro_batch.index,
+        micro_batch.chunk,
         1e3 * (span.start - start),
         1e3 * (span.end - start)
     )
@@ -225,11 +229,11 @@ fn draw_axis(svg: &mut Svg, rows: Area, axis: &Axis) {
     svg.text([rows.right(), bottom + 15.0], end, "milliseconds");
 }
 
-/// The kinds of tasks, from the left.
+/// The legend of the phases.
 fn draw_legend(svg: &mut Svg, several: bool) {
     let mut x = MARGIN;
-    for work in [Phase::Forward, Phase::Backward, Phase::Loss] {
-        let look = look(work);
+    for phase in [Phase::Forward, Phase::Backward, Phase::Loss] {
+        let look = look(phase);
         let square = Area {
             x,
             y: 78.0 + look.lower / 2.0,
@@ -260,7 +264,7 @@ mod tests {
         let mut spans = vec![];
         let mut now = 0.25;
         for (micro, chunk) in (0..micros).flat_map(|m| (0..chunks).map(move |c| (m, c))) {
-            for (work, stage) in [
+            for (phase, stage) in [
                 (Phase::Forward, 0),
                 (Phase::Forward, 1),
                 (Phase::Forward, 2),
@@ -269,12 +273,15 @@ mod tests {
                 (Phase::Backward, 1),
                 (Phase::Backward, 0),
             ] {
-                let seconds = if work == Phase::Loss { 1e-9 } else { 2e-3 };
+                let seconds = if phase == Phase::Loss { 1e-9 } else { 2e-3 };
                 spans.push(Span {
                     task: Task {
-                        work,
+                        phase,
                         stage,
-                        unit: MicroBatch { micro, chunk },
+                        micro_batch: MicroBatch {
+                            index: micro,
+                            chunk,
+                        },
                     },
                     device: stage % 2,
                     start: now,
@@ -286,7 +293,7 @@ mod tests {
         Timeline::new(vec!["cpu:0".into(), "<&>".into()], spans)
     }
 
-    /// Whether every element is closed where it must be, and nothing but text is outside of tags.
+    /// Whether all elements are closed in order, and text is escaped.
     fn is_well_formed(svg: &str) -> bool {
         let mut open: Vec<&str> = vec![];
         for part in svg.split('<').skip(1) {
@@ -333,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_lies_on_the_page_however_many_tasks_there_are() {
+    fn all_shapes_are_on_the_page_for_any_number_of_tasks() {
         for (micros, chunks) in [(0, 0), (1, 1), (1, 9), (40, 1), (200, 4)] {
             let svg = trace(micros, chunks).to_svg();
             assert!(is_well_formed(&svg) && !svg.contains("NaN"));
@@ -354,10 +361,10 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_saved_whole() {
+    fn a_chart_is_saved_completely() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs/pipeline.svg");
-        trace(2, 1).save_picture(&path).unwrap();
+        trace(2, 1).save_svg(&path).unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), trace(2, 1).to_svg());
     }
 }

@@ -1,4 +1,4 @@
-//! Stages on several devices: copies of their parameters, and sums of what they found.
+//! Stages on several devices: copies of the parameters, and sums of the gradients.
 
 use super::partition::Partition;
 use super::stage::sum_name;
@@ -8,40 +8,43 @@ use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::{Program, VarStore};
 use std::sync::Arc;
 
-/// What a tensor is called on a device that has a copy of it.
+/// The name of the copy of a tensor on a device.
 pub(super) fn copy_name(name: &str, backend: &dyn Backend) -> String {
     format!("{name} on {}", backend.name())
 }
 
-/// A tensor on the stage's first device, and its copies on the others.
-struct Held {
+/// A tensor on the first device of a stage, and its copies on the others.
+struct ReplicatedTensor {
     name: String,
     first: Buffer,
     copies: Vec<Buffer>,
 }
 
 /// A stage on several devices.
-pub(super) struct Copies {
+pub(super) struct Replicas {
     first: Arc<dyn Backend>,
     others: Vec<Arc<dyn Backend>>,
-    /// Sums of gradients, and what is kept with the parameters.
-    found: Vec<Held>,
-    parameters: Vec<Held>,
+    /// Accumulated gradients, and buffers.
+    found: Vec<ReplicatedTensor>,
+    parameters: Vec<ReplicatedTensor>,
     gather: Program,
     gathered: Option<Arc<dyn Event>>,
 }
 
-impl Copies {
-    /// The copies of each stage that has some.
-    pub(super) fn of(
-        layout: &Partition,
+impl Replicas {
+    /// The replicas of each stage on several devices.
+    pub(super) fn of_stages(
+        partition: &Partition,
         stages: &[Traced],
         store: &mut VarStore,
     ) -> Result<Vec<Self>> {
         let mut all = vec![];
-        for (home, stage) in layout.stage_devices.iter().zip(stages) {
-            if home.len() > 1 {
-                let devices: Vec<_> = home.iter().map(|d| layout.devices[*d].clone()).collect();
+        for (own_devices, stage) in partition.stage_devices.iter().zip(stages) {
+            if own_devices.len() > 1 {
+                let devices: Vec<_> = own_devices
+                    .iter()
+                    .map(|d| partition.devices[*d].clone())
+                    .collect();
                 all.push(Self::new(&devices, stage, store)?);
             }
         }
@@ -50,13 +53,13 @@ impl Copies {
 
     fn new(devices: &[Arc<dyn Backend>], stage: &Traced, store: &mut VarStore) -> Result<Self> {
         let (first, others) = (devices[0].clone(), devices[1..].to_vec());
-        let mut held = |name: &str, shape: &[usize], lasts: bool| -> Result<Held> {
+        let mut held = |name: &str, shape: &[usize], lasts: bool| -> Result<ReplicatedTensor> {
             let ty = TensorType::new(DType::F32, shape);
             let copies = others
                 .iter()
                 .map(|device| store.buffer(device, &copy_name(name, &**device), &ty, false));
             let copies = copies.collect::<Result<_>>()?;
-            Ok(Held {
+            Ok(ReplicatedTensor {
                 name: name.to_string(),
                 first: store.buffer(&first, name, &ty, lasts)?,
                 copies,
@@ -78,7 +81,7 @@ impl Copies {
             let others = (1..devices.len())
                 .map(|r| tracer.input(&arrival(&held.name, r), DType::F32, shape.clone()));
             let all = others.fold(own.clone(), |sum, other| sum + other);
-            // Gradients add up; running statistics are means of what each device has seen.
+            // Gradients are summed, running statistics are averaged over the devices.
             let all = if k < sums {
                 all
             } else {
@@ -97,13 +100,14 @@ impl Copies {
         })
     }
 
-    /// Brings what all devices have found in a step to the first.
+    /// Sums the gradients and averages the buffers of all devices on the first one.
     pub(super) fn gather(&mut self) -> Result<()> {
         for (r, other) in self.others.iter().enumerate() {
             for held in &self.found {
                 if let Some(to) = self.gather.input(&arrival(&held.name, r + 1)) {
-                    let parcel = other.send(&held.copies[r])?;
-                    self.first.receive(to, &*parcel, self.gathered.as_deref())?;
+                    let transfer = other.send(&held.copies[r])?;
+                    self.first
+                        .receive(to, &*transfer, self.gathered.as_deref())?;
                 }
             }
         }
@@ -112,14 +116,14 @@ impl Copies {
         Ok(())
     }
 
-    /// Gives the other devices what the first one has.
+    /// Copies the tensors of the first device to the others.
     pub(super) fn spread(&self) -> Result<()> {
         for (r, other) in self.others.iter().enumerate() {
             let free = other.moment()?;
             for held in self.parameters.iter().chain(&self.found) {
-                let parcel = self.first.send(&held.first)?;
-                let arrived = other.receive(&held.copies[r], &*parcel, Some(&*free))?;
-                // The first device changes it in its next step.
+                let transfer = self.first.send(&held.first)?;
+                let arrived = other.receive(&held.copies[r], &*transfer, Some(&*free))?;
+                // The first device changes the tensor in its next step.
                 self.first.wait_for(&*arrived)?;
             }
         }
