@@ -104,7 +104,7 @@ pub fn open_in_group(group: &RankGroup, name: &str, threads: usize) -> Result<Ar
 }
 
 #[cfg(feature = "cuda")]
-fn gpu_in_group(group: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
+fn gpu_in_group(group: &RankGroup, ordinal: usize) -> Result<Arc<dyn Backend>> {
     let gpu = super::cuda(ordinal)?;
     gpu.join_group(group.process_group())?;
     let held = gpu.clone();
@@ -113,7 +113,7 @@ fn gpu_in_group(group: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
 }
 
 #[cfg(not(feature = "cuda"))]
-fn gpu_in_group(_: &Group, ordinal: usize) -> Result<Arc<dyn Backend>> {
+fn gpu_in_group(_: &RankGroup, ordinal: usize) -> Result<Arc<dyn Backend>> {
     super::gpu(ordinal)
 }
 
