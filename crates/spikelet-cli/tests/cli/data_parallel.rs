@@ -3,6 +3,7 @@
 use crate::common::{code, program, said, stderr, stdout};
 use serde_json::Value;
 use spikelet::distributed::Address;
+use spikelet::tensors::TensorFile;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -114,12 +115,12 @@ fn end(child: Child) -> Output {
 
 /// Whether two runs ended with the same tensors, those of the optimizer included.
 fn same(a: &Path, b: &Path) -> bool {
-    let files = [a, b].map(|folder| text(&folder.join("last.safetensors")));
-    code(
-        &program(&["neuron", "diff", &files[0], &files[1]])
-            .output()
-            .expect("it starts"),
-    ) == 0
+    let tensors = [a, b].map(|folder| {
+        let file = TensorFile::read(&folder.join("last.safetensors"));
+        file.expect("a checkpoint").tensors
+    });
+    assert!(!tensors[0].is_empty());
+    tensors[0] == tensors[1]
 }
 
 /// The epochs of a run, without times.
@@ -229,7 +230,7 @@ fn ranks_without_a_secret_do_not_meet_where_other_hosts_reach_them() {
     let (code, message) = start(&[]);
     assert_eq!(code, 2);
     assert!(
-        message.starts_with("error: rendezvous: other hosts reach rank 0 at 192.0.2.1:9"),
+        message.contains("192.0.2.1:9") && message.contains("--insecure-rendezvous"),
         "{message}"
     );
     let (code, message) = start(&["--insecure-rendezvous", "--rendezvous-timeout", "0.3"]);
