@@ -234,7 +234,7 @@ impl Checkpoint {
     /// # use spikelet::prelude::*;
     /// # use spikelet::train::Checkpoint;
     /// # let module = Sequential::new().add(Flatten).add(Linear::new(784, 10));
-    /// let checkpoint = Checkpoint::read("runs/mine/best.safetensors".as_ref())?;
+    /// let checkpoint = Checkpoint::read("runs/mine/best.safetensors")?;
     /// let mut store = VarStore::new(spikelet::device::cpu()?);
     /// checkpoint.restore(&module, [1, 28, 28], &mut store)?;
     /// # Ok::<(), spikelet::Error>(())

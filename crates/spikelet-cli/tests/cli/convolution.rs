@@ -205,7 +205,7 @@ fn a_network_of_convolutions_is_trained_then_shown() {
     let message = complaint(&[&words[..], &["--out", "picture.jpeg"]].concat(), 2);
     assert!(message.contains("neither .svg nor .png"), "{message}");
     let message = complaint(&[&words[..], &["--index", "16"]].concat(), 1);
-    assert!(message.contains("16 was asked for"), "{message}");
+    assert!(message.contains("16 was given"), "{message}");
     let message = complaint(&[&words[..], &["--dataset", "cifar10"]].concat(), 2);
     assert!(message.contains("3 × 32 × 32"), "{message}");
 }

@@ -161,7 +161,7 @@ fn the_doctor_fails_if_the_matrix_library_that_was_asked_for_is_unknown() {
         .expect("the program starts");
     assert_eq!(code(&output), 1);
     assert!(
-        stdout(&output).contains("SPIKELET_GEMM is `abacus`"),
+        stdout(&output).contains("unknown SPIKELET_GEMM `abacus`"),
         "{}",
         stdout(&output)
     );

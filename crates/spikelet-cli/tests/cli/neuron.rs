@@ -85,7 +85,7 @@ fn every_neuron_can_be_shown_with_every_surrogate() {
 }
 
 #[test]
-fn a_constant_is_learnt_if_it_is_asked_for() {
+fn a_constant_is_trained_if_it_is_asked_for() {
     let shown = said(&["neuron", "show", "lif", "--set", "trainable.tau=channel"]);
     let learned = "learnable: tau, one for each channel, starts at 2";
     assert!(
@@ -95,7 +95,7 @@ fn a_constant_is_learnt_if_it_is_asked_for() {
     let bounded = r#"trainable.tau={"bound": {"above": {"low": 1}}}"#;
     let shown = said(&["neuron", "show", "lif", "--set", bounded]);
     assert!(shown.contains("p, which stands for"), "{shown}");
-    let output = run(&["neuron", "show", "lif", "--set", "learn.tua=layer"]);
+    let output = run(&["neuron", "show", "lif", "--set", "trainable.tua=layer"]);
     assert_eq!(code(&output), 2);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(

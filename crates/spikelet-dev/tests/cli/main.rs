@@ -1,5 +1,6 @@
 //! The developers' program: what it writes, what it exits with, what it says of mistakes.
 
+mod bench;
 mod case;
 mod common;
 mod golden;
