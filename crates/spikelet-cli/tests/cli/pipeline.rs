@@ -97,11 +97,11 @@ fn what_cannot_be_is_answered_with_what_can() {
     for (words, expected) in [
         (
             &["train", "--pipeline", "cpu:0,cpu:1", "--stages", "3,3"][..],
-            "rising numbers",
+            "ascending numbers",
         ),
         (
             &["train", "--pipeline", "cpu:0,cpu:1", "--stages", "9"],
-            "rising numbers",
+            "ascending numbers",
         ),
         (
             &["train", "--pipeline", "cpu:0,cpu:1", "--time-chunk", "3"],
