@@ -27,7 +27,7 @@ use std::time::Duration;
 fn the_mnist_network_gives_the_reference_loss_and_gradients_on_a_gpu() -> Result<()> {
     let gpu = gpu();
     let lif = || Lif::new(100.0).surrogate(Sigmoid { alpha: 4.0 });
-    let case = TensorFile::read(&golden("net_mnist_fc.safetensors"))?;
+    let case = TensorFile::read(golden("net_mnist_fc.safetensors"))?;
     let net = Sequential::new()
         .add(Flatten)
         .add_named("fc1", Linear::new(784, 196))
@@ -255,9 +255,8 @@ fn a_run_that_was_stopped_and_resumed_on_a_gpu_ends_with_the_bits_of_the_unbroke
         let accuracy = train(&gpu, &broken, epochs, epochs > 1)?;
         assert!(epochs < 3 || accuracy == expected);
     }
-    let tensors = |folder: &Path| -> Result<TensorFile> {
-        TensorFile::read(&folder.join("last.safetensors"))
-    };
+    let tensors =
+        |folder: &Path| -> Result<TensorFile> { TensorFile::read(folder.join("last.safetensors")) };
     assert_eq!(tensors(&broken)?.tensors, tensors(&unbroken)?.tensors);
     Ok(())
 }

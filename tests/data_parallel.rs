@@ -60,7 +60,7 @@ fn settings(batch_size: usize, epochs: usize) -> Settings {
 }
 
 fn tensors(folder: &Path) -> TensorFile {
-    TensorFile::read(&folder.join("last.safetensors")).expect("a checkpoint")
+    TensorFile::read(folder.join("last.safetensors")).expect("a checkpoint")
 }
 
 #[test]

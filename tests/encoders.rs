@@ -68,7 +68,7 @@ fn check_reference_cases(backend: &Arc<dyn Backend>) -> Result<()> {
         ("periodic", Box::new(Periodic)),
     ];
     for (name, encoder) in cases {
-        let case = TensorFile::read(&golden(&format!("enc_{name}.safetensors")))?;
+        let case = TensorFile::read(golden(&format!("enc_{name}.safetensors")))?;
         let (x, expected) = (case.get("x")?, case.get("spike_seq")?);
         for propagation in [Propagation::LayerByLayer, Propagation::StepByStep] {
             let made = encoded(

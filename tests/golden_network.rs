@@ -33,7 +33,7 @@ struct Case {
 }
 
 fn read(name: &str) -> Result<TensorFile> {
-    TensorFile::read(&golden(name))
+    TensorFile::read(golden(name))
 }
 
 fn mnist_fc() -> Result<Case> {

@@ -41,7 +41,7 @@ fn train(folder: &Path, settings: Settings, threads: usize, resume: bool) -> Res
 }
 
 fn tensors(folder: &Path) -> TensorFile {
-    TensorFile::read(&folder.join("last.safetensors")).expect("a checkpoint")
+    TensorFile::read(folder.join("last.safetensors")).expect("a checkpoint")
 }
 
 #[test]

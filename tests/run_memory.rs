@@ -374,7 +374,7 @@ fn a_pipelined_network_larger_than_any_memory_is_refused_without_its_weights() -
         ..Settings::default()
     };
     let made = PipelineStep::new(&partition, &settings, [1, 8, 8], net.store_mut()?);
-    let error = made.err().expect("too large").to_string();
+    let error = made.expect_err("too large").to_string();
     assert!(
         error.contains("training step") && error.contains("TiB"),
         "{error}"
@@ -421,8 +421,8 @@ fn presets() -> Vec<(Network, Settings)> {
         Network::Cifar10Net(Cifar10Net::default()),
     ];
     let both = |network: &Network| {
-        let tutorial = (network.tutorial(), Settings::preset_of(&network));
-        [(network.clone(), Settings::of_network(&network)), tutorial]
+        let tutorial = (network.tutorial(), Settings::preset_of(network));
+        [(network.clone(), Settings::of_network(network)), tutorial]
     };
     all.iter().flat_map(both).collect()
 }

@@ -7,15 +7,9 @@ use std::process::ExitCode;
 /// Why a command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The library says so.
+    /// The library refused, or failed.
     #[error(transparent)]
-    Library(#[from] spikelet::Error),
-    /// A kernel of `auto_cuda` cannot be written.
-    #[error(transparent)]
-    AutoCuda(#[from] spikelet::auto_cuda::AutoCudaError),
-    /// A graph could not be built, planned or run.
-    #[error(transparent)]
-    Graph(#[from] spikelet::graph::Error),
+    Library(Box<spikelet::Error>),
     /// A source does not compile, or there is no compiler.
     #[error(transparent)]
     Compiler(#[from] spikelet_cuda::CompileError),
@@ -41,6 +35,24 @@ pub enum Failure {
         /// What to do.
         help: String,
     },
+}
+
+impl From<spikelet::Error> for Failure {
+    fn from(error: spikelet::Error) -> Self {
+        Self::Library(Box::new(error))
+    }
+}
+
+impl From<spikelet::graph::Error> for Failure {
+    fn from(error: spikelet::graph::Error) -> Self {
+        spikelet::Error::from(error).into()
+    }
+}
+
+impl From<spikelet::auto_cuda::AutoCudaError> for Failure {
+    fn from(error: spikelet::auto_cuda::AutoCudaError) -> Self {
+        spikelet::Error::from(error).into()
+    }
 }
 
 impl Failure {

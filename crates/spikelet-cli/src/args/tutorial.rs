@@ -107,7 +107,7 @@ impl TutorialArgs {
     /// When a time constant is given and the tutorial's neuron has none.
     pub fn start(&self, network: &Network) -> Result<(Network, Settings), Failure> {
         if !self.is_given() {
-            return Ok((network.clone(), Settings::of_network(&network)));
+            return Ok((network.clone(), Settings::of_network(network)));
         }
         let mut start = network.tutorial();
         let neuron = &mut start.neuron_mut()["neuron"];
@@ -117,7 +117,7 @@ impl TutorialArgs {
         if let Some(tau) = self.tau {
             set_tau(&mut start, tau)?;
         }
-        Ok((start, Settings::preset_of(&network)))
+        Ok((start, Settings::preset_of(network)))
     }
 }
 

@@ -301,7 +301,7 @@ impl Train {
             Some(Rank { group, device }) => {
                 let own =
                     (self.device.clone()).of_rank(device.clone(), group.world().ranks_on_host());
-                let backend = spikelet::device::open_in_group(&group, device, own.threads)?;
+                let backend = spikelet::device::open_in_group(group, device, own.threads)?;
                 (own, backend)
             }
         };

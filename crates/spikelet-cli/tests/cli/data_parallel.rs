@@ -116,7 +116,7 @@ fn end(child: Child) -> Output {
 /// Whether two runs ended with the same tensors, those of the optimizer included.
 fn same(a: &Path, b: &Path) -> bool {
     let tensors = [a, b].map(|folder| {
-        let file = TensorFile::read(&folder.join("last.safetensors"));
+        let file = TensorFile::read(folder.join("last.safetensors"));
         file.expect("a checkpoint").tensors
     });
     assert!(!tensors[0].is_empty());

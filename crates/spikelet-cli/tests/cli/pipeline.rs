@@ -55,7 +55,7 @@ fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
         &["--epochs", "2", "--schedule", "constant", "--resume"],
     );
     let tensors = |out: &Path| {
-        let read = spikelet::train::Checkpoint::read(&out.join("last.safetensors"));
+        let read = spikelet::train::Checkpoint::read(out.join("last.safetensors"));
         read.expect("a checkpoint").tensors.tensors
     };
     assert_eq!(tensors(&whole), tensors(&parts));
@@ -110,7 +110,7 @@ fn what_cannot_be_is_answered_with_what_can() {
         (&["train", "--pipeline", "cpu:0+cpu:0"], "twice"),
         (
             &["train", "--pipeline", "cpu:0,cpu:1,cpu:2,cpu:3,cpu:4,cpu:5"],
-            "fewer devices",
+            "fewer stages",
         ),
     ] {
         let folder = tempfile::tempdir().expect("a folder");

@@ -99,7 +99,7 @@ struct Left {
 
 fn left(folder: &Path) -> Left {
     let tensors = |name: &str| {
-        let mut file = TensorFile::read(&folder.join(name)).expect("a checkpoint");
+        let mut file = TensorFile::read(folder.join(name)).expect("a checkpoint");
         file.metadata.clear();
         file
     };
@@ -124,7 +124,7 @@ fn left(folder: &Path) -> Left {
 }
 
 fn checkpoint(folder: &Path) -> Checkpoint {
-    Checkpoint::read(&folder.join(LAST)).expect("a checkpoint")
+    Checkpoint::read(folder.join(LAST)).expect("a checkpoint")
 }
 
 /// Whether the next that a run does is an evaluation.
