@@ -164,15 +164,15 @@ fn a_plan_for_another_group_is_refused() {
         });
         Loaded::try_new(graph, &gpu).err().unwrap().to_string()
     };
-    let told = "cuda:0: all_reduce in `norm`: the plan accumulates up over 2 ranks, this GPU is in";
+    let told = "cuda:0: all_reduce in `norm`: the plan all-reduces over 2 ranks, this GPU";
     assert!(
-        refusal().starts_with(&format!("{told} no group; ")),
+        refusal().starts_with(&format!("{told} has no group; ")),
         "{}",
         refusal()
     );
     join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
     assert!(
-        refusal().starts_with(&format!("{told} a group of 1; ")),
+        refusal().starts_with(&format!("{told} is in a group of 1; ")),
         "{}",
         refusal()
     );
@@ -295,7 +295,7 @@ fn two_gpus_can_give_the_group_up_when_a_peer_stops() {
         told
     });
     assert!(
-        told[0].starts_with("cuda:0: rank 0 of 2: the group was given up"),
+        told[0].starts_with("cuda:0: rank 0 of 2: the group was aborted"),
         "{}",
         told[0]
     );

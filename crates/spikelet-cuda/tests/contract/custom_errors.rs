@@ -104,7 +104,7 @@ fn a_function_that_is_not_in_the_source_is_named() {
 fn arguments_that_are_not_the_parameters_are_refused_before_the_kernel_runs() {
     refused_kernel(
         copy().value(1_i32),
-        &["has 3 parameters, it is given 4 arguments"],
+        &["has 3 parameters, 4 arguments were given"],
     );
     let two = DeviceKernel::new("copy", COPY).input(0).output(0);
     refused_kernel(two.clone(), &["has 3 parameters, it is given 2 arguments"]);

@@ -26,7 +26,7 @@ fn values_of_another_type_or_number_are_refused() {
     let b = gpu
         .allocate(&TensorType::new(DType::F32, [2, 2]))
         .expect("memory");
-    let words = ["cuda:0", "f32[2, 2]", "use its own type and size"];
+    let words = ["cuda:0", "f32[2, 2]", "type and size must match"];
     contains(gpu.upload(&b, HostTensor::F32(&[0.0; 3])), &words);
     contains(gpu.upload(&b, HostTensor::F32(&[0.0; 5])), &words);
     contains(gpu.upload(&b, HostTensor::F64(&[0.0; 2])), &words);

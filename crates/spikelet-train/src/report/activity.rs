@@ -60,7 +60,7 @@ fn share(spikes: &[bool]) -> f64 {
     spikes.iter().filter(|fired| **fired).count() as f64 / spikes.len().max(1) as f64
 }
 
-/// What a network did with some images; [`Activity::of`] asks it.
+/// What a network did with some images; see [`Activity::new`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
     /// The numbers of the images in their data set.
