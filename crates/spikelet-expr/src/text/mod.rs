@@ -1,6 +1,6 @@
 //! Expressions and elementary functions as text of a kernel language.
 //!
-//! [`print`] writes expressions as straight-line code. A [`Dialect`] spells the parts in which the
+//! [`print()`] writes expressions as straight-line code. A [`Dialect`] spells the parts in which the
 //! languages differ; [`cuda`] and [`c99`] are the dialects of this crate. The elementary functions
 //! come from [`Dialect::library`].
 
