@@ -21,7 +21,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet-dev case run --case case.safetensors --out ours.safetensors" => "on the CPU",
-    "spikelet-dev case run --case case.safetensors --out ours.safetensors --dtype f64" => "in double precision",
+    "spikelet-dev case run --case case.safetensors --out exact.safetensors --dtype f64" => "in double precision",
     "spikelet-dev case diff ours.safetensors case.safetensors --tolerance 1e-6" => "compare with the expected tensors",
 ])]
 pub struct Run {
