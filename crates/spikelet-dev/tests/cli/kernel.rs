@@ -103,8 +103,8 @@ fn an_architecture_or_a_kernel_that_is_not_there_is_a_wrong_argument() {
     let folder = sources(SCALE);
     let file = folder.path().join("scale.cu");
     for (words, reason) in [
-        (["--arch", "97"], "but for 7.5"),
-        (["--arch", "3.5"], "but for 7.5"),
+        (["--arch", "97"], "supports 7.5"),
+        (["--arch", "3.5"], "supports 7.5"),
         (["--name", "sacle"], "it has: add, scale"),
     ] {
         let output = compile(&file, &words);
