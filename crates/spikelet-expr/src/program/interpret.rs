@@ -1,6 +1,7 @@
 //! The inner loops.
 
 use super::{Arith, Code, Instruction, Reg, Workspace};
+use crate::block::Block;
 use crate::expr::Binary;
 use crate::math::Real;
 use crate::simd::vectorized;
@@ -96,81 +97,74 @@ fn map_cmp_select2<R: Real>(
     }
 }
 
-/// Calls `write` with a register moved out of its place; no instruction reads its target.
-#[inline(always)]
-fn written<R: Real, T>(
-    work: &mut Workspace<R>,
-    outputs: &mut [&mut [R]],
-    reg: Reg,
-    n: usize,
-    write: impl FnOnce(&mut Workspace<R>, &mut [&mut [R]], &mut [R]) -> T,
-) -> T {
-    match reg {
-        Reg::Out(j) => {
-            let to = std::mem::take(&mut outputs[usize::from(j)]);
-            let result = write(work, outputs, &mut *to);
-            outputs[usize::from(j)] = to;
-            result
+/// The target of an instruction, moved out of its place: no instruction reads its target.
+enum Target<'a, R> {
+    Out(&'a mut [R]),
+    Block(Block<R>),
+}
+
+impl<'a, R: Real> Target<'a, R> {
+    #[inline(always)]
+    fn take(reg: Reg, work: &mut Workspace<R>, outputs: &mut [&'a mut [R]]) -> Self {
+        match reg {
+            Reg::Out(j) => Self::Out(std::mem::take(&mut outputs[usize::from(j)])),
+            Reg::Temp(k) => Self::Block(std::mem::take(&mut work.temps[usize::from(k)])),
+            Reg::Fixed(k) => Self::Block(std::mem::take(&mut work.fixed[usize::from(k)])),
+            Reg::In(_) => unreachable!("inputs are never written"),
         }
-        Reg::Temp(k) => {
-            let mut to = std::mem::take(&mut work.temps[usize::from(k)]);
-            let result = write(work, outputs, &mut to[..n]);
-            work.temps[usize::from(k)] = to;
-            result
+    }
+
+    #[inline(always)]
+    fn elements(&mut self, n: usize) -> &mut [R] {
+        match self {
+            Self::Out(to) => to,
+            Self::Block(block) => &mut block[..n],
         }
-        Reg::Fixed(k) => {
-            let mut to = std::mem::take(&mut work.fixed[usize::from(k)]);
-            let result = write(work, outputs, &mut to[..n]);
-            work.fixed[usize::from(k)] = to;
-            result
+    }
+
+    #[inline(always)]
+    fn put_back(self, reg: Reg, work: &mut Workspace<R>, outputs: &mut [&'a mut [R]]) {
+        match (self, reg) {
+            (Self::Out(to), Reg::Out(j)) => outputs[usize::from(j)] = to,
+            (Self::Block(to), Reg::Temp(k)) => work.temps[usize::from(k)] = to,
+            (Self::Block(to), Reg::Fixed(k)) => work.fixed[usize::from(k)] = to,
+            _ => unreachable!("a target is put back where it was taken from"),
         }
-        Reg::In(_) => unreachable!("inputs are never written"),
     }
 }
 
 /// Runs `code` over the first `n` elements of every register.
+///
+/// [`one`] is inlined once: it contains a loop for each operation.
 #[inline(always)]
-fn run<R: Real>(
+fn run<'a, R: Real>(
     work: &mut Workspace<R>,
     code: &[Instruction],
     inputs: &[&[R]],
-    outputs: &mut [&mut [R]],
+    outputs: &mut [&'a mut [R]],
     n: usize,
 ) {
     for instruction in code {
-        written(
-            work,
-            outputs,
-            instruction.to,
-            n,
-            #[inline(always)]
-            |work, outputs, to| {
-                if let Code::CmpSelect2(op, regs, also) = instruction.code {
-                    written(
-                        work,
-                        outputs,
-                        also,
-                        n,
-                        #[inline(always)]
-                        |work, outputs, also| {
-                            let read = Registers {
-                                work,
-                                inputs,
-                                outputs,
-                            };
-                            cmp_select2(op, to, also, regs.map(|r| read.get(r)));
-                        },
-                    );
-                } else {
-                    let read = Registers {
-                        work,
-                        inputs,
-                        outputs,
-                    };
-                    one(&read, instruction.code, to);
-                }
-            },
-        );
+        let mut target = Target::take(instruction.to, work, outputs);
+        if let Code::CmpSelect2(op, regs, also) = instruction.code {
+            let mut second = Target::take(also, work, outputs);
+            let read = Registers {
+                work,
+                inputs,
+                outputs,
+            };
+            let regs = regs.map(|r| read.get(r));
+            cmp_select2(op, target.elements(n), second.elements(n), regs);
+            second.put_back(also, work, outputs);
+        } else {
+            let read = Registers {
+                work,
+                inputs,
+                outputs,
+            };
+            one(&read, instruction.code, target.elements(n));
+        }
+        target.put_back(instruction.to, work, outputs);
     }
 }
 
