@@ -13,7 +13,7 @@ pub enum GemmChoice {
     /// MKL if it is found, else OpenBLAS, else the built-in library.
     #[default]
     Auto,
-    /// The built-in library, the `gemm` crate.
+    /// The built-in library: the kernels of the `gemm` crate.
     Gemm,
     /// Intel oneMKL; an error if it is not found.
     Mkl,

@@ -35,6 +35,58 @@ pub(crate) struct Gemm<'a, T> {
 pub(crate) trait GemmElement: Evaluate + Send + Sync + 'static {
     /// Computes a product whose operands have been checked, with the library of this process.
     fn multiply(product: &Product<'_, Self>, partition: Partition) -> Result<(), GemmError>;
+
+    /// Computes C ← α C + β A B in this thread.
+    ///
+    /// # Safety
+    /// The matrices are valid for their sizes and strides, C exclusively.
+    unsafe fn built_in(sizes: [usize; 3], c: Output<Self>, a: Operand<Self>, b: Operand<Self>);
+}
+
+/// The matrix C of a product: pointer, column stride, row stride and whether to add to it.
+type Output<T> = (*mut T, isize, isize, bool);
+
+/// A factor of a product: pointer, column stride and row stride.
+type Operand<T> = (*const T, isize, isize);
+
+/// The product of the crates `gemm-f32` and `gemm-f64`: `gemm` itself would bring complex numbers
+/// along, which take longer to compile than both.
+macro_rules! built_in {
+    ($function:path) => {
+        unsafe fn built_in(
+            [m, n, k]: [usize; 3],
+            (c, c_cols, c_rows, accumulate): Output<Self>,
+            (a, a_cols, a_rows): Operand<Self>,
+            (b, b_cols, b_rows): Operand<Self>,
+        ) {
+            // α scales C, β the product.
+            let (alpha, beta) = (if accumulate { 1.0 } else { 0.0 }, 1.0);
+            // SAFETY: as the caller promises.
+            unsafe {
+                $function()(
+                    m,
+                    n,
+                    k,
+                    c,
+                    c_cols,
+                    c_rows,
+                    accumulate,
+                    a,
+                    a_cols,
+                    a_rows,
+                    b,
+                    b_cols,
+                    b_rows,
+                    alpha,
+                    beta,
+                    false,
+                    false,
+                    false,
+                    gemm_common::Parallelism::None,
+                );
+            }
+        }
+    };
 }
 
 impl GemmElement for f32 {
@@ -42,6 +94,8 @@ impl GemmElement for f32 {
         product.multiply(GemmLibrary::get()?, partition);
         Ok(())
     }
+
+    built_in!(gemm_f32::gemm::f32::get_gemm_fn);
 }
 
 impl GemmElement for f64 {
@@ -50,6 +104,8 @@ impl GemmElement for f64 {
         product.for_each_tile(partition, |tile| unsafe { product.built_in(&tile) });
         Ok(())
     }
+
+    built_in!(gemm_f64::gemm::f64::get_gemm_fn);
 }
 
 impl<T: GemmElement> Gemm<'_, T> {
@@ -102,7 +158,7 @@ struct Tile<T> {
     c: *mut T,
 }
 
-impl<'a, T: Evaluate + Send + Sync + 'static> Product<'a, T> {
+impl<'a, T: GemmElement> Product<'a, T> {
     pub(super) fn new(
         gemm: &Gemm<'a, T>,
         c: &'a mut [T],
@@ -168,7 +224,7 @@ impl<'a, T: Evaluate + Send + Sync + 'static> Product<'a, T> {
         }
     }
 
-    /// Computes one tile with the `gemm` crate, in this thread.
+    /// Computes one tile in this thread, without a vendor's library.
     ///
     /// # Safety
     /// `tile` must come from [`Product::for_each_tile`] of this product.
@@ -176,31 +232,27 @@ impl<'a, T: Evaluate + Send + Sync + 'static> Product<'a, T> {
         // `check` has bounded every reach by isize::MAX; a stride that does not fit belongs to a
         // dimension of size one and is never used.
         let signed = |stride: usize| stride as isize;
-        // The crate's α scales C and its β the product.
-        let (alpha, beta) = (if self.accumulate { T::ONE } else { T::ZERO }, T::ONE);
+        let c_rows = signed(self.c_layout.row_stride);
+        let (a_rows, a_cols) = (self.a_layout.row_stride, self.a_layout.col_stride);
+        let (b_rows, b_cols) = (self.b_layout.row_stride, self.b_layout.col_stride);
         // SAFETY: A, B and C are valid for the sizes and strides of the tile, C exclusively.
         unsafe {
-            gemm::gemm(
-                tile.m,
-                tile.n,
-                tile.k,
-                tile.c,
-                1,
-                signed(self.c_layout.row_stride),
-                self.accumulate,
-                tile.a,
-                signed(self.a_layout.col_stride),
-                signed(self.a_layout.row_stride),
-                tile.b,
-                signed(self.b_layout.col_stride),
-                signed(self.b_layout.row_stride),
-                alpha,
-                beta,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
+            // The kernels are made for matrices in column-major order: Cᵀ = Bᵀ Aᵀ.
+            if c_rows > 1 {
+                T::built_in(
+                    [tile.n, tile.m, tile.k],
+                    (tile.c, c_rows, 1, self.accumulate),
+                    (tile.b, signed(b_rows), signed(b_cols)),
+                    (tile.a, signed(a_rows), signed(a_cols)),
+                );
+            } else {
+                T::built_in(
+                    [tile.m, tile.n, tile.k],
+                    (tile.c, 1, c_rows, self.accumulate),
+                    (tile.a, signed(a_cols), signed(a_rows)),
+                    (tile.b, signed(b_cols), signed(b_rows)),
+                );
+            }
         }
     }
 }
