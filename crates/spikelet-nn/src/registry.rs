@@ -83,6 +83,20 @@ where
     S: serde::Serialize + serde::de::DeserializeOwned + Default,
 {
     let known = fields(&S::default());
+    let read = |all: Map<String, Value>| serde_json::from_value::<S>(Value::Object(all));
+    let all = with_defaults(name, given, &known)?;
+    read(all).map_err(|source| {
+        let is_wrong = &|all| read(all).is_err();
+        unreadable(name, (given, &known), domains, source, is_wrong)
+    })
+}
+
+/// The given constants and the defaults of the others.
+fn with_defaults(
+    name: &str,
+    given: &Map<String, Value>,
+    known: &Map<String, Value>,
+) -> Result<Map<String, Value>, DefinitionError> {
     if let Some(unknown) = given.keys().find(|k| !known.contains_key(*k)) {
         return Err(DefinitionError::UnknownConstant {
             owner: name.to_string(),
@@ -90,43 +104,51 @@ where
             known: known.keys().cloned().collect(),
         });
     }
-    let over = |given: &mut dyn Iterator<Item = (&String, &Value)>| {
+    let mut all = known.clone();
+    all.extend(given.clone());
+    Ok(all)
+}
+
+/// The error for constants that cannot be deserialized: the first that is wrong by itself.
+fn unreadable(
+    name: &str,
+    (given, known): (&Map<String, Value>, &Map<String, Value>),
+    domains: &[Constant],
+    source: serde_json::Error,
+    is_wrong: &dyn Fn(Map<String, Value>) -> bool,
+) -> DefinitionError {
+    let owner = name.to_string();
+    let wrong_alone = |(key, value): &(&String, &Value)| {
         let mut all = known.clone();
-        all.extend(given.map(|(key, value)| (key.clone(), value.clone())));
-        serde_json::from_value::<S>(Value::Object(all))
+        all.insert((*key).clone(), (*value).clone());
+        is_wrong(all)
     };
-    over(&mut given.iter()).map_err(|source| {
-        let owner = name.to_string();
-        let wrong = |one: &(&String, &Value)| over(&mut std::iter::once(*one)).is_err();
-        let Some((key, value)) = given.iter().find(wrong) else {
-            let constant = None;
+    let Some((key, value)) = given.iter().find(wrong_alone) else {
+        return DefinitionError::Unreadable {
+            owner,
+            constant: None,
+            source,
+        };
+    };
+    let expected = match (&known[key], domains.iter().find(|d| d.name == key)) {
+        (_, Some(constant)) => constant.domain.to_string(),
+        (Value::Bool(_), _) => "true or false".to_string(),
+        (Value::Number(_), _) => Domain::FINITE.to_string(),
+        _ if key == "v_reset" => format!("{}, or null for the soft reset", Domain::FINITE),
+        _ => {
             return DefinitionError::Unreadable {
                 owner,
-                constant,
+                constant: Some(key.clone()),
                 source,
             };
-        };
-        let expected = match (&known[key], domains.iter().find(|d| d.name == key)) {
-            (_, Some(constant)) => constant.domain.to_string(),
-            (Value::Bool(_), _) => "true or false".to_string(),
-            (Value::Number(_), _) => Domain::FINITE.to_string(),
-            _ if key == "v_reset" => format!("{}, or null for the soft reset", Domain::FINITE),
-            _ => {
-                let constant = Some(key.clone());
-                return DefinitionError::Unreadable {
-                    owner,
-                    constant,
-                    source,
-                };
-            }
-        };
-        DefinitionError::WrongType {
-            owner,
-            constant: key.clone(),
-            value: value.clone(),
-            expected,
         }
-    })
+    };
+    DefinitionError::WrongType {
+        owner,
+        constant: key.clone(),
+        value: value.clone(),
+        expected,
+    }
 }
 
 /// The entry of this name among those of a family.
