@@ -1,4 +1,4 @@
-//! Large sequences go through their time steps in parts, and nobody can tell from the results.
+//! Operations on long sequences run in time chunks, with the same results.
 
 #[path = "support/gpu.rs"]
 mod gpu;
@@ -13,7 +13,7 @@ use spikelet::train::{BatchShape, TrainStep};
 use spikelet::{MemoryBudget, device, graph};
 use std::sync::Arc;
 
-/// A device on which sequences of more than so many elements go through in parts.
+/// A device on which sequences of more than so many elements are divided into time chunks.
 struct Cutting {
     backend: Arc<dyn Backend>,
     elements: usize,
@@ -44,7 +44,7 @@ impl Target for Cutting {
         self.backend.scan_checkpoint(graph, node)
     }
 
-    fn part_elements(&self) -> usize {
+    fn chunk_elements(&self) -> usize {
         self.elements
     }
 }
@@ -147,9 +147,9 @@ fn train(
 fn check(backend: &Arc<dyn Backend>, precision: Precision, encoder: &str) -> Result<usize> {
     let elements = 1 << 17;
     let cut = train(backend, elements, precision, encoder, None)?;
-    let told = |t: &Trained, text: &str| t.reports.iter().any(|r| r.contains(text));
+    let reported = |t: &Trained, text: &str| t.reports.iter().any(|r| r.contains(text));
     assert!(
-        told(&cut, "go through their steps in parts"),
+        reported(&cut, "long sequences run in time chunks"),
         "{:?}",
         cut.reports
     );
@@ -174,7 +174,7 @@ fn check(backend: &Arc<dyn Backend>, precision: Precision, encoder: &str) -> Res
             lean.reports
         );
         assert!(lean.tensors == cut.tensors, "tensors at {share}");
-        in_parts += usize::from(told(&lean, "sequences in up to"));
+        in_parts += usize::from(reported(&lean, "sequences in up to"));
         println!("{share}: {}", lean.reports.concat());
     }
     assert!(refused < 5, "no budget can be kept");

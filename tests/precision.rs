@@ -123,7 +123,7 @@ fn sequences_have_16_bits_parameters_and_losses_32() -> Result<()> {
             let neuron = ["lif", "plif"].contains(&name.as_str());
             if neuron || (name == "matmul" && !node.backward) {
                 let dtype = graph.ty(node.outputs[0]).dtype;
-                assert_eq!(dtype, precision.storage(), "{name}");
+                assert_eq!(dtype, precision.storage_dtype(), "{name}");
             }
         }
     }

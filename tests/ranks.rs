@@ -254,7 +254,7 @@ fn without_the_option_each_rank_measures_its_own_part() -> Result<()> {
         let y = cx.trace(&BatchNorm2d::new(SHAPE[2]), x)?;
         cx.tracer().output("y", &y);
         let text = cx.tracer().finish()?.to_string();
-        Ok::<usize, spikelet::Error>(text.matches("all_reduce").count())
+        Ok::<usize, spikelet::Error>(text.matches("all_reduce_start").count())
     };
     assert_eq!(collectives(Mode::TRAIN, 2, true)?, 2);
     assert_eq!(collectives(Mode::TRAIN, 2, false)?, 0);

@@ -68,10 +68,10 @@ fn a_buffer_of_another_cpu_is_refused_wherever_one_is_taken() {
     assert_eq!(values, [1.0; 4]);
     assert!(is_foreign(own.fetch(&[&ours, &theirs])));
     assert!(is_foreign(own.send(&theirs)));
-    let parcel = own.send(&ours).unwrap();
-    assert!(is_foreign(own.receive(&theirs, &*parcel, None)));
+    let transfer = own.send(&ours).unwrap();
+    assert!(is_foreign(own.receive(&theirs, &*transfer, None)));
     // What was sent is anybody's.
-    other.receive(&theirs, &*parcel, None).unwrap();
+    other.receive(&theirs, &*transfer, None).unwrap();
 
     let plan = Plan::new(graph(4), &own);
     let (inputs, outputs) = buffers(&plan, &own);

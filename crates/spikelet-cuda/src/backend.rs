@@ -344,14 +344,14 @@ impl Backend for Cuda {
         self.shared.gpu.synchronize()
     }
 
-    fn moment(&self) -> Result<Arc<dyn Event>> {
+    fn record_event(&self) -> Result<Arc<dyn Event>> {
         let _alone = self.shared.stream_alone()?;
         Ok(Arc::new(transfer::Reached::now(&self.shared.gpu)?))
     }
 
-    fn wait_for(&self, moment: &dyn Event) -> Result<()> {
+    fn wait_for(&self, event: &dyn Event) -> Result<()> {
         let _alone = self.shared.stream_alone()?;
-        transfer::wait_for(&self.shared.gpu, &self.shared.gpu.stream, moment)
+        transfer::wait_for(&self.shared.gpu, &self.shared.gpu.stream, event)
     }
 
     fn send(&self, from: &Buffer) -> Result<Arc<dyn DeviceTransfer>> {
@@ -363,18 +363,18 @@ impl Backend for Cuda {
     fn receive(
         &self,
         to: &Buffer,
-        parcel: &dyn DeviceTransfer,
+        transfer: &dyn DeviceTransfer,
         free: Option<&dyn Event>,
     ) -> Result<Arc<dyn Event>> {
         self.memory_of(to)?;
-        match parcel.as_any().downcast_ref::<transfer::OnGpu>() {
-            Some(parcel) => {
+        match transfer.as_any().downcast_ref::<transfer::OnGpu>() {
+            Some(transfer) => {
                 let _alone = self.shared.stream_alone()?;
-                transfer::receive(&self.shared.gpu, to, parcel, free)
+                transfer::receive(&self.shared.gpu, to, transfer, free)
             }
             None => {
-                self.upload(to, (&*parcel.on_host()?).into())?;
-                self.moment()
+                self.upload(to, (&*transfer.on_host()?).into())?;
+                self.record_event()
             }
         }
     }

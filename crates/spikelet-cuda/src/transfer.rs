@@ -64,12 +64,12 @@ impl Event for Reached {
 }
 
 /// Makes a stream of this GPU wait for an event of any device.
-pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, moment: &dyn Event) -> Result<()> {
-    match moment.as_any().downcast_ref::<Reached>() {
+pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, event: &dyn Event) -> Result<()> {
+    match event.as_any().downcast_ref::<Reached>() {
         Some(reached) => stream
             .wait(&reached.event)
             .context(&gpu.name, "waiting for an event"),
-        None => moment.wait(),
+        None => event.wait(),
     }
 }
 
@@ -107,22 +107,22 @@ impl DeviceTransfer for OnGpu {
 pub(crate) fn receive(
     gpu: &Arc<Gpu>,
     to: &Buffer,
-    parcel: &OnGpu,
+    transfer: &OnGpu,
     free: Option<&dyn Event>,
 ) -> Result<Arc<dyn Event>> {
-    let sender = &parcel.sender.shared.gpu;
-    let from = memory_of(sender, &parcel.buffer)?;
-    if to.ty != parcel.buffer.ty {
+    let sender = &transfer.sender.shared.gpu;
+    let from = memory_of(sender, &transfer.buffer)?;
+    if to.ty != transfer.buffer.ty {
         return Err(failure(
             &gpu.name,
             format!(
                 "{} was sent to a buffer of {}; both ends must have one type",
-                parcel.buffer.ty, to.ty
+                transfer.buffer.ty, to.ty
             ),
         ));
     }
     let stream = &gpu.arrivals;
-    wait_for(gpu, stream, &parcel.made)?;
+    wait_for(gpu, stream, &transfer.made)?;
     if let Some(free) = free {
         wait_for(gpu, stream, free)?;
     }

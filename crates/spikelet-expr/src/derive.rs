@@ -149,7 +149,7 @@ fn accumulate(adjoints: &mut HashMap<*const Node, Expr>, order: &Order, to: &Exp
 }
 
 /// The maximal number of nested conditions around an adjoint; more are merged into one.
-const MOST_GUARDS: usize = 16;
+const MAX_GUARDS: usize = 16;
 
 /// The adjoints of a node's operands: (operand, adjoint · ∂node/∂operand).
 ///
@@ -162,7 +162,7 @@ fn local(expr: &Expr, g: &Expr, order: &Order) -> Vec<(Expr, Expr)> {
         guards.push((condition, holds));
         g = inner;
     }
-    if guards.len() > MOST_GUARDS {
+    if guards.len() > MAX_GUARDS {
         guards = vec![(within(&guards, &Expr::constant(1.0)), true)];
     }
     let mut parts = slopes(expr, &g, order);

@@ -33,9 +33,9 @@ pub trait Target {
         false
     }
 
-    /// The most elements of a part, where a long sequence goes through its time steps in parts:
-    /// enough of them to keep the device busy.
-    fn part_elements(&self) -> usize {
+    /// The largest number of elements of a time chunk of a long sequence: enough to use the whole
+    /// device.
+    fn chunk_elements(&self) -> usize {
         1 << 26
     }
 
@@ -145,20 +145,20 @@ pub trait Backend: Target + Send + Sync {
         Ok(())
     }
 
-    /// A point in the order of this device's work: reached when all that was started is done.
+    /// Records an event on this device: it is reached when all work started before it has finished.
     ///
     /// # Errors
     /// When the device fails.
-    fn moment(&self) -> Result<Arc<dyn Event>> {
+    fn record_event(&self) -> Result<Arc<dyn Event>> {
         Ok(Arc::new(ReadyEvent::now()))
     }
 
-    /// What is started from now on waits until another device, or this one, has reached a moment.
+    /// Makes work that is started from now on wait for an event of another device, or of this one.
     ///
     /// # Errors
     /// When a device fails.
-    fn wait_for(&self, moment: &dyn Event) -> Result<()> {
-        moment.wait()
+    fn wait_for(&self, event: &dyn Event) -> Result<()> {
+        event.wait()
     }
 
     /// Offers a buffer, as it is when all that was started is done, to another device. Until that
@@ -172,22 +172,22 @@ pub trait Backend: Target + Send + Sync {
         Ok(Arc::new(OnHost(tensor)))
     }
 
-    /// Copies what another device offers into a buffer of the same type, beside the kernels and as
-    /// soon as the moment `free` is reached; what is started from now on finds it there. The
-    /// moment that is returned is when the sender may change its buffer.
+    /// Copies a transfer of another device into a buffer of the same type, concurrently with the
+    /// kernels and after the event `free`; work that is started from now on reads the copied values.
+    /// The sender may change its buffer after the returned event.
     ///
     /// # Errors
     /// When types differ or a device fails.
     fn receive(
         &self,
         to: &Buffer,
-        parcel: &dyn DeviceTransfer,
+        transfer: &dyn DeviceTransfer,
         free: Option<&dyn Event>,
     ) -> Result<Arc<dyn Event>> {
         if let Some(free) = free {
             free.wait()?;
         }
-        let tensor = parcel.on_host()?;
+        let tensor = transfer.on_host()?;
         self.upload(to, (&*tensor).into())?;
         Ok(Arc::new(ReadyEvent::now()))
     }

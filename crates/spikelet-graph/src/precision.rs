@@ -42,17 +42,12 @@ impl Precision {
         }
     }
 
-    /// The type that sequences between layers are stored in.
-    pub fn storage(self) -> DType {
-        self.half().unwrap_or(DType::F32)
-    }
-
-    /// The 16-bit type, if it is one.
-    pub fn half(self) -> Option<DType> {
+    /// The type that sequences between layers are stored in: f32, bf16 or f16.
+    pub fn storage_dtype(self) -> DType {
         match self {
-            Self::F32 | Self::Tf32 => None,
-            Self::Bf16 => Some(DType::BF16),
-            Self::F16 => Some(DType::F16),
+            Self::F32 | Self::Tf32 => DType::F32,
+            Self::Bf16 => DType::BF16,
+            Self::F16 => DType::F16,
         }
     }
 }
@@ -63,9 +58,9 @@ impl fmt::Display for Precision {
     }
 }
 
-/// A name that is no precision.
+/// An unknown name of a precision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no precision; use f32, tf32, bf16 or f16")]
+#[error("unknown precision `{0}`; use f32, tf32, bf16 or f16")]
 pub struct UnknownPrecision(pub String);
 
 impl FromStr for Precision {

@@ -1,4 +1,4 @@
-//! What devices hand each other.
+//! Events of devices, and transfers between devices.
 
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -6,7 +6,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// A point in the order of a device's work.
+/// A point in the order of a device's work, as a CUDA event.
 pub trait Event: Send + Sync {
     /// Waits until it is reached.
     ///
@@ -14,22 +14,22 @@ pub trait Event: Send + Sync {
     /// When the device fails.
     fn wait(&self) -> Result<()>;
 
-    /// Seconds from an earlier moment of the same device to this one; waits for both.
+    /// Seconds from an earlier event of the same device to this one; waits for both.
     ///
     /// # Errors
-    /// When the device fails, or the other moment is of another device.
+    /// When the device fails, or the other event is of another device.
     fn seconds_since(&self, earlier: &dyn Event) -> Result<f64>;
 
-    /// What the device knows it by.
+    /// The device's own type, for downcasting.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A moment of a device whose work is done when it is started.
+/// An event of a device whose work has finished when a call returns.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadyEvent(Instant);
 
 impl ReadyEvent {
-    /// The present moment.
+    /// An event at the present time.
     pub fn now() -> Self {
         Self(Instant::now())
     }
@@ -44,7 +44,8 @@ impl Event for ReadyEvent {
         let earlier = earlier.as_any().downcast_ref::<Self>();
         let earlier = earlier.ok_or_else(|| crate::Error::Backend {
             backend: "cpu".to_string(),
-            problem: "mean_var of two devices cannot be compared; ask for both on one".to_string(),
+            problem: "events of two devices cannot be compared; record both on the same device"
+                .to_string(),
         })?;
         Ok((self.0 - earlier.0).as_secs_f64())
     }
@@ -62,11 +63,11 @@ pub trait DeviceTransfer: Send + Sync {
     /// When the sender fails.
     fn on_host(&self) -> Result<Cow<'_, Tensor>>;
 
-    /// What the sending device knows it by.
+    /// The sending device's own type, for downcasting.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A tensor that goes through the host.
+/// A transfer through host memory.
 #[derive(Clone, Debug)]
 pub struct OnHost(pub Tensor);
 

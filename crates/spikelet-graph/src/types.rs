@@ -3,9 +3,9 @@
 use crate::error::InvalidOp;
 use std::fmt;
 
-/// The most elements of a tensor: those of every element type have then at most `isize::MAX`
-/// bytes, also as bits, whose rows are padded to whole words of 8 bytes.
-const MOST_ELEMENTS: usize = isize::MAX as usize / 8;
+/// The largest number of elements of a tensor: with every element type it then has at most `isize::MAX`
+/// bytes, also as bits, whose rows are padded to words of 8 bytes.
+const MAX_ELEMENTS: usize = isize::MAX as usize / 8;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,8 +14,8 @@ pub enum DType {
     F32,
     /// 64-bit floating point: references and gradient checks.
     F64,
-    /// 16-bit floating point, IEEE 754: 5 bits of exponent. A storage type: what reads it
-    /// computes in f32.
+    /// 16-bit floating point, IEEE 754: 5 bits of exponent. A storage type: arithmetic
+    /// on it is done in f32.
     F16,
     /// 16-bit floating point with the exponent of f32. A storage type as [`DType::F16`].
     BF16,
@@ -34,6 +34,21 @@ impl DType {
     /// Whether it is one of the 16-bit floating-point types.
     pub fn is_half(self) -> bool {
         matches!(self, Self::F16 | Self::BF16)
+    }
+
+    /// The bytes of one element; 0 for [`DType::Bits`], eight of which share a byte.
+    ///
+    /// ```
+    /// use spikelet_graph::DType;
+    /// assert_eq!(DType::BF16.size_in_bytes(), 2);
+    /// ```
+    pub fn size_in_bytes(self) -> usize {
+        match self {
+            Self::F16 | Self::BF16 => 2,
+            Self::F32 => 4,
+            Self::F64 | Self::I64 => 8,
+            Self::Bits => 0,
+        }
     }
 
     /// The type that arithmetic on elements of this type is done in, and that neurons keep
@@ -95,11 +110,11 @@ impl TensorType {
     pub(crate) fn check_size(&self) -> Result<(), InvalidOp> {
         let product = |a: usize, n: &usize| a.checked_mul((*n).max(1));
         let elements = self.shape.iter().try_fold(1, product);
-        if elements.is_some_and(|n| n <= MOST_ELEMENTS) {
+        if elements.is_some_and(|n| n <= MAX_ELEMENTS) {
             return Ok(());
         }
         Err(InvalidOp::new(
-            format!("{self} has more elements than memory can have, {MOST_ELEMENTS}"),
+            format!("{self} has more elements than memory can have, {MAX_ELEMENTS}"),
             "make the axes shorter",
         ))
     }
@@ -124,16 +139,11 @@ impl TensorType {
 
     /// The bytes that the elements occupy; `usize::MAX` for more.
     pub fn bytes(&self) -> usize {
-        let (bytes, count) = match self.dtype {
-            DType::F32 => (4, self.len()),
-            DType::F64 | DType::I64 => (8, self.len()),
-            DType::F16 | DType::BF16 => (2, self.len()),
-            DType::Bits => {
-                let (rows, columns) = self.rows_and_columns();
-                (8, rows.saturating_mul(columns.div_ceil(64)))
-            }
-        };
-        count.saturating_mul(bytes)
+        if self.dtype == DType::Bits {
+            let (rows, columns) = self.rows_and_columns();
+            return rows.saturating_mul(columns.div_ceil(64)).saturating_mul(8);
+        }
+        self.len().saturating_mul(self.dtype.size_in_bytes())
     }
 }
 

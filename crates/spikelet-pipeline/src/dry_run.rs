@@ -123,8 +123,8 @@ impl Target for DryDevice {
         self.real.overwrites_sequences()
     }
 
-    fn part_elements(&self) -> usize {
-        self.real.part_elements()
+    fn chunk_elements(&self) -> usize {
+        self.real.chunk_elements()
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

@@ -80,10 +80,10 @@ pub(super) fn plan(
             let made = stage::trace(&**module, &stage_options, &feed, &given, !first)?;
             let plans = match trace_options.training {
                 true => {
-                    let halves = stage::halves(made.graph, &**backend)?;
+                    let split = stage::forward_backward_plans(made.graph, &**backend)?;
                     Passes {
-                        forward: halves.first,
-                        backward: Some(halves.second),
+                        forward: split.forward,
+                        backward: Some(split.backward),
                     }
                 }
                 false => Passes {

@@ -112,14 +112,14 @@ impl Replicas {
             }
         }
         self.gather.run()?;
-        self.gathered = Some(self.first.moment()?);
+        self.gathered = Some(self.first.record_event()?);
         Ok(())
     }
 
     /// Copies the tensors of the first device to the others.
     pub(super) fn spread(&self) -> Result<()> {
         for (r, other) in self.others.iter().enumerate() {
-            let free = other.moment()?;
+            let free = other.record_event()?;
             for held in self.parameters.iter().chain(&self.found) {
                 let transfer = self.first.send(&held.first)?;
                 let arrived = other.receive(&held.copies[r], &*transfer, Some(&*free))?;

@@ -184,10 +184,13 @@ pub(super) fn trace(
 }
 
 /// The two passes of a training stage.
-pub(super) fn halves(graph: Graph, target: &dyn Target) -> Result<ForwardBackwardPlans> {
+pub(super) fn forward_backward_plans(
+    graph: Graph,
+    target: &dyn Target,
+) -> Result<ForwardBackwardPlans> {
     let late = |name: &str| name == GRAD_X || is_sum(name) || name.starts_with(GRAD_BEFORE);
     let first = |output: &Output| !late(&output.name);
-    Ok(Plan::halves(graph, target, &first)?)
+    Ok(Plan::forward_backward(graph, target, &first)?)
 }
 
 /// Checks that no two stages have parameters of the same name, which would be trained separately.

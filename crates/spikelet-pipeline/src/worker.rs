@@ -138,7 +138,7 @@ impl Flow {
         let begun = match inputs.record {
             true => {
                 backend.synchronize()?;
-                Some(backend.moment()?)
+                Some(backend.record_event()?)
             }
             false => None,
         };
@@ -304,11 +304,12 @@ impl Worker<'_, '_> {
         let from = self
             .inputs
             .record
-            .then(|| self.backend.moment())
+            .then(|| self.backend.record_event())
             .transpose()?;
         self.run(task)?;
         if let Some(from) = from {
-            self.between.push((task, from, self.backend.moment()?));
+            self.between
+                .push((task, from, self.backend.record_event()?));
         }
         self.started.insert(task);
         Ok(())
@@ -344,7 +345,7 @@ impl Worker<'_, '_> {
                     self.backend.receive(to, &*message.transfer, free)?
                 }
                 // A first stage without parameters needs no gradient.
-                None => self.backend.moment()?,
+                None => self.backend.record_event()?,
             };
             self.mailbox.has_arrived(task, event);
             self.received.insert(task);
@@ -384,7 +385,7 @@ impl Worker<'_, '_> {
         }
         program.run()?;
         if phase == Phase::Backward || !flow.training {
-            slot.used = Some(self.backend.moment()?);
+            slot.used = Some(self.backend.record_event()?);
         }
         let name = if phase == Phase::Forward { Y } else { GRAD_X };
         match (flow.goes_to(task), slot.buffers.get(name)) {

@@ -485,8 +485,8 @@ impl Target for WithoutWorkspaces<'_> {
         self.0.overwrites_sequences()
     }
 
-    fn part_elements(&self) -> usize {
-        self.0.part_elements()
+    fn chunk_elements(&self) -> usize {
+        self.0.chunk_elements()
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {

@@ -164,7 +164,7 @@ fn band_elements(op: &Scan, types: &Types) -> usize {
 }
 
 pub(super) fn workspace_words(op: &Scan, types: &Types, threads: usize) -> usize {
-    let bytes = types.inputs[0].bytes() / types.inputs[0].len().max(1);
+    let bytes = types.inputs[0].dtype.size_in_bytes();
     let words = band_elements(op, types).saturating_mul(bytes).div_ceil(8);
     words.saturating_mul(threads.max(1))
 }

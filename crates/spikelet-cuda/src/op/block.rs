@@ -46,7 +46,7 @@ impl PooledTiling {
             None => [1, 1],
         };
         let positions = size[0] * size[1];
-        let bytes = inputs[0].bytes() / inputs[0].len().max(1);
+        let bytes = inputs[0].dtype.size_in_bytes();
         let mut pack = 16 / bytes;
         let idle = |pack: usize| neurons / positions / pack < gpu.saturating_threads();
         while pack > 1

@@ -24,10 +24,7 @@ fn pack(site: &LoweringContext<'_>, shape: &[usize]) -> usize {
     let dense_or_one = site.inputs.iter().all(|x| x.len() == 1 || x.len() == items);
     let run = if dense_or_one { items } else { last };
     let widest = site.inputs.iter().chain(&site.outputs);
-    let bytes = widest
-        .map(|t| t.bytes() / t.len().max(1))
-        .max()
-        .unwrap_or(4);
+    let bytes = widest.map(|t| t.dtype.size_in_bytes()).max().unwrap_or(4);
     let mut pack = (16 / bytes.max(2)).min(8);
     while pack > 1 && (run % pack != 0 || items / pack < site.gpu.saturating_threads()) {
         pack /= 2;

@@ -21,7 +21,7 @@ const JOIN: &str = "if (b[0] > 0.0f) {
 fn tiling(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
     let x = &site.inputs[0];
     let (rows, channels) = x.rows_and_columns();
-    let mut pack = 16 / (x.bytes() / x.len());
+    let mut pack = 16 / x.dtype.size_in_bytes();
     while !channels.is_multiple_of(pack) {
         pack /= 2;
     }

@@ -7,8 +7,7 @@ use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 
 /// Elements of a pack: up to 16 bytes of neighboring channels.
 fn pack(site: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
-    let ty = &site.outputs[0];
-    let mut pack = 16 / (ty.bytes() / ty.len().max(1)).max(2);
+    let mut pack = 16 / site.outputs[0].dtype.size_in_bytes().max(2);
     while pack > 1
         && (!channels.is_multiple_of(pack) || items / pack < site.gpu.saturating_threads())
     {

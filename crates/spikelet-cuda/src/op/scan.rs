@@ -226,7 +226,7 @@ pub(super) fn load(op: &Scan, site: &LoweringContext<'_>) -> Load {
     Load {
         neurons: Scan::step_shape(&site.inputs).iter().product(),
         time: op.time_steps,
-        bytes: site.inputs[0].bytes() / site.inputs[0].len().max(1),
+        bytes: site.inputs[0].dtype.size_in_bytes(),
         read: r.inputs.len(),
         written: sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
         states,

@@ -24,7 +24,7 @@ fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
     Load {
         neurons: Scan::step_shape(inputs).iter().product(),
         time: op.time_steps,
-        bytes: inputs[0].bytes() / inputs[0].len().max(1),
+        bytes: inputs[0].dtype.size_in_bytes(),
         read: r.inputs.len()
             + sequences(0..outputs)
             + sequences(outputs + states..outputs + 2 * states),

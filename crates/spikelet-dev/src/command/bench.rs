@@ -152,12 +152,12 @@ impl LinearLif {
         Passes {
             module: net,
             propagation: self.propagation,
-            dtype: self.precision.storage(),
+            dtype: self.precision.storage_dtype(),
             // The layer's sequences have 16 bits at both ends, as inside a network: nothing is left
             // to be converted but the weight.
-            precision: match self.precision.half() {
-                Some(_) => Precision::F32,
-                None => self.precision,
+            precision: match self.precision {
+                Precision::Bf16 | Precision::F16 => Precision::F32,
+                other => other,
             },
             time_steps: self.time_steps,
             step: vec![self.batch_size, features],

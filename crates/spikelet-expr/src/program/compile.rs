@@ -16,7 +16,7 @@ enum Rate {
 
 /// An instruction whose operands are still nodes, not registers.
 #[derive(Clone)]
-enum Draft {
+enum VirtualInstr {
     Unary(crate::unary::Unary, usize),
     Binary(Binary, usize, usize),
     Fused2([Arith; 2], [usize; 3]),
@@ -27,7 +27,7 @@ enum Draft {
     CmpSelect2(Binary, [usize; 4], usize),
 }
 
-impl Draft {
+impl VirtualInstr {
     fn reads(&self) -> Vec<usize> {
         match self {
             Self::Unary(_, a) => vec![*a],
@@ -93,23 +93,23 @@ pub(super) fn compile(
     }
 
     let rate = rates(&keys, &place);
-    let mut drafts = drafts(&keys);
-    compare_directly(&mut drafts, &keys);
-    remove_unused(&mut drafts, &roots);
-    let operations = drafts
+    let mut instrs = instrs(&keys);
+    compare_directly(&mut instrs, &keys);
+    remove_unused(&mut instrs, &roots);
+    let operations = instrs
         .keys()
         .filter(|&&id| rate[id] == Rate::Varying)
         .count();
-    fuse_arithmetic(&mut drafts, &roots, &rate);
-    fuse_comparisons(&mut drafts, &rate);
+    fuse_arithmetic(&mut instrs, &roots, &rate);
+    fuse_comparisons(&mut instrs, &rate);
 
-    let mut order: Vec<usize> = drafts.keys().copied().collect();
+    let mut order: Vec<usize> = instrs.keys().copied().collect();
     order.sort_unstable();
 
     let mut fixed = constants.len() + uniform.len();
     let mut prelude = vec![];
     for &id in order.iter().filter(|&&id| rate[id] == Rate::Uniform) {
-        let code = drafts[&id].code(&|operand| place[&operand]);
+        let code = instrs[&id].code(&|operand| place[&operand]);
         let to = Reg::Fixed(register(fixed)?);
         fixed += 1;
         place.insert(id, to);
@@ -120,7 +120,7 @@ pub(super) fn compile(
         .into_iter()
         .filter(|&id| rate[id] == Rate::Varying)
         .collect();
-    let (mut code, temps) = allocate(&steps, &drafts, &roots, &mut place)?;
+    let (mut code, temps) = allocate(&steps, &instrs, &roots, &mut place)?;
     for (j, root) in roots.iter().enumerate() {
         let to = Reg::Out(register(j)?);
         if place[root] != to {
@@ -181,38 +181,40 @@ fn rates(keys: &[Key], place: &HashMap<usize, Reg>) -> Vec<Rate> {
     rate
 }
 
-fn drafts(keys: &[Key]) -> HashMap<usize, Draft> {
-    let mut drafts = HashMap::new();
+fn instrs(keys: &[Key]) -> HashMap<usize, VirtualInstr> {
+    let mut instrs = HashMap::new();
     for (id, key) in keys.iter().enumerate() {
-        let draft = match key {
+        let instr = match key {
             Key::Const(_) | Key::Symbol(_) => continue,
-            Key::Unary(op, a) => Draft::Unary(*op, *a),
-            Key::Binary(op, a, b) => Draft::Binary(*op, *a, *b),
+            Key::Unary(op, a) => VirtualInstr::Unary(*op, *a),
+            Key::Binary(op, a, b) => VirtualInstr::Binary(*op, *a, *b),
             Key::Select(condition, a, b) => match keys[*condition] {
-                Key::Binary(op, l, r) if op.is_comparison() => Draft::CmpSelect(op, [l, r, *a, *b]),
-                _ => Draft::Select([*condition, *a, *b]),
+                Key::Binary(op, l, r) if op.is_comparison() => {
+                    VirtualInstr::CmpSelect(op, [l, r, *a, *b])
+                }
+                _ => VirtualInstr::Select([*condition, *a, *b]),
             },
         };
-        drafts.insert(id, draft);
+        instrs.insert(id, instr);
     }
-    drafts
+    instrs
 }
 
 /// Removes instructions without readers, such as comparisons that were fused into selections.
-fn remove_unused(drafts: &mut HashMap<usize, Draft>, roots: &[usize]) {
+fn remove_unused(instrs: &mut HashMap<usize, VirtualInstr>, roots: &[usize]) {
     loop {
-        let use_counts = use_counts(drafts, roots);
-        let before = drafts.len();
-        drafts.retain(|id, _| use_counts.contains_key(id));
-        if drafts.len() == before {
+        let use_counts = use_counts(instrs, roots);
+        let before = instrs.len();
+        instrs.retain(|id, _| use_counts.contains_key(id));
+        if instrs.len() == before {
             return;
         }
     }
 }
 
-fn use_counts(drafts: &HashMap<usize, Draft>, roots: &[usize]) -> HashMap<usize, usize> {
+fn use_counts(instrs: &HashMap<usize, VirtualInstr>, roots: &[usize]) -> HashMap<usize, usize> {
     let mut use_counts = HashMap::new();
-    let reads = drafts.values().flat_map(Draft::reads);
+    let reads = instrs.values().flat_map(VirtualInstr::reads);
     for id in reads.chain(roots.iter().copied()) {
         *use_counts.entry(id).or_insert(0) += 1;
     }
@@ -221,7 +223,7 @@ fn use_counts(drafts: &HashMap<usize, Draft>, roots: &[usize]) -> HashMap<usize,
 
 /// Replaces `x − c ≥ 0` by `x ≥ c`. Both are equal for every x and every finite constant c:
 /// subtraction is exact near zero, so the sign of the difference decides the comparison.
-fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
+fn compare_directly(instrs: &mut HashMap<usize, VirtualInstr>, keys: &[Key]) {
     let constant = |id: usize| match keys[id] {
         Key::Const(bits) => Some(f64::from_bits(bits)),
         _ => None,
@@ -230,16 +232,16 @@ fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
         Key::Binary(Binary::Sub, x, c) if constant(c).is_some_and(f64::is_finite) => Some((x, c)),
         _ => None,
     };
-    for draft in drafts.values_mut() {
-        match draft {
-            Draft::Binary(op, l, r) if op.is_comparison() && constant(*r) == Some(0.0) => {
+    for instr in instrs.values_mut() {
+        match instr {
+            VirtualInstr::Binary(op, l, r) if op.is_comparison() && constant(*r) == Some(0.0) => {
                 if let Some((x, c)) = difference(*l) {
-                    *draft = Draft::Binary(*op, x, c);
+                    *instr = VirtualInstr::Binary(*op, x, c);
                 }
             }
-            Draft::CmpSelect(op, [l, r, a, b]) if constant(*r) == Some(0.0) => {
+            VirtualInstr::CmpSelect(op, [l, r, a, b]) if constant(*r) == Some(0.0) => {
                 if let Some((x, c)) = difference(*l) {
-                    *draft = Draft::CmpSelect(*op, [x, c, *a, *b]);
+                    *instr = VirtualInstr::CmpSelect(*op, [x, c, *a, *b]);
                 }
             }
             _ => {}
@@ -249,19 +251,19 @@ fn compare_directly(drafts: &mut HashMap<usize, Draft>, keys: &[Key]) {
 
 /// Fuses a comparison and a selection by it into one instruction with two results, unless another
 /// instruction reads the comparison before the selection.
-fn fuse_comparisons(drafts: &mut HashMap<usize, Draft>, rate: &[Rate]) {
-    let steps = drafts.keys().filter(|id| rate[**id] == Rate::Varying);
+fn fuse_comparisons(instrs: &mut HashMap<usize, VirtualInstr>, rate: &[Rate]) {
+    let steps = instrs.keys().filter(|id| rate[**id] == Rate::Varying);
     let mut order: Vec<usize> = steps.copied().collect();
     order.sort_unstable();
     // The comparisons so far that are still separate instructions, by operator and operands.
     let mut comparisons: HashMap<(Binary, usize, usize), VecDeque<usize>> = HashMap::new();
     for (at, &chosen) in order.iter().enumerate() {
-        let (op, [l, r, a, b]) = match drafts.get(&chosen) {
-            Some(&Draft::Binary(op, l, r)) if op.is_comparison() => {
+        let (op, [l, r, a, b]) = match instrs.get(&chosen) {
+            Some(&VirtualInstr::Binary(op, l, r)) if op.is_comparison() => {
                 comparisons.entry((op, l, r)).or_default().push_back(chosen);
                 continue;
             }
-            Some(&Draft::CmpSelect(op, operands)) => (op, operands),
+            Some(&VirtualInstr::CmpSelect(op, operands)) => (op, operands),
             _ => continue,
         };
         let Some(same) = comparisons.get_mut(&(op, l, r)) else {
@@ -273,11 +275,11 @@ fn fuse_comparisons(drafts: &mut HashMap<usize, Draft>, rate: &[Rate]) {
         let first = order.partition_point(|id| *id < compared);
         let read_between = order[first..=at]
             .iter()
-            .filter_map(|id| drafts.get(id))
-            .any(|draft| draft.reads().contains(&compared));
+            .filter_map(|id| instrs.get(id))
+            .any(|instr| instr.reads().contains(&compared));
         if !read_between {
-            drafts.remove(&compared);
-            drafts.insert(chosen, Draft::CmpSelect2(op, [l, r, a, b], compared));
+            instrs.remove(&compared);
+            instrs.insert(chosen, VirtualInstr::CmpSelect2(op, [l, r, a, b], compared));
             same.pop_front();
         }
     }
@@ -303,39 +305,44 @@ fn swapped(op: Arith) -> Arith {
 
 /// Fuses arithmetic operations with the producers of their operands, where an intermediate result
 /// has no other reader.
-fn fuse_arithmetic(drafts: &mut HashMap<usize, Draft>, roots: &[usize], rate: &[Rate]) {
-    let use_counts = use_counts(drafts, roots);
-    let mut order: Vec<usize> = drafts.keys().copied().collect();
+fn fuse_arithmetic(instrs: &mut HashMap<usize, VirtualInstr>, roots: &[usize], rate: &[Rate]) {
+    let use_counts = use_counts(instrs, roots);
+    let mut order: Vec<usize> = instrs.keys().copied().collect();
     order.sort_unstable();
     let divides = |op: Arith| matches!(op, Arith::Div | Arith::DivInto);
     for id in order {
-        let Some(&Draft::Binary(op, a, b)) = drafts.get(&id) else {
+        let Some(&VirtualInstr::Binary(op, a, b)) = instrs.get(&id) else {
             continue;
         };
         let Some(last) = arith(op) else { continue };
-        let fuse = |producer: usize, other: usize, last: Arith| -> Option<Draft> {
+        let fuse = |producer: usize, other: usize, last: Arith| -> Option<VirtualInstr> {
             if use_counts[&producer] != 1 || rate[producer] != rate[id] {
                 return None;
             }
-            match *drafts.get(&producer)? {
-                Draft::Binary(op, p, q) => Some(Draft::Fused2([arith(op)?, last], [p, q, other])),
-                Draft::Fused2([first, second], [p, q, r])
+            match *instrs.get(&producer)? {
+                VirtualInstr::Binary(op, p, q) => {
+                    Some(VirtualInstr::Fused2([arith(op)?, last], [p, q, other]))
+                }
+                VirtualInstr::Fused2([first, second], [p, q, r])
                     if ![first, second, last].into_iter().any(divides) =>
                 {
-                    Some(Draft::Fused3([first, second, last], [p, q, r, other]))
+                    Some(VirtualInstr::Fused3(
+                        [first, second, last],
+                        [p, q, r, other],
+                    ))
                 }
                 _ => None,
             }
         };
         let (fused, producer) = match (fuse(a, b, last), fuse(b, a, swapped(last))) {
             // Fusing the longer producer saves more passes.
-            (_, Some(right @ Draft::Fused3(..))) => (right, b),
+            (_, Some(right @ VirtualInstr::Fused3(..))) => (right, b),
             (Some(left), _) => (left, a),
             (None, Some(right)) => (right, b),
             (None, None) => continue,
         };
-        drafts.remove(&producer);
-        drafts.insert(id, fused);
+        instrs.remove(&producer);
+        instrs.insert(id, fused);
     }
 }
 
@@ -343,13 +350,13 @@ fn fuse_arithmetic(drafts: &mut HashMap<usize, Draft>, roots: &[usize], rate: &[
 /// that is reused after the last read.
 fn allocate(
     steps: &[usize],
-    drafts: &HashMap<usize, Draft>,
+    instrs: &HashMap<usize, VirtualInstr>,
     roots: &[usize],
     place: &mut HashMap<usize, Reg>,
 ) -> Result<(Vec<Instruction>, usize), CompileError> {
     let mut last_use: HashMap<usize, usize> = HashMap::new();
     for (at, id) in steps.iter().enumerate() {
-        for operand in drafts[id].reads() {
+        for operand in instrs[id].reads() {
             last_use.insert(operand, at);
         }
     }
@@ -357,19 +364,19 @@ fn allocate(
     let mut temps = 0;
     let mut code = vec![];
     for (at, id) in steps.iter().enumerate() {
-        let draft = &drafts[id];
-        if let Draft::CmpSelect2(_, _, compared) = draft {
+        let instr = &instrs[id];
+        if let VirtualInstr::CmpSelect2(_, _, compared) = instr {
             let also = target(*compared, roots, &mut free, &mut temps)?;
             place.insert(*compared, also);
         }
-        let instruction = draft.code(&|operand| place[&operand]);
+        let instruction = instr.code(&|operand| place[&operand]);
         let to = target(*id, roots, &mut free, &mut temps)?;
         place.insert(*id, to);
         code.push(Instruction {
             code: instruction,
             to,
         });
-        let mut reads = draft.reads();
+        let mut reads = instr.reads();
         reads.sort_unstable();
         reads.dedup();
         for operand in reads {

@@ -1,9 +1,9 @@
 //! Lifetimes of all-reduces, which run while the device continues.
 //!
 //! ```text
-//! %5 = all_reduce[2 ranks](%4)     from here on %4 is read and %5 is written, at any time
+//! %5 = all_reduce_start[2 ranks](%4)     from here on %4 is read and %5 is written, at any time
 //! …
-//! %6 = arrive(%5)                  until here
+//! %6 = all_reduce_done(%5)               until here
 //! ```
 //!
 //! Between the two no other node may touch this memory: results and operands live until the

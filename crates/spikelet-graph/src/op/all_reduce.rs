@@ -47,11 +47,11 @@ fn sum(b: &mut Backward<'_>, op: AllReduceStart, values: &[ValueId]) -> Result<V
 
 impl Operation for AllReduceStart {
     fn name(&self) -> String {
-        "all_reduce".to_string()
+        "all_reduce_start".to_string()
     }
 
     fn describe(&self) -> String {
-        format!("all_reduce[{} ranks]", self.ranks)
+        format!("all_reduce_start[{} ranks]", self.ranks)
     }
 
     fn outputs(&self, operands: usize) -> usize {
@@ -61,15 +61,15 @@ impl Operation for AllReduceStart {
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         if self.ranks == 0 {
             return Err(InvalidOp::new(
-                "a group of 0 ranks accumulates nothing up",
-                "name the number of ranks, this one included",
+                "the group has 0 ranks",
+                "pass the number of ranks, this one included",
             ));
         }
         expect_f32(inputs)?;
         Ok(inputs.to_vec())
     }
 
-    /// What one rank puts in reaches the losses of all: its gradient is the sum of theirs.
+    /// The loss of every rank depends on this rank's operand: its gradient is the sum of the ranks' gradients.
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let grads: Vec<ValueId> = b.grads.iter().flatten().copied().collect();
         let mut sums = sum(b, *self, &grads)?.into_iter();
@@ -88,7 +88,7 @@ impl Operation for AllReduceStart {
 
 impl Operation for AllReduceDone {
     fn name(&self) -> String {
-        "arrive".to_string()
+        "all_reduce_done".to_string()
     }
 
     fn outputs(&self, operands: usize) -> usize {

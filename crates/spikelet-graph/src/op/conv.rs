@@ -5,7 +5,7 @@
 //! the gradient of the input, the gradient of the weight) are one operation with three parts;
 //! each part's derivative is made of the other two. A transposed convolution is the input part.
 
-use super::{MOST_STEP, MatmulPrecision, Operation, arity, product};
+use super::{MAX_STEP, MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
@@ -176,9 +176,9 @@ impl Conv {
             ));
         }
         let steps = [&self.stride, &self.padding, &self.dilation];
-        if steps.into_iter().flatten().any(|n| *n > MOST_STEP) {
+        if steps.into_iter().flatten().any(|n| *n > MAX_STEP) {
             return Err(InvalidOp::new(
-                format!("a stride, a padding or a dilation is more than {MOST_STEP}"),
+                format!("a stride, a padding or a dilation is more than {MAX_STEP}"),
                 "use a smaller one",
             ));
         }

@@ -216,7 +216,7 @@ impl Operation for Op {
 
 /// The longest stride, padding, dilation or window along an axis: what 32 bits with a sign hold,
 /// which is what devices' libraries count in.
-pub(crate) const MOST_STEP: usize = i32::MAX as usize;
+pub(crate) const MAX_STEP: usize = i32::MAX as usize;
 
 /// The elements of all types together.
 pub(crate) fn elements(types: &[TensorType]) -> u64 {

@@ -1,6 +1,6 @@
 //! Maxima and means of windows, channels last.
 
-use super::{MOST_STEP, Operation, arity, elements};
+use super::{MAX_STEP, Operation, arity, elements};
 use crate::backward::Backward;
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
@@ -94,7 +94,7 @@ impl Window {
                 dilation,
                 ..
             } => {
-                let step = 1..=MOST_STEP;
+                let step = 1..=MAX_STEP;
                 [kernel, stride, dilation].iter().all(|n| step.contains(n)) && padding <= kernel / 2
             }
         }

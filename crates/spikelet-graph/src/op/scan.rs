@@ -240,7 +240,7 @@ impl Scan {
         self.recurrence.outputs.len() + 2 * self.recurrence.states.len()
     }
 
-    /// The type of each state that is kept every so many steps.
+    /// The type of each state that is checkpoint every so many steps.
     pub(crate) fn checkpoint_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
         checkpoint_type(inputs, self.time_steps, every)
     }
@@ -377,9 +377,9 @@ pub(super) fn check_checkpoints(
     ))
 }
 
-/// `, kept every 10`
+/// `, checkpoint every 10`
 pub(super) fn checkpoint_text(checkpoint: Option<usize>) -> String {
-    checkpoint.map_or(String::new(), |every| format!(", kept every {every}"))
+    checkpoint.map_or(String::new(), |every| format!(", checkpoint every {every}"))
 }
 
 impl Operation for Scan {

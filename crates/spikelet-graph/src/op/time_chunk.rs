@@ -1,4 +1,4 @@
-//! Equal parts of a tensor along its first axis, where they lie.
+//! Equal chunks of a tensor along its first axis, as views.
 
 use super::{Operation, arity};
 use crate::backward::Backward;
@@ -6,23 +6,23 @@ use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
-/// Part `index` of `count` equal parts along the first axis: a view of the operand's memory. Made
-/// by the planner.
+/// Chunk `index` of `count` equal chunks along the first axis: a view of the operand's memory.
+/// Inserted by the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeChunk {
-    /// Which part, from 0.
+    /// The number of the chunk, from 0.
     pub index: usize,
-    /// How many there are.
+    /// The number of chunks.
     pub count: usize,
 }
 
-/// Parts that were made one by one, as the whole that they are: their memory lies side by side.
-/// Made by the planner, of operands that no other `ConcatChunks` and no view has.
+/// The concatenation of chunks that were computed one by one, as a view: their memory is contiguous.
+/// Inserted by the planner; no operand is an operand of another `ConcatChunks` or of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcatChunks;
 
-/// The type of one of `count` equal parts; `None` where the first axis or the memory cannot be cut
-/// that way.
+/// The type of one of `count` equal chunks; `None` if `count` does not divide the first axis or the
+/// bytes.
 pub(crate) fn time_chunk_type(whole: &TensorType, count: usize) -> Option<TensorType> {
     let length = *whole.shape.first()?;
     if count == 0 || !length.is_multiple_of(count) {
@@ -30,33 +30,33 @@ pub(crate) fn time_chunk_type(whole: &TensorType, count: usize) -> Option<Tensor
     }
     let mut shape = whole.shape.clone();
     shape[0] = length / count;
-    let part = TensorType::new(whole.dtype, shape);
-    (part.bytes().checked_mul(count) == Some(whole.bytes())).then_some(part)
+    let chunk = TensorType::new(whole.dtype, shape);
+    (chunk.bytes().checked_mul(count) == Some(whole.bytes())).then_some(chunk)
 }
 
 fn no_gradient(what: String) -> Error {
     Error::Gradient {
         what,
-        problem: "the planner cuts tensors after gradients are taken".to_string(),
+        problem: "time chunks are inserted after differentiation".to_string(),
     }
 }
 
 impl Operation for TimeChunk {
     fn name(&self) -> String {
-        "part".to_string()
+        "time_chunk".to_string()
     }
 
     fn describe(&self) -> String {
-        format!("part[{} of {}]", self.index + 1, self.count)
+        format!("time_chunk[{} of {}]", self.index + 1, self.count)
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         arity(inputs, 1)?;
         match time_chunk_type(&inputs[0], self.count) {
-            Some(part) if self.index < self.count => Ok(vec![part]),
+            Some(chunk) if self.index < self.count => Ok(vec![chunk]),
             _ => Err(InvalidOp::new(
-                format!("part {} of {}", self.index, self.count),
-                "the number of parts must divide the first axis",
+                format!("chunk {} of {} of {}", self.index, self.count, inputs[0]),
+                "the number of chunks must divide the first axis",
             )),
         }
     }
@@ -76,20 +76,17 @@ impl Operation for TimeChunk {
 
 impl Operation for ConcatChunks {
     fn name(&self) -> String {
-        "join".to_string()
+        "concat_chunks".to_string()
     }
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first().filter(|t| !t.shape.is_empty()) else {
-            return Err(InvalidOp::new(
-                "nothing to join",
-                "give at least one tensor",
-            ));
+            return Err(InvalidOp::new("no operands", "pass at least one tensor"));
         };
         if inputs.iter().any(|t| t != first) {
             return Err(InvalidOp::new(
-                "the parts differ",
-                "join equal parts of one tensor",
+                "the chunks differ in type",
+                "concatenate equal chunks of one tensor",
             ));
         }
         let mut whole = first.clone();

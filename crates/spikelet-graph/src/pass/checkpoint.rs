@@ -49,9 +49,9 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
         Some(())
     });
     Report {
-        pass: "states kept for the backward pass",
+        pass: "gradient checkpointing",
         changes,
-        summary: format!("{changes} neuron scans keep states on their way ({bytes} bytes)"),
+        summary: format!("{changes} neuron scans store states every few steps ({bytes} bytes)"),
     }
 }
 

@@ -20,6 +20,6 @@ pub fn run(graph: &mut Graph) -> Report {
     Report {
         pass: "dead code",
         changes,
-        summary: format!("{changes} of {before} nodes dropped"),
+        summary: format!("{changes} of {before} nodes removed"),
     }
 }

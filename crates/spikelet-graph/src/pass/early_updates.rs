@@ -50,7 +50,7 @@ pub fn run(graph: &mut Graph) -> Report {
     Report {
         pass: "early updates",
         changes,
-        summary: format!("{changes} large tensors updated as soon as their gradients are there"),
+        summary: format!("{changes} large tensors updated as soon as their gradients are computed"),
     }
 }
 

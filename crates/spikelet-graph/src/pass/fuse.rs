@@ -32,7 +32,7 @@ pub fn run(graph: &mut Graph) -> Report {
     Report {
         pass: "elementwise fusion",
         changes,
-        summary: format!("{changes} elementwise operations joined with their readers"),
+        summary: format!("{changes} elementwise operations fused with their readers"),
     }
 }
 

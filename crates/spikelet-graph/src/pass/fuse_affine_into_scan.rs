@@ -31,10 +31,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A pooled scan keeps its blocks' neurons through all steps in registers.
-const MOST_POOLED_STEPS: usize = 16;
+const MAX_POOLED_STEPS: usize = 16;
 
 /// A neuron with more parameters than this is left as it is.
-const MOST_PARAMS: usize = 12;
+const MAX_PARAMS: usize = 12;
 
 /// Joins scans with what stands before and behind them.
 pub fn run(graph: &mut Graph) -> Report {
@@ -62,7 +62,7 @@ pub fn run(graph: &mut Graph) -> Report {
 
 fn report(maps: usize, pools: usize) -> Report {
     Report {
-        pass: "neurons' surroundings",
+        pass: "affine fusion into neurons",
         changes: maps + pools,
         summary: format!(
             "{maps} elementwise operations and {pools} poolings taken into neuron scans"
@@ -170,7 +170,7 @@ fn with_map(graph: &Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> Option
         if map.expressions.len() != 1
             || !same_type
             || !held.iter().all(fits)
-            || r.params.len() + held.len() > MOST_PARAMS
+            || r.params.len() + held.len() > MAX_PARAMS
             || readers(graph, node.inputs[at], taken) != 1
         {
             return None;
@@ -246,7 +246,7 @@ fn with_pool(graph: &mut Rewriter<'_>, k: NodeId, taken: &HashSet<ValueId>) -> O
         || others
         || scan.pool.is_some()
         || scan.checkpoint.is_some()
-        || scan.time_steps > MOST_POOLED_STEPS
+        || scan.time_steps > MAX_POOLED_STEPS
         || graph.shape(x).len() < 4
         || readers(graph, x, taken) != 1
         || !scan.recurrence.params_by_channel(&types)

@@ -24,12 +24,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Gives a forward graph a precision. The numbers of its values stay what they were.
+/// Applies a precision to a forward graph. The ids of its values do not change.
 pub fn run(graph: &mut Graph, precision: Precision) -> Report {
-    let changes = match precision.half() {
-        Some(dtype) => store_as_16_bit(graph, dtype),
-        None if precision == Precision::Tf32 => multiply_in_tf32(graph),
-        None => 0,
+    let changes = match precision {
+        Precision::F32 => 0,
+        Precision::Tf32 => multiply_in_tf32(graph),
+        Precision::Bf16 | Precision::F16 => store_as_16_bit(graph, precision.storage_dtype()),
     };
     Report {
         pass: "precision",

@@ -51,7 +51,7 @@ pub fn run(graph: &mut Graph) -> Report {
         pass: "saved for the backward pass",
         changes: copies.len(),
         summary: format!(
-            "{} tensors ({bytes} bytes) kept, {} made again",
+            "{} tensors ({bytes} bytes) saved, {} recomputed",
             saved.len() - cheap.len(),
             copies.len()
         ),

@@ -1,4 +1,4 @@
-//! Keeps the peak of a plan's memory under a limit: less is kept, more is made again.
+//! Reduces the peak of a plan's memory below a limit: fewer values are stored, more are recomputed.
 //!
 //! ```text
 //! %3 = scan[if](%2, …)       forward            %3 = scan[if](%2, …)        forward
@@ -8,11 +8,11 @@
 //!                                               %7 = conv2d_weight(%10, …)
 //! ```
 //!
-//! At the moment at which most is alive, something that is not in use then is let go: spikes are
-//! kept as bits, or the operation that made a value is run again before it is next read, from what
-//! is alive by then or is made again itself; sums over ranks are never made again. What frees most for the least predicted time comes
-//! first; this is repeated until the limit holds. Allowed because the same operations on the same
-//! operands give the same bits.
+//! At the peak, a value that is live but not in use is freed: spikes are stored as bits, or the
+//! operation that computed the value runs again before the next read, from operands that are live
+//! by then or are recomputed themselves. Sums over ranks are never recomputed. The value that frees
+//! the most bytes for the least predicted time comes first; this is repeated until the limit holds.
+//! Allowed because the same operations on the same operands give the same bits.
 
 mod memory;
 
@@ -27,42 +27,42 @@ use crate::types::{DType, TensorType};
 use memory::Memory;
 use std::collections::HashMap;
 
-/// Operations that are run again for one value, one after the other.
-const MOST_AGAIN: usize = 6;
+/// The largest number of operations that are recomputed for one value.
+const MAX_RECOMPUTED_OPS: usize = 6;
 
-/// Values smaller than this share of the peak are not worth the trouble.
-const LEAST_SHARE: usize = 500;
+/// Values smaller than one `MIN_SHARE`th of the peak are not considered.
+const MIN_SHARE: usize = 500;
 
-/// What the pass came to.
+/// The result of the pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     /// The arena before and after, in bytes.
     pub bytes: (usize, usize),
-    /// Operations that are run again.
-    pub again: usize,
-    /// Tensors that are kept as bits.
+    /// The number of recomputed operations.
+    pub recomputed: usize,
+    /// The number of tensors stored as bits.
     pub packed: usize,
-    /// The most parts that a sequence goes through in, if sequences are cut for it.
-    pub parts: Option<usize>,
-    /// The predicted share of time that is added.
+    /// The largest number of time chunks of a sequence, if sequences are divided for the budget.
+    pub time_chunks: Option<usize>,
+    /// The predicted additional time as a share.
     pub slower: f64,
 }
 
 impl Budget {
-    /// For people.
+    /// The summary for the list of passes.
     pub fn report(&self) -> Report {
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-        let parts = self.parts.map_or(String::new(), |count| {
-            format!("sequences in up to {count} parts, ")
+        let chunks = self.time_chunks.map_or(String::new(), |count| {
+            format!("sequences in up to {count} time chunks, ")
         });
         Report {
             pass: "memory budget",
-            changes: self.again + self.packed + self.parts.unwrap_or(0),
+            changes: self.recomputed + self.packed + self.time_chunks.unwrap_or(0),
             summary: format!(
-                "arena {:.1} → {:.1} MiB: {parts}{} operations run again, {} spike tensors kept as bits; predicted {:.1} % slower",
+                "arena {:.1} → {:.1} MiB: {chunks}{} operations recomputed, {} spike tensors stored as bits; predicted {:.1} % slower",
                 mib(self.bytes.0),
                 mib(self.bytes.1),
-                self.again,
+                self.recomputed,
                 self.packed,
                 100.0 * self.slower
             ),
@@ -77,9 +77,9 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     let usual = Costs::default().of(graph, &graph.nodes);
     let start = Budget {
         bytes: (before, before),
-        again: 0,
+        recomputed: 0,
         packed: 0,
-        parts: None,
+        time_chunks: None,
         slower: 0.0,
     };
     let mut whole = (graph.clone(), start.clone());
@@ -87,8 +87,8 @@ pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     let mut found = whole;
     if found.1.bytes.1 > limit {
         let mut cut = (graph.clone(), start);
-        cut.1.parts = time_chunking::in_parts(&mut cut.0, target);
-        if cut.1.parts.is_some() {
+        cut.1.time_chunks = time_chunking::run_interleaved(&mut cut.0, target);
+        if cut.1.time_chunks.is_some() {
             lower(&mut cut.0, target, limit, &mut cut.1);
             if cut.1.bytes.1 < found.1.bytes.1 {
                 found = cut;
@@ -149,8 +149,8 @@ impl Costs {
     }
 }
 
-/// What needs a piece of the arena, and when, in a graph that [`time_chunking::run`] has still to cut:
-/// an operation that it will cut needs no workspace for its whole sequence.
+/// The allocations in the arena, with their lifetimes, in a graph that [`time_chunking::run`] has still to divide:
+/// an operation that it will divide needs no workspace for its complete sequence.
 fn requests_before_cut(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
     let rule = time_chunking::Rule::of(graph, target);
     let workspace = |graph: &Graph, node: &Node| match &rule {
@@ -166,10 +166,10 @@ struct Peak {
     bytes: usize,
 }
 
-/// An operation to run again, and the value that its result stands for if that is not its own.
-type Again = (usize, Option<ValueId>);
+/// An operation to recompute, and the value that its result replaces if that is not its own.
+type Recomputed = (usize, Option<ValueId>);
 
-/// When most is alive.
+/// The node at which the most bytes are live.
 fn peak(graph: &mut Graph, target: &dyn Target) -> Option<Peak> {
     let mut change = vec![0_i128; graph.nodes.len() + 2];
     graph.count_uses();
@@ -194,11 +194,11 @@ fn peak(graph: &mut Graph, target: &dyn Target) -> Option<Peak> {
     })
 }
 
-/// How a value can be let go at the peak.
+/// How a value can be freed at the peak.
 enum Way {
     Pack,
-    /// Run these nodes again, in this order.
-    Again(Vec<Again>),
+    /// Recompute these nodes, in this order.
+    Recompute(Vec<Recomputed>),
 }
 
 fn is_binary(graph: &Graph, memory: &Memory, value: ValueId) -> bool {
@@ -214,15 +214,20 @@ fn is_binary(graph: &Graph, memory: &Memory, value: ValueId) -> bool {
         }
         Op::Draw(op) => op.distribution == Distribution::Bernoulli,
         Op::ConcatChunks(_) => {
-            let mut parts = node.inputs.iter();
-            parts.all(|part| is_binary(graph, memory, *part))
+            let mut chunks = node.inputs.iter();
+            chunks.all(|chunk| is_binary(graph, memory, *chunk))
         }
         _ => false,
     }
 }
 
-/// The nodes to run again so that `value` can be read at `node`, producers first.
-fn again(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<Vec<Again>> {
+/// The nodes to recompute so that `value` can be read at `node`, producers first.
+fn recompute_list(
+    graph: &Graph,
+    memory: &Memory,
+    value: ValueId,
+    node: usize,
+) -> Option<Vec<Recomputed>> {
     let mut list = vec![];
     collect(graph, memory, value, node, &mut list)?;
     (!list.is_empty()).then_some(list)
@@ -233,7 +238,7 @@ fn collect(
     memory: &Memory,
     value: ValueId,
     node: usize,
-    list: &mut Vec<Again>,
+    list: &mut Vec<Recomputed>,
 ) -> Option<()> {
     if list
         .iter()
@@ -247,9 +252,9 @@ fn collect(
     }
     let maker = memory.producers[value.index()]?;
     match graph.nodes[maker].op {
-        // Parts that lie in a whole cannot lie in another one too.
+        // A chunk is at its place in one sequence; it cannot be in another one too.
         Op::ConcatChunks(_) => return None,
-        // What all ranks have added up together none of them can ask for again: it is kept.
+        // A single rank cannot repeat a sum over all ranks: it is stored.
         Op::AllReduceStart(_) | Op::AllReduceDone(_) => return Some(()),
         _ => {}
     }
@@ -262,10 +267,10 @@ fn collect(
         }
     }
     list.push((maker, None));
-    (list.len() <= MOST_AGAIN && maker < node).then_some(())
+    (list.len() <= MAX_RECOMPUTED_OPS && maker < node).then_some(())
 }
 
-/// The node that makes a value of bits that are kept anyway, if it was packed before.
+/// The node that unpacks a value from bits that are stored anyway, if it was packed before.
 fn unpacks(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Option<usize> {
     let pack = memory.packs_to_bits[value.index()]?;
     let bits = graph.nodes[pack].outputs[0];
@@ -274,21 +279,21 @@ fn unpacks(graph: &Graph, memory: &Memory, value: ValueId, node: usize) -> Optio
         .then(|| memory.packs[bits.index()])?
 }
 
-/// A value that can be let go, and what that frees for the time that it takes.
+/// A value that can be freed, and the bytes that this frees per predicted time.
 struct Offer {
     worth: f64,
     value: ValueId,
-    /// The nodes around the gap in which nobody uses it.
+    /// The nodes around the interval in which it is not read.
     gap: (usize, usize),
     way: Way,
 }
 
-/// What could be let go at the peak, the most worth first.
+/// The values that could be freed at the peak, the best first.
 fn offers(graph: &Graph, memory: &Memory, peak: Peak, costs: &mut Costs) -> Vec<Offer> {
     let mut offers = vec![];
     for root in 0..memory.bytes.len() {
         let bytes = memory.bytes[root];
-        if bytes.saturating_mul(LEAST_SHARE) < peak.bytes || bytes == 0 {
+        if bytes.saturating_mul(MIN_SHARE) < peak.bytes || bytes == 0 {
             continue;
         }
         let Some(gap) = memory.gap(root, peak.node) else {
@@ -309,16 +314,16 @@ fn offers(graph: &Graph, memory: &Memory, peak: Peak, costs: &mut Costs) -> Vec<
             let moved = bytes.saturating_add(bits) as u64;
             offer(Way::Pack, freed, moved.saturating_mul(2));
         }
-        if let Some(list) = again(graph, memory, value, gap.1) {
+        if let Some(list) = recompute_list(graph, memory, value, gap.1) {
             let cost = costs.of(graph, list.iter().map(|(k, _)| &graph.nodes[*k]));
-            offer(Way::Again(list), bytes, cost);
+            offer(Way::Recompute(list), bytes, cost);
         }
     }
     offers.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     offers
 }
 
-/// Lets one value go and returns the peak without it; `None` if that would not help with any.
+/// Frees one value and returns the new peak; `None` if no value reduces it.
 fn free_one(
     graph: &mut Graph,
     target: &dyn Target,
@@ -331,7 +336,7 @@ fn free_one(
         let (old, counted) = (graph.clone(), budget.clone());
         let made = match offer.way {
             Way::Pack => pack(graph, offer.value, offer.gap, budget),
-            Way::Again(list) => run_again(graph, offer.value, &list, offer.gap.1, budget),
+            Way::Recompute(list) => recompute(graph, offer.value, &list, offer.gap.1, budget),
         };
         let lower = made.and_then(|()| peak(graph, target)).filter(|now| {
             now.bytes < most.bytes || (now.bytes == most.bytes && now.node > most.node + 2)
@@ -360,7 +365,7 @@ fn view_of(graph: &Rewriter<'_>, old: ValueId, read: ValueId) -> Option<Op> {
     Some(Reshape { shape }.into())
 }
 
-/// Lets every node from `first` on read `new` where it read `old` or one of its views.
+/// Replaces reads of `old` and its views by reads of `new` in every node from `first` on.
 fn redirect(
     graph: &mut Rewriter<'_>,
     (old, views): (ValueId, &[ValueId]),
@@ -422,10 +427,10 @@ fn pack(
     Some(())
 }
 
-fn run_again(
+fn recompute(
     graph: &mut Graph,
     value: ValueId,
-    list: &[Again],
+    list: &[Recomputed],
     next: usize,
     budget: &mut Budget,
 ) -> Option<()> {
@@ -451,7 +456,7 @@ fn run_again(
         nodes.push(node);
     }
     let copy = copies.iter().find(|(old, _)| *old == value)?.1;
-    budget.again += nodes.len();
+    budget.recomputed += nodes.len();
     for node in nodes {
         graph.insert_before(order[next], node);
     }

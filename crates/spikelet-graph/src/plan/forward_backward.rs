@@ -1,8 +1,8 @@
-//! A graph cut in two: what some outputs need, and the rest.
+//! A graph partitioned into a forward and a backward plan.
 //!
-//! A stage of a pipeline runs forward for one part of a batch while its backward pass for another
-//! part is still to come. So the two are plans of their own, and what the second reads of the first
-//! lies in buffers between them, a set for each part that is under way.
+//! A stage of a pipeline runs forward for one micro-batch while the backward pass of another is
+//! still to come. The two passes are separate plans; the values that the backward plan reads of the
+//! forward plan are in buffers between them, one set for each micro-batch in flight.
 
 use super::Plan;
 use crate::backend::Target;
@@ -12,42 +12,42 @@ use crate::op::Operation;
 use crate::pass;
 use std::collections::BTreeSet;
 
-/// Two plans that make what one would.
+/// Two plans that together compute the outputs of one graph.
 #[derive(Clone, Debug)]
 pub struct ForwardBackwardPlans {
-    /// What makes the outputs that are wanted first.
-    pub first: Plan,
-    /// The rest.
-    pub second: Plan,
-    /// Outputs of the first that are inputs of the second, under the same names: what the first
-    /// keeps for the second, in as few bytes as a single plan would keep it in.
-    pub kept: Vec<String>,
+    /// Computes the outputs that are selected.
+    pub forward: Plan,
+    /// Computes all other outputs.
+    pub backward: Plan,
+    /// The values saved for the backward pass: outputs of `forward` that are inputs of `backward`,
+    /// under the same names, in as few bytes as a single plan would save them in.
+    pub saved: Vec<String>,
 }
 
 impl Plan {
-    /// Plans the outputs for which `first` holds, and those inputs that they update, apart from
-    /// the others. Parameters and other inputs that both read keep their names in both.
+    /// Plans the outputs for which `is_forward` holds, with the inputs that they update, separately
+    /// from all others. Inputs that both plans read have the same name in both.
     ///
     /// # Errors
-    /// When the second half reads an input that the first overwrites.
-    pub fn halves(
+    /// When the backward plan reads an input that the forward plan overwrites.
+    pub fn forward_backward(
         mut graph: Graph,
         target: &dyn Target,
-        first: &dyn Fn(&Output) -> bool,
+        is_forward: &dyn Fn(&Output) -> bool,
     ) -> Result<ForwardBackwardPlans> {
         let reports = pass::run_all(&mut graph, target);
-        let cut = Cut::of(&graph, first);
+        let cut = Cut::of(&graph, is_forward);
         cut.check(&graph)?;
-        let (early, late, kept) = cut.graphs(&graph);
+        let (early, late, saved) = cut.graphs(&graph);
         Ok(ForwardBackwardPlans {
-            first: Plan::of(early, target, reports.clone()),
-            second: Plan::of(late, target, reports),
-            kept,
+            forward: Plan::of(early, target, reports.clone()),
+            backward: Plan::of(late, target, reports),
+            saved,
         })
     }
 }
 
-/// Which nodes and outputs belong to the first half.
+/// Which nodes and outputs belong to the forward plan.
 struct Cut {
     nodes: Vec<bool>,
     outputs: Vec<bool>,
@@ -55,9 +55,9 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(graph: &Graph, first: &dyn Fn(&Output) -> bool) -> Self {
+    fn of(graph: &Graph, is_forward: &dyn Fn(&Output) -> bool) -> Self {
         let producers = graph.producers();
-        let outputs: Vec<bool> = graph.outputs.iter().map(first).collect();
+        let outputs: Vec<bool> = graph.outputs.iter().map(is_forward).collect();
         let mut nodes = vec![false; graph.nodes.len()];
         let wanted = graph.outputs.iter().zip(&outputs).filter(|(_, w)| **w);
         for maker in wanted.filter_map(|(o, _)| producers[o.value.index()]) {
@@ -80,11 +80,12 @@ impl Cut {
         }
     }
 
-    fn is_first(&self, value: ValueId) -> bool {
+    fn is_forward(&self, value: ValueId) -> bool {
         self.producers[value.index()].is_some_and(|k| self.nodes[k])
     }
 
-    /// What the second half reads that the first makes, through views, which both have.
+    /// The values that the backward plan reads and the forward plan computes. Views are in both
+    /// plans: the second set holds their nodes.
     fn crossing(&self, graph: &Graph) -> (BTreeSet<ValueId>, BTreeSet<usize>) {
         let (mut values, mut views) = (BTreeSet::new(), BTreeSet::new());
         let late = graph.nodes.iter().zip(&self.nodes).filter(|(_, f)| !**f);
@@ -106,7 +107,7 @@ impl Cut {
         (values, views)
     }
 
-    /// The second half runs later, when the first has overwritten what it updates.
+    /// The backward plan runs after the forward plan has overwritten the inputs that it updates.
     fn check(&self, graph: &Graph) -> Result<()> {
         let (_, views) = self.crossing(graph);
         let late = |k: &usize| !self.nodes[*k] || views.contains(k);
@@ -119,7 +120,7 @@ impl Cut {
             if output.updates.is_some_and(|input| read.contains(&input)) {
                 return Err(Error::Plan {
                     problem: format!(
-                        "the first half overwrites `{}`, which the second half reads; give the new value an output of its own",
+                        "the forward plan overwrites `{}`, which the backward plan reads; give the new value a separate output",
                         output.name
                     ),
                 });
@@ -130,19 +131,19 @@ impl Cut {
 
     fn graphs(&self, graph: &Graph) -> (Graph, Graph, Vec<String>) {
         let (crossing, views) = self.crossing(graph);
-        let mut early = part(graph, |k| self.nodes[k], |k| self.outputs[k]);
-        let mut late = part(
+        let mut early = subgraph(graph, |k| self.nodes[k], |k| self.outputs[k]);
+        let mut late = subgraph(
             graph,
             |k| !self.nodes[k] || views.contains(&k),
             |k| !self.outputs[k],
         );
-        let mut kept = vec![];
+        let mut saved = vec![];
         for value in crossing {
             let known = early.outputs.iter().find(|o| o.value == value);
             let name = match known {
                 Some(output) if output.updates.is_none() => output.name.clone(),
                 _ => {
-                    let name = format!("kept {}", kept.len());
+                    let name = format!("saved {}", saved.len());
                     early.outputs.push(Output {
                         name: name.clone(),
                         value,
@@ -156,35 +157,41 @@ impl Cut {
                 kind: InputKind::Data,
                 value,
             });
-            kept.push(name);
+            saved.push(name);
         }
         debug_assert!(
             early
                 .outputs
                 .iter()
-                .all(|o| self.is_first(o.value) || o.updates.is_none()),
-            "the first half makes its own outputs"
+                .all(|o| self.is_forward(o.value) || o.updates.is_none()),
+            "the forward plan computes its own outputs"
         );
-        (early, late, kept)
+        (early, late, saved)
     }
 }
 
-/// The nodes and outputs that are asked for, with the inputs that they read or update.
-fn part(graph: &Graph, nodes: impl Fn(usize) -> bool, outputs: impl Fn(usize) -> bool) -> Graph {
-    let mut part = graph.clone();
+/// The selected nodes and outputs, with the inputs that they read or update.
+fn subgraph(
+    graph: &Graph,
+    nodes: impl Fn(usize) -> bool,
+    outputs: impl Fn(usize) -> bool,
+) -> Graph {
+    let mut subgraph = graph.clone();
     let chosen = |(k, node): (usize, &Node)| nodes(k).then(|| node.clone());
-    part.nodes = graph.nodes.iter().enumerate().filter_map(chosen).collect();
+    subgraph.nodes = graph.nodes.iter().enumerate().filter_map(chosen).collect();
     let chosen = |(k, output): (usize, &Output)| outputs(k).then(|| output.clone());
-    part.outputs = graph
+    subgraph.outputs = graph
         .outputs
         .iter()
         .enumerate()
         .filter_map(chosen)
         .collect();
-    let reads = part.nodes.iter().flat_map(|n| n.inputs.iter().copied());
-    let ends = part.outputs.iter().map(|o| o.value);
-    let updates = part.outputs.iter().filter_map(|o| o.updates);
+    let reads = subgraph.nodes.iter().flat_map(|n| n.inputs.iter().copied());
+    let ends = subgraph.outputs.iter().map(|o| o.value);
+    let updates = subgraph.outputs.iter().filter_map(|o| o.updates);
     let needed: BTreeSet<ValueId> = reads.chain(ends).chain(updates).collect();
-    part.inputs.retain(|input| needed.contains(&input.value));
-    part
+    subgraph
+        .inputs
+        .retain(|input| needed.contains(&input.value));
+    subgraph
 }

@@ -42,7 +42,7 @@ impl Var {
     /// let loss = tracer.input("loss", DType::F32, []);
     /// let mean = &Var::all_reduce(&[&loss], 4)[0] / 4.0;
     /// tracer.output("mean loss", &mean);
-    /// assert!(tracer.finish()?.to_string().contains("all_reduce[4 ranks]"));
+    /// assert!(tracer.finish()?.to_string().contains("all_reduce_start[4 ranks]"));
     /// # Ok::<(), spikelet_graph::Error>(())
     /// ```
     pub fn all_reduce(tensors: &[&Var], ranks: usize) -> Vec<Var> {

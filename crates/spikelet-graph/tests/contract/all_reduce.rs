@@ -42,9 +42,9 @@ fn a_group_of_no_ranks_and_tensors_of_other_types_are_refused() {
         let x = t.input("x", F, [3]);
         t.scope("norm", || Var::all_reduce(&[&x], 0));
     }), @"
-    all_reduce in `norm`: a group of 0 ranks accumulates nothing up
+    all_reduce_start in `norm`: the group has 0 ranks
       given: f32[3]
-      help: name the number of ranks, this one included
+      help: pass the number of ranks, this one included
     ");
     assert_snapshot!(refusal(|t| {
         let (x, y) = (t.input("x", F, [3]), t.input("y", DType::F64, [2]));
@@ -188,11 +188,15 @@ fn an_operand_that_others_read_stays_and_lives_until_the_sum_arrives() {
             .filter(|k| names(&plan.graph)[k.node] == name);
         named.collect::<Vec<_>>()[nth]
     };
-    let (exp, sqrt, sum) = (kernel("map", 0), kernel("map", 1), kernel("all_reduce", 0));
+    let (exp, sqrt, sum) = (
+        kernel("map", 0),
+        kernel("map", 1),
+        kernel("all_reduce_start", 0),
+    );
     assert_eq!(sqrt.reads, exp.writes);
     assert_ne!(sqrt.writes, exp.writes, "{plan}");
     assert_ne!(sum.writes, exp.writes, "{plan}");
-    let arrive = kernel("arrive", 0).node;
+    let arrive = kernel("all_reduce_done", 0).node;
     let alive = plan.allocations.iter().filter(|a| a.bytes >= 4 << 10);
     let alive: Vec<_> = alive.filter(|a| a.alive.1 >= arrive).collect();
     assert!(alive.len() >= 2, "{:?}", plan.allocations);
@@ -261,7 +265,7 @@ fn what_has_not_arrived_is_read_by_nobody() {
     }), @"the plan cannot be loaded: output `y` is the result of an all-reduce that was not waited for");
     assert_snapshot!(problem(&|t, x| {
         t.output("y", &t.apply1(AllReduceDone, &[x]));
-    }), @"the plan cannot be loaded: arrive in `l` has no matching start of an all-reduce");
+    }), @"the plan cannot be loaded: all_reduce_done in `l` has no matching start of an all-reduce");
     assert_snapshot!(problem(&|t, x| {
         let sums = t.apply(reduce, &[x, &x.exp()]);
         t.output("y", &t.apply1(AllReduceDone, &[&sums[1]]));
@@ -277,7 +281,10 @@ fn a_sum_that_nobody_reads_is_dropped_whole_and_one_that_is_read_in_part_stays_w
     t.output("x sum", &sums[1].exp());
     let plan = Plan::new(t.finish().unwrap(), &Plain);
     plan.check().unwrap();
-    assert_eq!(names(&plan.graph), ["all_reduce", "arrive", "map"]);
+    assert_eq!(
+        names(&plan.graph),
+        ["all_reduce_start", "all_reduce_done", "map"]
+    );
     // The one that nobody reads is written too, until all have arrived.
     let unread = plan.graph.nodes[0].outputs[0];
     let place = plan.allocations.iter().find(|a| a.value == Some(unread));
@@ -390,7 +397,7 @@ fn sums_keep_their_order_where_sequences_go_through_in_parts() {
     let limit = plain.arena_bytes / 2;
     pass::run_all(&mut graph, &Parts(1 << 12));
     let found = pass::rematerialize::run(&mut graph, &Parts(1 << 12), limit);
-    assert!(found.parts.is_some(), "{found:?}");
+    assert!(found.time_chunks.is_some(), "{found:?}");
     assert_eq!(sequence(&graph), sequence(&plain.graph), "{graph}");
     Plan::new(graph, &Plain).check().unwrap();
 }
@@ -427,7 +434,7 @@ fn a_graph_may_be_built_by_hand() {
     graph.push1(AllReduceDone, &[sum], &layer).unwrap();
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[2]
-    %1 = all_reduce[2 ranks](%0)  f32[2]
-    %2 = arrive(%1)  f32[2]
+    %1 = all_reduce_start[2 ranks](%0)  f32[2]
+    %2 = all_reduce_done(%1)  f32[2]
     ");
 }

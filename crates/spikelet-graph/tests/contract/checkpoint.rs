@@ -55,16 +55,16 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
     %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %16 = scan[li, T=11, kept every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %4, %5, %6, %16 = scan[li, T=11, checkpoint every 5](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, kept every 5](%3, %2, %12, %16)  f32[11, 8], f32[8]
+    %13, %14 = scan_grad[li, T=11, checkpoint every 5](%3, %2, %12, %16)  f32[11, 8], f32[8]
     %15 = map[x1 · x0](%0, %13)  f32[11, 8]
     `dw` = %15
     `v`: %2 becomes %5
     ");
-    assert_snapshot!(report.summary, @"1 neuron scans keep states on their way (64 bytes)");
+    assert_snapshot!(report.summary, @"1 neuron scans store states every few steps (64 bytes)");
     let before = graph.to_string();
     assert_eq!(pass::checkpoint::run(&mut graph, &Keeps(5)).changes, 0);
     assert_eq!(graph.to_string(), before);
@@ -78,12 +78,12 @@ fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
     %1 = Parameter `w`  f32[11, 8]
     %2 = State `v`  f32[8]
     %3 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %4, %5, %6, %16 = scan[li, T=11, kept every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
+    %4, %5, %6, %16 = scan[li, T=11, checkpoint every 4](%3, %2)  f32[11, 8], f32[8], f32[11, 8], f32[2, 8]
     %9 = fill[1]()  f32[]  loss
     %10 = reshape[1, 1](%9)  f32[1, 1]
     %12 = map[x1 · x0 + x1 · x0](%4, %10)  f32[11, 8]
     %17 = map[x0 · x1](%0, %1)  f32[11, 8]
-    %13, %14 = scan_grad[li, T=11, kept every 4](%17, %2, %12, %16)  f32[11, 8], f32[8]
+    %13, %14 = scan_grad[li, T=11, checkpoint every 4](%17, %2, %12, %16)  f32[11, 8], f32[8]
     %15 = map[x1 · x0](%0, %13)  f32[11, 8]
     `dw` = %15
     `v`: %2 becomes %5
@@ -98,7 +98,11 @@ fn nothing_is_kept_for_a_target_that_does_not_want_it_or_that_wants_too_few() {
         Plan::new(traced(), &Keeps(11)),
         Plan::new(traced(), &Keeps(0)),
     ] {
-        assert!(!plan.graph.to_string().contains("kept"), "{}", plan.graph);
+        assert!(
+            !plan.graph.to_string().contains("checkpoint every"),
+            "{}",
+            plan.graph
+        );
     }
 }
 

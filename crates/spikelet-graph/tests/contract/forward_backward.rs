@@ -1,4 +1,4 @@
-//! A graph in two halves.
+//! A graph partitioned into a forward and a backward plan.
 
 use crate::targets::Plain;
 use spikelet_graph::op::Operation;
@@ -19,31 +19,31 @@ fn traced() -> Result<Graph> {
 }
 
 #[test]
-fn the_second_half_reads_what_the_first_kept_and_makes_nothing_again() -> Result<()> {
-    let halves = Plan::halves(traced()?, &Plain, &|o| o.name == "y")?;
+fn the_backward_plan_reads_the_saved_values_and_recomputes_nothing() -> Result<()> {
+    let plans = Plan::forward_backward(traced()?, &Plain, &|o| o.name == "y")?;
     let products = |plan: &Plan| {
         let is_product = |n: &&Node| n.op.name() == "matmul";
         plan.graph.nodes.iter().filter(is_product).count()
     };
-    assert_eq!(products(&halves.first), 1);
-    assert_eq!(products(&halves.second), 2);
-    let inputs = &halves.second.graph.inputs;
-    for name in &halves.kept {
+    assert_eq!(products(&plans.forward), 1);
+    assert_eq!(products(&plans.backward), 2);
+    let inputs = &plans.backward.graph.inputs;
+    for name in &plans.saved {
         assert!(inputs.iter().any(|i| i.name == *name), "{name}");
-        assert!(halves.first.graph.outputs.iter().any(|o| o.name == *name));
+        assert!(plans.forward.graph.outputs.iter().any(|o| o.name == *name));
     }
-    assert!(!halves.kept.is_empty());
+    assert!(!plans.saved.is_empty());
     Ok(())
 }
 
 #[test]
-fn an_input_that_the_first_half_overwrites_cannot_be_read_by_the_second() -> Result<()> {
+fn an_input_that_the_forward_plan_overwrites_cannot_be_read_by_the_backward_plan() -> Result<()> {
     let tracer = Tracer::new(DType::F32);
     let v = tracer.state("v", [3]);
     let x = tracer.input("x", DType::F32, [3]);
     tracer.update(&v, &(&v + &x));
     tracer.output("late", &Var::map(&[&v], |e| e[0].exp()));
-    let refused = Plan::halves(tracer.finish()?, &Plain, &|o| o.name == "v");
+    let refused = Plan::forward_backward(tracer.finish()?, &Plain, &|o| o.name == "v");
     let message = refused.expect_err("it is read").to_string();
     assert!(message.contains("overwrites `v`"), "{message}");
     Ok(())

@@ -27,7 +27,7 @@ fn dead_code_is_dropped() {
     %3 = sum[0](%0)  f32[3]
     `y` = %3
     ");
-    assert_snapshot!(report.summary, @"2 of 3 nodes dropped");
+    assert_snapshot!(report.summary, @"2 of 3 nodes removed");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn elementwise_operations_are_joined() {
     %8 = map[exp(x0 + x1) · 0.25 - x2](%0, %1, %4)  f32[4, 3]
     `y` = %8
     ");
-    assert_snapshot!(report.summary, @"5 elementwise operations joined with their readers");
+    assert_snapshot!(report.summary, @"5 elementwise operations fused with their readers");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn cheap_values_are_made_again_in_the_backward_pass() {
     %15 = map[x0 + x1](%13, %14)  f32[4, 3]
     `dw` = %15
     ");
-    assert_snapshot!(report.summary, @"2 tensors (160 bytes) kept, 2 made again");
+    assert_snapshot!(report.summary, @"2 tensors (160 bytes) saved, 2 recomputed");
 }
 
 fn spikes(flatten: bool) -> Graph {
@@ -427,9 +427,9 @@ fn all_passes_run_in_order_and_say_what_they_did() {
         .collect();
     assert_snapshot!(text.join("\n"), @"
     constant over time: 1 operations run once instead of at every step
-    dead code: 1 of 8 nodes dropped
-    elementwise fusion: 1 elementwise operations joined with their readers
-    saved for the backward pass: 0 tensors (0 bytes) kept, 0 made again
+    dead code: 1 of 8 nodes removed
+    elementwise fusion: 1 elementwise operations fused with their readers
+    saved for the backward pass: 0 tensors (0 bytes) saved, 0 recomputed
     spikes as bits: 1 spike tensors stored as bits, 0 reshapes moved before a draw
     ");
 }

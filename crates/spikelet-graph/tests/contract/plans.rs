@@ -26,9 +26,9 @@ fn a_plan_prints_its_kernels_with_work_and_memory() {
     assert_snapshot!(Plan::new(training_step(), &Binary), @"
     10 kernels · 1.9 kFLOP · arena 1.5 KiB · buffers 740 B · peak 2.2 KiB
       constant over time: 0 operations run once instead of at every step
-      dead code: 0 of 13 nodes dropped
-      elementwise fusion: 2 elementwise operations joined with their readers
-      saved for the backward pass: 1 tensors (256 bytes) kept, 0 made again
+      dead code: 0 of 13 nodes removed
+      elementwise fusion: 2 elementwise operations fused with their readers
+      saved for the backward pass: 1 tensors (256 bytes) saved, 0 recomputed
       spikes as bits: 0 spike tensors stored as bits, 0 reshapes moved before a draw
       #  kernel                 layer                  work      moved  results ← operands
       1  matmul                 loss.fc            768 FLOP      736 B  @1024 f32[16, 4] ← x, w

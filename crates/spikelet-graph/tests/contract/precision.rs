@@ -223,5 +223,5 @@ fn a_precision_has_a_name() {
     }
     let unknown = "fp8".parse::<Precision>();
     assert_eq!(unknown, Err(UnknownPrecision("fp8".to_string())));
-    assert_snapshot!(unknown.unwrap_err(), @"`fp8` is no precision; use f32, tf32, bf16 or f16");
+    assert_snapshot!(unknown.unwrap_err(), @"unknown precision `fp8`; use f32, tf32, bf16 or f16");
 }

@@ -37,7 +37,7 @@ impl Target for Binary {
     }
 }
 
-/// Wants states of neuron scans kept every so many steps.
+/// Wants states of neuron scans checkpoint every so many steps.
 pub struct Keeps(pub usize);
 
 impl Target for Keeps {
@@ -75,7 +75,7 @@ impl Target for Sums {
     }
 }
 
-/// Goes through long sequences in parts of at most so many elements.
+/// Divides long sequences into time chunks of at most so many elements.
 pub struct Parts(pub usize);
 
 impl Target for Parts {
@@ -88,7 +88,7 @@ impl Target for Parts {
     fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
         false
     }
-    fn part_elements(&self) -> usize {
+    fn chunk_elements(&self) -> usize {
         self.0
     }
 }
@@ -109,7 +109,7 @@ impl Target for PartsWithWorkspace {
     fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
         false
     }
-    fn part_elements(&self) -> usize {
+    fn chunk_elements(&self) -> usize {
         self.0
     }
 }

@@ -1,4 +1,4 @@
-//! Large sequences go through their time steps in parts.
+//! Operations on long sequences run in time chunks.
 
 use crate::graphs::{F, live, weighted as neuron};
 use crate::targets::{Parts, PartsWithWorkspace};
@@ -52,7 +52,7 @@ fn convolutions_and_statistics_are_cut_where_they_lie() {
     %28 = conv1d[stride [1], padding [0]](%27, %2)  f32[2, 2, 8, 32]
     %29 = slice[0: 4..6](%0)  f32[2, 2, 8, 32]
     %30 = conv1d[stride [1], padding [0]](%29, %2)  f32[2, 2, 8, 32]
-    %4 = join(%26, %28, %30)  f32[6, 2, 8, 32]
+    %4 = concat_chunks(%26, %28, %30)  f32[6, 2, 8, 32]
     %31, %32 = mean_var(%26)  f32[32], f32[32]
     %33, %34 = mean_var(%28)  f32[32], f32[32]
     %35, %36 = mean_var(%30)  f32[32], f32[32]
@@ -74,17 +74,17 @@ fn convolutions_and_statistics_are_cut_where_they_lie() {
     %21 = sum[0, 1](%19)  f32[32]
     %22 = sum[0, 1](%20)  f32[32]
     %23 = map[x1 + x0 · 0.010416666666666666](%22, %17)  f32[6, 2, 8, 32]
-    %46 = part[1 of 3](%23)  f32[2, 2, 8, 32]
+    %46 = time_chunk[1 of 3](%23)  f32[2, 2, 8, 32]
     %47 = conv1d_weight[stride [1], padding [0]](%25, %46)  f32[32, 1, 32]
-    %48 = part[2 of 3](%23)  f32[2, 2, 8, 32]
+    %48 = time_chunk[2 of 3](%23)  f32[2, 2, 8, 32]
     %49 = conv1d_weight[stride [1], padding [0]](%27, %48)  f32[32, 1, 32]
-    %50 = part[3 of 3](%23)  f32[2, 2, 8, 32]
+    %50 = time_chunk[3 of 3](%23)  f32[2, 2, 8, 32]
     %51 = conv1d_weight[stride [1], padding [0]](%29, %50)  f32[32, 1, 32]
     %24 = map[x0 + x1 + x2](%47, %49, %51)  f32[32, 1, 32]
     `d_0` = %24
     `d_1` = %21
     ");
-    assert_snapshot!(report.summary, @"3 operations on large sequences go through their steps in parts");
+    assert_snapshot!(report.summary, @"3 operations on long sequences run in time chunks");
 }
 
 #[test]

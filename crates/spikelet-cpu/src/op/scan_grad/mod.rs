@@ -98,7 +98,7 @@ fn history_elements(op: &ScanGrad, types: &Types, threads: usize) -> usize {
 }
 
 pub(super) fn workspace_words(op: &ScanGrad, types: &Types, threads: usize) -> usize {
-    let bytes = types.inputs[0].bytes() / types.inputs[0].len().max(1);
+    let bytes = types.inputs[0].dtype.size_in_bytes();
     let words = history_elements(op, types, threads).saturating_mul(bytes);
     words.div_ceil(8).saturating_mul(threads)
 }

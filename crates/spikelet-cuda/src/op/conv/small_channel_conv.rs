@@ -102,7 +102,7 @@ impl SmallChannelConv {
 
     fn forward(&self, op: &Conv, site: &LoweringContext<'_>) -> KernelSource {
         let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
-        let mut piece = self.tiling.piece("thin_conv");
+        let mut piece = self.tiling.piece("small_channel_conv");
         piece.argument("x", &site.inputs[0], Binding::Read(0));
         piece.argument("w", &site.inputs[1], Binding::Read(1));
         piece.argument("y", &site.outputs[0], Binding::Write(0));
@@ -132,7 +132,7 @@ impl SmallChannelConv {
 
     fn weight(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
         let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
-        let mut first = self.tiling.piece("thin_conv_weight");
+        let mut first = self.tiling.piece("small_channel_conv_weight");
         first.argument("x", &site.inputs[0], Binding::Read(0));
         first.argument("g", &site.inputs[1], Binding::Read(1));
         first.line(format!(
@@ -152,7 +152,12 @@ impl SmallChannelConv {
         self.tiling.gather(&mut first, "sum", taps, &join);
         let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
         let place = [channel.as_str(), tap.as_str()];
-        let mut second = (self.tiling).sums("thin_conv_weight_join", outputs * taps, taps, place);
+        let mut second = (self.tiling).sums(
+            "small_channel_conv_weight_join",
+            outputs * taps,
+            taps,
+            place,
+        );
         second.argument("dw", &site.outputs[0], Binding::Write(0));
         second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]

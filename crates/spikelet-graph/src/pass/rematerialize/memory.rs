@@ -1,19 +1,19 @@
-//! Which memory of a graph is in use when, and what is asked of every value of a search.
+//! The intervals in which each allocation of a graph is used, and lookups by value.
 
 use crate::graph::{Graph, InputKind, ValueId};
 use crate::liveness::roots;
 use crate::op::{Op, Operation};
 use crate::types::DType;
 
-/// When each piece of memory is touched.
+/// When each allocation is read or written.
 pub(super) struct Memory {
     /// The value whose memory each value is.
     roots: Vec<usize>,
-    /// The nodes that make or read it, ascending; by root.
+    /// The nodes that write or read it, ascending; by root.
     touched: Vec<Vec<usize>>,
     pub(super) bytes: Vec<usize>,
     nodes: usize,
-    /// The node that makes each value.
+    /// The producer of each value.
     pub(super) producers: Vec<Option<usize>>,
     /// The kind of the input that each value is.
     inputs: Vec<Option<InputKind>>,
@@ -27,7 +27,7 @@ impl Memory {
         let roots = roots(graph);
         let mut touched = vec![vec![]; graph.values()];
         for (k, node) in graph.nodes.iter().enumerate() {
-            // What was made in parts is there when the last of them is.
+            // A sequence computed in chunks is complete after the last chunk.
             if !node.op.runs() && !matches!(node.op, Op::ConcatChunks(_)) {
                 continue;
             }
@@ -47,7 +47,7 @@ impl Memory {
         for input in &graph.inputs {
             bytes[input.value.index()] = 0;
         }
-        // What becomes an output lives in its buffer.
+        // An output is in its own buffer, not in the arena.
         for output in &graph.outputs {
             bytes[roots[output.value.index()]] = 0;
         }
@@ -78,8 +78,8 @@ impl Memory {
         }
     }
 
-    /// The last time before `node` and the first after at which the memory is touched, if it is
-    /// alive but not in use then.
+    /// The last node before `node` and the first after it that read or write the memory, if it is
+    /// live but not in use at `node`.
     pub(super) fn gap(&self, root: usize, node: usize) -> Option<(usize, usize)> {
         let touched = &self.touched[root];
         let after = touched.partition_point(|k| *k <= node);

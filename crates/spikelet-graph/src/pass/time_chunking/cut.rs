@@ -57,7 +57,7 @@ impl<'a> Cutter<'a> {
         for item in items {
             match item {
                 Item::Whole(k) => self.graph.move_last(self.old[k]),
-                Item::Together(list) => {
+                Item::Interleaved(list) => {
                     let count = self.cuts[list[0]].map_or(1, |cut| cut.count);
                     let is_backward = |k: &usize| self.graph.op::<ScanGrad>(self.old[*k]).is_some();
                     let backward = list.iter().any(is_backward);
@@ -226,7 +226,7 @@ impl<'a> Cutter<'a> {
             Op::Conv(op) if op.part == ConvPart::Weight => {
                 self.sum(&node, of_chunks(0), node.outputs[0]);
             }
-            Op::MeanVar(_) => self.join_moments(&node, &of_chunks(0), &of_chunks(1)),
+            Op::MeanVar(_) => self.combine_mean_var(&node, &of_chunks(0), &of_chunks(1)),
             Op::Scan(op) => {
                 let outputs = op.recurrence.outputs.len();
                 let pairs = made[count - 1].iter().zip(&node.outputs);
@@ -246,7 +246,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Lets the result of a chunk be the value that the whole node computed.
+    /// Makes the result of a chunk the value that the undivided node computed.
     fn rename(&mut self, from: ValueId, to: ValueId) {
         if let Some(producer) = self.graph.producer(from) {
             let mut node = self.graph.node(producer).clone();
@@ -302,8 +302,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Mean and variance of all from those of equal chunks (Chan, Golub, LeVeque, 1979).
-    fn join_moments(&mut self, node: &Node, means: &[ValueId], variances: &[ValueId]) {
+    /// Mean and variance of a sequence from those of equal chunks (Chan, Golub, LeVeque, 1979).
+    fn combine_mean_var(&mut self, node: &Node, means: &[ValueId], variances: &[ValueId]) {
         let (count, channels) = (means.len(), self.graph.shape(node.outputs[0])[0]);
         let means = self.stack(node, means, channels);
         let variances = self.stack(node, variances, channels);

@@ -1,26 +1,26 @@
-//! Lets operations on large sequences go through the time steps in parts.
+//! Divides operations on long sequences into chunks of time steps.
 //!
 //! ```text
-//! %3 = conv2d(%1, %2)        →   %4 = part[1 of 2](%1);  %6 = conv2d(%4, %2)
-//!                                %5 = part[2 of 2](%1);  %7 = conv2d(%5, %2);  %3 = join(%6, %7)
+//! %3 = conv2d(%1, %2)        →   %4 = time_chunk[1 of 2](%1);  %6 = conv2d(%4, %2)
+//!                                %5 = time_chunk[2 of 2](%1);  %7 = conv2d(%5, %2);  %3 = concat_chunks(%6, %7)
 //! ```
 //!
-//! Parts are views, and what is made in parts is made where it belongs, so that nothing is copied.
-//! A part has at most [`Target::part_elements`] elements. Convolutions and statistics of channels of
-//! more than twice as many are cut always: a sum over all steps is then the sum of those of the
-//! parts, whatever else is done.
+//! Chunks are views, and each chunk of a result is written at its place in the result, so that
+//! nothing is copied. A chunk has at most [`Target::chunk_elements`] elements. Convolutions and
+//! channel statistics of more than twice as many elements are always divided: a sum over all steps
+//! is then the sum of the chunks' sums, with or without a memory budget.
 //!
-//! Under a tight memory budget everything else that is large is cut too, neurons with it, whose
-//! states then go from part to part, and the parts run one after the other through as many
-//! operations as possible:
+//! Under a tight memory budget all other large operations are divided too, including neurons, whose
+//! states are carried from chunk to chunk, and each chunk runs through as many operations as
+//! possible before the next one:
 //!
 //! ```text
 //! conv 1, conv 2, lif 1, lif 2, …   →   conv 1, lif 1, …, conv 2, lif 2, …
 //! ```
 //!
-//! What lies between two of these operations exists in one part only then. The same operations run
-//! on the same parts in both cases, sums are taken in the same order, and neurons do not mind where
-//! a sequence is cut: the results are the same to the last bit.
+//! A sequence between two of these operations then exists for one chunk only. The same operations
+//! run on the same chunks in both cases, sums have the same order, and a neuron's results do not
+//! depend on the division: the results are the same to the last bit.
 
 mod cut;
 mod order;
@@ -35,41 +35,41 @@ use order::{Item, in_order};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Where a part may start: what all kernels can live with.
+/// Alignment of the start of a chunk in bytes, sufficient for every kernel.
 const ALIGNMENT: usize = 256;
 
-/// A sequence that would take more parts is left whole: no memory holds it.
-const MOST_PARTS: usize = 1 << 12;
+/// A sequence that would need more chunks is not divided: no memory holds it.
+const MAX_CHUNKS: usize = 1 << 12;
 
-/// How a node is cut.
+/// How a node is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The number of parts.
+    /// The number of chunks.
     pub(super) count: usize,
     /// For a backward scan, the node of its forward scan.
     pub(super) forward: Option<usize>,
 }
 
-/// Cuts convolutions and statistics; everything else stays as it is.
+/// Divides convolutions and channel statistics; all other operations are unchanged.
 pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
     let cuts = cuts(graph, target, false);
     let changes = cuts.iter().flatten().count();
     let items = (0..graph.nodes.len()).map(|k| match cuts[k] {
-        Some(_) => Item::Together(vec![k]),
+        Some(_) => Item::Interleaved(vec![k]),
         None => Item::Whole(k),
     });
     let items: Vec<Item> = items.collect();
     Cutter::new(graph, &cuts).run(items);
     Report {
-        pass: "time_chunking",
+        pass: "time chunking",
         changes,
-        summary: format!("{changes} operations on large sequences go through their steps in parts"),
+        summary: format!("{changes} operations on long sequences run in time chunks"),
     }
 }
 
-/// Cuts everything that is large, and lets parts run through operations one after the other. The
-/// largest number of parts; `None` if nothing is that large.
-pub(crate) fn in_parts(graph: &mut Graph, target: &dyn Target) -> Option<usize> {
+/// Divides all large operations, and runs each chunk through as many operations as possible.
+/// Returns the largest number of chunks; `None` if nothing is that large.
+pub(crate) fn run_interleaved(graph: &mut Graph, target: &dyn Target) -> Option<usize> {
     let cuts = cuts(graph, target, true);
     let most = cuts.iter().flatten().map(|cut| cut.count).max()?;
     let items = in_order(graph, &cuts);
@@ -78,7 +78,7 @@ pub(crate) fn in_parts(graph: &mut Graph, target: &dyn Target) -> Option<usize> 
     Some(most)
 }
 
-/// How each node is cut, if it is.
+/// How each node is divided, if it is.
 fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
     let Some(rule) = Rule::of(graph, target) else {
         return vec![None; graph.nodes.len()];
@@ -108,24 +108,24 @@ fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
     cuts
 }
 
-/// Whether its result depends on how many parts there are.
+/// Whether its result depends on the number of chunks.
 fn is_sum(op: &Op) -> bool {
     matches!(op, Op::Conv(_) | Op::MeanVar(_))
 }
 
-/// What is cut in a graph, and in how many parts.
+/// Which operations of a graph are divided, and into how many chunks.
 pub(crate) struct Rule {
     steps: usize,
     count: usize,
-    /// The most elements of a part.
+    /// The largest number of elements of a chunk.
     limit: usize,
     given: HashSet<ValueId>,
 }
 
 impl Rule {
-    /// As many parts for all that is large as the largest sequence needs.
+    /// All large operations are divided into as many chunks as the largest sequence needs.
     pub(crate) fn of(graph: &Graph, target: &dyn Target) -> Option<Self> {
-        let limit = target.part_elements().max(1);
+        let limit = target.chunk_elements().max(1);
         let largest = |node: &Node| {
             let values = cut_types(graph, node)?;
             let largest = values.into_iter().max_by_key(|t| t.len())?;
@@ -141,13 +141,13 @@ impl Rule {
         };
         Some(Self {
             steps,
-            count: (2..=steps.min(MOST_PARTS)).find(enough)?,
+            count: (2..=steps.min(MAX_CHUNKS)).find(enough)?,
             limit,
             given: graph.outputs.iter().map(|o| o.value).collect(),
         })
     }
 
-    /// Whether a node can be cut that way, and is large.
+    /// Whether a node is large and can be divided that way.
     fn cuts(&self, graph: &Graph, node: &Node) -> bool {
         let Some(types) = cut_types(graph, node) else {
             return false;
@@ -157,11 +157,11 @@ impl Rule {
             .iter()
             .any(|k| self.given.contains(&node.outputs[*k]));
         let aligned = |ty: &&TensorType| {
-            let part = time_chunk_type(ty, self.count);
-            let whole_lines = |part: TensorType| part.bytes().is_multiple_of(ALIGNMENT);
-            ty.shape.first() == Some(&self.steps) && part.is_some_and(whole_lines)
+            let chunk = time_chunk_type(ty, self.count);
+            let whole_lines = |chunk: TensorType| chunk.bytes().is_multiple_of(ALIGNMENT);
+            ty.shape.first() == Some(&self.steps) && chunk.is_some_and(whole_lines)
         };
-        // Small sums are not worth it, but what lies beside large sequences is.
+        // Dividing a small sum saves nothing; dividing a small sequence beside large ones does.
         let least = match is_sum(&node.op) {
             true => 2 * self.limit,
             false => self.limit / 2,
@@ -169,13 +169,13 @@ impl Rule {
         !given && types.iter().any(|ty| ty.len() > least) && types.iter().all(aligned)
     }
 
-    /// Whether [`run`] cuts a node.
+    /// Whether [`run`] divides a node.
     pub(crate) fn cuts_always(&self, graph: &Graph, node: &Node) -> bool {
         is_sum(&node.op) && self.cuts(graph, node)
     }
 }
 
-/// The types of the operands and results that are cut.
+/// The types of the operands and results that are divided.
 fn cut_types<'a>(graph: &'a Graph, node: &Node) -> Option<Vec<&'a TensorType>> {
     let (operands, results) = cut_values(graph, node)?;
     let operands = operands.iter().map(|k| node.inputs[*k]);
@@ -183,8 +183,8 @@ fn cut_types<'a>(graph: &'a Graph, node: &Node) -> Option<Vec<&'a TensorType>> {
     Some(values.map(|v| graph.ty(v)).collect())
 }
 
-/// The operands and results of a node that are cut: all have the time steps as their first axis.
-/// `None` if the operation cannot go through them in parts.
+/// The operands and results of a node that are divided: the first axis of all is time. `None` if the
+/// operation cannot be divided.
 pub(super) fn cut_values(graph: &Graph, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
     let all = |n: usize| (0..n).collect::<Vec<usize>>();
     Some(match &node.op {
@@ -271,7 +271,7 @@ impl ForwardScans {
         found.next().is_none().then_some(*first)
     }
 
-    /// The scans that are cut but store states for nodes that are not cut with them.
+    /// The scans that are divided but store states for nodes that are not divided with them.
     fn with_other_readers(&self, graph: &Graph, cuts: &[Option<Cut>]) -> HashSet<usize> {
         let mut found: HashSet<usize> = HashSet::new();
         for (node, cut) in graph.nodes.iter().zip(cuts) {

@@ -1,4 +1,4 @@
-//! Which operations their parts run through together.
+//! Which operations a chunk runs through before the next chunk.
 
 use super::{Cut, cut_values};
 use crate::graph::{Graph, ValueId};
@@ -7,14 +7,14 @@ use std::collections::HashSet;
 
 /// What runs next.
 pub(super) enum Item {
-    /// A node as it is.
+    /// A node that is not divided.
     Whole(usize),
-    /// Nodes of equally many parts: the first part of all of them, then the second part, …; from
-    /// the last part to the first if there is a backward scan among them.
-    Together(Vec<usize>),
+    /// Nodes with the same number of chunks: the first chunk of all of them, then the second, …; from
+    /// the last chunk to the first if there is a backward scan among them.
+    Interleaved(Vec<usize>),
 }
 
-/// Which way a scan goes through the parts.
+/// The order in which a scan runs through the chunks.
 fn is_backward(op: &Op) -> Option<bool> {
     match op {
         Op::Scan(_) => Some(false),
@@ -23,18 +23,18 @@ fn is_backward(op: &Op) -> Option<bool> {
     }
 }
 
-/// Nodes that are cut and wait for each other's parts.
+/// Nodes that are divided and run interleaved.
 #[derive(Default)]
 struct Run {
     nodes: Vec<usize>,
     backward: Option<bool>,
-    /// Made here, whole or in parts.
+    /// Values computed here, completely or in chunks.
     made: HashSet<ValueId>,
-    /// What is there only when all parts have run.
+    /// Values that are complete only after all chunks.
     late: HashSet<ValueId>,
-    /// Nodes that wait for that.
+    /// Nodes that read these.
     later: Vec<usize>,
-    /// Whether there is a sum over ranks among them, which others must not overtake.
+    /// Whether there is a sum over ranks among them: the order of these must not change.
     sums_over_ranks: bool,
 }
 
@@ -42,13 +42,13 @@ impl Run {
     fn end(&mut self, items: &mut Vec<Item>) {
         let run = std::mem::take(self);
         if !run.nodes.is_empty() {
-            items.push(Item::Together(run.nodes));
+            items.push(Item::Interleaved(run.nodes));
         }
         items.extend(run.later.into_iter().map(Item::Whole));
     }
 }
 
-/// All nodes in an order in which as many as possible run together.
+/// All nodes, in an order in which as many as possible run interleaved.
 pub(super) fn in_order(graph: &Graph, cuts: &[Option<Cut>]) -> Vec<Item> {
     let mut items = vec![];
     let mut run = Run::default();
