@@ -60,7 +60,7 @@ impl Shared {
     }
 
     /// Locks the stream for this thread, with all pending uploads enqueued.
-    pub(crate) fn stream_alone(&self) -> Result<MutexGuard<'_, Uploads>> {
+    pub(crate) fn lock_stream(&self) -> Result<MutexGuard<'_, Uploads>> {
         self.gpu.bind()?;
         let mut uploads = self.uploads();
         uploads.flush()?;
@@ -72,7 +72,7 @@ impl Shared {
         if !self.gpu.is_full() {
             return Ok(());
         }
-        let _alone = self.stream_alone()?;
+        let _lock = self.lock_stream()?;
         self.gpu.unload_unused()
     }
 
@@ -81,7 +81,7 @@ impl Shared {
         if !self.gemm.plans.is_full() && !self.dnn.plans.is_full() {
             return Ok(());
         }
-        let _alone = self.stream_alone()?;
+        let _lock = self.lock_stream()?;
         // A dropped executor may have left some of them running.
         self.gpu.synchronize()?;
         self.gemm.plans.forget_unused();
@@ -102,7 +102,7 @@ impl Shared {
         if values.len() <= DIRECT {
             return self.uploads().push(to, owner, values);
         }
-        let _alone = self.stream_alone()?;
+        let _lock = self.lock_stream()?;
         // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
         unsafe { upload_async(to, values, &self.gpu.stream) }
             .context(&self.gpu.name, "copying to the GPU")?;
@@ -114,7 +114,7 @@ impl Shared {
     /// # Safety
     /// The memory must have at least that many bytes.
     pub(crate) unsafe fn download(&self, from: u64, values: &mut [u8]) -> Result<()> {
-        let _alone = self.stream_alone()?;
+        let _lock = self.lock_stream()?;
         if values.is_empty() {
             return Ok(());
         }
@@ -126,11 +126,11 @@ impl Shared {
 }
 
 impl LibraryWorkspaces for Shared {
-    fn of_product(&self, product: Product) -> usize {
+    fn product_workspace(&self, product: Product) -> usize {
         self.gemm.workspace(product)
     }
 
-    fn of_convolution(&self, convolution: &Convolution) -> usize {
+    fn convolution_workspace(&self, convolution: &Convolution) -> usize {
         self.dnn.workspace(convolution)
     }
 }
@@ -186,7 +186,7 @@ impl Cuda {
     pub fn join_group_within(
         &self,
         exchange: Arc<dyn ProcessGroup>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<()> {
         let gpu = &self.shared.gpu;
         let already = || {
@@ -198,10 +198,11 @@ impl Cuda {
         if gpu.group().is_some() {
             return Err(already());
         }
-        let group = Group::join(gpu, &*exchange, patience)?;
-        match gpu.set_group(group) {
-            true => Ok(()),
-            false => Err(already()),
+        let group = Group::join(gpu, &*exchange, timeout)?;
+        if gpu.set_group(group) {
+            Ok(())
+        } else {
+            Err(already())
         }
     }
 
@@ -310,7 +311,7 @@ impl Backend for Cuda {
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         ty.check("allocate")?;
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;
-        let _alone = self.shared.uploads();
+        let _lock = self.shared.uploads();
         memory.clear()?;
         Ok(Buffer {
             ty: ty.clone(),
@@ -335,29 +336,29 @@ impl Backend for Cuda {
     }
 
     fn fetch(&self, from: &[&Buffer]) -> Result<Box<dyn HostFuture>> {
-        let _alone = self.shared.stream_alone()?;
+        let _lock = self.shared.lock_stream()?;
         fetch::start(&self.shared.gpu, &self.shared.pool, from)
     }
 
     fn synchronize(&self) -> Result<()> {
-        let _alone = self.shared.stream_alone()?;
+        let _lock = self.shared.lock_stream()?;
         self.shared.gpu.synchronize()
     }
 
     fn record_event(&self) -> Result<Arc<dyn Event>> {
-        let _alone = self.shared.stream_alone()?;
-        Ok(Arc::new(transfer::Reached::now(&self.shared.gpu)?))
+        let _lock = self.shared.lock_stream()?;
+        Ok(Arc::new(transfer::RecordedEvent::now(&self.shared.gpu)?))
     }
 
     fn wait_for(&self, event: &dyn Event) -> Result<()> {
-        let _alone = self.shared.stream_alone()?;
+        let _lock = self.shared.lock_stream()?;
         transfer::wait_for(&self.shared.gpu, &self.shared.gpu.stream, event)
     }
 
     fn send(&self, from: &Buffer) -> Result<Arc<dyn DeviceTransfer>> {
         self.memory_of(from)?;
-        let _alone = self.shared.stream_alone()?;
-        Ok(Arc::new(transfer::OnGpu::new(self, from)?))
+        let _lock = self.shared.lock_stream()?;
+        Ok(Arc::new(transfer::GpuTransfer::new(self, from)?))
     }
 
     fn receive(
@@ -367,9 +368,9 @@ impl Backend for Cuda {
         free: Option<&dyn Event>,
     ) -> Result<Arc<dyn Event>> {
         self.memory_of(to)?;
-        match transfer.as_any().downcast_ref::<transfer::OnGpu>() {
+        match transfer.as_any().downcast_ref::<transfer::GpuTransfer>() {
             Some(transfer) => {
-                let _alone = self.shared.stream_alone()?;
+                let _lock = self.shared.lock_stream()?;
                 transfer::receive(&self.shared.gpu, to, transfer, free)
             }
             None => {

@@ -8,7 +8,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number type of the host without padding, for which every bit pattern is valid: f32, f64, f16,
+/// A scalar type of the host without padding, for which every bit pattern is valid: f32, f64, f16,
 /// bf16, i32 and i64. It cannot be implemented for other types.
 pub trait Plain: Copy + sealed::Sealed {}
 
@@ -25,14 +25,14 @@ plain!(f32, f64, f16, bf16, i32, i64);
 
 /// Scalars as bytes.
 pub(crate) fn raw<T: Plain>(values: &[T]) -> &[u8] {
-    // SAFETY: plain numbers; any byte of them may be read.
+    // SAFETY: scalars without padding; every byte of them may be read.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), std::mem::size_of_val(values)) }
 }
 
 /// Scalars as mutable bytes.
 pub(crate) fn raw_mut<T: Plain>(values: &mut [T]) -> &mut [u8] {
     let bytes = std::mem::size_of_val(values);
-    // SAFETY: plain numbers, whatever their bytes become.
+    // SAFETY: scalars for which every bit pattern is valid.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) }
 }
 

@@ -91,20 +91,20 @@ fn key(texts: &[&str], options: &[String], driver: Option<&str>) -> Key {
 }
 
 /// A kernel in memory, locked while it is compiled.
-type Location = Mutex<Option<Arc<[u8]>>>;
+type Slot = Mutex<Option<Arc<[u8]>>>;
 
 /// The most kernels in memory, besides those that are being compiled.
-const KEPT: usize = 1024;
+const MAX_UNUSED: usize = 1024;
 
 struct Cache {
-    memory: Mutex<Recent<Key, Location>>,
+    memory: Mutex<Recent<Key, Slot>>,
     disk: Disk,
 }
 
 impl Cache {
     fn new(disk: Disk) -> Self {
         Cache {
-            memory: Mutex::new(Recent::new(KEPT)),
+            memory: Mutex::new(Recent::new(MAX_UNUSED)),
             disk,
         }
     }
@@ -117,9 +117,9 @@ impl Cache {
         compile: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Arc<[u8]>, E> {
         // The data behind these locks is consistent at any time, even after a panic.
-        let place = self.place(key);
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = &*place {
+        let slot = self.slot(key);
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = &*slot {
             return Ok(Arc::clone(code));
         }
         let code: Arc<[u8]> = match self.disk.read(&key) {
@@ -130,11 +130,11 @@ impl Cache {
                 code.into()
             }
         };
-        *place = Some(Arc::clone(&code));
+        *slot = Some(Arc::clone(&code));
         Ok(code)
     }
 
-    fn place(&self, key: Key) -> Arc<Location> {
+    fn slot(&self, key: Key) -> Arc<Slot> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.is_full() {
             drop(memory.take_unused());
@@ -173,7 +173,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn threads_that_want_the_same_kernel_compile_it_once() {
+    fn threads_that_request_the_same_kernel_compile_it_once() {
         let cache = Cache::new(Disk::new(None));
         let compiled = AtomicUsize::new(0);
         let start = Barrier::new(8);
@@ -193,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn different_kernels_compile_side_by_side() {
+    fn different_kernels_compile_concurrently() {
         let cache = Cache::new(Disk::new(None));
-        // Each waits for the other while it compiles: one after the other would never end.
+        // Each waits for the other while it compiles: sequential compilation would deadlock.
         let both = Barrier::new(2);
         std::thread::scope(|scope| {
             for k in 0..2 {
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_not_kept() {
+    fn an_error_is_not_cached() {
         let cache = Cache::new(Disk::new(None));
         assert_eq!(cache.get([1; 32], || Err("no")), Err("no"));
         assert!(cache.get([1; 32], || Ok::<_, &str>(vec![1])).is_ok());
     }
 
     #[test]
-    fn the_next_process_reads_from_disk_what_this_one_compiled() {
+    fn a_kernel_that_was_compiled_is_read_from_disk_by_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let cache = || Cache::new(Disk::new(Some(folder.path().join("kernels"))));
         let first = cache().get([7; 32], || Ok::<_, &str>(vec![4, 5])).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_in_the_key_and_none_runs_into_the_next() {
+    fn every_part_and_its_boundary_changes_the_key() {
         let options = |text: &str| vec![text.to_string()];
         let base = key(&["ab", "c"], &options("o"), None);
         assert_eq!(base, key(&["ab", "c"], &options("o"), None));

@@ -48,7 +48,7 @@ pub enum CompileError {
     /// The GPU is older than all architectures that this compiler supports.
     #[error(
         "NVRTC {version} supports compute capability {oldest} and later, the GPU has {given}; install \
-         an older one: `pip install nvidia-cuda-nvrtc-cu12`"
+         an older NVRTC with `pip install nvidia-cuda-nvrtc-cu12`"
     )]
     TooOld {
         /// The compiler's version.
@@ -174,7 +174,7 @@ impl Compiler {
             .get_or_init(|| Headers::beside(self.nvrtc.path()));
         match beside {
             Headers::Folder(..) => beside,
-            Headers::CustomKernel | Headers::None => self.headers(source),
+            Headers::Builtin | Headers::None => self.headers(source),
         }
     }
 
@@ -231,7 +231,7 @@ impl Compiler {
             && headers.are_broken(log)
         {
             return self
-                .compile_with(text, target, &Headers::CustomKernel, more)
+                .compile_with(text, target, &Headers::Builtin, more)
                 .or(result);
         }
         result
@@ -256,22 +256,25 @@ impl Compiler {
             .chain(more.iter().cloned())
             .map(|option| CString::new(option).expect("options have no zero bytes"))
             .collect();
-        let own = headers.text();
-        let own: Vec<_> = own.iter().map(|(n, text)| (*n, text.as_c_str())).collect();
+        let included = headers.text();
+        let included: Vec<_> = included
+            .iter()
+            .map(|(n, text)| (*n, text.as_c_str()))
+            .collect();
         let form = match target {
             Architecture::Real(_) => Form::Cubin,
             Architecture::Virtual(_) => Form::Ptx,
         };
         let output = self
             .nvrtc
-            .compile(&text, &file_text, &own, &options, form)?;
+            .compile(&text, &file_text, &included, &options, form)?;
         match output {
-            Ok(made) if made.code.is_empty() => Err(CompileError::Failed {
+            Ok(compiled) if compiled.code.is_empty() => Err(CompileError::Failed {
                 action: "compile",
                 path: self.nvrtc.path().to_path_buf(),
                 reason: format!("no code was generated for kernel `{name}`"),
             }),
-            Ok(made) => Ok(made),
+            Ok(compiled) => Ok(compiled),
             Err(log) => Err(CompileError::Source {
                 name: name.to_string(),
                 excerpt: excerpt(source, file, &log),
@@ -321,7 +324,7 @@ mod tests {
         "extern \"C\" __global__ void twice(float* x) {\n    x[threadIdx.x] *= 2.0f;\n}\n";
 
     #[test]
-    fn a_known_gpu_gets_machine_code_and_a_later_one_text() {
+    fn a_supported_gpu_gets_machine_code_and_a_later_one_ptx() {
         let known = [75, 80, 90, 120];
         assert_eq!(target(&known, (9, 0)), Some(Architecture::Real(90)));
         assert_eq!(target(&known, (10, 3)), Some(Architecture::Virtual(90)));
@@ -331,14 +334,14 @@ mod tests {
 
     #[test]
     #[ignore = "needs NVRTC"]
-    fn a_kernel_becomes_machine_code() {
+    fn a_kernel_is_compiled_to_machine_code() {
         let code = compile(KERNEL, "twice", (9, 0)).unwrap();
         assert_eq!(&code[..4], b"\x7fELF");
     }
 
     #[test]
     #[ignore = "needs NVRTC"]
-    fn a_kernel_for_an_unknown_gpu_becomes_text_with_a_zero_at_its_end() {
+    fn a_kernel_for_an_unknown_gpu_is_compiled_to_null_terminated_ptx() {
         let code = compile(KERNEL, "twice", (99, 9)).unwrap();
         assert_eq!(code.last(), Some(&0));
         let text = String::from_utf8(code).unwrap();
@@ -373,7 +376,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs NVRTC"]
-    fn a_gpu_that_is_too_old_is_told_apart_from_a_wrong_source() {
+    fn an_unsupported_gpu_is_a_separate_error() {
         let message = compile(KERNEL, "twice", (3, 5)).unwrap_err().to_string();
         assert!(message.contains("the GPU has 3.5"), "{message}");
     }

@@ -89,7 +89,7 @@ pub(crate) struct ConvCall {
 }
 
 /// The most convolutions that are remembered to have no plan.
-const KEPT_PROBLEMS: usize = 1024;
+const MAX_PROBLEMS: usize = 1024;
 
 /// The library, loaded when the first convolution is planned.
 pub(crate) struct Dnn {
@@ -107,7 +107,7 @@ impl Dnn {
             gpu,
             session: Mutex::default(),
             plans: LibraryPlans::default(),
-            problems: Mutex::new(Recent::new(KEPT_PROBLEMS)),
+            problems: Mutex::new(Recent::new(MAX_PROBLEMS)),
             store: OnceLock::new(),
         }
     }
@@ -172,7 +172,7 @@ impl Dnn {
     fn plan(&self, session: &Session, c: &Convolution) -> ApiResult<Plan> {
         let running = session.lock();
         let problem = Problem::new(&running, c)?;
-        let store = self.store.get_or_init(Store::usual);
+        let store = self.store.get_or_init(Store::in_default_folder);
         let key = store::key(c, &self.kind_of_gpu(), running.api().version());
         if let Some(choice) = store.read(&key)
             && let Ok(plan) = problem.plan(&choice)

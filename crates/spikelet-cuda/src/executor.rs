@@ -27,7 +27,7 @@ pub(crate) struct CudaExecutor {
     names: Vec<String>,
     graph: Option<Recorded>,
     /// Whether the first run, kernel by kernel, is done.
-    proved: bool,
+    ran_once: bool,
     /// Whether every run is kernel by kernel.
     check: bool,
     /// Keeps the memory behind the addresses alive.
@@ -57,7 +57,7 @@ impl CudaExecutor {
             steps,
             names,
             graph: None,
-            proved: false,
+            ran_once: false,
             check: launch::is_checked(),
             _buffers: bound
                 .inputs
@@ -79,10 +79,10 @@ impl CudaExecutor {
     fn start_all(&self, wait: bool) -> Result<()> {
         let gpu = self.gpu();
         for step in &self.steps {
-            // SAFETY: the addresses lead into the arena, the constants and the buffers that self
-            // keeps alive; the plan is sound, and its kernels were written for these types. Of a
-            // custom operation's kernels the arguments were compared with the parameters; that
-            // they stay within their tensors is what their author says.
+            // SAFETY: the addresses point into the arena, the constants and the buffers that self
+            // keeps alive; the plan was checked, and its kernels are generated for these types. The
+            // arguments of a custom operation's kernels were compared with the parameters; the
+            // author of its code has promised that they stay within their tensors.
             unsafe { start(gpu, &step.action) }?;
             if wait {
                 gpu.stream.synchronize().map_err(|error| {
@@ -116,8 +116,8 @@ impl CudaExecutor {
 
 impl Drop for CudaExecutor {
     fn drop(&mut self) {
-        // A group's communicator ends when no recorded graph holds it any more: the graph goes
-        // before what may be the last handle of the group.
+        // A group's communicator is destroyed only when no captured graph refers to it: the graph is
+        // dropped before what may be the last handle of the group.
         self.graph = None;
     }
 }
@@ -126,11 +126,11 @@ impl Executor for CudaExecutor {
     fn run(&mut self) -> Result<()> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        let _alone = shared.stream_alone()?;
+        let _lock = shared.lock_stream()?;
         gpu.check_group()?;
-        if self.check || !self.proved {
+        if self.check || !self.ran_once {
             self.start_all(true)?;
-            self.proved = true;
+            self.ran_once = true;
             return gpu.check_group();
         }
         if self.graph.is_none() {
@@ -149,7 +149,7 @@ impl Executor for CudaExecutor {
     fn profile(&mut self) -> Result<Vec<f64>> {
         let shared = self.shared.clone();
         let gpu = &shared.gpu;
-        let _alone = shared.stream_alone()?;
+        let _lock = shared.lock_stream()?;
         gpu.synchronize()?;
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
         let event = || {

@@ -74,7 +74,7 @@ fn copy(
     for ((buffer, memory), (at, _)) in from.iter().zip(memories).zip(tensors) {
         let to = &mut pinned.as_mut_slice()[*at..*at + buffer.ty.bytes()];
         if !to.is_empty() {
-            // SAFETY: sizes agree; the pinned piece is held until the event has passed.
+            // SAFETY: sizes agree; the pinned buffer is kept until the event has passed.
             unsafe { download_async(to, memory.pointer, &gpu.stream) }
                 .context(&gpu.name, "copying results from the GPU")?;
         }

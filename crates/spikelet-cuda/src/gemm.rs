@@ -41,14 +41,14 @@ pub(crate) struct GemmPlan {
     pub(crate) workspace: usize,
 }
 
-// SAFETY: the handles are read-only descriptions once they are made.
+// SAFETY: the handles are read-only descriptions once they are created.
 unsafe impl Send for GemmPlan {}
 // SAFETY: as above.
 unsafe impl Sync for GemmPlan {}
 
 impl Drop for GemmPlan {
     fn drop(&mut self) {
-        // SAFETY: made by `plan`, destroyed once. Nothing can be done about a failure.
+        // SAFETY: created by `plan`, destroyed once. A failure is ignored: there is no remedy.
         unsafe {
             let _ = lt::destroy_matrix_layout(self.a);
             let _ = lt::destroy_matrix_layout(self.b);
@@ -67,7 +67,7 @@ unsafe impl Sync for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by `create_handle`, destroyed once.
+        // SAFETY: created by `create_handle`, destroyed once.
         let _ = unsafe { lt::destroy_handle(self.0) };
     }
 }
@@ -129,7 +129,7 @@ impl Gemm {
     }
 }
 
-fn number_type(dtype: DType) -> sys::cudaDataType_t {
+fn data_type(dtype: DType) -> sys::cudaDataType_t {
     match dtype {
         DType::F16 => sys::cudaDataType_t::CUDA_R_16F,
         DType::BF16 => sys::cudaDataType_t::CUDA_R_16BF,
@@ -174,7 +174,7 @@ fn plan(
     }
     let layout = |rows: usize, columns: usize, dtype: DType| {
         lt::create_matrix_layout(
-            number_type(dtype),
+            data_type(dtype),
             columns as u64,
             rows as u64,
             columns as i64,
@@ -192,7 +192,7 @@ fn plan(
     };
     let y = layout(p.m, p.n, p.result)?;
     let preference = lt::create_matmul_pref()?;
-    let most = WORKSPACE;
+    let max_workspace = WORKSPACE;
     // In-place reductions of split sums are nondeterministic.
     let reductions = (sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
         as u32)
@@ -202,7 +202,7 @@ fn plan(
         lt::set_matmul_pref_attribute(
             preference,
             Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-            (&raw const most).cast::<c_void>(),
+            (&raw const max_workspace).cast::<c_void>(),
             8,
         )?;
         lt::set_matmul_pref_attribute(

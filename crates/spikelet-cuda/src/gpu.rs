@@ -26,7 +26,7 @@ pub struct Properties {
 }
 
 /// Large NVIDIA GPUs: compute capability, multiprocessors, MiB of L2 cache, GiB of memory.
-const LARGE: [((i32, i32), usize, usize, usize); 8] = [
+const LARGE_GPUS: [((i32, i32), usize, usize, usize); 8] = [
     ((7, 0), 80, 6, 16),      // V100
     ((7, 5), 40, 4, 16),      // T4
     ((8, 0), 108, 40, 80),    // A100
@@ -46,8 +46,8 @@ impl Properties {
     /// assert_eq!(Properties::large((9, 0)).multiprocessors, 132);
     /// ```
     pub fn large(capability: (i32, i32)) -> Self {
-        let known = LARGE.iter().rev().find(|gpu| gpu.0 <= capability);
-        let (_, multiprocessors, cache, memory) = *known.unwrap_or(&LARGE[0]);
+        let known = LARGE_GPUS.iter().rev().find(|gpu| gpu.0 <= capability);
+        let (_, multiprocessors, cache, memory) = *known.unwrap_or(&LARGE_GPUS[0]);
         Self {
             capability,
             multiprocessors,
@@ -63,7 +63,7 @@ impl Properties {
 }
 
 /// The most kernels that stay loaded without a plan that holds them.
-const KEPT_KERNELS: usize = 1024;
+const MAX_UNUSED_KERNELS: usize = 1024;
 
 /// A GPU in use by this process.
 pub(crate) struct Gpu {
@@ -78,7 +78,7 @@ pub(crate) struct Gpu {
     /// Inputs are uploaded here, concurrently with kernels.
     pub(crate) copy_stream: Arc<CudaStream>,
     /// Copies from other GPUs run here, concurrently with kernels and uploads.
-    pub(crate) arrivals: Arc<CudaStream>,
+    pub(crate) peer_stream: Arc<CudaStream>,
     /// By name and source. Each keeps its module loaded.
     functions: Mutex<Recent<String, CudaFunction>>,
     /// Indices of the GPUs to which peer access was requested.
@@ -108,25 +108,26 @@ impl Gpu {
                 .attribute(which)
                 .context(&name, "querying properties")
         };
-        use CUdevice_attribute as Ask;
+        use CUdevice_attribute as Attribute;
         let properties = Properties {
             capability: context
                 .compute_capability()
                 .context(&name, "querying the compute capability")?,
-            multiprocessors: attribute(Ask::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
-            l2_bytes: attribute(Ask::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?
+                as usize,
+            l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize,
             memory_bytes: context.total_mem().context(&name, "querying the memory")?,
         };
         Ok(Self {
             id: DeviceId::unique(),
             stream: context.new_stream().context(&name, "creating a stream")?,
             copy_stream: context.new_stream().context(&name, "creating a stream")?,
-            arrivals: context.new_stream().context(&name, "creating a stream")?,
+            peer_stream: context.new_stream().context(&name, "creating a stream")?,
             name,
             ordinal,
             properties,
             context,
-            functions: Mutex::new(Recent::new(KEPT_KERNELS)),
+            functions: Mutex::new(Recent::new(MAX_UNUSED_KERNELS)),
             peers: Mutex::default(),
             group: Mutex::default(),
         })
@@ -140,7 +141,7 @@ impl Gpu {
     }
 
     /// Whether peer access to the GPU with this index was requested before; marks it as requested.
-    pub(crate) fn reaches(&self, ordinal: usize) -> bool {
+    pub(crate) fn request_peer_access(&self, ordinal: usize) -> bool {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         !peers.insert(ordinal)
     }
@@ -205,17 +206,19 @@ impl Gpu {
         if bytes <= 48 * 1024 {
             return Ok(());
         }
-        use CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST;
+        use CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MAX_SHARED;
         let what = format!("requesting {bytes} bytes of shared memory");
         // Another launch of the same function may have asked for more.
-        let _alone = self.functions();
-        let allowed = function.get_attribute(MOST).context(&self.name, &what)?;
+        let _lock = self.functions();
+        let allowed = function
+            .get_attribute(MAX_SHARED)
+            .context(&self.name, &what)?;
         if i64::from(allowed) >= i64::from(bytes) {
             return Ok(());
         }
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         function
-            .set_attribute(MOST, bytes)
+            .set_attribute(MAX_SHARED, bytes)
             .context(&self.name, &what)
     }
 

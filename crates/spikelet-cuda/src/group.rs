@@ -63,8 +63,8 @@ impl AllReduceBatch {
     /// A batch of tensors: addresses of operand and result, and the number of elements.
     pub(crate) fn new(gpu: &Gpu, tensors: Vec<(u64, u64, usize)>) -> Result<Self> {
         let event = || {
-            let made = gpu.context.new_event(None);
-            made.context(&gpu.name, "creating an event")
+            let event = gpu.context.new_event(None);
+            event.context(&gpu.name, "creating an event")
         };
         Ok(Self {
             tensors,
@@ -85,16 +85,16 @@ impl Group {
         let (rank, size) = (exchange.rank(), exchange.size());
         let api = Api::get();
         // No rank waits for one that cannot join.
-        let mut lacking = [if api.is_ok() { 0.0_f32 } else { 1.0 }];
-        exchange.all_reduce(&mut lacking)?;
+        let mut ranks_without = [if api.is_ok() { 0.0_f32 } else { 1.0 }];
+        exchange.all_reduce(&mut ranks_without)?;
         let api = api.map_err(|problem| failure(&gpu.name, problem))?;
-        if lacking[0] > 0.0 {
+        if ranks_without[0] > 0.0 {
             return Err(failure(
                 &gpu.name,
                 format!(
                     "{:.0} of {size} ranks have no usable NCCL; `spikelet doctor` shows there what is \
                      missing",
-                    lacking[0]
+                    ranks_without[0]
                 ),
             ));
         }
@@ -179,8 +179,8 @@ impl Group {
         };
         let mut state = SUCCESS;
         // SAFETY: the communicator is alive while the lock is held.
-        let asked = unsafe { (self.api.state)(comm.0, &mut state) };
-        Ok(if asked == SUCCESS { state } else { asked })
+        let status = unsafe { (self.api.state)(comm.0, &mut state) };
+        Ok(if status == SUCCESS { state } else { status })
     }
 
     /// Waits for the end of a call that has returned `status`.

@@ -6,12 +6,12 @@
 
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 
-/// The most words of a kernel's arguments, which have at most 4 KiB.
-const MOST_WORDS: usize = 400;
+/// The most words of a kernel's arguments, which occupy at most 4 KiB.
+const MAX_WORDS: usize = 400;
 
 /// A kernel with its addresses.
 pub(crate) struct BoundKernel {
-    pub(crate) piece: KernelSource,
+    pub(crate) source: KernelSource,
     pub(crate) words: Vec<u64>,
     /// The bytes at each address.
     pub(crate) bytes: Vec<usize>,
@@ -32,9 +32,9 @@ pub(crate) enum Group<T> {
 }
 
 impl BoundKernel {
-    fn touched(&self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
+    fn accesses(&self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
         let all = self
-            .piece
+            .source
             .arguments
             .iter()
             .zip(&self.words)
@@ -47,65 +47,67 @@ impl BoundKernel {
 
     /// Whether neither kernel writes memory that the other accesses.
     fn is_independent_of(&self, other: &BoundKernel) -> bool {
-        let meets =
+        let conflict =
             |a: (u64, u64, bool), b: (u64, u64, bool)| a.0 < b.1 && b.0 < a.1 && (a.2 || b.2);
-        !self.touched().any(|a| other.touched().any(|b| meets(a, b)))
+        !self
+            .accesses()
+            .any(|a| other.accesses().any(|b| conflict(a, b)))
     }
 
     /// Whether it can be fused horizontally.
     fn is_wide(&self) -> bool {
-        let own_memory =
+        let is_tensor =
             |a: &crate::kernel_source::Argument| !matches!(a.binding, Binding::Workspace(_));
-        matches!(self.piece.geometry, Geometry::Items(_))
-            && self.piece.before.is_empty()
-            && self.piece.arguments.iter().all(own_memory)
+        matches!(self.source.geometry, Geometry::Items(_))
+            && self.source.before.is_empty()
+            && self.source.arguments.iter().all(is_tensor)
     }
 }
 
 /// Fuses neighboring kernels, in order.
-pub(crate) fn join<T>(planned: Vec<Result<BoundKernel, T>>) -> Vec<Group<T>> {
+pub(crate) fn fuse<T>(planned: Vec<Result<BoundKernel, T>>) -> Vec<Group<T>> {
     let mut groups = vec![];
     for item in planned {
         match item {
             Err(other) => groups.push(Group::Other(other)),
-            Ok(draft) => {
+            Ok(kernel) => {
                 let last = groups.pop();
-                groups.extend(add(last, draft));
+                groups.extend(add(last, kernel));
             }
         }
     }
     groups
 }
 
-fn fits(drafts: &[BoundKernel], draft: &BoundKernel) -> bool {
-    drafts.iter().map(|d| d.words.len()).sum::<usize>() + draft.words.len() <= MOST_WORDS
+fn fits(kernels: &[BoundKernel], kernel: &BoundKernel) -> bool {
+    kernels.iter().map(|d| d.words.len()).sum::<usize>() + kernel.words.len() <= MAX_WORDS
 }
 
-fn add<T>(last: Option<Group<T>>, draft: BoundKernel) -> Vec<Group<T>> {
-    let small = draft.piece.is_small();
+fn add<T>(last: Option<Group<T>>, kernel: BoundKernel) -> Vec<Group<T>> {
+    let small = kernel.source.is_small();
     match last {
-        Some(Group::Single(one)) if small && one.piece.is_small() => {
-            vec![Group::Sequential(vec![*one, draft])]
+        Some(Group::Single(one)) if small && one.source.is_small() => {
+            vec![Group::Sequential(vec![*one, kernel])]
         }
-        Some(Group::Sequential(mut all)) if small && fits(&all, &draft) => {
-            all.push(draft);
+        Some(Group::Sequential(mut all)) if small && fits(&all, &kernel) => {
+            all.push(kernel);
             vec![Group::Sequential(all)]
         }
         Some(Group::Single(one))
-            if one.is_wide() && draft.is_wide() && one.is_independent_of(&draft) =>
+            if one.is_wide() && kernel.is_wide() && one.is_independent_of(&kernel) =>
         {
-            vec![Group::Horizontal(vec![*one, draft])]
+            vec![Group::Horizontal(vec![*one, kernel])]
         }
         Some(Group::Horizontal(mut all))
-            if draft.is_wide()
-                && fits(&all, &draft)
-                && all.iter().all(|one| one.is_independent_of(&draft)) =>
+            if kernel.is_wide()
+                && fits(&all, &kernel)
+                && all.iter().all(|one| one.is_independent_of(&kernel)) =>
         {
-            all.push(draft);
+            all.push(kernel);
             vec![Group::Horizontal(all)]
         }
-        Some(other) => vec![other, Group::Single(Box::new(draft))],
-        None => vec![Group::Single(Box::new(draft))],
+        Some(other) => vec![other, Group::Single(Box::new(kernel))],
+        None => vec![Group::Single(Box::new(kernel))],
     }
 }
 
@@ -115,13 +117,13 @@ mod tests {
     use spikelet_graph::{DType, TensorType};
 
     /// Reads `from`, writes `to`, `items` elements each.
-    fn draft(items: usize, from: u64, to: u64) -> BoundKernel {
+    fn kernel(items: usize, from: u64, to: u64) -> BoundKernel {
         let ty = TensorType::new(DType::F32, [items]);
-        let mut piece = KernelSource::new("test", Geometry::Items(items));
-        piece.argument("x", &ty, Binding::Read(0));
-        piece.argument("y", &ty, Binding::Write(0));
+        let mut source = KernelSource::new("test", Geometry::Items(items));
+        source.argument("x", &ty, Binding::Read(0));
+        source.argument("y", &ty, Binding::Write(0));
         BoundKernel {
-            piece,
+            source,
             words: vec![from, to],
             bytes: vec![ty.bytes(); 2],
             kernel: 0,
@@ -132,37 +134,42 @@ mod tests {
         let one = |group: &Group<()>| match group {
             Group::Other(()) => ("other", 1),
             Group::Single(_) => ("single", 1),
-            Group::Sequential(all) => ("in turn", all.len()),
-            Group::Horizontal(all) => ("side by side", all.len()),
+            Group::Sequential(all) => ("sequential", all.len()),
+            Group::Horizontal(all) => ("horizontal", all.len()),
         };
         groups.iter().map(one).collect()
     }
 
-    const LARGE: usize = 1 << 20;
+    const LARGE_GPUS: usize = 1 << 20;
 
     #[test]
-    fn small_pieces_run_in_turn_and_large_ones_alone() {
-        let large = 4 * LARGE as u64;
+    fn small_kernels_share_a_block_and_large_ones_do_not() {
+        let large = 4 * LARGE_GPUS as u64;
         let planned = vec![
-            Ok(draft(8, 0, 256)),
-            Ok(draft(8, 256, 512)),
+            Ok(kernel(8, 0, 256)),
+            Ok(kernel(8, 256, 512)),
             Err(()),
-            Ok(draft(LARGE, 0, large)),
-            Ok(draft(LARGE, large, 2 * large)),
+            Ok(kernel(LARGE_GPUS, 0, large)),
+            Ok(kernel(LARGE_GPUS, large, 2 * large)),
         ];
-        let expected = [("in turn", 2), ("other", 1), ("single", 1), ("single", 1)];
-        assert_eq!(shape(&join(planned)), expected);
+        let expected = [
+            ("sequential", 2),
+            ("other", 1),
+            ("single", 1),
+            ("single", 1),
+        ];
+        assert_eq!(shape(&fuse(planned)), expected);
     }
 
     #[test]
     fn independent_kernels_are_fused_horizontally() {
-        let large = 4 * LARGE as u64;
+        let large = 4 * LARGE_GPUS as u64;
         let planned = vec![
-            Ok::<_, ()>(draft(LARGE, 0, large)),
-            Ok(draft(LARGE, 2 * large, 3 * large)),
-            Ok(draft(8, 4 * large, 5 * large)),
-            Ok(draft(LARGE, 3 * large, 6 * large)),
+            Ok::<_, ()>(kernel(LARGE_GPUS, 0, large)),
+            Ok(kernel(LARGE_GPUS, 2 * large, 3 * large)),
+            Ok(kernel(8, 4 * large, 5 * large)),
+            Ok(kernel(LARGE_GPUS, 3 * large, 6 * large)),
         ];
-        assert_eq!(shape(&join(planned)), [("side by side", 3), ("single", 1)]);
+        assert_eq!(shape(&fuse(planned)), [("horizontal", 3), ("single", 1)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Kernels of other crates: compiled from text, loaded, and launched on the stream of a [`Cuda`].
 //!
-//! This is the interface beneath `spikelet-auto-cuda`. It has no checks of its own beyond those of
-//! sizes: which memory a kernel reads and writes is up to its text, so launching one is `unsafe`.
+//! This is the interface on which `spikelet-auto-cuda` is built. It checks sizes only: the memory that a
+//! kernel accesses depends on its text, so launching one is `unsafe`.
 //! Kernels inside a network are operations with
 //! [device code](spikelet_graph::op::CustomOp::device_code) instead.
 //!
@@ -42,7 +42,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 /// is needed. The result is machine code, or PTX for a GPU that is newer than the compiler.
 ///
 /// # Errors
-/// If there is no NVRTC, or if it refuses the text.
+/// If NVRTC is not installed, or the text does not compile.
 pub fn compile(
     source: &str,
     name: &str,
@@ -93,24 +93,22 @@ pub enum LaunchArg {
     Word([u8; 4]),
 }
 
-/// The one stream of a GPU, for this thread alone. Launches follow everything that was started
-/// before, and all uploads.
+/// Exclusive use of a GPU's stream by this thread. Launches run after all earlier work and all uploads.
 ///
-/// Allocating is possible while it is held. Everything else of the same GPU, such as
-/// [`RawBuffer::upload`] and [`LoadedKernel::new`], must not be called by the thread that holds it: it
-/// would wait for itself.
+/// While it is held, its thread may allocate memory. It must not call any other function of the same
+/// GPU, such as [`RawBuffer::upload`] or [`LoadedKernel::new`]: that would deadlock.
 pub struct StreamLock<'a> {
     shared: &'a Shared,
     uploads: MutexGuard<'a, Uploads>,
 }
 
 impl<'a> StreamLock<'a> {
-    /// Waits until no other thread uses the stream.
+    /// Locks the stream; waits while another thread uses it.
     ///
     /// # Errors
     /// If the device fails.
     pub fn new(cuda: &'a Cuda) -> Result<Self> {
-        let uploads = cuda.shared.stream_alone()?;
+        let uploads = cuda.shared.lock_stream()?;
         Ok(Self {
             shared: &cuda.shared,
             uploads,
@@ -135,7 +133,7 @@ impl<'a> StreamLock<'a> {
         };
         let memory = kept.insert(memory);
         let owner: Arc<dyn Storage> = memory.clone();
-        // The stream has read those of the last launch when these arrive.
+        // The copy runs after the last launch has read its values.
         self.uploads.push(memory.pointer, &owner, values)?;
         self.uploads.flush()?;
         Ok(memory.pointer)
@@ -145,9 +143,9 @@ impl<'a> StreamLock<'a> {
     /// block. With `SPIKELET_CUDA_CHECK=1` the kernel is waited for.
     ///
     /// # Safety
-    /// There has to be one argument for each parameter of the kernel, of its type. The kernel has
-    /// to stay within memory that is not freed before this returns (freeing it later waits for the
-    /// kernel) and that belongs to the same GPU.
+    /// There must be one argument for each parameter of the kernel, of its type. The kernel must only
+    /// access memory of the same GPU that is not freed before this returns; freeing it later waits for
+    /// the kernel.
     ///
     /// # Errors
     /// If the kernel cannot be started.

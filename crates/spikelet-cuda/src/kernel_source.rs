@@ -44,28 +44,28 @@ impl Argument {
 }
 
 /// Blocks, threads of a block, bytes of dynamic shared memory.
-pub(crate) type Launched = ([u32; 3], u32, u32);
+pub(crate) type LaunchSize = ([u32; 3], u32, u32);
 
 /// The most blocks along x, y and z.
-pub(crate) const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+pub(crate) const MAX_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 /// The most threads of a block.
-pub(crate) const MOST_THREADS: u32 = 1024;
+pub(crate) const MAX_THREADS: u32 = 1024;
 
 /// The most items that a loop can count in 32 bits, with the overshoot at its end.
-const MOST_ITEMS: usize = i32::MAX as usize;
+const MAX_ITEMS: usize = i32::MAX as usize;
 
 /// A size beyond the limits of a launch or of 32-bit indices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "kernel `{kernel}` needs {given} {what}, at most {most} are possible; use a smaller batch, fewer \
+    "kernel `{kernel}` needs {given} {what}, at most {max} are possible; use a smaller batch, fewer \
      channels or fewer time steps"
 )]
 pub(crate) struct TooLarge {
     kernel: String,
     what: &'static str,
     given: usize,
-    most: usize,
+    max: usize,
 }
 
 /// The distribution of the work over threads.
@@ -179,12 +179,12 @@ impl KernelSource {
     ///
     /// # Errors
     /// If it needs more blocks than a grid can have, or more elements than an index can count.
-    pub(crate) fn launch(&self) -> Result<Launched, TooLarge> {
+    pub(crate) fn launch(&self) -> Result<LaunchSize, TooLarge> {
         for argument in &self.arguments {
-            self.at_most("elements in a tensor", argument.elements, MOST_ITEMS)?;
+            self.at_most("elements in a tensor", argument.elements, MAX_ITEMS)?;
         }
-        let over = |items: usize| -> Result<Launched, TooLarge> {
-            self.at_most("items", items, MOST_ITEMS)?;
+        let over = |items: usize| -> Result<LaunchSize, TooLarge> {
+            self.at_most("items", items, MAX_ITEMS)?;
             let blocks = items.div_ceil(BLOCK as usize).max(1);
             Ok(([self.blocks(blocks, 0)?, 1, 1], BLOCK, 0))
         };
@@ -197,37 +197,37 @@ impl KernelSource {
                 shared,
             } => Ok((
                 [self.blocks(x, 0)?, self.blocks(y, 1)?, 1],
-                self.at_most("threads in a block", block, MOST_THREADS as usize)?,
-                self.at_most("bytes of shared memory", shared, MOST_ITEMS)?,
+                self.at_most("threads in a block", block, MAX_THREADS as usize)?,
+                self.at_most("bytes of shared memory", shared, MAX_ITEMS)?,
             )),
         }
     }
 
     fn blocks(&self, count: usize, axis: usize) -> Result<u32, TooLarge> {
         let what = ["blocks along x", "blocks along y"][axis];
-        self.at_most(what, count, MOST_BLOCKS[axis] as usize)
+        self.at_most(what, count, MAX_BLOCKS[axis] as usize)
     }
 
-    fn at_most(&self, what: &'static str, given: usize, most: usize) -> Result<u32, TooLarge> {
-        let fits = u32::try_from(given).ok().filter(|_| given <= most);
+    fn at_most(&self, what: &'static str, given: usize, max: usize) -> Result<u32, TooLarge> {
+        let fits = u32::try_from(given).ok().filter(|_| given <= max);
         fits.ok_or_else(|| TooLarge {
             kernel: self.name.clone(),
             what,
             given,
-            most,
+            max,
         })
     }
 }
 
 /// The complete source of a kernel.
-pub(crate) fn source(piece: &KernelSource) -> String {
-    sections(piece).map(|(_, text)| text).concat()
+pub(crate) fn source(kernel: &KernelSource) -> String {
+    sections(kernel).map(|(_, text)| text).concat()
 }
 
 /// The source in named sections: the common definitions, the kernel's device functions, the kernel.
-pub(crate) fn sections(piece: &KernelSource) -> [(&'static str, String); 3] {
+pub(crate) fn sections(kernel: &KernelSource) -> [(&'static str, String); 3] {
     // Elementwise kernels may read and write the same memory.
-    let (restrict, thread) = match piece.geometry {
+    let (restrict, thread) = match kernel.geometry {
         Geometry::Blocks { .. } => (" __restrict__", ""),
         _ => (
             "",
@@ -236,41 +236,41 @@ pub(crate) fn sections(piece: &KernelSource) -> [(&'static str, String); 3] {
 ",
         ),
     };
-    let arguments: Vec<String> = piece
+    let arguments: Vec<String> = kernel
         .arguments
         .iter()
         .map(|a| format!("{}{restrict} {}", a.ctype(), a.name))
         .collect();
-    let kernel = kernel(
-        &piece.name,
-        piece.block(),
+    let function_text = function_text(
+        &kernel.name,
+        kernel.block(),
         &arguments,
-        &format!("{thread}{}", body(piece)),
+        &format!("{thread}{}", body(kernel)),
     );
     [
-        ("library", library_of(std::slice::from_ref(piece))),
-        ("functions", piece.before.clone()),
-        ("kernel", kernel),
+        ("library", library_of(std::slice::from_ref(kernel))),
+        ("functions", kernel.before.clone()),
+        ("kernel", function_text),
     ]
 }
 
 /// The source of a kernel whose single block runs small kernels in sequence.
-pub(crate) fn small_source(pieces: &[KernelSource], name: &str) -> String {
+pub(crate) fn small_source(kernels: &[KernelSource], name: &str) -> String {
     let mut inside =
         String::from("  const Index thread = threadIdx.x;\n  const Index threads = blockDim.x;\n");
     let mut arguments = vec![];
-    for (k, piece) in pieces.iter().enumerate() {
+    for (k, kernel) in kernels.iter().enumerate() {
         if k > 0 {
             inside.push_str("  __syncthreads();\n");
         }
         let _ = writeln!(
             inside,
             "  {{\n{}{}  }}",
-            aliases(piece, &mut arguments),
-            body(piece)
+            aliases(kernel, &mut arguments),
+            body(kernel)
         );
     }
-    prelude(pieces) + &kernel(name, SMALL_BLOCK as usize, &arguments, &inside)
+    prelude(kernels) + &function_text(name, SMALL_BLOCK as usize, &arguments, &inside)
 }
 
 /// The source and the launch of a kernel that runs kernels horizontally, each in separate blocks.
@@ -278,34 +278,34 @@ pub(crate) fn small_source(pieces: &[KernelSource], name: &str) -> String {
 /// # Errors
 /// As [`KernelSource::launch`], for one of the kernels or for all together.
 pub(crate) fn wide_source(
-    pieces: &[KernelSource],
+    kernels: &[KernelSource],
     name: &str,
-) -> Result<(String, Launched), TooLarge> {
+) -> Result<(String, LaunchSize), TooLarge> {
     let mut inside = String::new();
     let mut arguments = vec![];
     let mut first = 0;
-    for piece in pieces {
-        let blocks = piece.launch()?.0[0];
-        let end = piece.blocks(first as usize + blocks as usize, 0)?;
+    for kernel in kernels {
+        let blocks = kernel.launch()?.0[0];
+        let end = kernel.blocks(first as usize + blocks as usize, 0)?;
         let _ = writeln!(
             inside,
             "  if (blockIdx.x >= {first}u && blockIdx.x < {end}u) {{
   const Index thread = (blockIdx.x - {first}u) * blockDim.x + threadIdx.x;
   const Index threads = {blocks}u * blockDim.x;
 {}{}  }}",
-            aliases(piece, &mut arguments),
-            body(piece)
+            aliases(kernel, &mut arguments),
+            body(kernel)
         );
         first = end;
     }
-    let source = prelude(pieces) + &kernel(name, BLOCK as usize, &arguments, &inside);
+    let source = prelude(kernels) + &function_text(name, BLOCK as usize, &arguments, &inside);
     Ok((source, ([first, 1, 1], BLOCK, 0)))
 }
 
-/// A piece's names for its arguments, which join those of the kernel.
-fn aliases(piece: &KernelSource, arguments: &mut Vec<String>) -> String {
+/// Declares a kernel's names for its arguments, and appends them to those of the fused kernel.
+fn aliases(kernel: &KernelSource, arguments: &mut Vec<String>) -> String {
     let mut text = String::new();
-    for a in &piece.arguments {
+    for a in &kernel.arguments {
         let at = arguments.len();
         let ty = a.ctype();
         let _ = writeln!(text, "  {ty} const {} = a{at};", a.name);
@@ -314,30 +314,30 @@ fn aliases(piece: &KernelSource, arguments: &mut Vec<String>) -> String {
     text
 }
 
-/// A kernel around what is `inside`.
-fn kernel(name: &str, block: usize, arguments: &[String], inside: &str) -> String {
+/// The definition of a kernel with the body `inside`.
+fn function_text(name: &str, block: usize, arguments: &[String], inside: &str) -> String {
     format!(
         "extern \"C\" __global__ void __launch_bounds__({block}) {name}({}) {{\n{inside}}}\n",
         arguments.join(", ")
     )
 }
 
-/// What all pieces need before the kernel.
-fn prelude(pieces: &[KernelSource]) -> String {
-    let own = pieces.iter().map(|piece| piece.before.as_str());
-    own.fold(library_of(pieces), |text, before| text + before)
+/// The definitions that precede the fused kernel.
+fn prelude(kernels: &[KernelSource]) -> String {
+    let texts = kernels.iter().map(|kernel| kernel.before.as_str());
+    texts.fold(library_of(kernels), |text, before| text + before)
 }
 
-/// What pieces call that is not their own.
-fn library_of(pieces: &[KernelSource]) -> String {
+/// The common definitions that the kernels need: element types, elementary functions, random numbers.
+fn library_of(kernels: &[KernelSource]) -> String {
     let mut functions = BTreeSet::new();
     let mut text = String::from("typedef unsigned Index;\n");
     text.push_str(PACK);
-    for piece in pieces {
-        functions.extend(piece.functions.iter().copied());
+    for kernel in kernels {
+        functions.extend(kernel.functions.iter().copied());
     }
     text.push_str(&library(&functions));
-    if pieces.iter().any(|p| p.draws) {
+    if kernels.iter().any(|p| p.draws) {
         text.push_str(PHILOX);
         if NORMAL_FUNCTIONS.iter().all(|f| functions.contains(f)) {
             text.push_str(NORMAL);
@@ -347,65 +347,62 @@ fn library_of(pieces: &[KernelSource]) -> String {
 }
 
 /// The body with its loop.
-fn body(piece: &KernelSource) -> String {
-    let head = match piece.geometry {
+fn body(kernel: &KernelSource) -> String {
+    let head = match kernel.geometry {
         Geometry::Items(items) => {
             format!("  for (Index i = thread; i < {items}u; i += threads) {{\n")
         }
         Geometry::Warps(rows) => format!(
             "  const Index lane = thread % 32;\n  for (Index row = thread / 32; row < {rows}u; row += threads / 32) {{\n"
         ),
-        Geometry::Blocks { .. } => return piece.body.clone(),
+        Geometry::Blocks { .. } => return kernel.body.clone(),
     };
-    format!("{head}{}  }}\n", piece.body)
+    format!("{head}{}  }}\n", kernel.body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn launch(geometry: Geometry) -> Result<Launched, &'static str> {
+    fn launch(geometry: Geometry) -> Result<LaunchSize, &'static str> {
         KernelSource::new("k", geometry)
             .launch()
             .map_err(|e| e.what)
     }
 
     #[test]
-    fn a_launch_is_refused_where_a_grid_or_an_index_ends() {
+    fn a_launch_beyond_the_limits_of_a_grid_or_an_index_is_rejected() {
         let blocks = |x: usize, y: usize| Geometry::Blocks {
             grid: [x, y],
             block: 128,
             shared: 0,
         };
-        let most = i32::MAX as usize;
-        assert_eq!(launch(Geometry::Items(most)), Ok(([1 << 23, 1, 1], 256, 0)));
-        assert_eq!(launch(Geometry::Items(most + 1)), Err("items"));
+        let max = i32::MAX as usize;
+        assert_eq!(launch(Geometry::Items(max)), Ok(([1 << 23, 1, 1], 256, 0)));
+        assert_eq!(launch(Geometry::Items(max + 1)), Err("items"));
         assert_eq!(launch(Geometry::Items(1 << 33)), Err("items"));
         assert_eq!(launch(Geometry::Warps(1 << 26)), Err("items"));
         assert_eq!(launch(Geometry::Warps(usize::MAX)), Err("items"));
         assert_eq!(
-            launch(blocks(most, 65535)),
+            launch(blocks(max, 65535)),
             Ok(([i32::MAX as u32, 65535, 1], 128, 0))
         );
-        assert_eq!(launch(blocks(most + 1, 1)), Err("blocks along x"));
+        assert_eq!(launch(blocks(max + 1, 1)), Err("blocks along x"));
         assert_eq!(launch(blocks((1 << 32) + 1, 1)), Err("blocks along x"));
         assert_eq!(launch(blocks(1, 65536)), Err("blocks along y"));
     }
 
     #[test]
-    fn a_tensor_of_scratch_memory_that_no_index_reaches_is_refused() {
-        let mut piece = KernelSource::new("k", Geometry::Items(8));
+    fn a_workspace_tensor_beyond_32_bit_indices_is_rejected() {
+        let mut kernel = KernelSource::new("k", Geometry::Items(8));
         let partial = TensorType::new(DType::F32, [3, 1 << 30]);
-        piece.argument("partial", &partial, Binding::Workspace(0));
-        let refused = piece.launch().unwrap_err();
-        assert_eq!(
-            (refused.what, refused.given),
-            ("elements in a tensor", 3 << 30)
-        );
+        kernel.argument("partial", &partial, Binding::Workspace(0));
+        let error = kernel.launch().unwrap_err();
+        assert_eq!((error.what, error.given), ("elements in a tensor", 3 << 30));
     }
 
     #[test]
-    fn pieces_side_by_side_have_one_grid_together() {
+    fn horizontally_fused_kernels_share_one_grid() {
         let large = KernelSource::new("k", Geometry::Items(i32::MAX as usize));
         let together = |count: usize| wide_source(&vec![large.clone(); count], "wide");
         assert_eq!(together(2).unwrap().1.0, [1 << 24, 1, 1]);

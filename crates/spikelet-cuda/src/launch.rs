@@ -33,8 +33,8 @@ struct Argument {
     bytes: usize,
 }
 
-/// More parameters than a kernel can have: together they have at most 32 KiB.
-const MOST_PARAMETERS: usize = 1 << 15;
+/// An upper bound on the number of a kernel's parameters, which occupy at most 32 KiB.
+const MAX_PARAMETERS: usize = 1 << 15;
 
 /// `cuFuncGetParamInfo` of `cuda.h`, with its status as an integer.
 type GetParameter = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
@@ -79,8 +79,8 @@ impl Launch {
     /// parameter from each argument.
     pub(crate) fn check_arguments(&self, gpu: &Gpu) -> Result<()> {
         let parameters = parameters(gpu, &self.function)?;
-        let given: Vec<usize> = self.arguments.iter().map(|a| a.bytes).collect();
-        match mismatch(&given, &parameters) {
+        let arguments: Vec<usize> = self.arguments.iter().map(|a| a.bytes).collect();
+        match mismatch(&arguments, &parameters) {
             Some(problem) => Err(failure(
                 &gpu.name,
                 format!("kernel `{}` {problem}", self.name),
@@ -125,47 +125,46 @@ fn word_of(bytes: &[u8]) -> u64 {
 /// The bytes of each of a kernel's parameters.
 fn parameters(gpu: &Gpu, function: &CudaFunction) -> Result<Vec<usize>> {
     // SAFETY: the driver is loaded, and the type is that of the function in `cuda.h`.
-    let ask = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo") };
-    let ask = ask.map_err(|_| {
+    let query = unsafe { sys::culib().get::<GetParameter>(b"cuFuncGetParamInfo") };
+    let query = query.map_err(|_| {
         failure(
             &gpu.name,
-            "the driver cannot tell the parameters of a kernel, which has to be known before one \
-             of a custom operation is run; it needs a driver of CUDA 12.4 or later, \
-             nvidia.com/drivers has it",
+            "the driver cannot list the parameters of a kernel, which are checked before a kernel of a \
+             custom operation runs; install a driver for CUDA 12.4 or later from nvidia.com/drivers",
         )
     })?;
-    let mut found = vec![];
-    for k in 0..MOST_PARAMETERS {
+    let mut sizes = vec![];
+    for k in 0..MAX_PARAMETERS {
         let (mut offset, mut bytes) = (0, 0);
         // SAFETY: the function is loaded; two numbers are written.
-        let code = unsafe { ask(function.cu_function(), k, &mut offset, &mut bytes) };
+        let code = unsafe { query(function.cu_function(), k, &mut offset, &mut bytes) };
         if code == sys::CUresult::CUDA_ERROR_INVALID_VALUE as u32 {
-            // The last one.
+            // There are no further parameters.
             break;
         }
         if code != sys::CUresult::CUDA_SUCCESS as u32 {
-            let problem = format!("asking for a kernel's parameters: the driver's error {code}");
+            let problem = format!("querying a kernel's parameters: driver error {code}");
             return Err(failure(&gpu.name, problem));
         }
-        found.push(bytes);
+        sizes.push(bytes);
     }
-    Ok(found)
+    Ok(sizes)
 }
 
 /// The difference between arguments and parameters, if any.
-fn mismatch(given: &[usize], parameters: &[usize]) -> Option<String> {
-    if given.len() != parameters.len() {
+fn mismatch(arguments: &[usize], parameters: &[usize]) -> Option<String> {
+    if arguments.len() != parameters.len() {
         return Some(format!(
             "has {} parameters, {} arguments were given; pass one for each",
             parameters.len(),
-            given.len()
+            arguments.len()
         ));
     }
-    let k = (0..given.len()).find(|&k| given[k] != parameters[k])?;
+    let k = (0..arguments.len()).find(|&k| arguments[k] != parameters[k])?;
     Some(format!(
-        "has {} bytes as its parameter {k} (counted from 0), it is given {}; a pointer or a \
-         reference is 8 bytes, a number by value has the size of its type",
-        parameters[k], given[k]
+        "has a parameter {k} (counted from 0) of {} bytes, an argument of {} bytes was given; a pointer \
+         or a reference has 8 bytes, a value the size of its type",
+        parameters[k], arguments[k]
     ))
 }
 
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_argument_of_any_size_lies_in_words_of_its_own() {
+    fn an_argument_of_any_size_is_stored_in_separate_words() {
         assert_eq!(
             word_of(&1.0_f32.to_ne_bytes()).to_ne_bytes()[..4],
             1.0_f32.to_ne_bytes()
@@ -189,7 +188,8 @@ mod tests {
     #[test]
     fn arguments_that_do_not_match_the_parameters_are_rejected() {
         assert_eq!(mismatch(&[8, 4], &[8, 4]), None);
-        let text = |given: &[usize], parameters: &[usize]| mismatch(given, parameters).unwrap();
+        let text =
+            |arguments: &[usize], parameters: &[usize]| mismatch(arguments, parameters).unwrap();
         let numbers = |text: String| -> Vec<usize> {
             let words = text.split(|c: char| !c.is_ascii_digit());
             words.filter_map(|word| word.parse().ok()).collect()

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most plans that are kept without an executor that holds them.
-const KEPT: usize = 1024;
+const MAX_UNUSED: usize = 1024;
 
 /// The cached plans. All are kept until [`LibraryPlans::forget_unused`], since a graph is planned first
 /// and loaded with the same plans later; those that an executor holds are kept beyond.
@@ -19,7 +19,7 @@ where
 {
     fn default() -> Self {
         Self {
-            plans: Mutex::new(Recent::new(KEPT)),
+            plans: Mutex::new(Recent::new(MAX_UNUSED)),
         }
     }
 }
@@ -29,7 +29,7 @@ impl<K: Eq + Hash + Clone, P> LibraryPlans<K, P> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The plan of a kind, created by `make` if there is none, one at a time. Errors are not cached.
+    /// The plan of a kind, created by `make` if it is not cached, one at a time. Errors are not cached.
     pub(crate) fn get<E>(
         &self,
         kind: &K,
@@ -61,17 +61,17 @@ impl<K: Eq + Hash + Clone, P> LibraryPlans<K, P> {
 mod tests {
     use super::*;
 
-    fn made(plans: &LibraryPlans<usize, usize>, kind: usize) -> Arc<usize> {
+    fn plan_of(plans: &LibraryPlans<usize, usize>, kind: usize) -> Arc<usize> {
         plans.get(&kind, || Ok::<_, ()>(kind)).unwrap()
     }
 
     #[test]
-    fn new_shapes_for_ever_leave_few_plans_and_those_of_executors() {
+    fn a_stream_of_new_shapes_leaves_few_plans_and_those_of_executors() {
         let plans = LibraryPlans::default();
-        let executor: Vec<Arc<usize>> = (0..3).map(|kind| made(&plans, kind)).collect();
-        let observed = Arc::downgrade(&made(&plans, 3));
-        for kind in 4..20 * KEPT {
-            drop(made(&plans, kind));
+        let executor: Vec<Arc<usize>> = (0..3).map(|kind| plan_of(&plans, kind)).collect();
+        let observed = Arc::downgrade(&plan_of(&plans, 3));
+        for kind in 4..20 * MAX_UNUSED {
+            drop(plan_of(&plans, kind));
             if plans.is_full() {
                 plans.forget_unused();
                 assert!(!plans.is_full());
@@ -79,24 +79,24 @@ mod tests {
         }
         assert!(observed.upgrade().is_none());
         for plan in &executor {
-            assert!(Arc::ptr_eq(plan, &made(&plans, **plan)));
+            assert!(Arc::ptr_eq(plan, &plan_of(&plans, **plan)));
         }
     }
 
     #[test]
     fn plans_between_planning_and_loading_stay() {
         let plans = LibraryPlans::default();
-        let planned: Vec<_> = (0..KEPT)
-            .map(|kind| Arc::downgrade(&made(&plans, kind)))
+        let planned: Vec<_> = (0..MAX_UNUSED)
+            .map(|kind| Arc::downgrade(&plan_of(&plans, kind)))
             .collect();
         plans.forget_unused();
         assert!(planned.iter().all(|plan| plan.upgrade().is_some()));
     }
 
     #[test]
-    fn an_error_is_not_kept() {
+    fn an_error_is_not_cached() {
         let plans = LibraryPlans::default();
         assert_eq!(plans.get(&1, || Err("no memory")), Err("no memory"));
-        assert_eq!(*made(&plans, 1), 1);
+        assert_eq!(*plan_of(&plans, 1), 1);
     }
 }

@@ -41,8 +41,8 @@ impl DeviceMemory {
     ) -> Result<Self> {
         gpu.bind()?;
         // SAFETY: the context is current; the size is not zero.
-        let made = unsafe { result::malloc_sync(bytes.max(16)) };
-        match made {
+        let allocated = unsafe { result::malloc_sync(bytes.max(16)) };
+        match allocated {
             Ok(pointer) => Ok(Self {
                 pointer,
                 bytes,
@@ -125,7 +125,7 @@ unsafe impl Sync for PinnedMemory {}
 impl PinnedMemory {
     pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self> {
         gpu.bind()?;
-        // SAFETY: the context is current; zero flags is the plain kind.
+        // SAFETY: the context is current; flags 0 are the default.
         let pointer = unsafe { result::malloc_host(bytes.max(16), 0) }
             .context(
                 &gpu.name,

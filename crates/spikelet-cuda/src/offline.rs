@@ -41,11 +41,11 @@ impl OfflineTarget {
 }
 
 impl LibraryWorkspaces for OfflineTarget {
-    fn of_product(&self, _: Product) -> usize {
+    fn product_workspace(&self, _: Product) -> usize {
         gemm::WORKSPACE
     }
 
-    fn of_convolution(&self, convolution: &Convolution) -> usize {
+    fn convolution_workspace(&self, convolution: &Convolution) -> usize {
         let copies = convolution
             .shapes()
             .map(|shape| TensorType::new(DType::F32, shape).bytes());

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_and_nobody_asked_for_lately_is_taken_out() {
+    fn the_least_recently_used_values_without_a_holder_are_removed() {
         let mut recent = Recent::new(4);
         let held: Vec<Arc<u32>> = (0..10).map(|k| recent.insert(k, k)).collect();
         assert!(!recent.is_full(), "all are held");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn many_keys_in_turn_leave_few_values() {
+    fn many_successive_keys_leave_few_values() {
         let mut recent = Recent::new(16);
         for k in 0..10_000 {
             drop(recent.insert(k, ()));

@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use spikelet_cuda::Properties;
-//! use spikelet_cuda::scan_source::{NeuronScan, Pass};
+//! use spikelet_cuda::scan_source::{Direction, NeuronScan};
 //! use spikelet_expr::Expr;
 //! use spikelet_graph::op::Recurrence;
 //! let (v, x) = (Expr::symbol("v"), Expr::symbol("x"));
 //! let sum = Recurrence::new("sum", ["x"], ["v"]).output("y", &v + &x, false).next(vec![v + x]);
-//! let kernel = NeuronScan::new(sum, 4, 1000).source(Pass::Forward, &Properties::large((9, 0)))?;
+//! let kernel = NeuronScan::new(sum, 4, 1000).source(Direction::Forward, &Properties::large((9, 0)))?;
 //! assert_eq!(kernel.name, "spk_sum_fptt");
 //! println!("{}", kernel.full_codes());
 //! # Ok::<(), spikelet_graph::Error>(())
@@ -34,9 +34,9 @@ use std::sync::Arc;
 
 /// The source of a value that is the same at all time steps: an initial state or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Held {
+pub enum ValueSource {
     /// A literal in the text.
-    Number(f32),
+    Literal(f32),
     /// One value in memory for all neurons.
     Shared,
     /// One value in memory for each neuron.
@@ -45,7 +45,7 @@ pub enum Held {
 
 /// The direction of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
+pub enum Direction {
     /// The multi-step forward pass (FPTT).
     Forward,
     /// The derived multi-step backward pass (BPTT).
@@ -68,9 +68,9 @@ pub struct NeuronScan {
     /// The element type of sequences: f32, f16 or bf16. All other values are f32.
     pub dtype: DType,
     /// The states before the first step.
-    pub states: Vec<Held>,
+    pub states: Vec<ValueSource>,
     /// The parameters.
-    pub params: Vec<Held>,
+    pub params: Vec<ValueSource>,
 }
 
 /// The text of a scan's kernel, and its launch.
@@ -92,8 +92,8 @@ impl NeuronScan {
     /// neurons.
     pub fn new(recurrence: Recurrence, time_steps: usize, neurons: usize) -> Self {
         Self {
-            states: vec![Held::Number(0.0); recurrence.states.len()],
-            params: vec![Held::Shared; recurrence.params.len()],
+            states: vec![ValueSource::Literal(0.0); recurrence.states.len()],
+            params: vec![ValueSource::Shared; recurrence.params.len()],
             recurrence: Arc::new(recurrence),
             time_steps,
             neurons,
@@ -107,41 +107,44 @@ impl NeuronScan {
     /// # Errors
     /// If there are no elements or 2³¹ or more, if the type is not one of those above, if the numbers of
     /// states or parameters do not match the recurrence, or if an expression has an unknown name.
-    pub fn source(&self, pass: Pass, gpu: &Properties) -> Result<ScanSource> {
+    pub fn source(&self, pass: Direction, gpu: &Properties) -> Result<ScanSource> {
         self.check()?;
         let plan = Plan::new(self.trace()?, &OfflineTarget::new(*gpu));
         let fills = op::fills(&plan.graph);
         let wanted = |node: &Node| match pass {
-            Pass::Forward => matches!(node.op, Op::Scan(_)),
-            Pass::Backward => matches!(node.op, Op::ScanGrad(_)),
+            Direction::Forward => matches!(node.op, Op::Scan(_)),
+            Direction::Backward => matches!(node.op, Op::ScanGrad(_)),
         };
         let (kernel, node) = (plan.kernels.iter())
             .map(|kernel| (kernel, &plan.graph.nodes[kernel.node]))
             .find(|(_, node)| wanted(node))
             .ok_or_else(|| {
-                self.refuse(
+                self.error(
                     "it has no gradient with respect to its inputs",
                     "use the forward pass",
                 )
             })?;
-        let written = kernel.writes.iter().map(|place| *place != Location::Unused);
-        let mut site = LoweringContext::new(gpu, &plan.graph, node, written.collect());
-        site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        let pieces = op::pieces(&site)?;
-        let [piece] = <[KernelSource; 1]>::try_from(pieces).expect("such a scan is one kernel");
-        let (grid, block, _) = piece.launch().map_err(|too_large| {
-            self.refuse(too_large.to_string(), "use fewer neurons or time steps")
+        let written = kernel
+            .writes
+            .iter()
+            .map(|location| *location != Location::Unused);
+        let mut cx = LoweringContext::new(gpu, &plan.graph, node, written.collect());
+        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+        let sources = op::kernels(&cx)?;
+        let [source] = <[KernelSource; 1]>::try_from(sources).expect("such a scan is one kernel");
+        let (grid, block, _) = source.launch().map_err(|too_large| {
+            self.error(too_large.to_string(), "use fewer neurons or time steps")
         })?;
         Ok(ScanSource {
-            parameters: parameter::all(&piece, &site),
-            sections: kernel_source::sections(&piece),
-            name: piece.name,
+            parameters: parameter::all(&source, &cx),
+            sections: kernel_source::sections(&source),
+            name: source.name,
             grid,
             block,
         })
     }
 
-    fn refuse(&self, problem: impl Into<String>, help: &str) -> Error {
+    fn error(&self, problem: impl Into<String>, help: &str) -> Error {
         Error::Shape {
             layer: String::new(),
             operation: self.recurrence.name.clone(),
@@ -155,25 +158,25 @@ impl NeuronScan {
         let r = &self.recurrence;
         let elements = self.time_steps.checked_mul(self.neurons);
         if elements.is_none_or(|count| !(1..=i32::MAX as usize).contains(&count)) {
-            return Err(self.refuse(
+            return Err(self.error(
                 format!(
-                    "{} time steps of {} neurons are no elements, or more than 2³¹ − 1",
+                    "{} time steps of {} neurons have no elements, or more than 2³¹ − 1",
                     self.time_steps, self.neurons
                 ),
                 "use at least one of each, and at most 2³¹ − 1 elements",
             ));
         }
         if ![DType::F32, DType::F16, DType::BF16].contains(&self.dtype) {
-            return Err(self.refuse(
+            return Err(self.error(
                 format!("sequences of {} are not supported", self.dtype),
                 "use f32, f16 or bf16",
             ));
         }
         if r.inputs.is_empty() {
-            return Err(self.refuse("it has no input sequence", "define at least one"));
+            return Err(self.error("it has no input sequence", "define at least one"));
         }
         if self.states.len() != r.states.len() || self.params.len() != r.params.len() {
-            return Err(self.refuse(
+            return Err(self.error(
                 format!(
                     "it has {} states and {} parameters, {} and {} were given",
                     r.states.len(),
@@ -191,47 +194,50 @@ impl NeuronScan {
     fn trace(&self) -> Result<Graph> {
         let r = &self.recurrence;
         let tracer = Tracer::new(DType::F32);
-        let whole = [self.time_steps, self.neurons];
-        let sequence = |name: &str| tracer.input(name, self.dtype, whole);
-        let held = |name: &String, held: &Held| match held {
-            Held::Number(number) => tracer.fill(DType::F32, [], f64::from(*number)),
-            Held::Shared => tracer.parameter(name, []),
-            Held::PerNeuron => tracer.parameter(name, [self.neurons]),
+        let sequence_shape = [self.time_steps, self.neurons];
+        let sequence = |name: &str| tracer.input(name, self.dtype, sequence_shape);
+        let uniform = |name: &String, uniform: &ValueSource| match uniform {
+            ValueSource::Literal(value) => tracer.fill(DType::F32, [], f64::from(*value)),
+            ValueSource::Shared => tracer.parameter(name, []),
+            ValueSource::PerNeuron => tracer.parameter(name, [self.neurons]),
         };
         let sequences: Vec<Var> = r.inputs.iter().map(|name| sequence(name)).collect();
         let states: Vec<Var> = (r.states.iter().zip(&self.states))
-            .map(|(name, from)| held(name, from))
+            .map(|(name, from)| uniform(name, from))
             .collect();
         let params: Vec<Var> = (r.params.iter().zip(&self.params))
-            .map(|(name, from)| held(name, from))
+            .map(|(name, from)| uniform(name, from))
             .collect();
-        let made = Var::scan(
+        let results = Var::scan(
             r,
             self.time_steps,
             &sequences.iter().collect::<Vec<_>>(),
             &states.iter().collect::<Vec<_>>(),
             &params.iter().collect::<Vec<_>>(),
         );
-        let outputs = r.outputs.iter().zip(&made);
+        let outputs = r.outputs.iter().zip(&results);
         for (output, value) in outputs.clone() {
             tracer.output(&output.name, value);
         }
-        let given: Vec<(&Var, Var)> = outputs
+        let output_grads: Vec<(&Var, Var)> = outputs
             .map(|(output, value)| (value, sequence(&format!("dL/d{}", output.name))))
             .collect();
-        let given: Vec<(&Var, &Var)> = given.iter().map(|(value, grad)| (*value, grad)).collect();
-        let slopes = r.step_gradients();
+        let output_grads: Vec<(&Var, &Var)> = output_grads
+            .iter()
+            .map(|(value, grad)| (*value, grad))
+            .collect();
+        let derivatives = r.step_gradients();
         let names = r.inputs.iter().chain(&r.states).chain(&r.params);
         let wrt: Vec<(&String, &Var)> = names
             .zip(sequences.iter().chain(&states).chain(&params))
-            .zip(&slopes)
+            .zip(&derivatives)
             .enumerate()
-            .filter(|(k, (_, slope))| self.has_gradient(*k, slope))
+            .filter(|(k, (_, derivative))| self.has_gradient(*k, derivative))
             .map(|(_, (named, _))| named)
             .collect();
         if !wrt.is_empty() {
             let values: Vec<&Var> = wrt.iter().map(|(_, value)| *value).collect();
-            let grads = tracer.gradients_given(&given, &values);
+            let grads = tracer.gradients_given(&output_grads, &values);
             for ((name, _), grad) in wrt.iter().zip(&grads) {
                 tracer.output(&format!("dL/d{name}"), grad);
             }
@@ -240,12 +246,12 @@ impl NeuronScan {
     }
 
     /// Whether a training step computes the gradient of operand `k`, sequences first, then states and
-    /// parameters: not of random numbers, literals and initial states.
-    fn has_gradient(&self, k: usize, slope: &Expr) -> bool {
+    /// parameters: not those of random numbers, literals and initial states.
+    fn has_gradient(&self, k: usize, derivative: &Expr) -> bool {
         let (inputs, states) = (self.recurrence.inputs.len(), self.states.len());
         match k.checked_sub(inputs + states) {
-            Some(param) => !matches!(self.params[param], Held::Number(_)),
-            None => k < inputs && slope.as_constant() != Some(0.0),
+            Some(param) => !matches!(self.params[param], ValueSource::Literal(_)),
+            None => k < inputs && derivative.as_constant() != Some(0.0),
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct CompiledFile {
 /// use spikelet_cuda::{CompileError, source_file};
 /// let source = r#"extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }"#;
 /// match source_file::compile(source, "twice.cu", None, (9, 0)) {
-///     Ok(made) => assert_eq!(made.kernels[0].name, "twice"),
+///     Ok(compiled) => assert_eq!(compiled.kernels[0].name, "twice"),
 ///     Err(error) => assert!(matches!(error, CompileError::Missing(_))),
 /// }
 /// ```
@@ -57,7 +57,7 @@ pub fn compile(
         name: file,
         file,
     };
-    let made = compiler
+    let compiled = compiler
         .compile_text(&text, target, compiler.all_headers(source), &options)
         .map_err(|error| match error {
             CompileError::Source { name, log, excerpt } => CompileError::Source {
@@ -67,11 +67,11 @@ pub fn compile(
             },
             other => other,
         })?;
-    let (log, kernels) = usage::of(&made.log);
+    let (log, kernels) = usage::of(&compiled.log);
     Ok(CompiledFile {
         capability,
         nvrtc: compiler.version().to_string(),
-        code: made.code,
+        code: compiled.code,
         kernels,
         log,
     })
@@ -93,7 +93,7 @@ __global__ void other(float* x, int n) {
 "#;
 
     /// The result for a source in a folder with a header.
-    fn made(source: &str, capability: (i32, i32)) -> Result<CompiledFile, CompileError> {
+    fn compiled(source: &str, capability: (i32, i32)) -> Result<CompiledFile, CompileError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("factor.cuh"), "#define FACTOR 2.0f\n").unwrap();
         compile(source, "k.cu", Some(folder.path()), capability)
@@ -101,24 +101,27 @@ __global__ void other(float* x, int n) {
 
     #[test]
     #[ignore = "needs NVRTC"]
-    fn a_file_becomes_machine_code_with_its_kernels_and_warnings() {
-        let made = made(SOURCE, (9, 0)).unwrap();
-        assert_eq!(&made.code[..4], b"\x7fELF");
-        let names: Vec<&str> = made.kernels.iter().map(|k| k.name.as_str()).collect();
+    fn a_file_is_compiled_to_machine_code_with_kernels_and_warnings() {
+        let compiled = compiled(SOURCE, (9, 0)).unwrap();
+        assert_eq!(&compiled.code[..4], b"\x7fELF");
+        let names: Vec<&str> = compiled.kernels.iter().map(|k| k.name.as_str()).collect();
         assert_eq!(names, ["_Z5otherPfi", "scale"]);
-        assert_eq!((made.kernels[0].shared, made.kernels[1].shared), (256, 0));
-        assert!(made.kernels.iter().all(|kernel| kernel.registers > 0));
-        let warnings = Message::all(&made.log);
-        assert_eq!(warnings.len(), 1, "{}", made.log);
+        assert_eq!(
+            (compiled.kernels[0].shared, compiled.kernels[1].shared),
+            (256, 0)
+        );
+        assert!(compiled.kernels.iter().all(|kernel| kernel.registers > 0));
+        let warnings = Message::all(&compiled.log);
+        assert_eq!(warnings.len(), 1, "{}", compiled.log);
         assert_eq!(warnings[0].line, Some(5));
-        assert!(!made.log.contains("ptxas"), "{}", made.log);
+        assert!(!compiled.log.contains("ptxas"), "{}", compiled.log);
     }
 
     #[test]
     #[ignore = "needs NVRTC"]
-    fn a_wrong_file_is_shown_with_its_lines() {
+    fn errors_in_a_file_are_shown_with_their_lines() {
         let source = SOURCE.replace("int unused;", "int y = unknown;");
-        match made(&source, (8, 0)) {
+        match compiled(&source, (8, 0)) {
             Err(CompileError::Source { name, log, excerpt }) => {
                 assert_eq!(name, "k.cu");
                 assert_eq!(Message::all(&log)[0].line, Some(5), "{log}");
@@ -135,7 +138,7 @@ __global__ void other(float* x, int n) {
     #[ignore = "needs NVRTC"]
     fn what_only_the_assembler_refuses_is_told_without_the_rest() {
         let source = SOURCE.replace("sums[64]", "sums[100000]");
-        match made(&source, (9, 0)) {
+        match compiled(&source, (9, 0)) {
             Err(CompileError::Source { log, excerpt, .. }) => {
                 assert!(log.contains("too much shared data"), "{log}");
                 assert!(!log.contains("ptxas info"), "{log}");
@@ -152,7 +155,7 @@ __global__ void other(float* x, int n) {
     #[ignore = "needs NVRTC"]
     fn an_architecture_that_the_compiler_does_not_know_is_refused_with_those_it_knows() {
         for capability in [(9, 7), (3, 5), (99, 0), (i32::MAX, 9)] {
-            match made(SOURCE, capability) {
+            match compiled(SOURCE, capability) {
                 Err(error @ CompileError::Architecture { .. }) => {
                     let message = error.to_string();
                     assert!(message.contains("9.0, "), "{message}");

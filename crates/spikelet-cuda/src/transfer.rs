@@ -15,12 +15,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A recorded event.
-pub(crate) struct Reached {
+pub(crate) struct RecordedEvent {
     gpu: Arc<Gpu>,
     event: CudaEvent,
 }
 
-impl Reached {
+impl RecordedEvent {
     /// An event after all work on the GPU's kernel stream.
     pub(crate) fn now(gpu: &Arc<Gpu>) -> Result<Self> {
         Self::on(gpu, &gpu.stream)
@@ -36,7 +36,7 @@ impl Reached {
     }
 }
 
-impl Event for Reached {
+impl Event for RecordedEvent {
     fn wait(&self) -> Result<()> {
         self.gpu.bind()?;
         self.event
@@ -65,7 +65,7 @@ impl Event for Reached {
 
 /// Makes a stream of this GPU wait for an event of any device.
 pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, event: &dyn Event) -> Result<()> {
-    match event.as_any().downcast_ref::<Reached>() {
+    match event.as_any().downcast_ref::<RecordedEvent>() {
         Some(reached) => stream
             .wait(&reached.event)
             .context(&gpu.name, "waiting for an event"),
@@ -74,25 +74,25 @@ pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, event: &dyn Event) -> Res
 }
 
 /// A tensor on a GPU that is not modified until it is received.
-pub(crate) struct OnGpu {
+pub(crate) struct GpuTransfer {
     sender: Cuda,
     buffer: Buffer,
-    made: Reached,
+    computed: RecordedEvent,
 }
 
-impl OnGpu {
+impl GpuTransfer {
     pub(crate) fn new(sender: &Cuda, buffer: &Buffer) -> Result<Self> {
         Ok(Self {
-            made: Reached::now(&sender.shared.gpu)?,
+            computed: RecordedEvent::now(&sender.shared.gpu)?,
             buffer: buffer.clone(),
             sender: sender.clone(),
         })
     }
 }
 
-impl DeviceTransfer for OnGpu {
+impl DeviceTransfer for GpuTransfer {
     fn on_host(&self) -> Result<Cow<'_, Tensor>> {
-        self.made.wait()?;
+        self.computed.wait()?;
         let mut tensor = Tensor::zeros(&self.buffer.ty)?;
         self.sender.download(&self.buffer, (&mut tensor).into())?;
         Ok(Cow::Owned(tensor))
@@ -107,7 +107,7 @@ impl DeviceTransfer for OnGpu {
 pub(crate) fn receive(
     gpu: &Arc<Gpu>,
     to: &Buffer,
-    transfer: &OnGpu,
+    transfer: &GpuTransfer,
     free: Option<&dyn Event>,
 ) -> Result<Arc<dyn Event>> {
     let sender = &transfer.sender.shared.gpu;
@@ -121,22 +121,22 @@ pub(crate) fn receive(
             ),
         ));
     }
-    let stream = &gpu.arrivals;
-    wait_for(gpu, stream, &transfer.made)?;
+    let stream = &gpu.peer_stream;
+    wait_for(gpu, stream, &transfer.computed)?;
     if let Some(free) = free {
         wait_for(gpu, stream, free)?;
     }
     let (bytes, target) = (to.ty.bytes(), memory_of(gpu, to)?.pointer);
     if bytes > 0 {
         let what = format!("copying from {}", sender.name);
-        // SAFETY: both pieces are as large as the type says and stay allocated: buffers are freed
-        // only when the work that was started is over. The sender modifies nothing until the
+        // SAFETY: both buffers have the size of the type and stay allocated: they are freed only when the
+        // work that was started has finished. The sender modifies nothing until the
         // returned event.
         let started = unsafe {
             if Arc::ptr_eq(sender, gpu) {
                 result::memcpy_dtod_async(target, from.pointer, bytes, stream.cu_stream())
             } else {
-                reach(gpu, sender)?;
+                enable_peer_access(gpu, sender)?;
                 result::memcpy_peer_async(
                     gpu.context.cu_ctx(),
                     target,
@@ -149,19 +149,19 @@ pub(crate) fn receive(
         };
         started.context(&gpu.name, &what)?;
     }
-    let done = Reached::on(gpu, stream)?;
+    let done = RecordedEvent::on(gpu, stream)?;
     wait_for(gpu, &gpu.stream, &done)?;
     Ok(Arc::new(done))
 }
 
 /// Enables peer access to another GPU's memory, where the hardware supports it; otherwise copies are
 /// staged through the host.
-fn reach(gpu: &Gpu, peer: &Gpu) -> Result<()> {
-    if !gpu.reaches(peer.ordinal) {
+fn enable_peer_access(gpu: &Gpu, peer: &Gpu) -> Result<()> {
+    if !gpu.request_peer_access(peer.ordinal) {
         gpu.bind()?;
         // SAFETY: both contexts are alive; flags must be 0.
-        let answer = unsafe { cuCtxEnablePeerAccess(peer.context.cu_ctx(), 0) };
-        match answer {
+        let status = unsafe { cuCtxEnablePeerAccess(peer.context.cu_ctx(), 0) };
+        match status {
             CUresult::CUDA_SUCCESS
             | CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
             | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
@@ -169,7 +169,7 @@ fn reach(gpu: &Gpu, peer: &Gpu) -> Result<()> {
             error => {
                 return Err(failure(
                     &gpu.name,
-                    format!("reaching {}: {error:?}", peer.name),
+                    format!("enabling access to {}: {error:?}", peer.name),
                 ));
             }
         }

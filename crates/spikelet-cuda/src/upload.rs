@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The number of slabs in rotation: one being filled, one being copied, one being read.
 const SLABS: usize = 3;
 
-/// The most inputs that one kernel scatters.
-const PIECES: usize = 16;
+/// The most inputs that one launch scatters.
+const COPIES_PER_LAUNCH: usize = 16;
 
 /// Alignment of inputs in a slab.
 const ALIGN: usize = 256;
@@ -43,7 +43,7 @@ pub(crate) struct Uploads {
     slabs: Vec<Option<Slab>>,
     current: usize,
     used: usize,
-    pieces: Vec<PendingCopy>,
+    copies: Vec<PendingCopy>,
 }
 
 impl Uploads {
@@ -54,7 +54,7 @@ impl Uploads {
             slabs: (0..SLABS).map(|_| None).collect(),
             current: 0,
             used: 0,
-            pieces: vec![],
+            copies: vec![],
         }
     }
 
@@ -63,15 +63,15 @@ impl Uploads {
         if values.is_empty() {
             return Ok(());
         }
-        if self.pieces.iter().any(|p| p.to == to) {
+        if self.copies.iter().any(|p| p.to == to) {
             self.flush()?;
         }
         let offset = self.used.next_multiple_of(ALIGN);
         let end = offset + values.len();
-        let workspace_bytes = self.slabs[self.current]
+        let capacity = self.slabs[self.current]
             .as_ref()
             .map_or(0, |s| s.host.bytes());
-        if end > workspace_bytes && !self.pieces.is_empty() {
+        if end > capacity && !self.copies.is_empty() {
             self.flush()?;
             return self.push(to, owner, values);
         }
@@ -79,7 +79,7 @@ impl Uploads {
         let slab = self.slabs[self.current].as_mut().expect("prepared above");
         slab.host.as_mut_slice()[offset..end].copy_from_slice(values);
         self.used = end;
-        self.pieces.push(PendingCopy {
+        self.copies.push(PendingCopy {
             to,
             _owner: owner.clone(),
             offset,
@@ -111,11 +111,13 @@ impl Uploads {
 
     /// Starts the copy, and after it the kernel that scatters the inputs.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        if self.pieces.is_empty() {
+        if self.copies.is_empty() {
             return Ok(());
         }
         let gpu = self.gpu.clone();
-        let slab = self.slabs[self.current].as_mut().expect("pieces lie in it");
+        let slab = self.slabs[self.current]
+            .as_mut()
+            .expect("the copies are in it");
         let function = match &self.scatter {
             Some(function) => function,
             None => self.scatter.insert(gpu.function(SOURCE, "scatter")?),
@@ -125,32 +127,32 @@ impl Uploads {
         // its event has passed.
         unsafe { upload_async(slab.device.pointer, from, &gpu.copy_stream) }
             .context(&gpu.name, "copying inputs to the GPU")?;
-        let up = mark(&gpu, &gpu.copy_stream)?;
+        let copied = mark(&gpu, &gpu.copy_stream)?;
         gpu.stream
-            .wait(&up)
+            .wait(&copied)
             .context(&gpu.name, "waiting for inputs")?;
-        for pieces in self.pieces.chunks(PIECES) {
-            let most = pieces.iter().map(|p| p.bytes).max().unwrap_or(0);
-            let blocks = most.div_ceil(16 * 256).clamp(1, 64) as u32;
+        for copies in self.copies.chunks(COPIES_PER_LAUNCH) {
+            let largest = copies.iter().map(|p| p.bytes).max().unwrap_or(0);
+            let blocks = largest.div_ceil(16 * 256).clamp(1, 64) as u32;
             let mut launch = Launch::new(
                 "scatter",
                 function.clone(),
-                [blocks, pieces.len() as u32, 1],
+                [blocks, copies.len() as u32, 1],
                 [256, 1, 1],
             );
             launch.word(slab.device.pointer);
-            for k in 0..PIECES {
-                let piece = pieces.get(k);
-                launch.word(piece.map_or(0, |p| p.to));
-                launch.word(piece.map_or(0, |p| p.offset as u64));
-                launch.word(piece.map_or(0, |p| p.bytes as u64));
+            for k in 0..COPIES_PER_LAUNCH {
+                let copy = copies.get(k);
+                launch.word(copy.map_or(0, |p| p.to));
+                launch.word(copy.map_or(0, |p| p.offset as u64));
+                launch.word(copy.map_or(0, |p| p.bytes as u64));
             }
-            // SAFETY: every piece lies inside the slab and fits its destination, as checked when
-            // it was pushed.
+            // SAFETY: every copy is within the slab and fits its destination, as checked when it was
+            // pushed.
             unsafe { launch.run(&gpu) }?;
         }
         slab.free = Some(mark(&gpu, &gpu.stream)?);
-        self.pieces.clear();
+        self.copies.clear();
         self.used = 0;
         self.current = (self.current + 1) % SLABS;
         Ok(())

@@ -1,5 +1,4 @@
-//! Where NVIDIA's libraries are looked for, in folders made for the test, and what is found on
-//! this machine.
+//! The search for NVIDIA's libraries, in temporary folders and on this machine.
 
 use spikelet_cuda::library::{self, Environment, Library, LibraryFile, Source};
 use std::fs;
@@ -319,7 +318,7 @@ fn the_driver_is_looked_for_in_the_system_and_not_among_packages() {
 }
 
 #[test]
-fn a_survey_names_every_library_and_what_is_missing_says_what_to_do() {
+fn a_survey_names_every_library_and_how_to_install_missing_ones() {
     let survey = library::survey();
     let surveyed: Vec<Library> = survey.iter().map(|(library, _)| *library).collect();
     assert_eq!(surveyed, Library::ALL);
@@ -346,7 +345,7 @@ fn a_survey_names_every_library_and_what_is_missing_says_what_to_do() {
 
 #[test]
 #[ignore = "needs NVRTC"]
-fn nvrtc_is_found_once_and_stays() {
+fn nvrtc_is_searched_once_and_stays_loaded() {
     let found = library::find(Library::Nvrtc).unwrap();
     let file = found.path.file_name().unwrap().to_string_lossy();
     assert!(file.starts_with("libnvrtc.so"), "{found}");
@@ -355,7 +354,7 @@ fn nvrtc_is_found_once_and_stays() {
 }
 
 #[test]
-fn the_gpus_are_listed_or_the_reason_is_told() {
+fn the_gpus_are_listed_or_the_error_has_a_reason() {
     match library::gpus() {
         Ok(gpus) => {
             for (index, gpu) in gpus.iter().enumerate() {

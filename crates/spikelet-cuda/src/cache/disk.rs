@@ -72,10 +72,10 @@ impl Disk {
 
     /// Removes the least recently used kernels until the rest fits.
     fn evict(&self, folder: &Path) {
-        let mut kept = kernels(folder);
-        let mut total: u64 = kept.iter().map(|kernel| kernel.bytes).sum();
-        kept.sort_by_key(|kernel| kernel.used);
-        for kernel in &kept {
+        let mut kernels_by_age = kernels(folder);
+        let mut total: u64 = kernels_by_age.iter().map(|kernel| kernel.bytes).sum();
+        kernels_by_age.sort_by_key(|kernel| kernel.used);
+        for kernel in &kernels_by_age {
             if total <= self.limit {
                 break;
             }
@@ -93,14 +93,14 @@ impl Disk {
     }
 
     pub(super) fn status(&self) -> KernelCache {
-        let kept = self.store.folder().map(kernels).unwrap_or_default();
+        let kernels_by_age = self.store.folder().map(kernels).unwrap_or_default();
         KernelCache {
-            kernels: kept.len(),
-            bytes: kept.iter().map(|kernel| kernel.bytes).sum(),
+            kernels: kernels_by_age.len(),
+            bytes: kernels_by_age.iter().map(|kernel| kernel.bytes).sum(),
             limit: self.limit,
             problem: match self.store.folder() {
                 None => Some("none of SPIKELET_CACHE, XDG_CACHE_HOME and HOME is set".to_string()),
-                Some(folder) => folder::objection(folder).or_else(|| {
+                Some(folder) => folder::distrust_reason(folder).or_else(|| {
                     let error = try_writing(&self.store, folder).err()?;
                     Some(format!("it is not writable: {}", error.kind()))
                 }),
@@ -143,14 +143,14 @@ fn kernels(folder: &Path) -> Vec<CachedKernel> {
 /// The files of a folder whose names belong to this cache.
 fn files(
     folder: &Path,
-    ours: impl Fn(&str) -> bool,
+    is_ours: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = (PathBuf, fs::Metadata)> {
     folder
         .read_dir()
         .into_iter()
         .flatten()
         .flatten()
-        .filter(move |entry| entry.file_name().to_str().is_some_and(&ours))
+        .filter(move |entry| entry.file_name().to_str().is_some_and(&is_ours))
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
         .filter(|(_, data)| data.is_file())
 }
@@ -217,7 +217,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_others_can_write_is_not_used_and_the_status_says_so() {
+    fn a_folder_that_others_can_write_is_not_used_and_the_status_reports_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let disk = disk(&folder);
@@ -235,7 +235,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_of_a_kernels_size_is_not_read_and_not_waited_for() {
+    fn links_pipes_and_large_files_are_not_read_and_do_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let disk = disk(&folder);
         disk.write(&[1; 32], b"code");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_names_the_problem_and_makes_no_folder() {
+    fn the_status_names_the_problem_and_creates_no_folder() {
         let folder = tempfile::tempdir().unwrap();
         let status = disk(&folder).status();
         assert_eq!((status.kernels, status.bytes), (0, 0));

@@ -67,12 +67,12 @@ impl DiskStore {
     /// The folder, if only this user can have written to it; otherwise a warning is logged once.
     fn trusted(&self) -> Option<&Path> {
         let folder = self.folder.as_deref()?;
-        let Some(objection) = folder::objection(folder) else {
+        let Some(distrust_reason) = folder::distrust_reason(folder) else {
             return Some(folder);
         };
         self.warned.call_once(|| {
             let (contents, folder) = (self.format.contents, folder.display());
-            tracing::warn!("{contents} are not cached in {folder}: {objection}");
+            tracing::warn!("{contents} are not cached in {folder}: {distrust_reason}");
         });
         None
     }

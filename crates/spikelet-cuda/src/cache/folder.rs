@@ -1,13 +1,13 @@
-//! Folders and files of caches, which decide what runs on the GPU: whoever can write them runs code.
+//! Folders and files of caches. Cached code runs on the GPU, so a user who can write to them can run code.
 //!
-//! A folder is made for its owner alone. One that belongs to somebody else, or that others can
-//! write, is not used; files are read if they are regular, and not larger than they can be.
+//! A folder is created with access for its owner only. A folder of another user, or with write access
+//! for others, is not used; only regular files up to a maximum size are read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Makes a folder, and those above it, for this user alone.
+/// Creates a folder and its parents with access for this user only.
 pub(crate) fn create(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -19,49 +19,50 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Why what is in a folder cannot be trusted, if it cannot; nothing is wrong with a folder that is
-/// not there.
+/// The reason why the content of a folder cannot be trusted, if any; `None` for a folder that does not
+/// exist.
 #[cfg(unix)]
-pub(crate) fn objection(folder: &Path) -> Option<String> {
-    // SAFETY: the function takes nothing, and cannot fail.
+pub(crate) fn distrust_reason(folder: &Path) -> Option<String> {
+    // SAFETY: the function has no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
-    objection_of(folder, user)
+    distrust_reason_for(folder, user)
 }
 
 #[cfg(unix)]
-fn objection_of(folder: &Path, user: u32) -> Option<String> {
+fn distrust_reason_for(folder: &Path, user: u32) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let data = folder.metadata().ok()?;
     if data.uid() != user {
         return Some(format!(
             "it belongs to user {}, this program runs as user {user}; set SPIKELET_CACHE to a \
-             folder of your own",
+             folder of this user",
             data.uid()
         ));
     }
     (data.mode() & 0o022 != 0).then(|| {
         format!(
-            "other users can write it (mode {:o}); remove it, or say `chmod go-w` if nobody did",
+            "other users can write to it (mode {:o}); remove it, or run `chmod go-w` if its content is \
+             trusted",
             data.mode() & 0o7777
         )
     })
 }
 
-/// Why what is in a folder cannot be trusted, if it cannot.
+/// The reason why the content of a folder cannot be trusted, if any.
 #[cfg(not(unix))]
-pub(crate) fn objection(_: &Path) -> Option<String> {
+pub(crate) fn distrust_reason(_: &Path) -> Option<String> {
     None
 }
 
-/// Opens a regular file of at most `limit` bytes and reads it. Whatever else has its name, a link
-/// or a pipe, is an error.
+/// Opens a regular file of at most `limit` bytes and reads it. A link, a pipe or a larger file is an
+/// error.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<(File, Vec<u8>)> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A pipe is opened without waiting for its other end.
+        // Opening a pipe must not block until its other end is opened.
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
     let file = options.open(path)?;
@@ -70,7 +71,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<(File, Vec<u8>)> {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let mut bytes = vec![];
-    // It may grow while it is read.
+    // The file may grow while it is read.
     (&file).take(limit).read_to_end(&mut bytes)?;
     Ok((file, bytes))
 }
@@ -82,29 +83,29 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_folder_is_made_for_its_owner_alone() {
+    fn a_folder_is_created_with_access_for_its_owner_only() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("a/b");
-        assert_eq!(objection(&folder), None);
+        assert_eq!(distrust_reason(&folder), None);
         create(&folder).unwrap();
-        for made in [&folder, &root.path().join("a")] {
-            let mode = made.metadata().unwrap().permissions().mode();
+        for created in [&folder, &root.path().join("a")] {
+            let mode = created.metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700);
         }
-        assert_eq!(objection(&folder), None);
+        assert_eq!(distrust_reason(&folder), None);
     }
 
     #[test]
-    fn a_folder_that_others_can_write_or_of_another_user_is_objected_to() {
+    fn a_folder_that_others_can_write_or_of_another_user_is_not_trusted() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path();
         for mode in [0o720, 0o702, 0o777] {
             fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
-            assert!(objection(folder).is_some(), "{mode:o}");
+            assert!(distrust_reason(folder).is_some(), "{mode:o}");
         }
         fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(objection(folder), None);
-        assert!(objection_of(folder, u32::MAX - 1).is_some());
+        assert_eq!(distrust_reason(folder), None);
+        assert!(distrust_reason_for(folder, u32::MAX - 1).is_some());
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The lines of a source that a compiler's log speaks of.
+//! The lines of a source to which a compiler's log refers.
 
 use super::{Message, Severity};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Lines shown before and after one that is wrong.
+/// Lines shown before and after a line with an error.
 const AROUND: usize = 2;
-/// Errors shown; those after them often follow from them.
+/// Errors shown; later ones are often consequences of the first.
 const ERRORS: usize = 5;
 
-/// The lines of `file` with errors, numbered, with those around them; empty if the log names none.
+/// The lines of `file` with errors, numbered, with the lines around them; empty if the log refers to none.
 pub(super) fn excerpt(source: &str, file: &str, log: &str) -> String {
     let is_error = |message: &Message| {
         message.severity == Severity::Error && message.file.as_deref() == Some(file)

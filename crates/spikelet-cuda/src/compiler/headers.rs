@@ -1,43 +1,42 @@
-//! What `#include <cuda_fp16.h>` leads to.
+//! The header of `#include <cuda_fp16.h>`.
 //!
-//! NVRTC has no headers inside. Where the toolkit's are installed beside it they are taken; else
-//! the source gets a small header of this crate's own, which has what the kernels of
-//! `spikelet-auto-cuda` call.
+//! NVRTC contains no headers. If the toolkit's headers are installed beside it, they are used;
+//! otherwise a small built-in header with the functions that the kernels of `spikelet-auto-cuda` call.
 
 use crate::library;
 use sha2::{Digest, Sha256};
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
-/// The one header that sources include.
+/// The only header that sources include.
 const NAME: &CStr = c"cuda_fp16.h";
 
-/// What its text is in.
+/// The files of the toolkit's header.
 const FILES: [&str; 2] = ["cuda_fp16.h", "cuda_fp16.hpp"];
 
-/// This crate's own.
-const OWN: &str = include_str!("../text/half.cuh");
+/// The text of the built-in header.
+const BUILTIN: &str = include_str!("../text/half.cuh");
 
-/// Where a source finds its headers.
+/// The headers of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Headers {
-    /// It includes none.
+    /// The source includes none.
     None,
-    /// In a folder; with a hash of what is there.
+    /// In a folder; with a hash of their content.
     Folder(PathBuf, String),
-    /// In this program.
-    CustomKernel,
+    /// The built-in header.
+    Builtin,
 }
 
 impl Headers {
-    /// The toolkit's headers beside the file of NVRTC, or this crate's own.
+    /// The toolkit's headers beside the file of NVRTC, or the built-in one.
     pub(super) fn beside(nvrtc: &Path) -> Self {
         let Some(folder) = library::beside(nvrtc, FILES[0]) else {
-            return Headers::CustomKernel;
+            return Headers::Builtin;
         };
         let mut hash = Sha256::new();
         for file in FILES {
-            // The second file came later: older toolkits have one.
+            // Older toolkits do not have the second file.
             hash.update(std::fs::read(folder.join(file)).unwrap_or_default());
         }
         let hash = hash.finalize();
@@ -45,41 +44,41 @@ impl Headers {
         Headers::Folder(folder, digits.collect())
     }
 
-    /// What the code of a source with these headers depends on.
+    /// The text or hash that the compiled code of a source with these headers depends on.
     pub(crate) fn key(&self) -> Option<&str> {
         match self {
             Headers::None => None,
             Headers::Folder(_, hash) => Some(hash),
-            Headers::CustomKernel => Some(OWN),
+            Headers::Builtin => Some(BUILTIN),
         }
     }
 
-    /// The option that names the folder.
+    /// The compiler option with the folder.
     pub(super) fn option(&self) -> Option<String> {
         match self {
             Headers::Folder(folder, _) => Some(format!("--include-path={}", folder.display())),
-            Headers::None | Headers::CustomKernel => None,
+            Headers::None | Headers::Builtin => None,
         }
     }
 
-    /// The text of the header, if it is in this program.
+    /// The text of the header, if it is the built-in one.
     pub(super) fn text(&self) -> Option<(&'static CStr, CString)> {
-        let own = || CString::new(OWN).expect("the header has no zero bytes");
-        (*self == Headers::CustomKernel).then(|| (NAME, own()))
+        let text = || CString::new(BUILTIN).expect("the header has no zero bytes");
+        (*self == Headers::Builtin).then(|| (NAME, text()))
     }
 
-    /// What to say with a log of errors.
+    /// A remark to be added to a log of errors.
     pub(super) fn remark(&self) -> &'static str {
         match self {
-            Headers::CustomKernel => {
-                "\nthere are no headers of CUDA beside NVRTC, so cuda_fp16.h was a small one of \
-                 this program's own; `pip install nvidia-cuda-runtime` brings the whole one"
+            Headers::Builtin => {
+                "\nthe CUDA headers are not installed beside NVRTC, so the small built-in cuda_fp16.h was \
+                 used; install the complete header with `pip install nvidia-cuda-runtime`"
             }
             Headers::None | Headers::Folder(..) => "",
         }
     }
 
-    /// Whether a log has an error in the headers themselves, which are not complete then.
+    /// Whether a log has an error in the headers themselves, which are then incomplete.
     pub(super) fn are_broken(&self, log: &str) -> bool {
         let Headers::Folder(folder, _) = self else {
             return false;
@@ -99,14 +98,14 @@ pub(super) fn are_included(source: &str) -> bool {
 }
 
 #[cfg(test)]
-mod own_tests;
+mod builtin_tests;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_include_is_seen_however_it_is_written() {
+    fn an_include_is_recognized_in_every_spelling() {
         assert!(are_included("#include <cuda_fp16.h>\nvoid f();"));
         assert!(are_included("// halves\n  # include \"cuda_fp16.h\"\n"));
         assert!(!are_included("// #include <cuda_fp16.h>\n"));
@@ -114,11 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_change_change_the_key() {
+    fn a_change_of_the_headers_changes_the_key() {
         let root = tempfile::tempdir().unwrap();
         let nvrtc = root.path().join("lib/libnvrtc.so.13");
         std::fs::create_dir_all(root.path().join("include")).unwrap();
-        assert_eq!(Headers::beside(&nvrtc), Headers::CustomKernel);
+        assert_eq!(Headers::beside(&nvrtc), Headers::Builtin);
         std::fs::create_dir_all(root.path().join("lib")).unwrap();
         let key = |text: &str| {
             std::fs::write(root.path().join("include/cuda_fp16.h"), text).unwrap();
@@ -131,12 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_the_headers_are_told_from_those_of_the_source() {
+    fn errors_in_the_headers_are_distinguished_from_those_of_the_source() {
         let headers = Headers::Folder("/cuda/include".into(), String::new());
         assert!(headers.are_broken(
             "/cuda/include/cuda_fp16.h(143): catastrophic error: cannot open source file \"a.h\""
         ));
         assert!(!headers.are_broken("k.cu(2): error: no\n/cuda/include/cuda_fp16.h(9): note: x"));
-        assert!(!Headers::CustomKernel.are_broken("cuda_fp16.h(1): error: no"));
+        assert!(!Headers::Builtin.are_broken("cuda_fp16.h(1): error: no"));
     }
 }

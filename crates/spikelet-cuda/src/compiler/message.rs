@@ -1,11 +1,11 @@
-//! What a compiler says, line by line.
+//! The messages of a compiler's log.
 
-/// Whether code was made all the same.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// No code was made.
+    /// No code was generated.
     Error,
-    /// It was.
+    /// Code was generated.
     Warning,
 }
 
@@ -22,13 +22,13 @@ impl Severity {
 /// A message of the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The file that it is about, where it is about one.
+    /// The file that it refers to, if any.
     pub file: Option<String>,
-    /// The line there, counted from 1.
+    /// The line in that file, counted from 1.
     pub line: Option<usize>,
-    /// What it is.
+    /// The severity.
     pub severity: Severity,
-    /// The compiler's words.
+    /// The text of the message.
     pub text: String,
 }
 
@@ -44,7 +44,7 @@ impl Message {
         log.lines().filter_map(Self::of).collect()
     }
 
-    /// Messages begin `k.cu(12): error: …` or, of the assembler, `ptxas error : …`.
+    /// Parses a line: `k.cu(12): error: …`, or `ptxas error : …` of the assembler.
     fn of(line: &str) -> Option<Self> {
         if let Some((severity, text)) = line.strip_prefix("ptxas ").and_then(classified) {
             let (file, line) = (None, None);
@@ -56,10 +56,10 @@ impl Message {
                 text,
             });
         }
-        let (place, rest) = line.split_once("): ")?;
-        let (file, number) = place.rsplit_once('(')?;
+        let (location, rest) = line.split_once("): ")?;
+        let (file, number) = location.rsplit_once('(')?;
         let (severity, _) = classified(rest)?;
-        // What follows the first colon; before it, warnings have a number.
+        // The text after the first colon; before it, warnings have a number.
         let text = rest.split_once(": ").map_or(rest, |(_, text)| text);
         Some(Self {
             file: Some(file.to_string()),
@@ -70,7 +70,7 @@ impl Message {
     }
 }
 
-/// What a message says that it is, and what follows.
+/// The severity at the start of a message, and the rest.
 fn classified(text: &str) -> Option<(Severity, &str)> {
     let kinds = [
         ("error", Severity::Error),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_assembler_has_no_lines() {
+    fn messages_of_the_assembler_have_no_lines() {
         assert_eq!(
             one("ptxas error   : Entry function 'f' uses too much shared data"),
             (
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_left_out() {
+    fn lines_that_are_not_messages_are_ignored() {
         let log = "    y *= 2.0f;\n    ^\n\nRemark: The warnings can be suppressed\n\
                    ptxas info    : Used 8 registers\n1 error detected in the compilation of \"k.cu\".\n";
         assert_eq!(Message::all(log), []);

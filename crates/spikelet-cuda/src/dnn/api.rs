@@ -21,11 +21,11 @@ functions! {
         pub(super) create: "cudnnCreate"(*mut sys::cudnnHandle_t) -> c_int;
         pub(super) destroy: "cudnnDestroy"(sys::cudnnHandle_t) -> c_int;
         pub(super) set_stream: "cudnnSetStream"(sys::cudnnHandle_t, sys::cudaStream_t) -> c_int;
-        pub(super) make: "cudnnBackendCreateDescriptor"(
+        pub(super) create_descriptor: "cudnnBackendCreateDescriptor"(
             sys::cudnnBackendDescriptorType_t,
             *mut Raw,
         ) -> c_int;
-        pub(super) unmake: "cudnnBackendDestroyDescriptor"(Raw) -> c_int;
+        pub(super) destroy_descriptor: "cudnnBackendDestroyDescriptor"(Raw) -> c_int;
         pub(super) finish: "cudnnBackendFinalize"(Raw) -> c_int;
         pub(super) set: "cudnnBackendSetAttribute"(
             Raw,

@@ -1,4 +1,4 @@
-//! cuDNN's descriptors: objects that are made, given attributes, and finished.
+//! cuDNN's descriptors: objects that are created, get attributes, and are finalized.
 
 use super::api::{Api, ApiResult};
 use cudarc::cudnn::sys;
@@ -10,30 +10,30 @@ pub(super) use sys::cudnnBackendAttributeName_t as Name;
 use sys::cudnnBackendAttributeType_t as Type;
 pub(super) use sys::cudnnBackendDescriptorType_t as Kind;
 
-/// A descriptor, with those that it refers to.
+/// A descriptor, with the descriptors that it refers to.
 pub(super) struct Descriptor {
     api: &'static Api,
     raw: sys::cudnnBackendDescriptor_t,
-    /// Destroyed after it.
+    /// They are destroyed after it.
     parts: Vec<Arc<Descriptor>>,
 }
 
-// SAFETY: a finished descriptor is only read; one that is not is owned by the thread that makes it.
+// SAFETY: a finalized descriptor is only read; any other is owned by the thread that creates it.
 unsafe impl Send for Descriptor {}
 // SAFETY: as above.
 unsafe impl Sync for Descriptor {}
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed once. Nothing can be done about a failure.
-        let _ = unsafe { (self.api.unmake)(self.raw) };
+        // SAFETY: created by `new`, destroyed once. A failure is ignored: there is no remedy.
+        let _ = unsafe { (self.api.destroy_descriptor)(self.raw) };
     }
 }
 
-/// How a Rust type is called among the types of attributes.
+/// A Rust type with its attribute type in cuDNN.
 ///
 /// # Safety
-/// cuDNN must store the type that is named in the same way.
+/// cuDNN must store values of `TYPE` in the same way.
 pub(super) unsafe trait Value: Copy {
     const TYPE: Type;
 }
@@ -49,7 +49,7 @@ impl From<sys::cudnnBackendNumericalNote_t> for Note {
     }
 }
 
-/// The number of one of an engine's knobs; a later version may have others than are known here.
+/// The number of one of an engine's knobs; later versions may have knobs that are unknown here.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(transparent)]
 pub(super) struct Knob(pub(super) u32);
@@ -57,7 +57,7 @@ pub(super) struct Knob(pub(super) u32);
 macro_rules! value {
     ($($type:ty: $named:ident),* $(,)?) => {
         $(
-            // SAFETY: the header says so; enumerations are 32-bit integers.
+            // SAFETY: as in cuDNN's header; enumerations are 32-bit integers.
             unsafe impl Value for $type {
                 const TYPE: Type = Type::$named;
             }
@@ -74,7 +74,7 @@ value! {
     sys::cudnnDataType_t: CUDNN_TYPE_DATA_TYPE,
     sys::cudnnConvolutionMode_t: CUDNN_TYPE_CONVOLUTION_MODE,
     sys::cudnnBackendHeurMode_t: CUDNN_TYPE_HEUR_MODE,
-    // Nothing that is behind an address is looked at before a plan is executed.
+    // Addresses are not dereferenced before a plan is executed.
     *mut c_void: CUDNN_TYPE_VOID_PTR,
 }
 
@@ -82,7 +82,7 @@ impl Descriptor {
     pub(super) fn new(api: &'static Api, kind: Kind) -> ApiResult<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: it writes one pointer.
-        api.check(unsafe { (api.make)(kind, &mut raw) }, kind)?;
+        api.check(unsafe { (api.create_descriptor)(kind, &mut raw) }, kind)?;
         Ok(Self {
             api,
             raw,
@@ -98,14 +98,14 @@ impl Descriptor {
         self.raw
     }
 
-    /// Sets an attribute that consists of plain values.
+    /// Sets an attribute of plain values.
     pub(super) fn with<V: Value>(self, name: Name, values: &[V]) -> ApiResult<Self> {
-        // SAFETY: the values have the type that is named; cuDNN refuses an attribute of another.
+        // SAFETY: the values have the declared type; cuDNN rejects an attribute of another type.
         unsafe { self.set(name, V::TYPE, values) }?;
         Ok(self)
     }
 
-    /// Sets an attribute that consists of descriptors.
+    /// Sets an attribute of descriptors.
     pub(super) fn with_parts(mut self, name: Name, parts: &[Arc<Descriptor>]) -> ApiResult<Self> {
         let raw: Vec<_> = parts.iter().map(|part| part.raw).collect();
         // SAFETY: as above; the descriptors live as long as this one.
@@ -118,36 +118,36 @@ impl Descriptor {
     /// `V` must be stored as `ty` is, and descriptors must outlive this one.
     unsafe fn set<V>(&self, name: Name, ty: Type, values: &[V]) -> ApiResult<()> {
         let (count, from) = (values.len() as i64, values.as_ptr().cast());
-        // SAFETY: the caller's promise, and as many values as are counted.
+        // SAFETY: the caller's promise; there are `count` values.
         let status = unsafe { (self.api.set)(self.raw, name, ty, count, from) };
         self.api.check(status, name)
     }
 
-    /// Ready for use, its attributes fixed.
+    /// Finalizes it: its attributes are fixed, and it is ready for use.
     pub(super) fn finish(self) -> ApiResult<Arc<Self>> {
-        // SAFETY: made by `new`, not finished yet.
+        // SAFETY: created by `new`, not finalized yet.
         let status = unsafe { (self.api.finish)(self.raw) };
         self.api
             .check(status, format_args!("cudnnBackendFinalize"))?;
         Ok(Arc::new(self))
     }
 
-    /// An attribute that consists of plain values, at most as many as are asked for.
-    pub(super) fn values<V: Value + Default>(&self, name: Name, most: usize) -> ApiResult<Vec<V>> {
-        let mut values = vec![V::default(); most];
+    /// An attribute of at most `max` plain values.
+    pub(super) fn values<V: Value + Default>(&self, name: Name, max: usize) -> ApiResult<Vec<V>> {
+        let mut values = vec![V::default(); max];
         let mut count = 0;
-        // SAFETY: it writes no more values than there is room for, of the type that is named, and
-        // any number is one of them.
+        // SAFETY: it writes at most `max` values of the declared type, for which every bit pattern is
+        // valid.
         let status = unsafe {
             let to = values.as_mut_ptr().cast();
-            (self.api.get)(self.raw, name, V::TYPE, most as i64, &mut count, to)
+            (self.api.get)(self.raw, name, V::TYPE, max as i64, &mut count, to)
         };
         self.api.check(status, name)?;
         values.truncate(usize::try_from(count).unwrap_or(0));
         Ok(values)
     }
 
-    /// An attribute that is one number.
+    /// An attribute of one value.
     pub(super) fn value<V: Value + Default>(&self, name: Name) -> ApiResult<V> {
         let found = self.values(name, 1)?;
         found
@@ -156,32 +156,31 @@ impl Descriptor {
             .ok_or_else(|| format!("{name:?}: has no value"))
     }
 
-    /// How many descriptors an attribute consists of, where cuDNN tells before it fills them in.
+    /// The number of descriptors of an attribute, if cuDNN reports it before it fills them in.
     pub(super) fn count(&self, name: Name) -> ApiResult<usize> {
         self.fill(name, &mut [])
     }
 
-    /// An attribute that consists of descriptors of one kind, at most as many as are asked for.
-    pub(super) fn parts(&self, name: Name, kind: Kind, most: usize) -> ApiResult<Vec<Arc<Self>>> {
-        let made: Vec<_> = (0..most)
+    /// An attribute of at most `max` descriptors of one kind.
+    pub(super) fn parts(&self, name: Name, kind: Kind, max: usize) -> ApiResult<Vec<Arc<Self>>> {
+        let descriptors: Vec<_> = (0..max)
             .map(|_| Descriptor::new(self.api, kind).map(Arc::new))
             .collect::<ApiResult<_>>()?;
-        let mut raw: Vec<_> = made.iter().map(|part| part.raw).collect();
+        let mut raw: Vec<_> = descriptors.iter().map(|part| part.raw).collect();
         let filled = self.fill(name, &mut raw)?;
-        Ok(made.into_iter().take(filled).collect())
+        Ok(descriptors.into_iter().take(filled).collect())
     }
 
     fn fill(&self, name: Name, parts: &mut [sys::cudnnBackendDescriptor_t]) -> ApiResult<usize> {
         let ty = Type::CUDNN_TYPE_BACKEND_DESCRIPTOR;
-        let workspace_bytes = parts.len();
-        let to = match workspace_bytes {
+        let capacity = parts.len();
+        let to = match capacity {
             0 => ptr::null_mut(),
             _ => parts.as_mut_ptr().cast(),
         };
         let mut count = 0;
-        // SAFETY: it fills in no more descriptors than there is room for.
-        let status =
-            unsafe { (self.api.get)(self.raw, name, ty, workspace_bytes as i64, &mut count, to) };
+        // SAFETY: it fills in at most `capacity` descriptors.
+        let status = unsafe { (self.api.get)(self.raw, name, ty, capacity as i64, &mut count, to) };
         self.api.check(status, name)?;
         Ok(usize::try_from(count).unwrap_or(0))
     }

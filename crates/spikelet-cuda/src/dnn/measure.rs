@@ -18,16 +18,16 @@ use std::time::Instant;
 
 /// Runs in a captured graph, and the number of timings.
 const RUNS: usize = 3;
-const TIMES: usize = 2;
+const TIMINGS: usize = 2;
 /// Times within this ratio are equal.
-const SAME: f32 = 1.02;
+const EQUAL_RATIO: f32 = 1.02;
 /// A plan that takes this many times as long as the fastest is not measured further, with allowance
 /// for the milliseconds of loading its code and of a launch.
-const HOPELESS: f32 = 2.0;
-const LOADING: f32 = 200.0;
-const LAUNCH: f32 = 0.1;
+const SLOW_RATIO: f32 = 2.0;
+const LOADING_MS: f32 = 200.0;
+const LAUNCH_MS: f32 = 0.1;
 /// A byte that gives ordinary values in every type: 0.011 in f32 and bf16, 1.06 in f16.
-const FILLING: u8 = 0x3c;
+const FILL_BYTE: u8 = 0x3c;
 
 /// Device memory for a measurement.
 struct Buffers {
@@ -41,8 +41,9 @@ impl Buffers {
         c: &Convolution,
         workspace: usize,
     ) -> spikelet_graph::Result<Self> {
-        let make = |bytes| DeviceMemory::new(running.gpu(), bytes, "measuring a convolution");
-        let tensor = |dtype: DType, shape: Vec<usize>| make(TensorType::new(dtype, shape).bytes());
+        let allocate = |bytes| DeviceMemory::new(running.gpu(), bytes, "measuring a convolution");
+        let tensor =
+            |dtype: DType, shape: Vec<usize>| allocate(TensorType::new(dtype, shape).bytes());
         let [a, b, y] = c.operand_shapes();
         Ok(Self {
             tensors: [
@@ -50,7 +51,7 @@ impl Buffers {
                 tensor(c.operands, b)?,
                 tensor(c.result, y)?,
             ],
-            workspace: make(workspace)?,
+            workspace: allocate(workspace)?,
         })
     }
 
@@ -58,15 +59,15 @@ impl Buffers {
         for memory in self.tensors.iter().chain([&self.workspace]) {
             // SAFETY: the memory has this size and is on the stream's GPU.
             unsafe {
-                result::memset_d8_async(memory.pointer, FILLING, memory.bytes, stream.cu_stream())
+                result::memset_d8_async(memory.pointer, FILL_BYTE, memory.bytes, stream.cu_stream())
             }
-            .map_err(words)?;
+            .map_err(message)?;
         }
         Ok(())
     }
 }
 
-fn words(error: DriverError) -> String {
+fn message(error: DriverError) -> String {
     describe(&error)
 }
 
@@ -80,7 +81,7 @@ pub(super) fn fastest(
     let Ok(buffers) = Buffers::new(running, c, workspace) else {
         return Ok((plans.swap_remove(0), false));
     };
-    let stream = running.gpu().context.new_stream().map_err(words)?;
+    let stream = running.gpu().context.new_stream().map_err(message)?;
     let times = running.on(&stream, || {
         buffers.fill(&stream)?;
         let mut best = f32::INFINITY;
@@ -97,7 +98,7 @@ pub(super) fn fastest(
         .copied()
         .fold(f32::INFINITY, f32::min);
     let chosen = (0..plans.len())
-        .filter(|k| matches!(times[*k], Ok(time) if time <= SAME * best))
+        .filter(|k| matches!(times[*k], Ok(time) if time <= EQUAL_RATIO * best))
         .min_by_key(|k| plans[*k].workspace);
     match (chosen, times.into_iter().find_map(Result::err)) {
         (Some(k), _) => Ok((plans.swap_remove(k), true)),
@@ -123,38 +124,38 @@ fn time(
     // The first run loads the code.
     let begun = Instant::now();
     start()?;
-    stream.synchronize().map_err(words)?;
+    stream.synchronize().map_err(message)?;
     let first = begun.elapsed().as_secs_f32() * 1e3;
-    if first > HOPELESS * best + LOADING {
+    if first > SLOW_RATIO * best + LOADING_MS {
         return Ok(first);
     }
     let rough = timed(stream, start)?;
-    if rough > HOPELESS * best + LAUNCH {
+    if rough > SLOW_RATIO * best + LAUNCH_MS {
         return Ok(rough);
     }
     let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-    stream.begin_capture(mode).map_err(words)?;
+    stream.begin_capture(mode).map_err(message)?;
     let recorded = (0..RUNS).try_for_each(|_| start());
     let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags).map_err(words);
+    let graph = stream.end_capture(flags).map_err(message);
     recorded?;
     let graph = graph?.ok_or("the captured graph is empty")?;
-    let launch = || graph.launch().map_err(words);
+    let launch = || graph.launch().map_err(message);
     launch()?;
-    let mut least = f32::INFINITY;
-    for _ in 0..TIMES {
-        least = least.min(timed(stream, launch)?);
+    let mut min_ms = f32::INFINITY;
+    for _ in 0..TIMINGS {
+        min_ms = min_ms.min(timed(stream, launch)?);
     }
-    Ok(least / RUNS as f32)
+    Ok(min_ms / RUNS as f32)
 }
 
 /// The milliseconds of the work that `start` enqueues.
 fn timed(stream: &CudaStream, start: impl FnOnce() -> ApiResult<()>) -> ApiResult<f32> {
     let event = || {
         let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
-        stream.record_event(flags).map_err(words)
+        stream.record_event(flags).map_err(message)
     };
     let before = event()?;
     start()?;
-    before.elapsed_ms(&event()?).map_err(words)
+    before.elapsed_ms(&event()?).map_err(message)
 }

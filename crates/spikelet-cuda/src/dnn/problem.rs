@@ -16,12 +16,12 @@ use sys::cudnnBackendNumericalNote_t as Numerical;
 /// The largest workspace of an engine, in bytes.
 const WORKSPACE: usize = 1 << 30;
 /// The most plans that are compared, of one engine and in total.
-const VARIANTS: usize = 4;
-const PLANS: usize = 12;
+const MAX_VARIANTS: usize = 4;
+const MAX_PLANS: usize = 12;
 /// Number of plans from which cuDNN's slow fallback engines are not tried.
-const ENOUGH: usize = 4;
+const ENOUGH_PLANS: usize = 4;
 /// The most knobs of an engine.
-const KNOBS: usize = 64;
+const MAX_KNOBS: usize = 64;
 /// The ids of x, w and y in a graph.
 const IDS: [i64; 3] = [1, 2, 3];
 /// Alignment of addresses in bytes.
@@ -51,7 +51,7 @@ pub(super) struct Problem<'a> {
     convolution: &'a Convolution,
 }
 
-fn number_type(dtype: DType) -> ApiResult<sys::cudnnDataType_t> {
+fn data_type(dtype: DType) -> ApiResult<sys::cudnnDataType_t> {
     match dtype {
         DType::F32 => Ok(sys::cudnnDataType_t::CUDNN_DATA_FLOAT),
         DType::F16 => Ok(sys::cudnnDataType_t::CUDNN_DATA_HALF),
@@ -82,7 +82,7 @@ fn tensor(api: &'static Api, id: i64, dtype: DType, shape: &[usize]) -> ApiResul
         stride *= size;
     }
     Descriptor::new(api, Kind::CUDNN_BACKEND_TENSOR_DESCRIPTOR)?
-        .with(Name::CUDNN_ATTR_TENSOR_DATA_TYPE, &[number_type(dtype)?])?
+        .with(Name::CUDNN_ATTR_TENSOR_DATA_TYPE, &[data_type(dtype)?])?
         .with(
             Name::CUDNN_ATTR_TENSOR_DIMENSIONS,
             &[&[images, channels], &axes[..]].concat(),
@@ -281,7 +281,7 @@ impl<'a> Problem<'a> {
         let (mut offered, mut inexact, mut large) = (0, 0, 0);
         let mut last_error = None;
         for mode in [Mode::CUDNN_HEUR_MODE_A, Mode::CUDNN_HEUR_MODE_FALLBACK] {
-            if plans.len() >= ENOUGH {
+            if plans.len() >= ENOUGH_PLANS {
                 break;
             }
             let configs = self.configs(mode).unwrap_or_else(|problem| {
@@ -290,7 +290,7 @@ impl<'a> Problem<'a> {
             });
             offered += configs.len();
             for config in configs {
-                if plans.len() >= PLANS {
+                if plans.len() >= MAX_PLANS {
                     break;
                 }
                 match self.candidate(config, &plans) {
@@ -322,7 +322,7 @@ impl<'a> Problem<'a> {
         let engine = engine_of(&config)?;
         let number = engine.value(Name::CUDNN_ATTR_ENGINE_GLOBAL_INDEX)?;
         let variants = others.iter().filter(|plan| plan.engine == number);
-        if !self.is_exact(&engine)? || variants.count() >= VARIANTS {
+        if !self.is_exact(&engine)? || variants.count() >= MAX_VARIANTS {
             return Ok(None);
         }
         let knobs = knobs(&config).ok();
@@ -383,7 +383,7 @@ fn knobs(config: &Descriptor) -> ApiResult<Vec<(Knob, i64)>> {
     let knobs = config.parts(
         Name::CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
         Kind::CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-        KNOBS,
+        MAX_KNOBS,
     )?;
     let read = |knob: &Arc<Descriptor>| {
         let kind = knob.value(Name::CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)?;

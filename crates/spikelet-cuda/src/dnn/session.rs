@@ -1,4 +1,4 @@
-//! cuDNN's handle, which one thread uses at a time.
+//! cuDNN's handle, which is used by one thread at a time.
 
 use super::api::{Api, ApiResult};
 use crate::gpu::Gpu;
@@ -7,7 +7,7 @@ use cudarc::driver::CudaStream;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A handle whose stream is the GPU's, whoever holds no [`Running`] of it.
+/// A handle whose stream is the GPU's, except during [`Running::on`].
 pub(super) struct Session {
     api: &'static Api,
     handle: Mutex<Handle>,
@@ -16,7 +16,7 @@ pub(super) struct Session {
 
 struct Handle(sys::cudnnHandle_t);
 
-// SAFETY: a handle is bound to no thread, it must only not be used by two at a time.
+// SAFETY: a handle is not bound to a thread; the lock prevents concurrent use.
 unsafe impl Send for Handle {}
 
 impl Session {
@@ -36,7 +36,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The handle, for this thread alone.
+    /// Locks the handle for this thread.
     pub(super) fn lock(&self) -> Running<'_> {
         Running {
             session: self,
@@ -52,7 +52,7 @@ impl Drop for Session {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if self.gpu.bind().is_ok() {
-            // SAFETY: made by `new`, destroyed once. Nothing can be done about a failure.
+            // SAFETY: created by `new`, destroyed once. A failure is ignored: there is no remedy.
             let _ = unsafe { (self.api.destroy)(handle.0) };
         }
     }
@@ -78,20 +78,20 @@ impl Running<'_> {
     }
 
     fn set_stream(&self, stream: &CudaStream) -> ApiResult<()> {
-        // SAFETY: the handle is alive; the GPU's stream outlives it, any other is taken back by
-        // `on` before it ends.
+        // SAFETY: the handle is alive; the GPU's stream outlives it, any other is replaced by `on`
+        // before it is destroyed.
         let status = unsafe { (self.api().set_stream)(self.raw(), stream.cu_stream().cast()) };
         self.api().check(status, format_args!("cudnnSetStream"))
     }
 
-    /// Does something on another stream than the GPU's.
+    /// Runs a closure with another stream than the GPU's.
     pub(super) fn on<T>(
         &self,
         stream: &CudaStream,
         run: impl FnOnce() -> ApiResult<T>,
     ) -> ApiResult<T> {
-        let made = self.set_stream(stream).and_then(|()| run());
+        let result = self.set_stream(stream).and_then(|()| run());
         self.set_stream(&self.gpu().stream)?;
-        made
+        result
     }
 }

@@ -1,5 +1,5 @@
 //! Choices of engines as files of a [`DiskStore`]: the engine and its knobs, each number in eight
-//! bytes. A file has some hundred bytes, so that none is ever removed.
+//! bytes. A file has about a hundred bytes, so files are never removed.
 
 use super::Convolution;
 use super::descriptor::Knob;
@@ -26,7 +26,7 @@ impl Store {
     }
 
     /// The choices in the default folder, beside that of the kernels.
-    pub(super) fn usual() -> Self {
+    pub(super) fn in_default_folder() -> Self {
         let kernels = kernel_cache().folder;
         Self::new(kernels.map(|kernels| kernels.with_file_name("convolutions")))
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_that_is_no_choice_is_not_read() {
+    fn content_that_is_not_a_choice_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Some(folder.path().to_path_buf()));
         for length in [0, 7, 9, 16] {

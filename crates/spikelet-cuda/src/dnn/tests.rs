@@ -65,8 +65,8 @@ const CASES: [Case; 11] = [
 impl Case {
     fn convolution(&self, part: ConvPart, operands: DType, result: DType) -> Convolution {
         let axes = self.axes.len();
-        let reach = self.dilation * (self.kernel - 1) + 1;
-        let out = |size: &usize| (size + 2 * self.padding - reach) / self.stride + 1;
+        let enable_peer_access = self.dilation * (self.kernel - 1) + 1;
+        let out = |size: &usize| (size + 2 * self.padding - enable_peer_access) / self.stride + 1;
         let (from, to) = self.channels;
         let op = Conv {
             stride: vec![self.stride; axes],

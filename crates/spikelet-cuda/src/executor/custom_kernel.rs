@@ -14,7 +14,7 @@ use std::sync::Arc;
 const ALIGNMENT: usize = 256;
 
 /// An argument before the constants have an address.
-enum Given {
+enum KernelArg {
     Address(u64),
     /// The constants at this offset in bytes.
     Constant(usize),
@@ -24,50 +24,56 @@ enum Given {
 /// A kernel before compilation.
 pub(super) struct CustomKernel {
     kernel: DeviceKernel,
-    given: Vec<Given>,
+    arguments: Vec<KernelArg>,
     /// The index of the plan's kernel.
-    pub(super) number: usize,
+    pub(super) index: usize,
 }
 
 impl CustomKernel {
-    /// A kernel; `lead` returns the addresses of operands, results and workspace.
+    /// A kernel; `address_of` returns the addresses of operands, results and workspace.
     pub(super) fn new(
         mut kernel: DeviceKernel,
-        number: usize,
+        index: usize,
         constants: &mut Constants,
-        lead: impl Fn(Binding) -> u64,
+        address_of: impl Fn(Binding) -> u64,
     ) -> Self {
         let arguments = std::mem::take(&mut kernel.arguments);
-        let given = arguments.into_iter().map(|argument| match argument {
-            DeviceArgument::Input(k) => Given::Address(lead(Binding::Read(k))),
-            DeviceArgument::Output(k) => Given::Address(lead(Binding::Write(k))),
-            DeviceArgument::InputAt(k, at) => Given::Address(lead(Binding::Read(k)) + at as u64),
-            DeviceArgument::OutputAt(k, at) => Given::Address(lead(Binding::Write(k)) + at as u64),
-            DeviceArgument::Scratch(at) => Given::Address(lead(Binding::Workspace(at))),
-            DeviceArgument::Constant(bytes) => Given::Constant(constants.add(&bytes)),
-            DeviceArgument::Value(bytes) => Given::Value(bytes),
+        let arguments = arguments.into_iter().map(|argument| match argument {
+            DeviceArgument::Input(k) => KernelArg::Address(address_of(Binding::Read(k))),
+            DeviceArgument::Output(k) => KernelArg::Address(address_of(Binding::Write(k))),
+            DeviceArgument::InputAt(k, at) => {
+                KernelArg::Address(address_of(Binding::Read(k)) + at as u64)
+            }
+            DeviceArgument::OutputAt(k, at) => {
+                KernelArg::Address(address_of(Binding::Write(k)) + at as u64)
+            }
+            DeviceArgument::Scratch(at) => KernelArg::Address(address_of(Binding::Workspace(at))),
+            DeviceArgument::Constant(bytes) => KernelArg::Constant(constants.add(&bytes)),
+            DeviceArgument::Value(bytes) => KernelArg::Value(bytes),
         });
         Self {
-            given: given.collect(),
+            arguments: arguments.collect(),
             kernel,
-            number,
+            index,
         }
     }
 
     /// Compiles it, for constants at address `constants`.
     pub(super) fn launch(self, gpu: &Gpu, constants: u64) -> Result<Launch> {
-        let Self { kernel, given, .. } = self;
+        let Self {
+            kernel, arguments, ..
+        } = self;
         let function = gpu.function(&kernel.source, &kernel.name)?;
-        let most = function
+        let max_threads = function
             .max_threads_per_block()
             .context(&gpu.name, "querying the threads of a kernel")?;
-        if i64::from(kernel.block) > i64::from(most) {
+        if i64::from(kernel.block) > i64::from(max_threads) {
             return Err(failure(
                 &gpu.name,
                 format!(
-                    "kernel `{}` can have {most} threads in a block, by the registers that it \
-                     needs; {} were asked for: make the block smaller, or write \
-                     `__launch_bounds__({})` in front of the name",
+                    "kernel `{}` can have at most {max_threads} threads in a block because of the registers \
+                     that it needs, {} were requested; use a smaller block, or write \
+                     `__launch_bounds__({})` before the name",
                     kernel.name, kernel.block, kernel.block
                 ),
             ));
@@ -75,11 +81,11 @@ impl CustomKernel {
         gpu.allow_shared(&function, kernel.shared)?;
         let mut launch = Launch::new(&kernel.name, function, kernel.grid, [kernel.block, 1, 1]);
         launch.shared = kernel.shared;
-        for argument in given {
+        for argument in arguments {
             match argument {
-                Given::Address(address) => launch.word(address),
-                Given::Constant(at) => launch.word(constants + at as u64),
-                Given::Value(bytes) => launch.bytes(&bytes),
+                KernelArg::Address(address) => launch.word(address),
+                KernelArg::Constant(at) => launch.word(constants + at as u64),
+                KernelArg::Value(bytes) => launch.bytes(&bytes),
             }
         }
         launch.check_arguments(gpu)?;
@@ -107,7 +113,7 @@ impl Constants {
             return Ok(None);
         }
         let memory = DeviceMemory::new(gpu, self.bytes.len(), "constants of custom operations")?;
-        let _alone = shared.stream_alone()?;
+        let _lock = shared.lock_stream()?;
         // SAFETY: the memory is as large as the bytes, and the copy is waited for here.
         unsafe { upload_async(memory.pointer, &self.bytes, &gpu.stream) }
             .context(&gpu.name, "copying constants to the GPU")?;
@@ -121,17 +127,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_constant_has_a_place_of_its_own_where_any_type_may_lie() {
+    fn constants_do_not_overlap_and_are_aligned_for_any_type() {
         let mut constants = Constants::default();
-        let places = [&[1_u8, 2][..], &[3; 256], &[4]].map(|bytes| constants.add(bytes));
-        assert_eq!(places, [0, 256, 512]);
+        let offsets = [&[1_u8, 2][..], &[3; 256], &[4]].map(|bytes| constants.add(bytes));
+        assert_eq!(offsets, [0, 256, 512]);
         assert_eq!(constants.bytes.len(), 513);
         assert_eq!(constants.bytes[..3], [1, 2, 0]);
         assert_eq!((constants.bytes[256], constants.bytes[512]), (3, 4));
     }
 
     #[test]
-    fn operands_results_and_scratch_memory_become_addresses() {
+    fn operands_results_and_workspace_are_lowered_to_addresses() {
         let kernel = DeviceKernel::new("f", "")
             .output(1)
             .constant(7_i32)
@@ -141,22 +147,22 @@ mod tests {
             .output_at(0, 4)
             .value(2.0_f32);
         let mut constants = Constants::default();
-        let lead = |binding| match binding {
+        let address_of = |binding| match binding {
             Binding::Read(k) => 100 + k as u64,
             Binding::Write(k) => 200 + k as u64,
             Binding::Workspace(at) => 300 + at as u64,
         };
-        let own = CustomKernel::new(kernel, 3, &mut constants, lead);
-        let words: Vec<u64> = own
-            .given
+        let custom = CustomKernel::new(kernel, 3, &mut constants, address_of);
+        let words: Vec<u64> = custom
+            .arguments
             .iter()
-            .map(|given| match given {
-                Given::Address(address) => *address,
-                Given::Constant(at) => *at as u64,
-                Given::Value(bytes) => bytes.len() as u64,
+            .map(|arguments| match arguments {
+                KernelArg::Address(address) => *address,
+                KernelArg::Constant(at) => *at as u64,
+                KernelArg::Value(bytes) => bytes.len() as u64,
             })
             .collect();
         assert_eq!(words, [201, 0, 100, 308, 118, 204, 4]);
-        assert_eq!((own.number, constants.bytes), (3, vec![7, 0, 0, 0]));
+        assert_eq!((custom.index, constants.bytes), (3, vec![7, 0, 0, 0]));
     }
 }

@@ -6,8 +6,8 @@ use crate::backend::{Shared, memory_of};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::group::AllReduceBatch;
-use crate::horizontal_fusion::{BoundKernel, Group, join};
-use crate::kernel_source::{self, Binding, KernelSource, Launched, TooLarge};
+use crate::horizontal_fusion::{BoundKernel, Group, fuse};
+use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, size};
 use crate::op::{self, LoweredOp, LoweringContext};
@@ -57,8 +57,8 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     let mut names = vec![];
     let mut constants = Constants::default();
     // The events of sums over ranks in flight, by the first of the sums.
-    let mut under_way: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
-    for (number, kernel) in plan.kernels.iter().enumerate() {
+    let mut in_flight: HashMap<ValueId, Arc<CudaEvent>> = HashMap::new();
+    for (index, kernel) in plan.kernels.iter().enumerate() {
         let node = &plan.graph.nodes[kernel.node];
         let wanted = kernel
             .writes
@@ -66,12 +66,12 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
             .map(|w| *w != Location::Unused)
             .collect();
         let (offset, workspace_bytes) = kernel.workspace.unwrap_or((0, 0));
-        let mut site = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
-        site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        site.workspace_bytes = workspace_bytes;
+        let mut cx = LoweringContext::new(&gpu.properties, &plan.graph, node, wanted);
+        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+        cx.workspace_bytes = workspace_bytes;
         let (reads, writes) = (addresses(&kernel.reads)?, addresses(&kernel.writes)?);
         let workspace = arena.pointer + offset as u64;
-        names.push(site.name());
+        names.push(cx.name());
         if node
             .outputs
             .iter()
@@ -79,34 +79,34 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
         {
             continue;
         }
-        let lead = |binding: Binding| match binding {
+        let address_of = |binding: Binding| match binding {
             Binding::Read(k) => reads[k],
             Binding::Write(k) => writes[k],
             Binding::Workspace(at) => workspace + at as u64,
         };
-        for work in op::prepare(shared, &site)? {
+        for lowered in op::lower(shared, &cx)? {
             let step = |action| {
-                let kernel = number;
+                let kernel = index;
                 Err(Other::Step(Box::new(Step { action, kernel })))
             };
-            planned.push(match work {
-                LoweredOp::Kernel(piece) => {
-                    let binding = piece.arguments.iter().map(|a| a.binding);
+            planned.push(match lowered {
+                LoweredOp::Kernel(source) => {
+                    let binding = source.arguments.iter().map(|a| a.binding);
                     let bytes = binding.clone().map(|binding| match binding {
-                        Binding::Read(k) => site.inputs[k].bytes(),
-                        Binding::Write(k) => site.outputs[k].bytes(),
+                        Binding::Read(k) => cx.inputs[k].bytes(),
+                        Binding::Write(k) => cx.outputs[k].bytes(),
                         Binding::Workspace(at) => workspace_bytes.saturating_sub(at),
                     });
                     Ok(BoundKernel {
-                        words: binding.map(lead).collect(),
+                        words: binding.map(address_of).collect(),
                         bytes: bytes.collect(),
-                        piece,
-                        kernel: number,
+                        source,
+                        kernel: index,
                     })
                 }
                 LoweredOp::CustomKernel(kernel) => {
-                    let own = CustomKernel::new(kernel, number, &mut constants, lead);
-                    Err(Other::CustomKernel(Box::new(own)))
+                    let custom = CustomKernel::new(kernel, index, &mut constants, address_of);
+                    Err(Other::CustomKernel(Box::new(custom)))
                 }
                 LoweredOp::Gemm {
                     call,
@@ -115,8 +115,8 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     workspace: at,
                 } => step(Action::Gemm {
                     call,
-                    a: lead(a),
-                    b: lead(b),
+                    a: address_of(a),
+                    b: address_of(b),
                     y: writes[0],
                     workspace: workspace + at as u64,
                 }),
@@ -127,25 +127,25 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
                     workspace: at,
                 } => step(Action::Conv {
                     call,
-                    a: lead(a),
-                    b: lead(b),
+                    a: address_of(a),
+                    b: address_of(b),
                     y: writes[0],
                     workspace: workspace + at as u64,
                 }),
                 LoweredOp::Clear(k) => step(Action::Clear {
                     to: writes[k],
-                    bytes: site.outputs[k].bytes(),
+                    bytes: cx.outputs[k].bytes(),
                 }),
                 LoweredOp::AllReduceStart(group) => {
-                    let counts = site.inputs.iter().map(TensorType::len);
+                    let counts = cx.inputs.iter().map(TensorType::len);
                     let tensors = reads.iter().zip(&writes).zip(counts);
                     let tensors = tensors.filter(|(_, count)| *count > 0);
                     let tensors = tensors.map(|((from, to), count)| (*from, *to, count));
                     let sums = AllReduceBatch::new(gpu, tensors.collect())?;
-                    under_way.insert(node.outputs[0], sums.done());
+                    in_flight.insert(node.outputs[0], sums.done());
                     step(Action::AllReduceStart { group, sums })
                 }
-                LoweredOp::AllReduceDone => match under_way.remove(&node.inputs[0]) {
+                LoweredOp::AllReduceDone => match in_flight.remove(&node.inputs[0]) {
                     Some(done) => step(Action::AllReduceDone(done)),
                     None => {
                         return Err(failure(
@@ -159,7 +159,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     }
     let constants = constants.upload(shared, gpu)?;
     let base = constants.as_ref().map_or(0, |memory| memory.pointer);
-    let mut steps = compile(gpu, join(planned), &names, base)?;
+    let mut steps = compile(gpu, fuse(planned), &names, base)?;
     let last = plan.kernels.len();
     for (from, to, ty) in &plan.copies {
         if ty.bytes() > 0 {
@@ -218,14 +218,14 @@ fn compile(
 ) -> Result<Vec<Step>> {
     let too_large =
         |kernel: usize, error: TooLarge| failure(&gpu.name, format!("{}: {error}", names[kernel]));
-    let launch = |drafts: Vec<BoundKernel>, name: String, source: String, at: Launched| {
+    let launch = |kernels: Vec<BoundKernel>, name: String, source: String, at: LaunchSize| {
         let function = gpu.function(&source, &name)?;
         let (grid, block, shared) = at;
         gpu.allow_shared(&function, shared)?;
         let mut launch = Launch::new(&name, function, grid, [block, 1, 1]);
-        let kernel = drafts[0].kernel;
+        let kernel = kernels[0].kernel;
         launch.shared = shared;
-        for word in drafts.into_iter().flat_map(|d| d.words) {
+        for word in kernels.into_iter().flat_map(|d| d.words) {
             launch.word(word);
         }
         Ok(Step {
@@ -233,43 +233,43 @@ fn compile(
             kernel,
         })
     };
-    let pieces = |drafts: &[BoundKernel]| -> Vec<KernelSource> {
-        drafts.iter().map(|d| d.piece.clone()).collect()
+    let sources = |kernels: &[BoundKernel]| -> Vec<KernelSource> {
+        kernels.iter().map(|d| d.source.clone()).collect()
     };
     groups
         .into_par_iter()
         .map(|group| match group {
             Group::Other(Other::Step(step)) => Ok(*step),
-            Group::Other(Other::CustomKernel(own)) => {
-                let kernel = own.number;
-                let launch = own.launch(gpu, constants);
+            Group::Other(Other::CustomKernel(custom)) => {
+                let kernel = custom.index;
+                let launch = custom.launch(gpu, constants);
                 Ok(Step {
                     action: Action::Launch(launch.map_err(|e| error::of(&names[kernel], e))?),
                     kernel,
                 })
             }
-            Group::Single(draft) => {
-                let at = draft.piece.launch();
-                let at = at.map_err(|error| too_large(draft.kernel, error))?;
-                let source = kernel_source::source(&draft.piece);
-                let name = draft.piece.name.clone();
-                launch(vec![*draft], name, source, at)
+            Group::Single(kernel) => {
+                let at = kernel.source.launch();
+                let at = at.map_err(|error| too_large(kernel.kernel, error))?;
+                let source = kernel_source::source(&kernel.source);
+                let name = kernel.source.name.clone();
+                launch(vec![*kernel], name, source, at)
             }
-            Group::Sequential(drafts) => {
-                let name = "spk_small".to_string();
-                let source = kernel_source::small_source(&pieces(&drafts), &name);
+            Group::Sequential(kernels) => {
+                let name = "spk_sequential".to_string();
+                let source = kernel_source::small_source(&sources(&kernels), &name);
                 launch(
-                    drafts,
+                    kernels,
                     name,
                     source,
                     ([1, 1, 1], kernel_source::SMALL_BLOCK, 0),
                 )
             }
-            Group::Horizontal(drafts) => {
-                let name = "spk_side_by_side".to_string();
-                let made = kernel_source::wide_source(&pieces(&drafts), &name);
-                let (source, at) = made.map_err(|error| too_large(drafts[0].kernel, error))?;
-                launch(drafts, name, source, at)
+            Group::Horizontal(kernels) => {
+                let name = "spk_horizontal".to_string();
+                let fused = kernel_source::wide_source(&sources(&kernels), &name);
+                let (source, at) = fused.map_err(|error| too_large(kernels[0].kernel, error))?;
+                launch(kernels, name, source, at)
             }
         })
         .collect()

@@ -17,7 +17,7 @@ pub struct RawBuffer {
 }
 
 impl RawBuffer {
-    /// Memory with any content. `what` is named when there is not enough.
+    /// Allocates memory with undefined content. `what` names its purpose in an out-of-memory error.
     ///
     /// # Errors
     /// If there is not enough memory, or the device fails.
@@ -34,7 +34,7 @@ impl RawBuffer {
     /// # Errors
     /// If the device fails.
     pub fn clear(&self) -> Result<()> {
-        let _alone = self.cuda.shared.stream_alone()?;
+        let _lock = self.cuda.shared.lock_stream()?;
         self.memory.clear()
     }
 
@@ -50,7 +50,7 @@ impl RawBuffer {
         unsafe { self.cuda.shared.upload(self.memory.pointer, &owner, values) }
     }
 
-    /// Copies values from the start of the memory, when all kernels that were started are done.
+    /// Copies values from the start of the memory after all kernels that were started.
     ///
     /// # Errors
     /// If there are more values than the memory has, or the device fails.
@@ -87,7 +87,7 @@ impl RawBuffer {
             return Ok(());
         }
         let problem = format!(
-            "a buffer of {} bytes cannot exchange {bytes} bytes; use as many as it has",
+            "{bytes} bytes were to be copied to or from a buffer of {}; copy at most the size of the buffer",
             self.memory.bytes
         );
         Err(failure(&self.cuda.shared.gpu.name, problem))

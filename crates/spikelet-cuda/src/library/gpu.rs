@@ -1,13 +1,13 @@
-//! The GPUs that the driver knows.
+//! The GPUs that the driver reports.
 
 use super::{Library, Missing, find};
 use cudarc::driver::result::{self, DriverError, device};
 use cudarc::driver::sys::{CUdevice_attribute, CUresult};
 
-/// A GPU as the driver describes it.
+/// A GPU as reported by the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gpu {
-    /// Its number, from 0, among those that this process may use (`CUDA_VISIBLE_DEVICES`).
+    /// Its index, from 0, among the GPUs that this process may use (`CUDA_VISIBLE_DEVICES`).
     pub index: usize,
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
@@ -17,40 +17,39 @@ pub struct Gpu {
     pub capability: (i32, i32),
 }
 
-/// Why the GPUs cannot be listed.
+/// A reason why the GPUs cannot be listed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
-    /// There is no driver.
+    /// The driver is not installed.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The driver is there but refuses.
+    /// A call of the driver failed.
     #[error(
-        "the NVIDIA driver cannot {action}: {code}; `nvidia-smi` says whether the driver and its \
-         kernel module fit together"
+        "the NVIDIA driver cannot {action}: {code}; check with `nvidia-smi` whether the driver and \
+         its kernel module have the same version"
     )]
     Driver {
-        /// What it was asked to do.
+        /// The action that failed.
         action: &'static str,
-        /// The driver's error code, by name.
+        /// The name of the driver's error code.
         code: String,
     },
 }
 
-/// The GPUs that this process may use, in the driver's order; none if there is a driver but no
-/// GPU.
+/// The GPUs that this process may use, in the driver's order; empty if there is a driver but no GPU.
 ///
 /// # Errors
 ///
-/// If there is no driver, or if it cannot be started.
+/// If the driver is not installed or a call of it fails.
 pub fn gpus() -> Result<Vec<Gpu>, GpuError> {
     find(Library::Driver)?;
     match result::init() {
         Err(DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => return Ok(Vec::new()),
-        answer => answer.map_err(refusal("start"))?,
+        status => status.map_err(driver_error("start"))?,
     }
-    let count = device::get_count().map_err(refusal("count the GPUs"))?;
+    let count = device::get_count().map_err(driver_error("count the GPUs"))?;
     (0..count)
-        .map(|index| describe(index).map_err(refusal("describe a GPU")))
+        .map(|index| describe(index).map_err(driver_error("describe a GPU")))
         .collect()
 }
 
@@ -72,7 +71,7 @@ fn describe(index: i32) -> Result<Gpu, DriverError> {
     })
 }
 
-fn refusal(action: &'static str) -> impl Fn(DriverError) -> GpuError {
+fn driver_error(action: &'static str) -> impl Fn(DriverError) -> GpuError {
     move |DriverError(code)| GpuError::Driver {
         action,
         code: format!("{code:?}"),

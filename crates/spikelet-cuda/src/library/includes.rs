@@ -1,21 +1,21 @@
-//! The toolkit's headers that belong to a compiler.
+//! The toolkit's headers beside a compiler.
 
 use super::places::target_folder;
 use std::path::{Path, PathBuf};
 
-/// The folder with `header` that was installed together with the file of a library, such as NVRTC:
-/// those of another generation would not fit.
+/// The folder with `header` that was installed together with the file of a library, such as NVRTC.
+/// Headers of another CUDA generation would be incompatible.
 pub(crate) fn beside(library: &Path, header: &str) -> Option<PathBuf> {
     let folder = library.parent()?;
     let targets = Path::new(target_folder()).parent()?;
     [
-        // A toolkit, conda, and pip's packages of CUDA 13.
+        // The toolkit, conda, and pip's packages of CUDA 13.
         folder.join("../include"),
-        // pip's packages of CUDA 12: one folder each.
+        // pip's packages of CUDA 12: a separate folder for each.
         folder.join("../../cuda_runtime/include"),
-        // conda's other place.
+        // The second folder of conda.
         folder.join("..").join(targets).join("include"),
-        // Debian's own packages.
+        // Debian's packages.
         folder.join("../../include"),
     ]
     .into_iter()
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Where `cuda_fp16.h` is found for a library at `library` if there is one in `include`.
+    /// Whether `cuda_fp16.h` in `include` is found for a library at `library`.
     fn found(library: &str, include: &str) -> bool {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| root.path().join(path);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_found_beside_the_compiler_however_it_was_installed() {
+    fn headers_are_found_for_every_kind_of_installation() {
         let nvidia = "lib/python3.12/site-packages/nvidia";
         let targets = Path::new(target_folder()).parent().unwrap().display();
         for (library, include) in [

@@ -1,4 +1,4 @@
-//! Opening a library, asking it for its version, and keeping it.
+//! Loads a library and queries its version.
 
 use super::missing::{Refused, remedy};
 use super::{Candidate, Environment, Found, Library, LibraryFile, Missing, Source};
@@ -6,13 +6,13 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// A library that is open for the rest of the process.
+/// A library that stays loaded for the rest of the process.
 pub(crate) struct Loaded {
     pub(crate) found: Found,
     pub(crate) handle: libloading::Library,
 }
 
-/// [`find`](super::find), with the handle to look symbols up with.
+/// As [`find`](super::find), with the handle for looking up symbols.
 pub(crate) fn open(library: Library) -> Result<&'static Loaded, Missing> {
     static LOADED: [OnceLock<Result<Loaded, Missing>>; Library::ALL.len()] =
         [const { OnceLock::new() }; Library::ALL.len()];
@@ -58,8 +58,8 @@ fn driver_generation(library: Library) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-/// Opens a candidate; `Err(None)` if the loader does not know the name, `Err(Some(reason))` if
-/// there is a file that cannot be used.
+/// Opens a candidate; `Err(None)` if the loader does not find the name, `Err(Some(reason))` if there
+/// is a file that cannot be used.
 fn load(library: Library, candidate: &Candidate) -> Result<Loaded, Option<String>> {
     let handle = match &candidate.target {
         LibraryFile::Name(name) => dlopen(name.as_ref()).map_err(|reason| {
@@ -89,8 +89,8 @@ fn load(library: Library, candidate: &Candidate) -> Result<Loaded, Option<String
 }
 
 fn dlopen(file: &std::ffi::OsStr) -> Result<libloading::Library, String> {
-    // SAFETY: loading runs the constructors of the file; only the names of NVIDIA's libraries are
-    // asked for, in the places where the user or the system put libraries to run.
+    // SAFETY: loading runs the constructors of the file; only NVIDIA's libraries are loaded, by name,
+    // from folders where the user or the system has installed libraries.
     #[cfg(unix)]
     let opened = unsafe {
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
@@ -105,15 +105,15 @@ fn dlopen(file: &std::ffi::OsStr) -> Result<libloading::Library, String> {
     })
 }
 
-/// Whether the loader says that it knows no file of this name. If it found one that lacks
-/// something, it complains of what is lacking.
+/// Whether the loader's message means that no file has this name. If a dependency of the file is
+/// missing, the message names the dependency.
 fn is_unknown(name: &str, reason: &str) -> bool {
-    // Other systems' loaders have other words, and no GPU that this crate can use.
+    // The loaders of other systems have other messages, and those systems no supported GPU.
     !cfg!(target_os = "linux")
         || (reason.contains(&format!("{name}: ")) && reason.contains("No such file"))
 }
 
-/// The reason without the file's name, which is told beside it.
+/// The reason without the file's name, which is reported separately.
 fn without_subject(target: &LibraryFile, reason: String) -> String {
     match reason.strip_prefix(&format!("{target}: ")) {
         Some(rest) => rest.to_string(),
@@ -121,59 +121,59 @@ fn without_subject(target: &LibraryFile, reason: String) -> String {
     }
 }
 
-/// The library's version as text, empty if it does not tell, and the address of the function that
-/// tells it.
+/// The library's version as text, empty if the query fails, and the address of the function that was
+/// called.
 fn version(library: Library, handle: &libloading::Library) -> Result<(String, usize), String> {
     type One = unsafe extern "C" fn(*mut c_int) -> c_int;
     type Two = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     type Returned = unsafe extern "C" fn() -> usize;
 
     let (mut a, mut b) = (0, 0);
-    // SAFETY: the functions have these types in NVIDIA's headers in every version that the file
-    // names stand for; they write through the given pointers only, and need no initialization.
+    // SAFETY: the functions have these types in NVIDIA's headers in all versions with these file names;
+    // they write only through the given pointers and need no initialization.
     unsafe {
         match library {
             Library::Driver => {
-                let ask: One = symbol(handle, "cuDriverGetVersion")?;
-                let text = match ask(&mut a) {
+                let query: One = symbol(handle, "cuDriverGetVersion")?;
+                let text = match query(&mut a) {
                     0 => format!("{}.{}", a / 1000, a % 1000 / 10),
                     _ => String::new(),
                 };
-                Ok((text, ask as usize))
+                Ok((text, query as usize))
             }
             Library::Nvrtc => {
-                let ask: Two = symbol(handle, "nvrtcVersion")?;
-                let text = match ask(&mut a, &mut b) {
+                let query: Two = symbol(handle, "nvrtcVersion")?;
+                let text = match query(&mut a, &mut b) {
                     0 => format!("{a}.{b}"),
                     _ => String::new(),
                 };
-                Ok((text, ask as usize))
+                Ok((text, query as usize))
             }
             Library::CublasLt => {
-                let ask: Returned = symbol(handle, "cublasLtGetVersion")?;
-                Ok((three_parts(ask()), ask as usize))
+                let query: Returned = symbol(handle, "cublasLtGetVersion")?;
+                Ok((three_parts(query()), query as usize))
             }
             Library::Cudnn => {
-                let ask: Returned = symbol(handle, "cudnnGetVersion")?;
-                Ok((three_parts(ask()), ask as usize))
+                let query: Returned = symbol(handle, "cudnnGetVersion")?;
+                Ok((three_parts(query()), query as usize))
             }
             Library::Nccl => {
-                let ask: One = symbol(handle, "ncclGetVersion")?;
-                let text = match ask(&mut a) {
+                let query: One = symbol(handle, "ncclGetVersion")?;
+                let text = match query(&mut a) {
                     0 => three_parts(usize::try_from(a).unwrap_or(0)),
                     _ => String::new(),
                 };
-                Ok((text, ask as usize))
+                Ok((text, query as usize))
             }
         }
     }
 }
 
-/// Looks a function up.
+/// Looks up a function.
 ///
 /// # Safety
 ///
-/// `F` is the function's type.
+/// `F` must be the function's type.
 pub(crate) unsafe fn symbol<F: Copy>(
     handle: &libloading::Library,
     name: &str,
@@ -194,7 +194,7 @@ fn three_parts(number: usize) -> String {
     )
 }
 
-/// The file that `address` belongs to, where the system tells.
+/// The file that is mapped at `address`, if the system reports it.
 fn mapped_file(address: usize) -> Option<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {
@@ -207,8 +207,8 @@ fn mapped_file(address: usize) -> Option<PathBuf> {
     })
 }
 
-/// NVRTC opens its builtins by name while it compiles. Its own search path finds them beside it;
-/// where a distribution has removed that path, having them open already does the same.
+/// Loads the builtins that NVRTC opens by name during compilation. Its search path finds them beside
+/// it, unless a distribution has removed that path; then they must be loaded already.
 fn keep_builtins(nvrtc: &std::path::Path, version: &str) {
     let Some(folder) = nvrtc.parent() else {
         return;
@@ -217,7 +217,7 @@ fn keep_builtins(nvrtc: &std::path::Path, version: &str) {
     if builtins.is_file()
         && let Ok(handle) = dlopen(builtins.as_os_str())
     {
-        // Closing it would undo the loading.
+        // Closing the handle would unload the library.
         std::mem::forget(handle);
     }
 }
@@ -228,7 +228,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_name_that_the_loader_does_not_know_is_no_reason_to_complain() {
+    fn a_name_that_the_loader_does_not_find_has_no_reason() {
         let candidate = Candidate {
             source: Source::Loader,
             target: LibraryFile::Name("libspikelet-is-not-a-library.so.1".to_string()),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_lacks_another_is_not_unknown() {
+    fn a_library_with_a_missing_dependency_is_not_unknown() {
         let reason = "libdep.so.1: cannot open shared object file: No such file or directory";
         assert!(is_unknown("libdep.so.1", reason));
         if cfg!(target_os = "linux") {
@@ -247,7 +247,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_that_is_no_library_is_refused_with_the_loaders_words() {
+    fn a_file_that_is_not_a_library_is_rejected_with_the_loaders_message() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("libnvrtc.so.13");
         std::fs::write(&path, "junk").unwrap();
@@ -261,7 +261,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn another_library_of_the_right_name_is_refused() {
+    fn another_library_of_the_right_name_is_rejected() {
         let candidate = Candidate {
             source: Source::Loader,
             target: LibraryFile::Name("libc.so.6".to_string()),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read_in_three_parts() {
+    fn a_version_number_has_three_parts() {
         assert_eq!(three_parts(130_201), "13.2.1");
         assert_eq!(three_parts(91_002), "9.10.2");
         assert_eq!(three_parts(22_803), "2.28.3");

@@ -1,26 +1,26 @@
-//! What to say of a library that is not there.
+//! The error of a missing library.
 
 use super::{Library, LibraryFile};
 use std::fmt;
 use std::path::PathBuf;
 
-/// A library that was found nowhere, or of which no file can be used.
+/// A library that was not found, or whose files cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Missing {
     /// The library.
     pub library: Library,
-    /// The folders that were looked into after the loader was asked.
+    /// The folders that were searched after the loader.
     pub looked: Vec<PathBuf>,
-    /// The files that are there but cannot be used, and why.
+    /// The files that exist but cannot be used.
     pub refused: Vec<Refused>,
-    /// What brings it: a command, or where to read on.
+    /// The command that installs it, or the address of a download.
     pub remedy: String,
 }
 
 /// A file of the right name that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What was opened: a path, or a name that the loader resolves.
+    /// The file: a path, or a name that the loader resolves.
     pub target: LibraryFile,
     /// The loader's reason.
     pub reason: String,
@@ -36,9 +36,9 @@ impl fmt::Display for Missing {
                 write!(f, "; {target}: {reason}")?;
             }
         } else {
-            f.write_str("was not found: the loader does not know it")?;
+            f.write_str("was not found: neither by the loader")?;
             for (i, folder) in self.looked.iter().enumerate() {
-                f.write_str(if i == 0 { ", nor is it in " } else { ", " })?;
+                f.write_str(if i == 0 { ", nor in " } else { ", " })?;
                 write!(f, "{}", folder.display())?;
             }
         }
@@ -46,12 +46,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What brings `library` to a machine whose driver supports CUDA generation `driver`.
+/// The command that installs `library` on a machine whose driver supports CUDA generation `driver`.
 pub(super) fn remedy(library: Library, driver: Option<u32>) -> String {
     let old = driver == Some(12);
     let (pip, apt) = match (library, old) {
         (Library::Driver, _) => {
-            return "get the driver from https://www.nvidia.com/drivers, or start the container \
+            return "install the driver from https://www.nvidia.com/drivers, or start the container \
                     with access to its GPUs (`docker run --gpus all`)"
                 .to_string();
         }
@@ -64,5 +64,5 @@ pub(super) fn remedy(library: Library, driver: Option<u32>) -> String {
         (Library::Nccl, false) => ("nvidia-nccl-cu13", "libnccl2"),
         (Library::Nccl, true) => ("nvidia-nccl-cu12", "libnccl2"),
     };
-    format!("bring it with `pip install {pip}` or `apt install {apt}`")
+    format!("install it with `pip install {pip}` or `apt install {apt}`")
 }

@@ -1,24 +1,24 @@
 //! NVIDIA's shared libraries, found and loaded at run time.
 //!
-//! The program is built without CUDA and must start without it, so every library is looked for
-//! when it is first needed: [`find`] says where it is, or what is missing and which command
-//! brings it. The places, in this order:
+//! The program is built without CUDA and must start without it, so every library is searched for when it
+//! is first needed: [`find`] returns its file, or an error with the command that installs it. The search
+//! order is:
 //!
-//! 1. what the dynamic loader finds by name (`LD_LIBRARY_PATH`, `ld.so.cache`);
+//! 1. the dynamic loader, by name (`LD_LIBRARY_PATH`, `ld.so.cache`);
 //! 2. `CUDA_PATH` and `CUDA_HOME`;
-//! 3. the toolkit's and the driver's usual folders, the newest toolkit first;
-//! 4. the `nvidia/*/lib` folders that pip makes in the active Python environment;
+//! 3. the default folders of the toolkit and the driver, the newest toolkit first;
+//! 4. the `nvidia/*/lib` folders of pip's packages in the active Python environment;
 //! 5. `CONDA_PREFIX`.
 //!
-//! A library of a newer CUDA generation than the driver supports comes last, wherever it is.
+//! Libraries of a newer CUDA generation than the driver supports are tried last.
 //!
 //! # Libraries that cudarc opens
 //!
-//! cudarc opens the driver and cuBLASLt by itself, by name, and panics where it finds none. A
-//! library found in a folder is therefore loaded first, by its path, and stays loaded: the loader
-//! then knows it by the name that cudarc asks for. What the loader knows by name already is what
-//! cudarc takes whatever else there is, so for these two the names go first in cudarc's order.
-//! Call [`find`] before the first use of a cudarc module.
+//! cudarc itself opens the driver and cuBLASLt by name, and panics if it does not find them. A library
+//! found in a folder is therefore loaded first, by its path, and stays loaded: the loader then resolves
+//! the name that cudarc requests to it. cudarc always uses a library that the loader already resolves,
+//! so for these two libraries cudarc's names are tried first, in its order. Call [`find`] before the
+//! first use of a cudarc module.
 //!
 //! ```
 //! use spikelet_cuda::library::{self, Library};
@@ -51,7 +51,7 @@ use std::path::PathBuf;
 /// A shared library of NVIDIA's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Library {
-    /// The driver, `libcuda`: without it there is no GPU.
+    /// The driver, `libcuda`; required.
     Driver,
     /// The compiler, `libnvrtc`, with its `libnvrtc-builtins` beside it.
     Nvrtc,
@@ -59,12 +59,12 @@ pub enum Library {
     CublasLt,
     /// Convolutions, `libcudnn`; optional.
     Cudnn,
-    /// Several GPUs together, `libnccl`; optional.
+    /// Collectives over several GPUs, `libnccl`; optional.
     Nccl,
 }
 
 impl Library {
-    /// Every library, the needed ones first.
+    /// All libraries, the required ones first.
     pub const ALL: [Library; 5] = [
         Library::Driver,
         Library::Nvrtc,
@@ -73,7 +73,7 @@ impl Library {
         Library::Nccl,
     ];
 
-    /// What people call it.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Library::Driver => "NVIDIA driver",
@@ -89,8 +89,7 @@ impl Library {
         matches!(self, Library::Cudnn | Library::Nccl)
     }
 
-    /// The file names it has, the newest generation first, each with the CUDA generation that it
-    /// belongs to where the name says it.
+    /// Its file names, the newest generation first, each with the CUDA generation if the name has it.
     pub(crate) fn files(self) -> &'static [(&'static str, Option<u32>)] {
         match self {
             Library::Driver => &[("libcuda.so.1", None)],
@@ -111,14 +110,14 @@ impl fmt::Display for Library {
     }
 }
 
-/// Where a library was found.
+/// The kind of place where a library was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The dynamic loader knew it by name.
+    /// The dynamic loader found it by name.
     Loader,
     /// In a folder of `CUDA_PATH` or `CUDA_HOME`.
     CudaPath,
-    /// In a folder where the toolkit or the driver is usually installed.
+    /// In a default folder of the toolkit or the driver.
     Toolkit,
     /// In a package of the active Python environment.
     Python,
@@ -141,11 +140,11 @@ impl fmt::Display for Source {
 /// A library that was found and is loaded for the rest of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which library it is.
+    /// The library.
     pub library: Library,
-    /// The file that is loaded, links resolved where the system tells.
+    /// The loaded file, with links resolved if the system reports it.
     pub path: PathBuf,
-    /// Its version, such as `13.0`; of the driver, the CUDA version that it supports.
+    /// Its version, such as `13.0`; for the driver, the CUDA version that it supports.
     pub version: Option<String>,
     /// Where it was found.
     pub source: Source,
@@ -163,19 +162,17 @@ impl fmt::Display for Found {
 
 /// Finds a library and loads it for the rest of the process.
 ///
-/// The first call looks, all others return what it found.
+/// The first call searches; later calls return its result.
 ///
 /// # Errors
 ///
-/// [`Missing`] if it is nowhere, or if no file of its name can be loaded: where it was looked for
-/// and the command that brings it.
+/// [`Missing`] if it is not found, or no file of its name can be loaded, with the searched folders and
+/// the command that installs it.
 pub fn find(library: Library) -> Result<&'static Found, Missing> {
     open(library).map(|loaded| &loaded.found)
 }
 
-/// Every library, found or missing, in the order of [`Library::ALL`].
-///
-/// All that are found are loaded.
+/// Finds and loads every library, in the order of [`Library::ALL`].
 pub fn survey() -> Vec<(Library, Result<Found, Missing>)> {
     Library::ALL
         .into_iter()

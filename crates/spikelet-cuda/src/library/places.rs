@@ -1,11 +1,11 @@
-//! Where a library may be: a function of the environment, so that it can be tested on any.
+//! The files and names that are tried for a library: a function of the environment, for tests.
 
 use super::{Library, Source, python};
 use std::cmp::Reverse;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What of the process's environment decides where libraries are looked for.
+/// The part of the process's environment that determines where libraries are searched for.
 ///
 /// ```
 /// use spikelet_cuda::library::{Environment, Library};
@@ -17,24 +17,24 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The folder that the system's own folders are under: `/`.
+    /// The root of the system's folders: `/`.
     pub root: PathBuf,
     /// `HOME`.
     pub home: Option<PathBuf>,
     /// `CUDA_PATH` and `CUDA_HOME`, those that are set.
     pub cuda: Vec<PathBuf>,
-    /// `VIRTUAL_ENV`: the Python environment that is active.
+    /// `VIRTUAL_ENV`: the active Python environment.
     pub virtual_env: Option<PathBuf>,
-    /// The folders of `PATH`, where `python3` is looked for if no environment is active.
+    /// The folders of `PATH`, where `python3` is searched for if no environment is active.
     pub path: Vec<PathBuf>,
-    /// `PYENV_VERSION`: which Python pyenv's `python3` stands for.
+    /// `PYENV_VERSION`: the Python version of pyenv's `python3`.
     pub pyenv_version: Option<String>,
-    /// `CONDA_PREFIX`: the conda environment that is active.
+    /// `CONDA_PREFIX`: the active conda environment.
     pub conda_prefix: Option<PathBuf>,
 }
 
 impl Default for Environment {
-    /// Nothing is set, the root is `/`.
+    /// No variable is set, the root is `/`.
     fn default() -> Self {
         Environment {
             root: PathBuf::from("/"),
@@ -70,8 +70,8 @@ impl Environment {
         }
     }
 
-    /// The folders that `library` is looked for in, in order; those of a fixed name whether they
-    /// exist or not.
+    /// The folders in which `library` is searched for, in order; folders of a fixed name are included
+    /// even if they do not exist.
     pub fn folders(&self, library: Library) -> Vec<(Source, PathBuf)> {
         let mut folders = Vec::new();
         let mut add = |source, folder: PathBuf| {
@@ -90,7 +90,7 @@ impl Environment {
         for folder in self.system(library) {
             add(Source::Toolkit, folder);
         }
-        // The driver is no package of Python's or conda's: a file of its name there is a stub.
+        // Python and conda have no package of the driver: a file of its name there is a stub.
         if library != Library::Driver {
             for packages in python::site_packages(self) {
                 wheels(&packages).for_each(|folder| add(Source::Python, folder));
@@ -106,11 +106,11 @@ impl Environment {
         folders
     }
 
-    /// What to open for `library`, the best first: names for the loader, and the files that are
-    /// in [`folders`](Environment::folders).
+    /// The candidates for `library`, the best first: names for the loader, and existing files in
+    /// [`folders`](Environment::folders).
     ///
-    /// `driver` is the CUDA generation that the driver supports (13 for CUDA 13.0); files of a
-    /// newer one come after all others. `None` if there is no driver.
+    /// `driver` is the CUDA generation that the driver supports (13 for CUDA 13.0), `None` without a
+    /// driver; files of a newer generation are last.
     pub fn candidates(&self, library: Library, driver: Option<u32>) -> Vec<Candidate> {
         let fits = |generation: Option<u32>| match (generation, driver) {
             (Some(generation), Some(driver)) => generation <= driver,
@@ -149,7 +149,7 @@ impl Environment {
         candidates
     }
 
-    /// The toolkits in their usual places, the newest first.
+    /// The toolkits in their default folders, the newest first.
     fn toolkits(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for toolkit in entries(&self.root.join("usr/local"), "cuda")
@@ -162,7 +162,7 @@ impl Environment {
                 found.push(resolved);
             }
         }
-        // A folder that does not say its version is the one that somebody installed by hand.
+        // A folder without a version in its name was installed by hand and is first.
         found.sort_by_key(|toolkit| {
             let version = version_in(toolkit);
             (!version.is_empty(), Reverse(version))
@@ -192,16 +192,16 @@ impl Environment {
     }
 }
 
-/// Something to open.
+/// A candidate for a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Who says that it is there.
+    /// The kind of place.
     pub source: Source,
-    /// What to open.
+    /// The name or file.
     pub target: LibraryFile,
 }
 
-/// What the dynamic loader is asked for.
+/// The argument of the dynamic loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LibraryFile {
     /// A name that the loader resolves.
@@ -219,7 +219,7 @@ impl fmt::Display for LibraryFile {
     }
 }
 
-/// cudarc's own name of a library that it opens by itself.
+/// cudarc's name of a library that it opens itself.
 fn cudarc_name(library: Library) -> Option<&'static str> {
     match library {
         Library::Driver => Some("cuda"),
@@ -228,7 +228,7 @@ fn cudarc_name(library: Library) -> Option<&'static str> {
     }
 }
 
-/// The folders of a toolkit that hold libraries.
+/// The library folders of a toolkit.
 fn libraries(toolkit: &Path) -> impl Iterator<Item = PathBuf> {
     ["lib64", "lib", target_folder()]
         .into_iter()
@@ -256,8 +256,7 @@ fn wheels(packages: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|folder| folder.is_dir())
 }
 
-/// The folders in `folder` whose names begin with `prefix`, the newest version first, else by
-/// name.
+/// The folders in `folder` whose names start with `prefix`, by version, the newest first, then by name.
 pub(super) fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(read) = folder.read_dir() else {
         return Vec::new();

@@ -4,8 +4,8 @@ use super::Environment;
 use super::places::entries;
 use std::path::{Path, PathBuf};
 
-/// The folders that hold the packages of the Python that is active: that of `VIRTUAL_ENV`, else
-/// of the first `python3` on the path, then those that a user installed for himself.
+/// The package folders of the active Python: of `VIRTUAL_ENV`, else of the first `python3` on the path,
+/// followed by the user's packages.
 pub(super) fn site_packages(environment: &Environment) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = match &environment.virtual_env {
         Some(folder) => of_environment(folder),
@@ -29,8 +29,7 @@ pub(super) fn packages(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The packages of a virtual environment, and of the Python that it was made from if it shares
-/// them.
+/// The packages of a virtual environment, and of its base Python if it includes them.
 fn of_environment(folder: &Path) -> Vec<PathBuf> {
     let mut found = packages(folder);
     let settings = std::fs::read_to_string(folder.join("pyvenv.cfg")).unwrap_or_default();
@@ -64,7 +63,7 @@ fn on_the_path(environment: &Environment) -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// The packages of the Python that `program` in `folder` is.
+/// The packages of the Python whose program is `program` in `folder`.
 fn of_program(environment: &Environment, folder: &Path, program: &Path) -> Vec<PathBuf> {
     let Some(prefix) = folder.parent() else {
         return Vec::new();
@@ -76,7 +75,7 @@ fn of_program(environment: &Environment, folder: &Path, program: &Path) -> Vec<P
             .flat_map(|version| packages(&versions.join(version)))
             .collect();
     }
-    // An environment's `python3` is a link to another prefix, but the packages are its own.
+    // The `python3` of an environment is a link to another prefix, its packages are in the environment.
     if prefix.join("pyvenv.cfg").is_file() {
         return of_environment(prefix);
     }
@@ -93,7 +92,7 @@ fn of_program(environment: &Environment, folder: &Path, program: &Path) -> Vec<P
     found
 }
 
-/// The versions that pyenv's `python3` stands for: a script there, not a Python.
+/// The versions of pyenv's `python3`, which is a script and not a Python.
 fn pyenv_versions(environment: &Environment, pyenv: &Path) -> Vec<String> {
     let chosen = environment
         .pyenv_version
@@ -103,7 +102,7 @@ fn pyenv_versions(environment: &Environment, pyenv: &Path) -> Vec<String> {
     chosen
         .split([':', '\n'])
         .map(str::trim)
-        // A name may not lead out of pyenv's folder, and `system` is another `python3`.
+        // A name must not leave pyenv's folder, and `system` is another `python3`.
         .filter(|name| !name.is_empty() && !name.contains('/') && *name != "system")
         .map(str::to_string)
         .collect()

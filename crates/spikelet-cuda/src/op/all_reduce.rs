@@ -6,10 +6,10 @@ use spikelet_graph::Result;
 use spikelet_graph::op::AllReduceStart;
 
 /// The sums over the GPU's group.
-pub(super) fn work(
+pub(super) fn lower(
     op: &AllReduceStart,
     gpu: &Gpu,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<LoweredOp>> {
     let group = gpu.group();
     let problem = match group {
@@ -19,7 +19,7 @@ pub(super) fn work(
         Some(group) => format!("this GPU is in a group of {}", group.size()),
         None => "this GPU has no group".to_string(),
     };
-    Err(site.refuse(
+    Err(cx.refuse(
         &gpu.name,
         &format!(
             "the plan all-reduces over {} ranks, {problem}; trace it for the number of ranks, \

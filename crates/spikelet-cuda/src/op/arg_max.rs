@@ -1,16 +1,16 @@
-//! The index of the largest score along the last axis: a warp a row.
+//! The index of the largest score along the last axis: one warp per row.
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 
-pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (rows, classes) = site.inputs[0].rows_and_columns();
-    let mut piece = KernelSource::new("argmax", Geometry::Warps(rows));
-    piece.argument("x", &site.inputs[0], Binding::Read(0));
-    piece.argument("y", &site.outputs[0], Binding::Write(0));
+pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (rows, classes) = cx.inputs[0].rows_and_columns();
+    let mut kernel = KernelSource::new("argmax", Geometry::Warps(rows));
+    kernel.argument("x", &cx.inputs[0], Binding::Read(0));
+    kernel.argument("y", &cx.outputs[0], Binding::Write(0));
     // The first of the largest elements, and the first element if it is NaN: each lane keeps its
     // first, lanes are compared by value, then by index.
-    piece.line(format!(
+    kernel.line(format!(
         "    const auto* const scores = x + row * {classes}u;
     const float first = spk_get(scores[0]);
     float most = first;
@@ -26,5 +26,5 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     }}
     if (lane == 0) y[row] = at;"
     ));
-    vec![piece]
+    vec![kernel]
 }

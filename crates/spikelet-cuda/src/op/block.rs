@@ -136,14 +136,14 @@ pub(super) fn step_loop(time: usize, body: &str) -> String {
 pub(super) fn load_inputs(
     text: &mut String,
     r: &Recurrence,
-    site: &LoweringContext<'_>,
-    frame: &PooledTiling,
+    cx: &LoweringContext<'_>,
+    tiling: &PooledTiling,
     time: usize,
 ) -> String {
-    let (pack, neurons, positions) = (frame.pack, frame.neurons, frame.positions());
+    let (pack, neurons, positions) = (tiling.pack, tiling.neurons, tiling.positions());
     let mut values = vec![];
     for k in 0..r.inputs.len() {
-        let ty = &site.inputs[k];
+        let ty = &cx.inputs[k];
         let steps = if ty.shape[0] == 1 { 1 } else { time };
         text.push_str(&format!(
             "  spk_vec<{}, {pack}> x{k}[{steps}][{positions}];\n",
@@ -151,7 +151,7 @@ pub(super) fn load_inputs(
         ));
         let load =
             format!("      x{k}[t][at] = spk_load<{pack}>(x_seq{k} + t * {neurons}u + n);\n");
-        text.push_str(&step_loop(steps, &frame.each_position(&load)));
+        text.push_str(&step_loop(steps, &tiling.each_position(&load)));
         let t = if steps == 1 { "0" } else { "t" };
         values.push(format!("x{k}[{t}][at][j]"));
     }
@@ -163,15 +163,15 @@ pub(super) fn load_inputs(
 }
 
 /// Declares the arguments of sequences, states and parameters.
-pub(super) fn arguments(piece: &mut KernelSource, r: &Recurrence, site: &LoweringContext<'_>) {
+pub(super) fn arguments(kernel: &mut KernelSource, r: &Recurrence, cx: &LoweringContext<'_>) {
     for k in 0..r.inputs.len() {
-        piece.argument(format!("x_seq{k}"), &site.inputs[k], Binding::Read(k));
+        kernel.argument(format!("x_seq{k}"), &cx.inputs[k], Binding::Read(k));
     }
     for k in 0..r.states.len() + r.params.len() {
         let at = r.inputs.len() + k;
-        if site.constants[at].is_none() {
+        if cx.constants[at].is_none() {
             let name = super::scan::neuron_name(r, k);
-            piece.argument(name, &site.inputs[at], Binding::Read(at));
+            kernel.argument(name, &cx.inputs[at], Binding::Read(at));
         }
     }
 }
@@ -179,53 +179,53 @@ pub(super) fn arguments(piece: &mut KernelSource, r: &Recurrence, site: &Lowerin
 /// Declares and loads the states of the block's neurons.
 pub(super) fn load_states(
     r: &Recurrence,
-    site: &LoweringContext<'_>,
-    frame: &PooledTiling,
+    cx: &LoweringContext<'_>,
+    tiling: &PooledTiling,
 ) -> String {
     let states = r.states.len();
     let mut body = String::new();
     for k in 0..states {
-        body.push_str(&format!("        v[at][j][{k}] = {};\n", start(r, site, k)));
+        body.push_str(&format!("        v[at][j][{k}] = {};\n", start(r, cx, k)));
     }
     format!(
         "  float v[{}][{}][{}];\n{}",
-        frame.positions(),
-        frame.pack,
+        tiling.positions(),
+        tiling.pack,
         array_len(states),
-        frame.each_neuron(&body)
+        tiling.each_neuron(&body)
     )
 }
 
 /// Declares and loads the parameters, which neurons of a channel share.
 pub(super) fn load_params(
     r: &Recurrence,
-    site: &LoweringContext<'_>,
-    frame: &PooledTiling,
+    cx: &LoweringContext<'_>,
+    tiling: &PooledTiling,
 ) -> String {
-    let pack = frame.pack;
+    let pack = tiling.pack;
     let mut text = format!("  float p[{pack}][{}];\n", array_len(r.params.len()));
     text.push_str(&format!(
         "  for (int j = 0; j < {pack}; ++j) {{\n    const Index n = c;\n"
     ));
     for k in 0..r.params.len() {
-        let value = start(r, site, r.states.len() + k);
+        let value = start(r, cx, r.states.len() + k);
         text.push_str(&format!("    p[j][{k}] = {value};\n"));
     }
     text + "  }\n"
 }
 
-pub(crate) fn pieces(
+pub(crate) fn kernels(
     op: &Scan,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let time = op.time_steps;
-    let frame = PooledTiling::new(site.gpu, &site.inputs, time, op.pool);
-    let (pack, packs) = (frame.pack, frame.channels / frame.pack);
+    let tiling = PooledTiling::new(cx.gpu, &cx.inputs, time, op.pool);
+    let (pack, packs) = (tiling.pack, tiling.channels / tiling.pack);
     let step = step::forward(r, &[true])?;
-    let threads = frame.windows * packs;
+    let threads = tiling.windows * packs;
     let block = 128;
-    let mut piece = KernelSource::new(
+    let mut kernel = KernelSource::new(
         format!("{}_pooled_fptt", r.name),
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
@@ -233,21 +233,21 @@ pub(crate) fn pieces(
             shared: 0,
         },
     );
-    piece.before = step.code;
-    piece.functions = step.functions;
-    arguments(&mut piece, r, site);
-    piece.argument("y0", &site.outputs[0], Binding::Write(0));
-    piece.line(format!(
+    kernel.before = step.code;
+    kernel.functions = step.functions;
+    arguments(&mut kernel, r, cx);
+    kernel.argument("y0", &cx.outputs[0], Binding::Write(0));
+    kernel.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;
   if (i >= {threads}u) return;
   const Index window = i / {packs}u, c = i % {packs}u * {pack}u;"
     ));
-    piece.line(frame.places());
-    piece.line(frame.base());
+    kernel.line(tiling.places());
+    kernel.line(tiling.base());
     let mut text = String::new();
-    let inputs = load_inputs(&mut text, r, site, &frame, time);
-    text.push_str(&load_states(r, site, &frame));
-    text.push_str(&load_params(r, site, &frame));
+    let inputs = load_inputs(&mut text, r, cx, &tiling, time);
+    text.push_str(&load_states(r, cx, &tiling));
+    text.push_str(&load_params(r, cx, &tiling));
     let advance = format!(
         "{inputs}        float y[1];
         spk_step(x, v[at][j], p[j], y);
@@ -257,11 +257,11 @@ pub(crate) fn pieces(
         "    float most[{pack}];\n{}    spk_vec<{}, {pack}> out;
     for (int j = 0; j < {pack}; ++j) out.set(j, most[j]);
     spk_store(y0 + t * {}u + m, out);\n",
-        frame.each_neuron(&advance),
-        element(site.outputs[0].dtype),
-        frame.pooled()
+        tiling.each_neuron(&advance),
+        element(cx.outputs[0].dtype),
+        tiling.pooled()
     );
     text.push_str(&step_loop(time, &body));
-    piece.line(text);
-    Ok(vec![piece])
+    kernel.line(text);
+    Ok(vec![kernel])
 }

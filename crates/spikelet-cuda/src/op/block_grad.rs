@@ -15,7 +15,7 @@ use spikelet_graph::TensorType;
 use spikelet_graph::op::ScanGrad;
 
 /// Whether the kernels support it: few steps, parameters per channel, no gradients of states.
-pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
+pub(crate) fn supports(op: &ScanGrad, inputs: &[TensorType]) -> bool {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let of_states = op.present[outputs..outputs + 2 * states].contains(&true);
@@ -26,47 +26,53 @@ pub(crate) fn takes(op: &ScanGrad, inputs: &[TensorType]) -> bool {
         && r.params_by_channel(inputs)
 }
 
-fn columns(
+fn channel_sums(
     op: &ScanGrad,
-    site: &LoweringContext<'_>,
-    frame: &PooledTiling,
+    cx: &LoweringContext<'_>,
+    tiling: &PooledTiling,
 ) -> Option<(ChannelReduceTiling, Vec<usize>)> {
     let first = op.recurrence.inputs.len() + op.recurrence.states.len();
-    let wanted = (0..op.recurrence.params.len()).filter(|k| site.wanted[first + k]);
+    let wanted = (0..op.recurrence.params.len()).filter(|k| cx.wanted[first + k]);
     let wanted: Vec<usize> = wanted.collect();
     (op.channel_sums && !wanted.is_empty()).then(|| {
         (
-            ChannelReduceTiling::new(site.gpu, frame.windows, frame.channels, frame.pack),
+            ChannelReduceTiling::new(cx.gpu, tiling.windows, tiling.channels, tiling.pack),
             wanted,
         )
     })
 }
 
-pub(crate) fn workspace(op: &ScanGrad, site: &LoweringContext<'_>) -> usize {
-    let frame = PooledTiling::new(site.gpu, &site.inputs, op.time_steps, op.pool);
-    columns(op, site, &frame).map_or(0, |(columns, wanted)| columns.partial(wanted.len()).bytes())
+pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
+    let tiling = PooledTiling::new(cx.gpu, &cx.inputs, op.time_steps, op.pool);
+    channel_sums(op, cx, &tiling).map_or(0, |(channel_sums, wanted)| {
+        channel_sums.partial(wanted.len()).bytes()
+    })
 }
 
-pub(crate) fn pieces(
+pub(crate) fn kernels(
     op: &ScanGrad,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
     let time = op.time_steps;
     let (n_in, states) = (r.inputs.len(), r.states.len());
-    let frame = PooledTiling::new(site.gpu, &site.inputs, time, op.pool);
-    let (pack, packs, positions) = (frame.pack, frame.channels / frame.pack, frame.positions());
-    let (neurons, pooled) = (frame.neurons, frame.pooled());
-    let wanted_inputs = &site.wanted[..n_in];
-    let wanted_params = &site.wanted[n_in + states..];
-    let sums = columns(op, site, &frame);
+    let tiling = PooledTiling::new(cx.gpu, &cx.inputs, time, op.pool);
+    let (pack, packs, positions) = (
+        tiling.pack,
+        tiling.channels / tiling.pack,
+        tiling.positions(),
+    );
+    let (neurons, pooled) = (tiling.neurons, tiling.pooled());
+    let wanted_inputs = &cx.wanted[..n_in];
+    let wanted_params = &cx.wanted[n_in + states..];
+    let sums = channel_sums(op, cx, &tiling);
     let forward = step::forward(r, &[true])?;
-    let back = step::backward(r, &op.present[..1], wanted_inputs, wanted_params)?;
-    let threads = frame.windows * packs;
+    let backward = step::backward(r, &op.present[..1], wanted_inputs, wanted_params)?;
+    let threads = tiling.windows * packs;
     let block = 128;
     let name = format!("{}_block_bptt", r.name);
-    let mut piece = match &sums {
-        Some((columns, _)) => columns.piece(&name),
+    let mut kernel = match &sums {
+        Some((channel_sums, _)) => channel_sums.kernel(&name),
         None => KernelSource::new(
             name,
             Geometry::Blocks {
@@ -76,54 +82,57 @@ pub(crate) fn pieces(
             },
         ),
     };
-    piece.before = format!("{}{}", forward.code, back.code);
-    piece.functions = forward.functions;
-    piece.functions.extend(back.functions);
-    arguments(&mut piece, r, site);
+    kernel.before = format!("{}{}", forward.code, backward.code);
+    kernel.functions = forward.functions;
+    kernel.functions.extend(backward.functions);
+    arguments(&mut kernel, r, cx);
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
-    for (k, ty) in site.outputs.iter().enumerate() {
+    for (k, ty) in cx.outputs.iter().enumerate() {
         let summed = sums.is_some() && k >= n_in + states;
-        if site.wanted[k] && !summed {
-            piece.argument(format!("r{k}"), ty, Binding::Write(k));
+        if cx.wanted[k] && !summed {
+            kernel.argument(format!("r{k}"), ty, Binding::Write(k));
         }
     }
-    let given = op.grad_operand(0);
-    if let Some(at) = given {
-        piece.argument("g_seq", &site.inputs[at], Binding::Read(at));
+    let grad_operand = op.grad_operand(0);
+    if let Some(at) = grad_operand {
+        kernel.argument("g_seq", &cx.inputs[at], Binding::Read(at));
     }
-    piece.line(frame.places());
-    let params = load_params(r, site, &frame);
-    let total = out_params.len();
-    let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", array_len(total));
+    kernel.line(tiling.places());
+    let params = load_params(r, cx, &tiling);
+    let param_sums = out_params.len();
+    let declare_total = format!("  float sum_p[{pack}][{}] = {{}};\n", array_len(param_sums));
 
     // One block of neurons.
-    let mut text = frame.base();
-    let inputs = load_inputs(&mut text, r, site, &frame, time);
-    if let Some(at) = given {
-        let ty = element(site.inputs[at].dtype);
+    let mut text = tiling.base();
+    let inputs = load_inputs(&mut text, r, cx, &tiling, time);
+    if let Some(at) = grad_operand {
+        let ty = element(cx.inputs[at].dtype);
         text.push_str(&format!("  spk_vec<{ty}, {pack}> q[{time}];\n"));
         let load = format!("    q[t] = spk_load<{pack}>(g_seq + t * {pooled}u + m);\n");
         text.push_str(&step_loop(time, &load));
     }
-    text.push_str(&load_states(r, site, &frame));
-    let kept = array_len(states);
+    text.push_str(&load_states(r, cx, &tiling));
+    let state_len = array_len(states);
     text.push_str(&format!(
-        "  float before[{time}][{positions}][{pack}][{kept}];\n  int first[{time}][{pack}];\n"
+        "  float before[{time}][{positions}][{pack}][{state_len}];\n  int first[{time}][{pack}];\n"
     ));
-    let again = format!(
-        "        for (int s = 0; s < {kept}; ++s) before[t][at][j][s] = v[at][j][s];
+    let recompute = format!(
+        "        for (int s = 0; s < {state_len}; ++s) before[t][at][j][s] = v[at][j][s];
 {inputs}        float y[1];
         spk_step(x, v[at][j], p[j], y);
         if (at == 0 || y[0] > most[j]) {{ most[j] = y[0]; first[t][j] = at; }}\n"
     );
-    let again = format!("    float most[{pack}];\n{}", frame.each_neuron(&again));
-    text.push_str(&step_loop(time, &again));
+    let recompute = format!(
+        "    float most[{pack}];\n{}",
+        tiling.each_neuron(&recompute)
+    );
+    text.push_str(&step_loop(time, &recompute));
     text.push_str(&format!(
-        "  float d[{positions}][{pack}][{kept}] = {{}};\n  float sum_x[{positions}][{pack}][{}] = {{}};\n",
+        "  float d[{positions}][{pack}][{state_len}] = {{}};\n  float sum_x[{positions}][{pack}][{}] = {{}};\n",
         array_len(out_inputs.len())
     ));
-    let gradient = match given {
+    let gradient = match grad_operand {
         Some(_) => "first[t][j] == at ? q[t][j] : 0.0f",
         None => "0.0f",
     };
@@ -132,17 +141,17 @@ pub(crate) fn pieces(
         float dx[{}], dp[{}];
         spk_back(x, before[t][at][j], p[j], g, d[at][j], dx, dp);\n",
         array_len(out_inputs.len()),
-        array_len(total)
+        array_len(param_sums)
     );
-    for k in 0..total {
+    for k in 0..param_sums {
         inside.push_str(&format!("        sum_p[j][{k}] += dp[{k}];\n"));
     }
-    let varies = |k: usize| site.inputs[k].shape[0] != 1 || time == 1;
+    let varies = |k: usize| cx.inputs[k].shape[0] != 1 || time == 1;
     let mut declared = String::new();
     let mut stored = String::new();
     let mut last = String::new();
     for (at, &k) in out_inputs.iter().enumerate() {
-        let ty = element(site.outputs[k].dtype);
+        let ty = element(cx.outputs[k].dtype);
         if varies(k) {
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
@@ -151,7 +160,7 @@ pub(crate) fn pieces(
             ));
         } else {
             inside.push_str(&format!("        sum_x[at][j][{at}] += dx[{at}];\n"));
-            last.push_str(&frame.each_position(&format!(
+            last.push_str(&tiling.each_position(&format!(
                 "      spk_vec<{ty}, {pack}> o{k};
       #pragma unroll
       for (int j = 0; j < {pack}; ++j) o{k}.set(j, sum_x[at][j][{at}]);
@@ -164,44 +173,49 @@ pub(crate) fn pieces(
     );
     text.push_str(&format!(
         "  #pragma unroll\n  for (int t = {time} - 1; t >= 0; --t) {{\n{}  }}\n{last}",
-        frame.each_position(&lanes)
+        tiling.each_position(&lanes)
     ));
     for k in 0..states {
-        if site.wanted[n_in + k] {
+        if cx.wanted[n_in + k] {
             let store = format!("        spk_set(r{}[n + j], d[at][j][{k}]);\n", n_in + k);
-            text.push_str(&frame.each_neuron(&store));
+            text.push_str(&tiling.each_neuron(&store));
         }
     }
 
-    let Some((columns, wanted)) = sums else {
-        piece.line(format!(
+    let Some((channel_sums, wanted)) = sums else {
+        kernel.line(format!(
             "  const Index i = blockIdx.x * {block}u + threadIdx.x;
   if (i >= {threads}u) return;
   const Index window = i / {packs}u, c = i % {packs}u * {pack}u;"
         ));
-        piece.line(params);
-        piece.line(declare_total);
-        piece.line(text);
-        return Ok(vec![piece]);
+        kernel.line(params);
+        kernel.line(declare_total);
+        kernel.line(text);
+        return Ok(vec![kernel]);
     };
-    piece.line(params);
-    piece.line(declare_total);
-    piece.line(format!(
+    kernel.line(params);
+    kernel.line(declare_total);
+    kernel.line(format!(
         "  #pragma unroll 1\n  for (Index window = row0; window < {}u; window += step) {{\n{text}  }}",
-        frame.windows
+        tiling.windows
     ));
-    columns.gather(
-        &mut piece,
+    channel_sums.combine_rows(
+        &mut kernel,
         "sum_p",
-        total,
-        &format!("for (int s = 0; s < {total}; ++s) a[s] += b[s];"),
+        param_sums,
+        &format!("for (int s = 0; s < {param_sums}; ++s) a[s] += b[s];"),
     );
-    let mut all = vec![piece];
-    let channels = frame.channels;
+    let mut all = vec![kernel];
+    let channels = tiling.channels;
     for (s, k) in wanted.into_iter().enumerate() {
         let at = n_in + states + k;
-        let mut second = columns.sums("channel_sums", channels, total, ["row", &s.to_string()]);
-        second.argument("y", &site.outputs[at], Binding::Write(at));
+        let mut second = channel_sums.sums(
+            "channel_sums",
+            channels,
+            param_sums,
+            ["row", &s.to_string()],
+        );
+        second.argument("y", &cx.outputs[at], Binding::Write(at));
         second.line("    if (lane == 0) y[row] = sum;");
         all.push(second);
     }

@@ -46,7 +46,7 @@ impl ChannelReduceTiling {
 
     /// The kernel, with `column` (the thread's lane), `line` (its row in the block), `c` (its first
     /// channel), and the first row `row0` and the stride `step` of its rows.
-    pub(super) fn piece(&self, name: &str) -> KernelSource {
+    pub(super) fn kernel(&self, name: &str) -> KernelSource {
         let Self {
             lanes,
             rows,
@@ -54,7 +54,7 @@ impl ChannelReduceTiling {
             pack,
             channels,
         } = *self;
-        let mut piece = KernelSource::new(
+        let mut kernel = KernelSource::new(
             name,
             Geometry::Blocks {
                 grid: [groups, channels / pack / lanes],
@@ -62,13 +62,13 @@ impl ChannelReduceTiling {
                 shared: 0,
             },
         );
-        piece.line(format!(
+        kernel.line(format!(
             "  const Index column = threadIdx.x % {lanes}u, line = threadIdx.x / {lanes}u;
   const Index c = (blockIdx.y * {lanes}u + column) * {pack}u;
   const Index row0 = blockIdx.x * {rows}u + line, step = {}u;",
             groups * rows
         ));
-        piece
+        kernel
     }
 
     /// The type of the partial results, `sums` per channel: one row per block.
@@ -76,9 +76,15 @@ impl ChannelReduceTiling {
         TensorType::new(DType::F32, [self.groups, sums, self.channels])
     }
 
-    /// Joins `value[pack][sums]` of a block's lines with `join` (statements that take `b` into
+    /// Joins `value[pack][sums]` of a block's lines with `combine` (statements that take `b` into
     /// `a`, arrays of `sums` floats) and stores the result in `partial`.
-    pub(super) fn gather(&self, piece: &mut KernelSource, value: &str, sums: usize, join: &str) {
+    pub(super) fn combine_rows(
+        &self,
+        kernel: &mut KernelSource,
+        value: &str,
+        sums: usize,
+        combine: &str,
+    ) {
         let Self {
             lanes,
             rows,
@@ -86,8 +92,8 @@ impl ChannelReduceTiling {
             channels,
             ..
         } = *self;
-        piece.argument("partial", &self.partial(sums), Binding::Workspace(0));
-        piece.line(format!(
+        kernel.argument("partial", &self.partial(sums), Binding::Workspace(0));
+        kernel.line(format!(
             "  __shared__ float all[{rows}][{lanes}][{pack}][{sums}];
   #pragma unroll
   for (int j = 0; j < {pack}; ++j)
@@ -99,7 +105,7 @@ impl ChannelReduceTiling {
     for (int s = 0; s < {sums}; ++s) a[s] = all[0][own][j][s];
     for (int other = 1; other < {rows}; ++other) {{
       const float* const b = all[other][own][j];
-      {join}
+      {combine}
     }}
     const Index channel = blockIdx.y * {}u + k;
     for (int s = 0; s < {sums}; ++s) partial[(blockIdx.x * {sums}u + s) * {channels}u + channel] = a[s];
@@ -121,10 +127,10 @@ impl ChannelReduceTiling {
         [channel, which]: [&str; 2],
     ) -> KernelSource {
         let (groups, channels) = (self.groups, self.channels);
-        let mut piece = KernelSource::new(name, Geometry::Warps(rows));
-        piece.depth = groups.div_ceil(32).max(1);
-        piece.argument("partial", &self.partial(sums), Binding::Workspace(0));
-        piece.line(format!(
+        let mut kernel = KernelSource::new(name, Geometry::Warps(rows));
+        kernel.depth = groups.div_ceil(32).max(1);
+        kernel.argument("partial", &self.partial(sums), Binding::Workspace(0));
+        kernel.line(format!(
             "    const Index channel = {channel}, which = {which};
     float sum = 0.0f;
     #pragma unroll 8
@@ -132,7 +138,7 @@ impl ChannelReduceTiling {
 {}",
             warp::reduce("sum", warp::SUM)
         ));
-        piece
+        kernel
     }
 }
 
@@ -145,7 +151,7 @@ mod tests {
         // With a prime number of channels each is a separate block.
         let launch = |channels| {
             ChannelReduceTiling::with(1 << 20, 64, channels, 1)
-                .piece("k")
+                .kernel("k")
                 .launch()
         };
         assert!(launch(65_521).is_ok());

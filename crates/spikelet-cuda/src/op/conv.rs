@@ -10,29 +10,29 @@ use small_channel_conv::SmallChannelConv;
 use spikelet_graph::Result;
 use spikelet_graph::op::Conv;
 
-fn convolution(op: &Conv, site: &LoweringContext<'_>) -> Convolution {
+fn convolution(op: &Conv, cx: &LoweringContext<'_>) -> Convolution {
     Convolution {
         op: op.clone(),
-        sizes: op.sizes(&site.inputs),
-        operands: site.inputs[0].dtype,
-        result: site.outputs[0].dtype,
+        sizes: op.sizes(&cx.inputs),
+        operands: cx.inputs[0].dtype,
+        result: cx.outputs[0].dtype,
     }
 }
 
-pub(crate) fn work(
+pub(crate) fn lower(
     op: &Conv,
     shared: &Shared,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<LoweredOp>> {
-    if let Some(kernels) = SmallChannelConv::of(op, site) {
+    if let Some(kernels) = SmallChannelConv::of(op, cx) {
         return Ok(kernels
-            .pieces(op, site)
+            .kernels(op, cx)
             .into_iter()
             .map(LoweredOp::Kernel)
             .collect());
     }
     Ok(vec![LoweredOp::Conv {
-        call: shared.dnn.call(&convolution(op, site))?,
+        call: shared.dnn.call(&convolution(op, cx))?,
         a: Binding::Read(0),
         b: Binding::Read(1),
         workspace: 0,
@@ -41,27 +41,27 @@ pub(crate) fn work(
 
 /// The kernels of a convolution of few channels; empty for others.
 #[cfg(test)]
-pub(crate) fn small_channel_pieces(
+pub(crate) fn small_channel_kernels(
     op: &Conv,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Vec<crate::kernel_source::KernelSource> {
-    SmallChannelConv::of(op, site).map_or(vec![], |kernels| kernels.pieces(op, site))
+    SmallChannelConv::of(op, cx).map_or(vec![], |kernels| kernels.kernels(op, cx))
 }
 
 /// The workspace of a convolution of few channels; 0 for others.
 #[cfg(test)]
-pub(crate) fn small_channel_workspace(op: &Conv, site: &LoweringContext<'_>) -> usize {
-    SmallChannelConv::of(op, site).map_or(0, |kernels| kernels.workspace(op))
+pub(crate) fn small_channel_workspace(op: &Conv, cx: &LoweringContext<'_>) -> usize {
+    SmallChannelConv::of(op, cx).map_or(0, |kernels| kernels.workspace(op))
 }
 
 /// The workspace of a convolution, in bytes.
 pub(crate) fn workspace(
     op: &Conv,
     libraries: &dyn LibraryWorkspaces,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> usize {
-    match SmallChannelConv::of(op, site) {
+    match SmallChannelConv::of(op, cx) {
         Some(kernels) => kernels.workspace(op),
-        None => libraries.of_convolution(&convolution(op, site)),
+        None => libraries.convolution_workspace(&convolution(op, cx)),
     }
 }

@@ -1,44 +1,40 @@
 //! Custom operations: their kernels, validated before they run.
 
 use super::{LoweredOp, LoweringContext};
-use crate::kernel_source::{MOST_BLOCKS, MOST_THREADS};
+use crate::kernel_source::{MAX_BLOCKS, MAX_THREADS};
 use spikelet_graph::op::{Custom, DeviceArgument, DeviceCall, DeviceCode, DeviceKernel};
 use spikelet_graph::{Graph, Node, Result, TensorType};
 
 /// The kernels of an operation, in order.
-pub(super) fn work(
-    op: &Custom,
-    device: &str,
-    site: &LoweringContext<'_>,
-) -> Result<Vec<LoweredOp>> {
-    let code = match ask(op, &site.inputs, &site.outputs, &site.wanted) {
+pub(super) fn lower(op: &Custom, device: &str, cx: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
+    let code = match device_code(op, &cx.inputs, &cx.outputs, &cx.wanted) {
         Ok(Some(code)) => code,
         Ok(None) => {
             let problem = format!(
                 "the custom operation `{}` has code for the CPU only; run this network with \
-                 --device cpu, or give it `device_code`",
+                 --device cpu, or implement `device_code`",
                 op.0.name()
             );
-            return Err(site.refuse(device, &problem));
+            return Err(cx.refuse(device, &problem));
         }
-        Err(problem) => return Err(site.refuse(device, &problem)),
+        Err(problem) => return Err(cx.refuse(device, &problem)),
     };
-    if code.scratch_bytes() > site.workspace_bytes {
+    if code.scratch_bytes() > cx.workspace_bytes {
         let problem = format!(
-            "it needs a workspace of {} bytes, the plan has {} for it; `device_code` has to \
-             ask for the same whenever it is called, and a plan to be made for this device",
+            "it needs a workspace of {} bytes, the plan has {} for it; `device_code` must \
+             request the same size in every call, and the plan must be created for this device",
             code.scratch_bytes(),
-            site.workspace_bytes
+            cx.workspace_bytes
         );
-        return Err(site.refuse(device, &problem));
+        return Err(cx.refuse(device, &problem));
     }
     let bytes = |types: &[TensorType]| types.iter().map(TensorType::bytes).collect();
     let tensors = Tensors {
-        inputs: bytes(&site.inputs),
-        outputs: bytes(&site.outputs),
-        wanted: site.wanted.clone(),
+        inputs: bytes(&cx.inputs),
+        outputs: bytes(&cx.outputs),
+        wanted: cx.wanted.clone(),
     };
-    check(&code, &tensors).map_err(|problem| site.refuse(device, &problem))?;
+    check(&code, &tensors).map_err(|problem| cx.refuse(device, &problem))?;
     let runs = |kernel: &DeviceKernel| !kernel.grid.contains(&0);
     let kernels = code.kernels().iter().filter(|kernel| runs(kernel));
     Ok(kernels.cloned().map(LoweredOp::CustomKernel).collect())
@@ -50,15 +46,15 @@ pub(super) fn workspace(
     op: &Custom,
     graph: &Graph,
     node: &Node,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> usize {
-    match ask(op, &site.inputs, &site.outputs, &op.wanted(graph, node)) {
+    match device_code(op, &cx.inputs, &cx.outputs, &op.wanted(graph, node)) {
         Ok(Some(code)) => code.scratch_bytes(),
         Ok(None) | Err(_) => 0,
     }
 }
 
-fn ask(
+fn device_code(
     op: &Custom,
     inputs: &[TensorType],
     outputs: &[TensorType],
@@ -96,7 +92,7 @@ impl Tensors {
 /// empty.
 fn check(code: &DeviceCode, tensors: &Tensors) -> Checked {
     if code.kernels().is_empty() {
-        return Err("its code has no kernel; give it at least one".to_string());
+        return Err("its code has no kernel; add at least one".to_string());
     }
     code.kernels().iter().try_for_each(|kernel| {
         check_name(&kernel.name)?;
@@ -112,33 +108,27 @@ fn check_name(name: &str) -> Checked {
         return Ok(());
     }
     Err(format!(
-        "`{}` is no name of a kernel; give the name of its `extern \"C\" __global__` function",
+        "`{}` is not a valid kernel name; use the name of its `extern \"C\" __global__` function",
         name.escape_default()
     ))
 }
 
 fn check_launch(kernel: &DeviceKernel, empty: bool) -> Checked {
-    if kernel.block == 0 || kernel.block > MOST_THREADS {
+    if kernel.block == 0 || kernel.block > MAX_THREADS {
         return Err(format!(
-            "has blocks of {} threads; they can have 1 to {MOST_THREADS}",
+            "has blocks of {} threads; they can have 1 to {MAX_THREADS}",
             kernel.block
         ));
     }
-    if kernel
-        .grid
-        .iter()
-        .zip(MOST_BLOCKS)
-        .any(|(n, most)| *n > most)
-    {
+    if kernel.grid.iter().zip(MAX_BLOCKS).any(|(n, max)| *n > max) {
         return Err(format!(
-            "has a grid of {:?} blocks; the most are {MOST_BLOCKS:?}: let a thread do several items",
+            "has a grid of {:?} blocks, at most {MAX_BLOCKS:?} are possible; process several items in a thread",
             kernel.grid
         ));
     }
     if kernel.grid.contains(&0) && !empty {
         return Err(format!(
-            "has a grid of {:?} blocks, none at all, but there are elements; round the number of \
-             blocks up",
+            "has an empty grid of {:?} blocks, but there are elements; round the number of blocks up",
             kernel.grid
         ));
     }
@@ -149,13 +139,13 @@ fn check_arguments(kernel: &DeviceKernel, tensors: &Tensors, scratch: usize) -> 
     let known = |what: &str, all: &[usize], k: usize| match all.get(k) {
         Some(bytes) => Ok(*bytes),
         None => Err(format!(
-            "takes {what} {k}, but the operation has {}, counted from 0",
+            "takes {what} {k} (counted from 0), but the operation has {}",
             all.len()
         )),
     };
     let inside = |what: &str, all: &[usize], k: usize, offset: usize| {
         let bytes = known(what, all, k)?;
-        // Of an empty sequence there is no step that the kernel could read.
+        // An empty sequence has no step that the kernel could access.
         if offset < bytes || tensors.is_empty() {
             return Ok(());
         }
@@ -172,20 +162,20 @@ fn check_arguments(kernel: &DeviceKernel, tensors: &Tensors, scratch: usize) -> 
                 inside("output", &tensors.outputs, *k, *offset)?;
                 if !tensors.wanted[*k] {
                     return Err(format!(
-                        "takes byte {offset} of output {k}, which is left out here; look at \
+                        "takes byte {offset} of output {k}, which is unused here and has no memory; check \
                          `DeviceCall::wanted`"
                     ));
                 }
             }
             DeviceArgument::Scratch(offset) if *offset >= scratch => {
                 return Err(format!(
-                    "takes byte {offset} of {scratch} bytes of scratch memory; ask for more by \
+                    "takes byte {offset} of {scratch} bytes of scratch memory; request more with \
                      `DeviceCode::scratch`"
                 ));
             }
             DeviceArgument::Constant(bytes) | DeviceArgument::Value(bytes) if bytes.is_empty() => {
                 return Err(format!(
-                    "has nothing as its argument {at}, counted from 0; give it a number"
+                    "has an empty argument {at}, counted from 0; pass a value of at least one byte"
                 ));
             }
             _ => {}
@@ -223,35 +213,35 @@ mod tests {
 
     #[test]
     fn a_launch_within_all_limits_is_accepted() {
-        let most = kernel()
-            .grid(MOST_BLOCKS)
-            .block(MOST_THREADS)
+        let max = kernel()
+            .grid(MAX_BLOCKS)
+            .block(MAX_THREADS)
             .input(1)
             .output(0)
             .scratch(63)
             .constant(1_i32)
             .value([1.0_f32; 4]);
-        let most = most.input_at(0, 63).output_at(0, 12);
-        let code = code([most]).scratch(64);
+        let max = max.input_at(0, 63).output_at(0, 12);
+        let code = code([max]).scratch(64);
         assert_eq!(check(&code, &tensors()), Ok(()));
     }
 
     #[test]
-    fn what_cannot_be_launched_is_refused_with_the_kernels_name() {
+    fn kernels_that_cannot_be_launched_are_rejected() {
         let no_kernel = check(&DeviceCode::default(), &tensors()).unwrap_err();
-        assert_snapshot!(no_kernel, @"its code has no kernel; give it at least one");
+        assert_snapshot!(no_kernel, @"its code has no kernel; add at least one");
         assert_snapshot!(problem(kernel().block(0)), @"kernel `f` has blocks of 0 threads; they can have 1 to 1024");
         assert_snapshot!(problem(kernel().block(1025)), @"kernel `f` has blocks of 1025 threads; they can have 1 to 1024");
-        assert_snapshot!(problem(kernel().grid([1, 65536, 1])), @"kernel `f` has a grid of [1, 65536, 1] blocks; the most are [2147483647, 65535, 65535]: let a thread do several items");
-        assert_snapshot!(problem(kernel().threads(usize::MAX)), @"kernel `f` has a grid of [4294967295, 1, 1] blocks; the most are [2147483647, 65535, 65535]: let a thread do several items");
-        assert_snapshot!(problem(kernel().threads(0)), @"kernel `f` has a grid of [0, 1, 1] blocks, none at all, but there are elements; round the number of blocks up");
-        assert_snapshot!(problem(kernel().input(2)), @"kernel `f` takes input 2, but the operation has 2, counted from 0");
-        assert_snapshot!(problem(kernel().output(1)), @"kernel `f` takes output 1, but the operation has 1, counted from 0");
-        assert_snapshot!(problem(kernel().input_at(2, 0)), @"kernel `f` takes input 2, but the operation has 2, counted from 0");
+        assert_snapshot!(problem(kernel().grid([1, 65536, 1])), @"kernel `f` has a grid of [1, 65536, 1] blocks, at most [2147483647, 65535, 65535] are possible; process several items in a thread");
+        assert_snapshot!(problem(kernel().threads(usize::MAX)), @"kernel `f` has a grid of [4294967295, 1, 1] blocks, at most [2147483647, 65535, 65535] are possible; process several items in a thread");
+        assert_snapshot!(problem(kernel().threads(0)), @"kernel `f` has an empty grid of [0, 1, 1] blocks, but there are elements; round the number of blocks up");
+        assert_snapshot!(problem(kernel().input(2)), @"kernel `f` takes input 2 (counted from 0), but the operation has 2");
+        assert_snapshot!(problem(kernel().output(1)), @"kernel `f` takes output 1 (counted from 0), but the operation has 1");
+        assert_snapshot!(problem(kernel().input_at(2, 0)), @"kernel `f` takes input 2 (counted from 0), but the operation has 2");
         assert_snapshot!(problem(kernel().input_at(1, 64)), @"kernel `f` takes byte 64 of input 1, which has 64");
         assert_snapshot!(problem(kernel().output_at(0, 16)), @"kernel `f` takes byte 16 of output 0, which has 16");
-        assert_snapshot!(problem(kernel().scratch(64)), @"kernel `f` takes byte 64 of 64 bytes of scratch memory; ask for more by `DeviceCode::scratch`");
-        assert_snapshot!(problem(kernel().input(0).value([0_u8; 0])), @"kernel `f` has nothing as its argument 1, counted from 0; give it a number");
+        assert_snapshot!(problem(kernel().scratch(64)), @"kernel `f` takes byte 64 of 64 bytes of scratch memory; request more with `DeviceCode::scratch`");
+        assert_snapshot!(problem(kernel().input(0).value([0_u8; 0])), @"kernel `f` has an empty argument 1, counted from 0; pass a value of at least one byte");
     }
 
     #[test]
@@ -265,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_without_blocks_is_fine_where_there_is_nothing_to_do() {
+    fn an_empty_grid_is_valid_for_an_empty_tensor() {
         let code = code([kernel().threads(0).input_at(1, 64)]);
         let mut empty = tensors();
         empty.inputs[0] = 0;
@@ -273,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_result_that_is_left_out_is_refused() {
-        let mut left_out = tensors();
-        left_out.wanted[0] = false;
-        let check = |kernel: DeviceKernel| check(&code([kernel]), &left_out);
+    fn an_offset_into_an_unused_result_is_rejected() {
+        let mut unused = tensors();
+        unused.wanted[0] = false;
+        let check = |kernel: DeviceKernel| check(&code([kernel]), &unused);
         assert_eq!(check(kernel().output(0)), Ok(()));
-        assert_snapshot!(check(kernel().output_at(0, 8)).unwrap_err(), @"kernel `f` takes byte 8 of output 0, which is left out here; look at `DeviceCall::wanted`");
+        assert_snapshot!(check(kernel().output_at(0, 8)).unwrap_err(), @"kernel `f` takes byte 8 of output 0, which is unused here and has no memory; check `DeviceCall::wanted`");
     }
 }

@@ -8,8 +8,8 @@ use spikelet_graph::DType;
 use spikelet_graph::op::{Distribution, Draw};
 use spikelet_random::cuda::NORMAL_FUNCTIONS;
 
-pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let y = &site.outputs[0];
+pub(crate) fn kernels(op: &Draw, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let y = &cx.outputs[0];
     let (steps, step): (usize, usize) = match op.shape.split_first() {
         Some((&time, rest)) if op.over_time => (time, rest.iter().product()),
         _ => (1, op.shape.iter().product()),
@@ -28,16 +28,16 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         Distribution::Normal => "normal",
         Distribution::Bernoulli => "bernoulli",
     };
-    let mut piece = KernelSource::new(name, Geometry::Items(items));
-    piece.draws = true;
+    let mut kernel = KernelSource::new(name, Geometry::Items(items));
+    kernel.draws = true;
     if op.distribution == Distribution::Normal {
-        piece.functions.extend(NORMAL_FUNCTIONS);
+        kernel.functions.extend(NORMAL_FUNCTIONS);
     }
-    piece.argument("generator", &site.inputs[0], Binding::Read(0));
-    if let Some(p) = site.inputs.get(1) {
-        piece.argument("p", p, Binding::Read(1));
+    kernel.argument("generator", &cx.inputs[0], Binding::Read(0));
+    if let Some(p) = cx.inputs.get(1) {
+        kernel.argument("p", p, Binding::Read(1));
     }
-    piece.argument("y", y, Binding::Write(0));
+    kernel.argument("y", y, Binding::Write(0));
     let time = if op.over_time {
         format!("(unsigned)generator[2] + {}u + t", op.first_step)
     } else {
@@ -55,7 +55,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         n => format!(" + (unsigned)generator[3] * {}u", (n / 4) as u32),
     };
     if shifted {
-        piece.line(format!(
+        kernel.line(format!(
             "    const unsigned long long before = (unsigned long long)generator[3] * {}ull;",
             op.per_image
         ));
@@ -65,7 +65,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         // one warp.
         let rows_a_step = step / row.max(1);
         let padded = words * 16;
-        piece.line(format!(
+        kernel.line(format!(
             "    const Index r = i / {padded}u, four = i % {padded}u, t = r / {rows_a_step}u;
     const Index first = (r % {rows_a_step}u) * {row}u + four * 4u;
 {}
@@ -81,16 +81,16 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
     fired |= __shfl_xor_sync(together, fired, 2);
     fired |= __shfl_xor_sync(together, fired, 4);
     if (four % 8u == 0) ((unsigned*)y)[i / 8u] = fired;",
-            chances(op, site, step, row)
+            chances(op, cx, step, row)
         ));
-        return vec![piece];
+        return vec![kernel];
     }
-    piece.line(format!(
+    kernel.line(format!(
         "    const Index t = i / {groups}u, group = i % {groups}u;
     const unsigned first = group{groups_before};
     float drawn[4];
 {}",
-        numbers(
+        conversion_code(
             op.distribution,
             &format!("spk_philox(first, {rest})"),
             "drawn"
@@ -98,7 +98,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
     ));
     if shifted {
         // The four elements are in two groups of the generator.
-        piece.line(format!(
+        kernel.line(format!(
             "    const unsigned skip = (unsigned)before % 4u;
     if (skip != 0u) {{
       float next[4];
@@ -110,7 +110,7 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
       for (int j = 0; j < 4; ++j)
         drawn[j] = skip == 1u ? all[j + 1] : skip == 2u ? all[j + 2] : all[j + 3];
     }}",
-            numbers(
+            conversion_code(
                 op.distribution,
                 &format!("spk_philox(first + 1u, {rest})"),
                 "next"
@@ -118,36 +118,36 @@ pub(crate) fn pieces(op: &Draw, site: &LoweringContext<'_>) -> Vec<KernelSource>
         ));
     }
     if op.distribution == Distribution::Bernoulli {
-        piece.line(format!(
+        kernel.line(format!(
             "    #pragma unroll
     for (int j = 0; j < 4; ++j) {{
       const Index element = group * 4u + j;
       drawn[j] = element < {step}u && drawn[j] <= {} ? 1.0f : 0.0f;
     }}",
-            probability(op, site, &format!("(t * {step}u + element)"))
+            probability(op, cx, &format!("(t * {step}u + element)"))
         ));
     }
     let element = crate::kernel_source::element(y.dtype);
     if step % 4 == 0 {
-        piece.line(format!(
+        kernel.line(format!(
             "    spk_vec<{element}, 4> r;
     #pragma unroll
     for (int j = 0; j < 4; ++j) r.set(j, drawn[j]);
     spk_store(y + (t * {step}u + group * 4u), r);"
         ));
     } else {
-        piece.line(format!(
+        kernel.line(format!(
             "    #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (group * 4u + j < {step}u) spk_set(y[t * {step}u + group * 4u + j], drawn[j]);"
         ));
     }
-    vec![piece]
+    vec![kernel]
 }
 
 /// Code that converts the words of a group to standard normal numbers, or to numbers in (0, 1].
-fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
-    let made = match distribution {
+fn conversion_code(distribution: Distribution, words: &str, into: &str) -> String {
+    let conversion = match distribution {
         Distribution::Normal => format!(
             "const float2 one = spk_normal_pair(words.x, words.y), two = spk_normal_pair(words.z, words.w);
       {into}[0] = one.x; {into}[1] = one.y; {into}[2] = two.x; {into}[3] = two.y;"
@@ -159,36 +159,36 @@ fn numbers(distribution: Distribution, words: &str, into: &str) -> String {
             .collect::<Vec<_>>()
             .join(" "),
     };
-    format!("    {{\n      const uint4 words = {words};\n      {made}\n    }}")
+    format!("    {{\n      const uint4 words = {words};\n      {conversion}\n    }}")
 }
 
 /// The offset of the probability of an element.
-fn place(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
-    let strides = index::strides(&site.inputs[1].shape, &op.shape);
+fn place(op: &Draw, cx: &LoweringContext<'_>, element: &str) -> String {
+    let strides = index::strides(&cx.inputs[1].shape, &op.shape);
     offset(&op.shape, &strides, element)
 }
 
 /// The probability of an element.
-fn probability(op: &Draw, site: &LoweringContext<'_>, element: &str) -> String {
-    format!("spk_get(p[{}])", place(op, site, element))
+fn probability(op: &Draw, cx: &LoweringContext<'_>, element: &str) -> String {
+    format!("spk_get(p[{}])", place(op, cx, element))
 }
 
 /// Loads the probabilities of four neighbors of a row, in one access where they are contiguous.
-fn chances(op: &Draw, site: &LoweringContext<'_>, step: usize, row: usize) -> String {
-    if site.inputs[1].shape.last() == Some(&row) {
+fn chances(op: &Draw, cx: &LoweringContext<'_>, step: usize, row: usize) -> String {
+    if cx.inputs[1].shape.last() == Some(&row) {
         return format!(
             "    float chance[4] = {{}};
     if (four * 4u < {row}u) {{
       const auto near = spk_load<4>(p + ({}));
       for (int j = 0; j < 4; ++j) chance[j] = near[j];
     }}",
-            place(op, site, &format!("(t * {step}u + first)"))
+            place(op, cx, &format!("(t * {step}u + first)"))
         );
     }
     format!(
         "    float chance[4];
     #pragma unroll
     for (unsigned j = 0; j < 4; ++j) chance[j] = four * 4u < {row}u ? {} : 0.0f;",
-        probability(op, site, &format!("(t * {step}u + first + j)"))
+        probability(op, cx, &format!("(t * {step}u + first + j)"))
     )
 }

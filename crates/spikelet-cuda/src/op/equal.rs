@@ -3,12 +3,12 @@
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 
-pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let y = &site.outputs[0];
-    let mut piece = KernelSource::new("equal", Geometry::Items(y.len()));
-    piece.argument("a", &site.inputs[0], Binding::Read(0));
-    piece.argument("b", &site.inputs[1], Binding::Read(1));
-    piece.argument("y", y, Binding::Write(0));
-    piece.line("    spk_set(y[i], a[i] == b[i] ? 1.0f : 0.0f);");
-    vec![piece]
+pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let y = &cx.outputs[0];
+    let mut kernel = KernelSource::new("equal", Geometry::Items(y.len()));
+    kernel.argument("a", &cx.inputs[0], Binding::Read(0));
+    kernel.argument("b", &cx.inputs[1], Binding::Read(1));
+    kernel.argument("y", y, Binding::Write(0));
+    kernel.line("    spk_set(y[i], a[i] == b[i] ? 1.0f : 0.0f);");
+    vec![kernel]
 }

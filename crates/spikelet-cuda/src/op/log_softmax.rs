@@ -1,17 +1,17 @@
-//! Logarithm of the softmax along the last axis: a warp a row.
+//! Logarithm of the softmax along the last axis: one warp per row.
 
 use super::{LoweringContext, warp};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_expr::cuda::Function;
 
-pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (rows, classes) = site.inputs[0].rows_and_columns();
-    let mut piece = KernelSource::new("log_softmax", Geometry::Warps(rows));
-    piece.functions.extend([Function::Exp, Function::Ln]);
-    piece.argument("x", &site.inputs[0], Binding::Read(0));
-    piece.argument("y", &site.outputs[0], Binding::Write(0));
+pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (rows, classes) = cx.inputs[0].rows_and_columns();
+    let mut kernel = KernelSource::new("log_softmax", Geometry::Warps(rows));
+    kernel.functions.extend([Function::Exp, Function::Ln]);
+    kernel.argument("x", &cx.inputs[0], Binding::Read(0));
+    kernel.argument("y", &cx.outputs[0], Binding::Write(0));
     // A NaN makes the row NaN: the maximum propagates it, and so does the exponential.
-    piece.line(format!(
+    kernel.line(format!(
         "    const auto* const scores = x + row * {classes}u;
     float most = spk_get(scores[0]);
     for (unsigned k = lane; k < {classes}u; k += 32) {{
@@ -27,5 +27,5 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
         warp::reduce("most", warp::MAX),
         warp::reduce("sum", warp::SUM)
     ));
-    vec![piece]
+    vec![kernel]
 }

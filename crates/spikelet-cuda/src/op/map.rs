@@ -18,56 +18,58 @@ enum OperandAccess {
 }
 
 /// Elements of a pack: as many as fit 16 bytes of the widest operand, if all operands allow it.
-fn pack(site: &LoweringContext<'_>, shape: &[usize]) -> usize {
+fn pack(cx: &LoweringContext<'_>, shape: &[usize]) -> usize {
     let last = shape.last().copied().unwrap_or(1);
     let items: usize = shape.iter().product();
-    let dense_or_one = site.inputs.iter().all(|x| x.len() == 1 || x.len() == items);
+    let dense_or_one = cx.inputs.iter().all(|x| x.len() == 1 || x.len() == items);
     let run = if dense_or_one { items } else { last };
-    let widest = site.inputs.iter().chain(&site.outputs);
+    let widest = cx.inputs.iter().chain(&cx.outputs);
     let bytes = widest.map(|t| t.dtype.size_in_bytes()).max().unwrap_or(4);
     let mut pack = (16 / bytes.max(2)).min(8);
-    while pack > 1 && (run % pack != 0 || items / pack < site.gpu.saturating_threads()) {
+    while pack > 1 && (run % pack != 0 || items / pack < cx.gpu.saturating_threads()) {
         pack /= 2;
     }
     pack
 }
 
-pub(crate) fn pieces(
+pub(crate) fn kernels(
     op: &Map,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let shape = &op.shape;
     let items: usize = shape.iter().product();
-    let n = pack(site, shape);
-    let mut piece = KernelSource::new("map", Geometry::Items(items / n));
+    let n = pack(cx, shape);
+    let mut kernel = KernelSource::new("map", Geometry::Items(items / n));
     let names = |name: &str| {
-        let known = (0..site.inputs.len()).any(|k| Map::operand_name(k) == name);
-        known.then(|| format!("v_{name}"))
+        let is_operand = (0..cx.inputs.len()).any(|k| Map::operand_name(k) == name);
+        is_operand.then(|| format!("v_{name}"))
     };
     let code = statements(&op.expressions, &names, "t", 6)?;
-    piece.functions = code.functions;
+    kernel.functions = code.functions;
     let mut inner = String::new();
-    for (k, x) in site.inputs.iter().enumerate() {
+    for (k, x) in cx.inputs.iter().enumerate() {
         let name = Map::operand_name(k);
-        piece.argument(&name, x, Binding::Read(k));
+        kernel.argument(&name, x, Binding::Read(k));
         let strides = index::strides(&x.shape, shape);
         let at = |strides: &[usize]| offset(shape, strides, &format!("(i * {n}u)"));
-        let own = strides.last().copied().unwrap_or(0);
+        let inner_stride = strides.last().copied().unwrap_or(0);
         let layout = if x.len() == 1 {
             OperandAccess::Constant("0u".to_string())
-        } else if x.len() == items || (own == 1 && shape.last().is_some_and(|l| l % n == 0)) {
+        } else if x.len() == items
+            || (inner_stride == 1 && shape.last().is_some_and(|l| l % n == 0))
+        {
             OperandAccess::Pack(at(&strides))
-        } else if own == 0 && shape.last().is_some_and(|l| l % n == 0) {
+        } else if inner_stride == 0 && shape.last().is_some_and(|l| l % n == 0) {
             OperandAccess::Constant(at(&strides))
         } else {
             OperandAccess::Scattered(strides)
         };
         match layout {
             OperandAccess::Constant(at) => {
-                piece.line(format!("    const float v_{name} = spk_get({name}[{at}]);"))
+                kernel.line(format!("    const float v_{name} = spk_get({name}[{at}]);"))
             }
             OperandAccess::Pack(at) => {
-                piece.line(format!(
+                kernel.line(format!(
                     "    const auto p_{name} = spk_load<{n}>({name} + ({at}));"
                 ));
                 inner.push_str(&format!("      const float v_{name} = p_{name}[j];\n"));
@@ -80,28 +82,28 @@ pub(crate) fn pieces(
             }
         }
     }
-    for (k, y) in site.outputs.iter().enumerate() {
-        if site.wanted[k] {
-            piece.argument(format!("y{k}"), y, Binding::Write(k));
+    for (k, y) in cx.outputs.iter().enumerate() {
+        if cx.wanted[k] {
+            kernel.argument(format!("y{k}"), y, Binding::Write(k));
             let element = crate::kernel_source::element(y.dtype);
-            piece.line(format!("    spk_vec<{element}, {n}> r{k};"));
+            kernel.line(format!("    spk_vec<{element}, {n}> r{k};"));
         }
     }
-    piece.line(format!(
+    kernel.line(format!(
         "    #pragma unroll\n    for (int j = 0; j < {n}; ++j) {{"
     ));
-    piece.line(inner);
-    piece.line(code.code);
+    kernel.line(inner);
+    kernel.line(code.code);
     for (k, result) in code.results.iter().enumerate() {
-        if site.wanted[k] {
-            piece.line(format!("      r{k}.set(j, {result});"));
+        if cx.wanted[k] {
+            kernel.line(format!("      r{k}.set(j, {result});"));
         }
     }
-    piece.line("    }");
-    for k in 0..site.outputs.len() {
-        if site.wanted[k] {
-            piece.line(format!("    spk_store(y{k} + i * {n}u, r{k});"));
+    kernel.line("    }");
+    for k in 0..cx.outputs.len() {
+        if cx.wanted[k] {
+            kernel.line(format!("    spk_store(y{k} + i * {n}u, r{k});"));
         }
     }
-    Ok(vec![piece])
+    Ok(vec![kernel])
 }

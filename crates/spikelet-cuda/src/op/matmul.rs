@@ -12,8 +12,8 @@ use spikelet_graph::op::{MatMul, MatmulPrecision};
 use spikelet_graph::{DType, Result, TensorType};
 use transposed::Transposed;
 
-fn product(op: &MatMul, site: &LoweringContext<'_>) -> Product {
-    let (a, b, y) = (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
+fn product(op: &MatMul, cx: &LoweringContext<'_>) -> Product {
+    let (a, b, y) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
     let (m, n, k) = op.sizes(a, b);
     Product {
         m,
@@ -27,25 +27,25 @@ fn product(op: &MatMul, site: &LoweringContext<'_>) -> Product {
     }
 }
 
-fn is_spikes(site: &LoweringContext<'_>) -> bool {
-    site.inputs.iter().any(|t| t.dtype == DType::Bits)
+fn is_spikes(cx: &LoweringContext<'_>) -> bool {
+    cx.inputs.iter().any(|t| t.dtype == DType::Bits)
 }
 
-pub(crate) fn work(
+pub(crate) fn lower(
     op: &MatMul,
     shared: &Shared,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<LoweredOp>> {
-    let product = product(op, site);
+    let product = product(op, cx);
     if product.k == 0 {
         return Ok(vec![LoweredOp::Clear(0)]);
     }
-    if is_spikes(site) {
-        let pieces = spikes::pieces(op, product, site);
-        return Ok(pieces.into_iter().map(LoweredOp::Kernel).collect());
+    if is_spikes(cx) {
+        let kernels = spikes::kernels(op, product, cx);
+        return Ok(kernels.into_iter().map(LoweredOp::Kernel).collect());
     }
     if let Some(transposed) = Transposed::of(product) {
-        return transposed.work(shared, site);
+        return transposed.lower(shared, cx);
     }
     Ok(vec![LoweredOp::Gemm {
         call: shared.gemm.call(product)?,
@@ -59,19 +59,19 @@ pub(crate) fn work(
 pub(crate) fn workspace(
     op: &MatMul,
     libraries: &dyn LibraryWorkspaces,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> usize {
-    let product = product(op, site);
+    let product = product(op, cx);
     if product.m * product.n * product.k == 0 {
         return 0;
     }
-    if is_spikes(site) {
-        return spikes::workspace(op, product, site);
+    if is_spikes(cx) {
+        return spikes::workspace(op, product, cx);
     }
     if let Some(transposed) = Transposed::of(product) {
         return transposed.workspace(libraries);
     }
-    libraries.of_product(product)
+    libraries.product_workspace(product)
 }
 
 /// Bit-packed operands: the input of a linear layer, and the second operand of its weight gradient.
@@ -93,21 +93,22 @@ pub(crate) fn reads_bits(
 
 /// The workspace of a product with spikes; 0 for other products.
 #[cfg(test)]
-pub(crate) fn spike_workspace(op: &MatMul, site: &LoweringContext<'_>) -> usize {
-    match is_spikes(site) {
-        true => spikes::workspace(op, product(op, site), site),
-        false => 0,
+pub(crate) fn spike_workspace(op: &MatMul, cx: &LoweringContext<'_>) -> usize {
+    if is_spikes(cx) {
+        spikes::workspace(op, product(op, cx), cx)
+    } else {
+        0
     }
 }
 
 /// The kernels of a product with spikes; empty for other products.
 #[cfg(test)]
-pub(crate) fn spike_pieces(
+pub(crate) fn spike_kernels(
     op: &MatMul,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Vec<crate::kernel_source::KernelSource> {
-    if is_spikes(site) {
-        spikes::pieces(op, product(op, site), site)
+    if is_spikes(cx) {
+        spikes::kernels(op, product(op, cx), cx)
     } else {
         vec![]
     }

@@ -8,39 +8,39 @@ use super::channels::ChannelReduceTiling;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 
 /// Loads of a thread in flight.
-const AHEAD: usize = 8;
+const LOADS_IN_FLIGHT: usize = 8;
 
 /// Merges count, mean and squared deviations `b` into `a`.
-const JOIN: &str = "if (b[0] > 0.0f) {
+const MERGE: &str = "if (b[0] > 0.0f) {
         const float n = a[0] + b[0], apart = b[1] - a[1], share = b[0] / n;
         a[2] += b[2] + apart * apart * a[0] * share;
         a[1] += apart * share;
         a[0] = n;
       }";
 
-fn tiling(site: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
-    let x = &site.inputs[0];
+fn tiling(cx: &LoweringContext<'_>) -> (ChannelReduceTiling, usize) {
+    let x = &cx.inputs[0];
     let (rows, channels) = x.rows_and_columns();
     let mut pack = 16 / x.dtype.size_in_bytes();
     while !channels.is_multiple_of(pack) {
         pack /= 2;
     }
     (
-        ChannelReduceTiling::with(2 * site.gpu.saturating_threads(), rows, channels, pack),
+        ChannelReduceTiling::with(2 * cx.gpu.saturating_threads(), rows, channels, pack),
         rows,
     )
 }
 
-pub(crate) fn workspace(site: &LoweringContext<'_>) -> usize {
-    tiling(site).0.partial(3).bytes()
+pub(crate) fn workspace(cx: &LoweringContext<'_>) -> usize {
+    tiling(cx).0.partial(3).bytes()
 }
 
-pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (tiling, rows) = tiling(site);
+pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (tiling, rows) = tiling(cx);
     let (pack, channels) = (tiling.pack, tiling.channels);
-    let mut first = tiling.piece("mean_var");
-    first.argument("x", &site.inputs[0], Binding::Read(0));
-    let (ty, ahead_less_one) = (element(site.inputs[0].dtype), AHEAD - 1);
+    let mut first = tiling.kernel("mean_var");
+    first.argument("x", &cx.inputs[0], Binding::Read(0));
+    let (ty, in_flight_less_one) = (element(cx.inputs[0].dtype), LOADS_IN_FLIGHT - 1);
     first.line(format!(
         "  float from[{pack}], sum[{pack}] = {{}}, squares[{pack}] = {{}}, count = 0.0f;
   if (row0 < {rows}u) {{
@@ -59,12 +59,12 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     }}
   }};
   Index r = row0;
-  for (; r + {ahead_less_one}u * step < {rows}u; r += {AHEAD}u * step) {{
-    spk_vec<{ty}, {pack}> e[{AHEAD}];
+  for (; r + {in_flight_less_one}u * step < {rows}u; r += {LOADS_IN_FLIGHT}u * step) {{
+    spk_vec<{ty}, {pack}> e[{LOADS_IN_FLIGHT}];
     #pragma unroll
-    for (int k = 0; k < {AHEAD}; ++k) e[k] = spk_load<{pack}>(x + (r + k * step) * {channels}u + c);
+    for (int k = 0; k < {LOADS_IN_FLIGHT}; ++k) e[k] = spk_load<{pack}>(x + (r + k * step) * {channels}u + c);
     #pragma unroll
-    for (int k = 0; k < {AHEAD}; ++k) add(e[k]);
+    for (int k = 0; k < {LOADS_IN_FLIGHT}; ++k) add(e[k]);
   }}
   for (; r < {rows}u; r += step) add(spk_load<{pack}>(x + r * {channels}u + c));
   float own[{pack}][3];
@@ -75,9 +75,9 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     own[j][2] = fmaxf(squares[j] - sum[j] * share, 0.0f);
   }}"
     ));
-    tiling.gather(&mut first, "own", 3, JOIN);
+    tiling.combine_rows(&mut first, "own", 3, MERGE);
     let groups = tiling.groups;
-    let mut second = KernelSource::new("moments_join", Geometry::Warps(channels));
+    let mut second = KernelSource::new("mean_var_merge", Geometry::Warps(channels));
     second.depth = groups.div_ceil(32).max(1) * 4;
     second.argument("partial", &tiling.partial(3), Binding::Workspace(0));
     second.line(format!(
@@ -85,17 +85,17 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Vec<KernelSource> {
     for (Index g = lane; g < {groups}u; g += 32) {{
       float b[3];
       for (int s = 0; s < 3; ++s) b[s] = partial[(g * 3 + s) * {channels}u + row];
-      {JOIN}
+      {MERGE}
     }}
     for (int offset = 16; offset > 0; offset /= 2) {{
       float b[3];
       for (int s = 0; s < 3; ++s) b[s] = __shfl_down_sync(0xffffffffu, a[s], offset);
-      {JOIN}
+      {MERGE}
     }}"
     ));
     for (k, value) in ["a[1]", "a[2] / a[0]"].into_iter().enumerate() {
-        if site.wanted[k] {
-            second.argument(format!("y{k}"), &site.outputs[k], Binding::Write(k));
+        if cx.wanted[k] {
+            second.argument(format!("y{k}"), &cx.outputs[k], Binding::Write(k));
             second.line(format!("    if (lane == 0) y{k}[row] = {value};"));
         }
     }

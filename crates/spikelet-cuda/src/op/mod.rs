@@ -93,8 +93,8 @@ impl LoweredOp {
     /// Bytes of the node's workspace, from its start, that it accesses.
     fn workspace(&self) -> usize {
         match self {
-            LoweredOp::Kernel(piece) => {
-                let last = piece.arguments.iter().filter_map(|a| match a.binding {
+            LoweredOp::Kernel(kernel) => {
+                let last = kernel.arguments.iter().filter_map(|a| match a.binding {
                     Binding::Workspace(at) => Some(at.saturating_add(a.bytes)),
                     Binding::Read(_) | Binding::Write(_) => None,
                 });
@@ -156,7 +156,7 @@ pub(crate) fn fills(graph: &Graph) -> HashMap<ValueId, f32> {
 }
 
 /// Whether `node` has operand `operand` as a literal if it is constant.
-fn takes_constant(node: &Node, operand: usize) -> bool {
+fn reads_as_literal(node: &Node, operand: usize) -> bool {
     let (Op::Scan(Scan { recurrence, .. }) | Op::ScanGrad(ScanGrad { recurrence, .. })) = &node.op
     else {
         return false;
@@ -167,75 +167,75 @@ fn takes_constant(node: &Node, operand: usize) -> bool {
 
 /// Whether all readers of a constant value have it as a literal.
 pub(crate) fn is_inlined(graph: &Graph, value: ValueId) -> bool {
-    let given = graph.outputs.iter().any(|o| o.value == value);
+    let is_output = graph.outputs.iter().any(|o| o.value == value);
     let read = |node: &Node| {
         let mut at = node.inputs.iter().enumerate().filter(|(_, v)| **v == value);
-        at.all(|(k, _)| takes_constant(node, k))
+        at.all(|(k, _)| reads_as_literal(node, k))
     };
-    !given && graph.nodes.iter().all(read)
+    !is_output && graph.nodes.iter().all(read)
 }
 
 /// Lowers a node.
-pub(crate) fn prepare(shared: &Shared, site: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
-    check_site(&shared.gpu.name, site)?;
-    if !site.outputs.is_empty() && site.outputs.iter().all(TensorType::is_empty) {
+pub(crate) fn lower(shared: &Shared, cx: &LoweringContext<'_>) -> Result<Vec<LoweredOp>> {
+    check_context(&shared.gpu.name, cx)?;
+    if !cx.outputs.is_empty() && cx.outputs.iter().all(TensorType::is_empty) {
         return Ok(vec![]);
     }
-    let work = match &site.node.op {
-        Op::AllReduceStart(op) => all_reduce::work(op, &shared.gpu, site)?,
+    let lowered = match &cx.node.op {
+        Op::AllReduceStart(op) => all_reduce::lower(op, &shared.gpu, cx)?,
         Op::AllReduceDone(_) => vec![LoweredOp::AllReduceDone],
-        Op::MatMul(op) => matmul::work(op, shared, site)?,
-        Op::Conv(op) => conv::work(op, shared, site)?,
-        Op::Custom(op) => custom::work(op, &shared.gpu.name, site)?,
-        _ => pieces(site)?.into_iter().map(LoweredOp::Kernel).collect(),
+        Op::MatMul(op) => matmul::lower(op, shared, cx)?,
+        Op::Conv(op) => conv::lower(op, shared, cx)?,
+        Op::Custom(op) => custom::lower(op, &shared.gpu.name, cx)?,
+        _ => kernels(cx)?.into_iter().map(LoweredOp::Kernel).collect(),
     };
-    check_workspace(&shared.gpu.name, site, &work)?;
-    Ok(work)
+    check_workspace(&shared.gpu.name, cx, &lowered)?;
+    Ok(lowered)
 }
 
 /// Rejects actions that need a larger workspace than the plan has, and would overwrite other values:
 /// the plan was created for another device, or a library's query failed during planning.
-fn check_workspace(device: &str, site: &LoweringContext<'_>, work: &[LoweredOp]) -> Result<()> {
-    let needed = work.iter().map(LoweredOp::workspace).max().unwrap_or(0);
-    if needed <= site.workspace_bytes {
+fn check_workspace(device: &str, cx: &LoweringContext<'_>, lowered: &[LoweredOp]) -> Result<()> {
+    let needed = lowered.iter().map(LoweredOp::workspace).max().unwrap_or(0);
+    if needed <= cx.workspace_bytes {
         return Ok(());
     }
     let problem = format!(
         "it needs a workspace of {needed} bytes, the plan has {}; create the plan again for this device",
-        site.workspace_bytes
+        cx.workspace_bytes
     );
-    Err(site.refuse(device, &problem))
+    Err(cx.refuse(device, &problem))
 }
 
 /// Rejects a node without a kernel for this GPU.
 pub(crate) fn check(device: &str, gpu: &Properties, graph: &Graph, node: &Node) -> Result<()> {
     let wanted = vec![true; node.outputs.len()];
-    check_site(device, &LoweringContext::new(gpu, graph, node, wanted))
+    check_context(device, &LoweringContext::new(gpu, graph, node, wanted))
 }
 
-fn check_site(device: &str, site: &LoweringContext<'_>) -> Result<()> {
-    let all = || site.inputs.iter().chain(&site.outputs);
+fn check_context(device: &str, cx: &LoweringContext<'_>) -> Result<()> {
+    let all = || cx.inputs.iter().chain(&cx.outputs);
     if all().any(|t| t.dtype == DType::F64) {
-        return Err(site.refuse(
+        return Err(cx.refuse(
             device,
             "f64 is supported on the CPU only, for references and gradient checks; use --device cpu, or f32, bf16 or f16",
         ));
     }
     let rows = |t: &TensorType| 32 * t.rows_and_columns().0;
     let by_rows = matches!(
-        site.node.op,
+        cx.node.op,
         Op::ArgMax(_) | Op::LogSoftmax(_) | Op::Reduce(_)
     );
-    let most = all().map(TensorType::len).max().unwrap_or(0);
-    let lanes = site
+    let largest = all().map(TensorType::len).max().unwrap_or(0);
+    let warp_threads = cx
         .inputs
         .iter()
         .map(rows)
         .max()
         .filter(|_| by_rows)
         .unwrap_or(0);
-    if most.max(lanes) > i32::MAX as usize {
-        return Err(site.refuse(
+    if largest.max(warp_threads) > i32::MAX as usize {
+        return Err(cx.refuse(
             device,
             "a tensor has more than 2³¹ elements, or more than 2²⁶ rows to reduce; use a smaller \
              batch or fewer time steps",
@@ -246,21 +246,21 @@ fn check_site(device: &str, site: &LoweringContext<'_>) -> Result<()> {
 
 /// The generated kernels of a node other than a matrix product, convolution, sum over ranks or custom
 /// operation.
-pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
+pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
     let expression = |source| Error::Expression {
-        layer: site.node.layer.to_string(),
-        operation: site.node.op.name(),
+        layer: cx.node.layer.to_string(),
+        operation: cx.node.op.name(),
         source,
     };
-    Ok(match &site.node.op {
-        Op::ArgMax(_) => arg_max::pieces(site),
-        Op::Concat(op) => concat::pieces(op, site),
-        Op::Draw(op) => draw::pieces(op, site),
-        Op::Equal(_) => equal::pieces(site),
-        Op::Expand(op) => expand::pieces(op, site),
-        Op::Fill(op) => fill::pieces(op, site),
-        Op::LogSoftmax(_) => log_softmax::pieces(site),
-        Op::Map(op) => map::pieces(op, site).map_err(expression)?,
+    Ok(match &cx.node.op {
+        Op::ArgMax(_) => arg_max::kernels(cx),
+        Op::Concat(op) => concat::kernels(op, cx),
+        Op::Draw(op) => draw::kernels(op, cx),
+        Op::Equal(_) => equal::kernels(cx),
+        Op::Expand(op) => expand::kernels(op, cx),
+        Op::Fill(op) => fill::kernels(op, cx),
+        Op::LogSoftmax(_) => log_softmax::kernels(cx),
+        Op::Map(op) => map::kernels(op, cx).map_err(expression)?,
         Op::AllReduceStart(_)
         | Op::AllReduceDone(_)
         | Op::Conv(_)
@@ -269,34 +269,34 @@ pub(crate) fn pieces(site: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         | Op::MatMul(_)
         | Op::TimeChunk(_)
         | Op::Reshape(_) => vec![],
-        Op::MeanVar(_) => mean_var::pieces(site),
-        Op::OneHot(op) => one_hot::pieces(op, site),
-        Op::Pack(_) => pack::pieces(site),
-        Op::Permute(op) => permute::pieces(op, site),
-        Op::Pool(op) => pool::pieces(op, site),
-        Op::PoolGrad(op) => pool::grad_pieces(op, site),
-        Op::Reduce(op) => reduce::pieces(op, site),
-        Op::Scan(op) if op.pool.is_some() => block::pieces(op, site).map_err(expression)?,
-        Op::Scan(op) => scan::pieces(op, site).map_err(expression)?,
-        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => {
-            block_grad::pieces(op, site).map_err(expression)?
+        Op::MeanVar(_) => mean_var::kernels(cx),
+        Op::OneHot(op) => one_hot::kernels(op, cx),
+        Op::Pack(_) => pack::kernels(cx),
+        Op::Permute(op) => permute::kernels(op, cx),
+        Op::Pool(op) => pool::kernels(op, cx),
+        Op::PoolGrad(op) => pool::grad_kernels(op, cx),
+        Op::Reduce(op) => reduce::kernels(op, cx),
+        Op::Scan(op) if op.pool.is_some() => block::kernels(op, cx).map_err(expression)?,
+        Op::Scan(op) => scan::kernels(op, cx).map_err(expression)?,
+        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => {
+            block_grad::kernels(op, cx).map_err(expression)?
         }
-        Op::ScanGrad(op) => scan_grad::pieces(op, site).map_err(expression)?,
-        Op::Slice(op) => slice::pieces(op, site),
+        Op::ScanGrad(op) => scan_grad::kernels(op, cx).map_err(expression)?,
+        Op::Slice(op) => slice::kernels(op, cx),
     })
 }
 
 /// Whether a backward scan is computed by [`block_grad`].
-fn by_blocks(op: &ScanGrad, inputs: &[TensorType]) -> bool {
-    let asked = op.pool.is_some() || op.channel_sums;
-    asked && block_grad::takes(op, inputs)
+fn uses_block_kernel(op: &ScanGrad, inputs: &[TensorType]) -> bool {
+    let needs_blocks = op.pool.is_some() || op.channel_sums;
+    needs_blocks && block_grad::supports(op, inputs)
 }
 
 /// Whether a backward scan can sum its parameters' gradients over all axes but the channels.
 pub(crate) fn sums_channels(graph: &Graph, node: &Node) -> bool {
     let inputs = types(graph, &node.inputs);
     match &node.op {
-        Op::ScanGrad(op) => block_grad::takes(op, &inputs),
+        Op::ScanGrad(op) => block_grad::supports(op, &inputs),
         _ => false,
     }
 }
@@ -308,10 +308,10 @@ pub(crate) const OVERWRITES_SEQUENCES: bool = true;
 /// Workspaces of the vendor's libraries, in bytes.
 pub(crate) trait LibraryWorkspaces {
     /// That of a matrix product.
-    fn of_product(&self, product: Product) -> usize;
+    fn product_workspace(&self, product: Product) -> usize;
 
     /// That of a convolution.
-    fn of_convolution(&self, convolution: &Convolution) -> usize;
+    fn convolution_workspace(&self, convolution: &Convolution) -> usize;
 }
 
 /// The workspace of a node, in bytes.
@@ -321,15 +321,15 @@ pub(crate) fn workspace(
     graph: &Graph,
     node: &Node,
 ) -> usize {
-    let site = LoweringContext::new(gpu, graph, node, vec![true; node.outputs.len()]);
+    let cx = LoweringContext::new(gpu, graph, node, vec![true; node.outputs.len()]);
     match &node.op {
-        Op::Reduce(op) => reduce::workspace(op, &site),
-        Op::Conv(op) => conv::workspace(op, libraries, &site),
-        Op::Custom(op) => custom::workspace(op, graph, node, &site),
-        Op::MatMul(op) => matmul::workspace(op, libraries, &site),
-        Op::MeanVar(_) => mean_var::workspace(&site),
-        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, &site),
-        Op::ScanGrad(op) => scan_grad::workspace(op, &site),
+        Op::Reduce(op) => reduce::workspace(op, &cx),
+        Op::Conv(op) => conv::workspace(op, libraries, &cx),
+        Op::Custom(op) => custom::workspace(op, graph, node, &cx),
+        Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
+        Op::MeanVar(_) => mean_var::workspace(&cx),
+        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
+        Op::ScanGrad(op) => scan_grad::workspace(op, &cx),
         _ => 0,
     }
 }
@@ -338,7 +338,7 @@ pub(crate) fn workspace(
 pub(crate) fn scan_checkpoint(gpu: &Properties, graph: &Graph, node: &Node) -> Option<usize> {
     let inputs = types(graph, &node.inputs);
     match &node.op {
-        Op::ScanGrad(op) if !by_blocks(op, &inputs) => scan_grad::segment(op, gpu, &inputs),
+        Op::ScanGrad(op) if !uses_block_kernel(op, &inputs) => scan_grad::segment(op, gpu, &inputs),
         _ => None,
     }
 }

@@ -39,8 +39,8 @@ fn merged(shape: &[usize], order: &[usize]) -> (Vec<usize>, Vec<usize>) {
     (own, order)
 }
 
-pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (x, y) = (&site.inputs[0], &site.outputs[0]);
+pub(crate) fn kernels(op: &Permute, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
     let (shape, order) = merged(&x.shape, &op.order);
     let rank = shape.len();
     let strides = dense_strides(&shape);
@@ -48,11 +48,11 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
     let from: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
     let across = rank >= 2 && order[rank - 1] != rank - 1;
     if !across || shape[rank - 1] < 4 || turned[rank - 1] < 4 || y.len() < TILE * TILE {
-        let mut piece = KernelSource::new("permute", Geometry::Items(y.len()));
-        piece.argument("x", x, Binding::Read(0));
-        piece.argument("y", y, Binding::Write(0));
-        piece.line(format!("    y[i] = x[{}];", offset(&turned, &from, "i")));
-        return vec![piece];
+        let mut kernel = KernelSource::new("permute", Geometry::Items(y.len()));
+        kernel.argument("x", x, Binding::Read(0));
+        kernel.argument("y", y, Binding::Write(0));
+        kernel.line(format!("    y[i] = x[{}];", offset(&turned, &from, "i")));
+        return vec![kernel];
     }
     // `a` is innermost in the result, `b` in the operand; the others number the planes.
     let (a, b) = (order[rank - 1], rank - 1);
@@ -65,7 +65,7 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
     let (na, nb) = (shape[a], shape[b]);
     let tiles = [na.div_ceil(TILE), nb.div_ceil(TILE)];
     let planes: usize = sizes.iter().product();
-    let mut piece = KernelSource::new(
+    let mut kernel = KernelSource::new(
         "permute_tiles",
         Geometry::Blocks {
             grid: [planes * tiles[0] * tiles[1], 1],
@@ -73,9 +73,9 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
             shared: 0,
         },
     );
-    piece.argument("x", x, Binding::Read(0));
-    piece.argument("y", y, Binding::Write(0));
-    piece.line(format!(
+    kernel.argument("x", x, Binding::Read(0));
+    kernel.argument("y", y, Binding::Write(0));
+    kernel.line(format!(
         "  __shared__ {} tile[{TILE}][{}];
   const Index plane = blockIdx.x / {}u;
   const Index a0 = blockIdx.x / {}u % {}u * {TILE}u, b0 = blockIdx.x % {}u * {TILE}u;
@@ -104,7 +104,7 @@ pub(crate) fn pieces(op: &Permute, site: &LoweringContext<'_>) -> Vec<KernelSour
         strides[a],
         to[place(b)],
     ));
-    vec![piece]
+    vec![kernel]
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@ use spikelet_graph::TensorType;
 use spikelet_graph::op::{Pool, PoolGrad, Pooling, Window};
 
 /// Elements of a pack: up to 16 bytes of neighboring channels.
-fn pack(site: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
-    let mut pack = 16 / site.outputs[0].dtype.size_in_bytes().max(2);
-    while pack > 1
-        && (!channels.is_multiple_of(pack) || items / pack < site.gpu.saturating_threads())
+fn pack(cx: &LoweringContext<'_>, channels: usize, items: usize) -> usize {
+    let mut pack = 16 / cx.outputs[0].dtype.size_in_bytes().max(2);
+    while pack > 1 && (!channels.is_multiple_of(pack) || items / pack < cx.gpu.saturating_threads())
     {
         pack /= 2;
     }
@@ -122,90 +121,90 @@ fn close(count: usize) -> String {
     format!("    {}\n", "}".repeat(count))
 }
 
-pub(crate) fn pieces(op: &Pool, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let (x, y) = (&site.inputs[0], &site.outputs[0]);
+pub(crate) fn kernels(op: &Pool, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
     let (_, sizes, channels) = op.split(&x.shape);
     let (_, outputs, _) = op.split(&y.shape);
-    let n = pack(site, channels, y.len());
+    let n = pack(cx, channels, y.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = KernelSource::new("pool", Geometry::Items(y.len() / n));
-    piece.argument("x", x, Binding::Read(0));
-    piece.argument("y", y, Binding::Write(0));
-    piece.line(coordinates(outputs, packs, "o"));
+    let mut kernel = KernelSource::new("pool", Geometry::Items(y.len() / n));
+    kernel.argument("x", x, Binding::Read(0));
+    kernel.argument("y", y, Binding::Write(0));
+    kernel.line(coordinates(outputs, packs, "o"));
     let start = match op.pooling {
         Pooling::Max => "-__int_as_float(0x7f800000)",
         Pooling::Average { .. } => "0.0f",
     };
-    let join = match op.pooling {
+    let combine = match op.pooling {
         Pooling::Max => "if (e[j] > a[j] || e[j] != e[j]) a[j] = e[j];",
         Pooling::Average { .. } => "a[j] += e[j];",
     };
-    piece.line(format!(
+    kernel.line(format!(
         "    float a[{n}];\n    for (int j = 0; j < {n}; ++j) a[j] = {start};"
     ));
-    piece.line(window_loops(&op.windows, sizes, "o"));
-    piece.line(format!(
-        "      const auto e = spk_load<{n}>(x + ({} * {packs}u + c) * {n}u);\n      for (int j = 0; j < {n}; ++j) {join}",
+    kernel.line(window_loops(&op.windows, sizes, "o"));
+    kernel.line(format!(
+        "      const auto e = spk_load<{n}>(x + ({} * {packs}u + c) * {n}u);\n      for (int j = 0; j < {n}; ++j) {combine}",
         flat(axes, sizes, "i", "rest")
     ));
-    piece.line(close(axes));
+    kernel.line(close(axes));
     let value = match op.pooling {
         Pooling::Max => "a[j]".to_string(),
         Pooling::Average { count_padding } => {
             let count = divisor(&op.windows, sizes, "o", count_padding);
-            piece.line(format!("    const float count = (float)({count});"));
+            kernel.line(format!("    const float count = (float)({count});"));
             "a[j] / count".to_string()
         }
     };
-    piece.line(format!(
+    kernel.line(format!(
         "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, {value});\n    spk_store(y + i * {n}u, r);",
         element(y.dtype)
     ));
-    vec![piece]
+    vec![kernel]
 }
 
-pub(crate) fn grad_pieces(op: &PoolGrad, site: &LoweringContext<'_>) -> Vec<KernelSource> {
+pub(crate) fn grad_kernels(op: &PoolGrad, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
     let pool = &op.pool;
-    let (g, dx) = (&site.inputs[0], &site.outputs[0]);
+    let (g, dx) = (&cx.inputs[0], &cx.outputs[0]);
     let (_, sizes, channels) = pool.split(&dx.shape);
     let (_, outputs, _) = pool.split(&g.shape);
     if op.by_blocks() {
-        return vec![blocks_grad(pool, site, sizes, channels)];
+        return vec![blocks_grad(pool, cx, sizes, channels)];
     }
-    let n = pack(site, channels, dx.len());
+    let n = pack(cx, channels, dx.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = KernelSource::new("pool_grad", Geometry::Items(dx.len() / n));
-    piece.argument("g", g, Binding::Read(0));
-    piece.argument("dx", dx, Binding::Write(0));
-    piece.line(coordinates(sizes, packs, "p"));
-    piece.line(format!("    float sum[{n}] = {{}};"));
+    let mut kernel = KernelSource::new("pool_grad", Geometry::Items(dx.len() / n));
+    kernel.argument("g", g, Binding::Read(0));
+    kernel.argument("dx", dx, Binding::Write(0));
+    kernel.line(coordinates(sizes, packs, "p"));
+    kernel.line(format!("    float sum[{n}] = {{}};"));
     for (k, w) in pool.windows.iter().enumerate() {
         let (first, last) = windows_of(*w, sizes[k], &format!("p{k}"));
-        piece.line(format!(
+        kernel.line(format!(
             "    for (int o{k} = {first}; o{k} <= {last}; ++o{k}) {{"
         ));
     }
     let of_grad = flat(axes, outputs, "o", "rest");
     match pool.pooling {
         Pooling::Max => {
-            piece.argument("x", &site.inputs[1], Binding::Read(1));
-            let own = flat(axes, sizes, "p", "rest");
-            piece.line(format!(
+            kernel.argument("x", &cx.inputs[1], Binding::Read(1));
+            let position = flat(axes, sizes, "p", "rest");
+            kernel.line(format!(
                 "      float a[{n}]; Index where[{n}];\n      for (int j = 0; j < {n}; ++j) {{ a[j] = -__int_as_float(0x7f800000); where[j] = ~0u; }}"
             ));
-            piece.line(window_loops(&pool.windows, sizes, "o"));
-            piece.line(format!(
+            kernel.line(window_loops(&pool.windows, sizes, "o"));
+            kernel.line(format!(
                 "        const Index at = {};
         const auto e = spk_load<{n}>(x + (at * {packs}u + c) * {n}u);
         for (int j = 0; j < {n}; ++j) if (e[j] > a[j] || e[j] != e[j] || where[j] == ~0u) {{ a[j] = e[j]; where[j] = at; }}",
                 flat(axes, sizes, "i", "rest")
             ));
-            piece.line(close(axes));
-            piece.line(format!(
+            kernel.line(close(axes));
+            kernel.line(format!(
                 "      const auto q = spk_load<{n}>(g + ({of_grad} * {packs}u + c) * {n}u);
-      for (int j = 0; j < {n}; ++j) if (where[j] == {own}) sum[j] += q[j];"
+      for (int j = 0; j < {n}; ++j) if (where[j] == {position}) sum[j] += q[j];"
             ));
         }
         Pooling::Average { count_padding } => {
@@ -220,7 +219,7 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &LoweringContext<'_>) -> Vec<Kern
                 });
             let inside: Vec<String> = inside.collect();
             let count = divisor(&pool.windows, sizes, "o", count_padding);
-            piece.line(format!(
+            kernel.line(format!(
                 "      if ({}) {{
         const float count = (float)({count});
         const auto q = spk_load<{n}>(g + ({of_grad} * {packs}u + c) * {n}u);
@@ -230,53 +229,53 @@ pub(crate) fn grad_pieces(op: &PoolGrad, site: &LoweringContext<'_>) -> Vec<Kern
             ));
         }
     }
-    piece.line(close(axes));
-    piece.line(format!(
+    kernel.line(close(axes));
+    kernel.line(format!(
         "    spk_vec<{}, {n}> r;\n    for (int j = 0; j < {n}; ++j) r.set(j, sum[j]);\n    spk_store(dx + i * {n}u, r);",
         element(dx.dtype)
     ));
-    vec![piece]
+    vec![kernel]
 }
 
 /// Non-overlapping blocks: a thread reads a block once and writes all of it.
 fn blocks_grad(
     pool: &Pool,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
     sizes: &[usize],
     channels: usize,
 ) -> KernelSource {
     let (g, x, dx): (&TensorType, &TensorType, &TensorType) =
-        (&site.inputs[0], &site.inputs[1], &site.outputs[0]);
+        (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
     let (_, outputs, _) = pool.split(&g.shape);
-    let n = pack(site, channels, g.len());
+    let n = pack(cx, channels, g.len());
     let packs = channels / n;
     let axes = sizes.len();
-    let mut piece = KernelSource::new("pool_blocks_grad", Geometry::Items(g.len() / n));
-    piece.argument("g", g, Binding::Read(0));
-    piece.argument("x", x, Binding::Read(1));
-    piece.argument("dx", dx, Binding::Write(0));
-    piece.line(coordinates(outputs, packs, "o"));
+    let mut kernel = KernelSource::new("pool_blocks_grad", Geometry::Items(g.len() / n));
+    kernel.argument("g", g, Binding::Read(0));
+    kernel.argument("x", x, Binding::Read(1));
+    kernel.argument("dx", dx, Binding::Write(0));
+    kernel.line(coordinates(outputs, packs, "o"));
     let at = format!("({} * {packs}u + c) * {n}u", flat(axes, sizes, "i", "rest"));
-    piece.line(format!(
+    kernel.line(format!(
         "    const auto q = spk_load<{n}>(g + i * {n}u);
     float a[{n}]; Index where[{n}];
     for (int j = 0; j < {n}; ++j) {{ a[j] = 0.0f; where[j] = ~0u; }}"
     ));
-    piece.line(window_loops(&pool.windows, sizes, "o"));
-    piece.line(format!(
+    kernel.line(window_loops(&pool.windows, sizes, "o"));
+    kernel.line(format!(
         "      const Index at = {at};
       const auto e = spk_load<{n}>(x + at);
       for (int j = 0; j < {n}; ++j) if (where[j] == ~0u || e[j] > a[j] || e[j] != e[j]) {{ a[j] = e[j]; where[j] = at; }}"
     ));
-    piece.line(close(axes));
-    piece.line(window_loops(&pool.windows, sizes, "o"));
-    piece.line(format!(
+    kernel.line(close(axes));
+    kernel.line(window_loops(&pool.windows, sizes, "o"));
+    kernel.line(format!(
         "      const Index at = {at};
       spk_vec<{}, {n}> r;
       for (int j = 0; j < {n}; ++j) r.set(j, where[j] == at ? q[j] : 0.0f);
       spk_store(dx + at, r);",
         element(dx.dtype)
     ));
-    piece.line(close(axes));
-    piece
+    kernel.line(close(axes));
+    kernel
 }

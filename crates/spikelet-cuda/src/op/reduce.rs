@@ -23,13 +23,13 @@ struct ReduceAxes {
 impl ReduceAxes {
     fn new(op: &Reduce, x: &TensorType) -> Self {
         let strides = dense_strides(&x.shape);
-        let part = |reduced: bool| -> Vec<(usize, usize)> {
+        let axes_of = |reduced: bool| -> Vec<(usize, usize)> {
             (0..x.shape.len())
                 .filter(|k| op.axes.contains(k) == reduced)
                 .map(|k| (x.shape[k], strides[k]))
                 .collect()
         };
-        let (kept, reduced) = (part(false), part(true));
+        let (kept, reduced) = (axes_of(false), axes_of(true));
         let count = |axes: &[(usize, usize)]| axes.iter().map(|a| a.0).product();
         Self {
             results: count(&kept),
@@ -56,31 +56,31 @@ impl ReduceAxes {
         let threads = self.results.max(1) * lanes;
         let wanted = gpu.saturating_threads().div_ceil(threads);
         // With fewer elements per thread a second round would cost more.
-        let most = self.length / (64 * lanes);
-        wanted.min(most).clamp(1, 1024)
+        let max_chunks = self.length / (64 * lanes);
+        wanted.min(max_chunks).clamp(1, 1024)
     }
 }
 
-pub(crate) fn workspace(op: &Reduce, site: &LoweringContext<'_>) -> usize {
-    let layout = ReduceAxes::new(op, &site.inputs[0]);
-    match layout.chunks(site.gpu) {
+pub(crate) fn workspace(op: &Reduce, cx: &LoweringContext<'_>) -> usize {
+    let layout = ReduceAxes::new(op, &cx.inputs[0]);
+    match layout.chunks(cx.gpu) {
         1 => 0,
         chunks => 4 * chunks * layout.results,
     }
 }
 
-pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let layout = ReduceAxes::new(op, &site.inputs[0]);
-    let chunks = layout.chunks(site.gpu);
-    let (x, y) = (&site.inputs[0], &site.outputs[0]);
+pub(crate) fn kernels(op: &Reduce, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let layout = ReduceAxes::new(op, &cx.inputs[0]);
+    let chunks = layout.chunks(cx.gpu);
+    let (x, y) = (&cx.inputs[0], &cx.outputs[0]);
     if chunks == 1 {
-        let mut piece = round(op.reduction, &layout, 1);
-        piece.argument("x", x, Binding::Read(0));
-        piece.argument("y", y, Binding::Write(0));
-        return vec![piece];
+        let mut kernel = pass(op.reduction, &layout, 1);
+        kernel.argument("x", x, Binding::Read(0));
+        kernel.argument("y", y, Binding::Write(0));
+        return vec![kernel];
     }
     let partial = TensorType::new(DType::F32, [chunks, layout.results]);
-    let mut first = round(op.reduction, &layout, chunks);
+    let mut first = pass(op.reduction, &layout, chunks);
     first.argument("x", x, Binding::Read(0));
     first.argument("y", &partial, Binding::Workspace(0));
     let second = ReduceAxes {
@@ -89,15 +89,15 @@ pub(crate) fn pieces(op: &Reduce, site: &LoweringContext<'_>) -> Vec<KernelSourc
         results: layout.results,
         length: chunks,
     };
-    let mut second = round(op.reduction, &second, 1);
+    let mut second = pass(op.reduction, &second, 1);
     second.argument("x", &partial, Binding::Workspace(0));
     second.argument("y", y, Binding::Write(0));
     vec![first, second]
 }
 
 /// One round: `chunks` partial results for each result, `[chunks, results]`.
-fn round(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSource {
-    let (start, join) = match reduction {
+fn pass(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSource {
+    let (start, combine) = match reduction {
         Reduction::Sum => ("0.0f", warp::SUM),
         Reduction::Max => ("-__int_as_float(0x7f800000)", warp::MAX),
     };
@@ -114,13 +114,13 @@ fn round(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSour
     } else {
         Geometry::Items(items)
     };
-    let mut piece = KernelSource::new(name, geometry);
-    piece.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
+    let mut kernel = KernelSource::new(name, geometry);
+    kernel.depth = chunk.div_ceil(if rows { 32 } else { 1 }).div_ceil(8);
     let item = if rows { "row" } else { "i" };
     let (from, step) = if rows { ("lane", 32) } else { ("0", 1) };
     let base = ReduceAxes::at(&layout.kept, "result");
     let element = ReduceAxes::at(&layout.reduced, "k");
-    piece.line(format!(
+    kernel.line(format!(
         "    const Index result = {item} % {results}u, chunk = {item} / {results}u;
     const auto* const from = x + ({base});
     const Index end = min((chunk + 1) * {chunk}u, {length}u);
@@ -128,13 +128,13 @@ fn round(reduction: Reduction, layout: &ReduceAxes, chunks: usize) -> KernelSour
     #pragma unroll 16
     for (Index k = chunk * {chunk}u + {from}; k < end; k += {step}) {{
       const float a = spk_get(from[{element}]), b = total;
-      total = {join};
+      total = {combine};
     }}"
     ));
     if rows {
-        piece.line(warp::reduce("total", join));
-        piece.line("    if (lane == 0)");
+        kernel.line(warp::reduce("total", combine));
+        kernel.line("    if (lane == 0)");
     }
-    piece.line(format!("    spk_set(y[{item}], total);"));
-    piece
+    kernel.line(format!("    spk_set(y[{item}], total);"));
+    kernel
 }

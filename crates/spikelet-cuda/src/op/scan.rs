@@ -3,7 +3,7 @@
 
 use super::LoweringContext;
 use super::index::{offset, strides};
-use super::schedule::{Load, Schedule};
+use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};
 use spikelet_expr::CompileError;
@@ -33,61 +33,61 @@ pub(super) fn neuron_name(r: &Recurrence, k: usize) -> String {
 }
 
 /// The C++ expression of state or parameter `k` of neuron j at the start.
-pub(super) fn start(r: &Recurrence, site: &LoweringContext<'_>, k: usize) -> String {
+pub(super) fn start(r: &Recurrence, cx: &LoweringContext<'_>, k: usize) -> String {
     let at = r.inputs.len() + k;
-    match site.constants[at] {
-        Some(number) => format!("__uint_as_float({:#x}u)", number.to_bits()),
+    match cx.constants[at] {
+        Some(value) => format!("__uint_as_float({:#x}u)", value.to_bits()),
         None => {
-            let place = neuron(&site.inputs[at], Scan::step_shape(&site.inputs));
-            format!("spk_get({}[{place}])", neuron_name(r, k))
+            let at_start = neuron(&cx.inputs[at], Scan::step_shape(&cx.inputs));
+            format!("spk_get({}[{at_start}])", neuron_name(r, k))
         }
     }
 }
 
 /// Declares states and parameters of a thread's neurons and loads them.
 pub(super) fn load_neurons(
-    piece: &mut KernelSource,
+    kernel: &mut KernelSource,
     r: &Recurrence,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
     pack: usize,
 ) {
     let first = r.inputs.len();
     let (states, params) = (r.states.len(), r.params.len());
     for k in 0..states + params {
         let at = first + k;
-        if site.constants[at].is_none() {
-            piece.argument(neuron_name(r, k), &site.inputs[at], Binding::Read(at));
+        if cx.constants[at].is_none() {
+            kernel.argument(neuron_name(r, k), &cx.inputs[at], Binding::Read(at));
         }
     }
-    piece.line(format!(
+    kernel.line(format!(
         "  float v[{pack}][{}], p[{pack}][{}];\n  #pragma unroll\n  for (int j = 0; j < {pack}; ++j) {{",
         array_len(states),
         array_len(params)
     ));
     for k in 0..states {
-        piece.line(format!("    v[j][{k}] = {};", start(r, site, k)));
+        kernel.line(format!("    v[j][{k}] = {};", start(r, cx, k)));
     }
     for k in 0..params {
-        piece.line(format!("    p[j][{k}] = {};", start(r, site, states + k)));
+        kernel.line(format!("    p[j][{k}] = {};", start(r, cx, states + k)));
     }
-    piece.line("  }");
+    kernel.line("  }");
 }
 
 /// Declares the sequences; those that are constant over time are loaded at once. Returns which
 /// vary.
 pub(super) fn load_constants(
-    piece: &mut KernelSource,
+    kernel: &mut KernelSource,
     r: &Recurrence,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
     time: usize,
     pack: usize,
 ) -> Vec<usize> {
     let mut varying = vec![];
     for k in 0..r.inputs.len() {
-        let ty = &site.inputs[k];
-        piece.argument(format!("x_seq{k}"), ty, Binding::Read(k));
+        let ty = &cx.inputs[k];
+        kernel.argument(format!("x_seq{k}"), ty, Binding::Read(k));
         if ty.shape[0] == 1 && time > 1 {
-            piece.line(format!(
+            kernel.line(format!(
                 "  const auto x_all{k} = spk_load<{pack}>(x_seq{k} + n);"
             ));
         } else {
@@ -117,13 +117,13 @@ pub(super) fn inputs(r: &Recurrence, varying: &[usize], step: &str) -> String {
 
 pub(super) fn declare(
     varying: &[usize],
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
     prefix: &str,
     steps: usize,
     pack: usize,
 ) -> String {
     let declare = |k: &usize| {
-        let ty = element(site.inputs[*k].dtype);
+        let ty = element(cx.inputs[*k].dtype);
         format!("    spk_vec<{ty}, {pack}> {prefix}{k}[{steps}];\n")
     };
     varying.iter().map(declare).collect()
@@ -137,10 +137,10 @@ struct Bits {
 }
 
 impl Bits {
-    fn of(site: &LoweringContext<'_>, outputs: usize) -> Option<Self> {
-        let packed = |k: &usize| site.wanted[*k] && site.outputs[*k].dtype == DType::Bits;
+    fn of(cx: &LoweringContext<'_>, outputs: usize) -> Option<Self> {
+        let packed = |k: &usize| cx.wanted[*k] && cx.outputs[*k].dtype == DType::Bits;
         (0..outputs).find(packed)?;
-        let step = Scan::step_shape(&site.inputs);
+        let step = Scan::step_shape(&cx.inputs);
         let last = step.last().copied().unwrap_or(1);
         Some(Self {
             rows: step.iter().product::<usize>() / last.max(1),
@@ -156,12 +156,12 @@ impl Bits {
         let mut text = String::new();
         if pack > 1 {
             text.push_str(&format!("      o{k} <<= i % {lanes}u * {pack}u;\n"));
-            let mut apart = lanes / 2;
-            while apart > 0 {
+            let mut offset = lanes / 2;
+            while offset > 0 {
                 text.push_str(&format!(
-                    "      o{k} |= __shfl_xor_sync(together, o{k}, {apart});\n"
+                    "      o{k} |= __shfl_xor_sync(together, o{k}, {offset});\n"
                 ));
-                apart /= 2;
+                offset /= 2;
             }
         } else {
             text.push_str(&format!("      o{k} = __ballot_sync(together, o{k});\n"));
@@ -174,7 +174,7 @@ impl Bits {
     }
 
     /// The threads of one word: they are in one warp and run the same steps.
-    fn together(pack: usize) -> String {
+    fn warp_mask(pack: usize) -> String {
         let lanes = 32 / pack;
         let mask = if lanes == 32 {
             u32::MAX
@@ -192,13 +192,13 @@ pub(crate) fn writes_bits(op: &Scan, inputs: &[TensorType], value: usize) -> boo
     let step = Scan::step_shape(inputs);
     let last = step.last().copied().unwrap_or(1);
     // For rows that are mostly padding, dense spikes are smaller.
-    let worth = last % 16 == 0 || last >= 128;
-    value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && worth
+    let is_smaller = last % 16 == 0 || last >= 128;
+    value < op.recurrence.outputs.len() && step.len() > 1 && last % 4 == 0 && is_smaller
 }
 
 /// A kernel of indexed threads; surplus threads of the last block return.
 pub(super) fn by_threads(name: String, block: usize, threads: usize) -> KernelSource {
-    let mut piece = KernelSource::new(
+    let mut kernel = KernelSource::new(
         name,
         Geometry::Blocks {
             grid: [threads.div_ceil(block), 1],
@@ -206,10 +206,10 @@ pub(super) fn by_threads(name: String, block: usize, threads: usize) -> KernelSo
             shared: 0,
         },
     );
-    piece.line(format!(
+    kernel.line(format!(
         "  const Index i = blockIdx.x * {block}u + threadIdx.x;\n  if (i >= {threads}u) return;"
     ));
-    piece
+    kernel
 }
 
 /// `body` for each step `k` of a group.
@@ -218,15 +218,14 @@ pub(super) fn unrolled(count: usize, body: &str) -> String {
 }
 
 /// The memory traffic of the forward kernel.
-pub(super) fn load(op: &Scan, site: &LoweringContext<'_>) -> Load {
+pub(super) fn traffic(op: &Scan, cx: &LoweringContext<'_>) -> ScanTraffic {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
-    let sequences =
-        |range: std::ops::Range<usize>| site.wanted[range].iter().filter(|w| **w).count();
-    Load {
-        neurons: Scan::step_shape(&site.inputs).iter().product(),
+    let sequences = |range: std::ops::Range<usize>| cx.wanted[range].iter().filter(|w| **w).count();
+    ScanTraffic {
+        neurons: Scan::step_shape(&cx.inputs).iter().product(),
         time: op.time_steps,
-        bytes: site.inputs[0].dtype.size_in_bytes(),
+        bytes: cx.inputs[0].dtype.size_in_bytes(),
         read: r.inputs.len(),
         written: sequences(0..outputs) + sequences(outputs + states..outputs + 2 * states),
         states,
@@ -234,21 +233,21 @@ pub(super) fn load(op: &Scan, site: &LoweringContext<'_>) -> Load {
     }
 }
 
-pub(crate) fn pieces(
+pub(crate) fn kernels(
     op: &Scan,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
-    let load = load(op, site);
-    let schedule = Schedule::forward(site.gpu, load);
-    let bits = Bits::of(site, op.recurrence.outputs.len());
+    let traffic = traffic(op, cx);
+    let schedule = Schedule::forward(cx.gpu, traffic);
+    let bits = Bits::of(cx, op.recurrence.outputs.len());
     let Schedule {
         mut pack, block, ..
     } = schedule;
     while bits.as_ref().is_some_and(|b| b.last % pack != 0) {
         pack /= 2;
     }
-    let (time, neurons) = (op.time_steps, load.neurons);
+    let (time, neurons) = (op.time_steps, traffic.neurons);
     let checkpoint = op.checkpoint;
     // Checkpoints are at the ends of load groups.
     let mut steps = schedule.steps.min(time);
@@ -256,30 +255,30 @@ pub(crate) fn pieces(
         steps -= 1;
     }
     let (outputs, states) = (r.outputs.len(), r.states.len());
-    let text = step::forward(r, &site.wanted[..outputs])?;
+    let text = step::forward(r, &cx.wanted[..outputs])?;
     let threads = bits.as_ref().map_or(neurons, |b| b.rows * b.padded) / pack;
-    let mut piece = by_threads(format!("{}_fptt", r.name), block, threads);
-    piece.before = text.code;
-    piece.functions = text.functions;
+    let mut kernel = by_threads(format!("{}_fptt", r.name), block, threads);
+    kernel.before = text.code;
+    kernel.functions = text.functions;
     match &bits {
-        None => piece.line(format!("  const Index n = i * {pack}u;")),
+        None => kernel.line(format!("  const Index n = i * {pack}u;")),
         // Rows are padded to full words; a thread in the padding repeats the work of the first
         // thread of its row and writes nothing.
-        Some(Bits { padded, last, .. }) => piece.line(format!(
+        Some(Bits { padded, last, .. }) => kernel.line(format!(
             "  const Index row = i * {pack}u / {padded}u, column = i * {pack}u % {padded}u;
   const bool real = column < {last}u;
   const Index n = row * {last}u + (real ? column : 0u);"
         )),
     }
-    let varying = load_constants(&mut piece, r, site, time, pack);
-    load_neurons(&mut piece, r, site, pack);
+    let varying = load_constants(&mut kernel, r, cx, time, pack);
+    load_neurons(&mut kernel, r, cx, pack);
     let guard = if bits.is_some() { "if (real) " } else { "" };
     if bits.is_some() {
-        piece.line(Bits::together(pack));
+        kernel.line(Bits::warp_mask(pack));
     }
-    for (k, ty) in site.outputs.iter().enumerate() {
-        if site.wanted[k] {
-            piece.argument(format!("y{k}"), ty, Binding::Write(k));
+    for (k, ty) in cx.outputs.iter().enumerate() {
+        if cx.wanted[k] {
+            kernel.argument(format!("y{k}"), ty, Binding::Write(k));
         }
     }
 
@@ -291,29 +290,29 @@ pub(crate) fn pieces(
         varying.iter().map(one).collect()
     };
     let mut compute = String::new();
-    let chosen: Vec<usize> = (0..outputs).filter(|&k| site.wanted[k]).collect();
-    let kept: Vec<usize> = (0..states)
-        .filter(|&k| site.wanted[outputs + states + k])
+    let written_outputs: Vec<usize> = (0..outputs).filter(|&k| cx.wanted[k]).collect();
+    let state_sequences: Vec<usize> = (0..states)
+        .filter(|&k| cx.wanted[outputs + states + k])
         .collect();
-    let packed = |k: usize| site.outputs[k].dtype == DType::Bits;
-    for &k in &chosen {
+    let packed = |k: usize| cx.outputs[k].dtype == DType::Bits;
+    for &k in &written_outputs {
         if packed(k) {
             compute.push_str(&format!("      unsigned o{k} = 0;\n"));
             continue;
         }
-        let ty = element(site.outputs[k].dtype);
+        let ty = element(cx.outputs[k].dtype);
         compute.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
     }
-    for &k in &kept {
-        let ty = element(site.outputs[outputs + states + k].dtype);
+    for &k in &state_sequences {
+        let ty = element(cx.outputs[outputs + states + k].dtype);
         compute.push_str(&format!("      spk_vec<{ty}, {pack}> h{k};\n"));
     }
     compute.push_str(&format!(
         "      #pragma unroll\n      for (int j = 0; j < {pack}; ++j) {{\n        {}\n        float y[{}];\n        spk_step(x, v[j], p[j], y);\n",
         inputs(r, &varying, "k"),
-        array_len(chosen.len())
+        array_len(written_outputs.len())
     ));
-    for (at, k) in chosen.iter().enumerate() {
+    for (at, k) in written_outputs.iter().enumerate() {
         if packed(*k) {
             compute.push_str(&format!(
                 "        o{k} |= (y[{at}] != 0.0f && real ? 1u : 0u) << j;\n"
@@ -322,24 +321,26 @@ pub(crate) fn pieces(
             compute.push_str(&format!("        o{k}.set(j, y[{at}]);\n"));
         }
     }
-    for k in &kept {
+    for k in &state_sequences {
         compute.push_str(&format!("        h{k}.set(j, v[j][{k}]);\n"));
     }
     compute.push_str("      }\n");
-    let place = format!("(t0 + k) * {neurons}u + n");
-    for &k in &chosen {
+    let offset_in_step = format!("(t0 + k) * {neurons}u + n");
+    for &k in &written_outputs {
         match &bits {
             Some(bits) if packed(k) => compute.push_str(&bits.store(k, pack)),
-            _ => compute.push_str(&format!("      {guard}{put}(y{k} + {place}, o{k});\n")),
+            _ => compute.push_str(&format!(
+                "      {guard}{put}(y{k} + {offset_in_step}, o{k});\n"
+            )),
         }
     }
-    for k in &kept {
+    for k in &state_sequences {
         compute.push_str(&format!(
-            "      {guard}{put}(y{} + {place}, h{k});\n",
+            "      {guard}{put}(y{} + {offset_in_step}, h{k});\n",
             outputs + states + k
         ));
     }
-    let keep = checkpoint.map_or(String::new(), |every| {
+    let store_checkpoint = checkpoint.map_or(String::new(), |every| {
         let mut text = format!(
             "    if ((t0 + {steps}u) % {every}u == 0 && t0 + {steps}u < {time}u) {{\n      const Index at = ((t0 + {steps}u) / {every}u - 1) * {neurons}u + n;\n"
         );
@@ -353,59 +354,59 @@ pub(crate) fn pieces(
         text
     });
 
-    let (whole, tail) = (time / steps * steps, time % steps);
-    if schedule.ahead {
+    let (full, tail) = (time / steps * steps, time % steps);
+    if schedule.prefetch {
         let mut text = String::from("  {\n");
-        text.push_str(&declare(&varying, site, "q", steps, pack));
+        text.push_str(&declare(&varying, cx, "q", steps, pack));
         text.push_str(&unrolled(steps, &fetch("q", "k")));
         text.push_str(&format!(
-            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {whole}u; t0 += {steps}u) {{\n"
+            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {full}u; t0 += {steps}u) {{\n"
         ));
-        text.push_str(&declare(&varying, site, "n", steps, pack));
+        text.push_str(&declare(&varying, cx, "n", steps, pack));
         let next = fetch("n", &format!("t0 + {steps}u + k"));
         text.push_str(&unrolled(
             steps,
             &format!("      if (t0 + {steps}u + k < {time}u) {{\n{next}      }}\n"),
         ));
         text.push_str(&unrolled(steps, &compute));
-        text.push_str(&keep);
-        let take: String = varying
+        text.push_str(&store_checkpoint);
+        let advance_buffers: String = varying
             .iter()
             .map(|k| format!("      q{k}[k] = n{k}[k];\n"))
             .collect();
-        text.push_str(&unrolled(steps, &take));
+        text.push_str(&unrolled(steps, &advance_buffers));
         text.push_str("  }\n");
         if tail > 0 {
-            text.push_str(&format!("  const Index t0 = {whole}u;\n"));
+            text.push_str(&format!("  const Index t0 = {full}u;\n"));
             text.push_str(&unrolled(tail, &compute));
         }
         text.push_str("  }\n");
-        piece.line(text);
+        kernel.line(text);
     } else {
         let segment = |count: usize| {
-            let mut text = declare(&varying, site, "q", count, pack);
+            let mut text = declare(&varying, cx, "q", count, pack);
             text.push_str(&unrolled(count, &fetch("q", "t0 + k")));
             text.push_str(&unrolled(count, &compute));
             text
         };
-        piece.line(format!(
-            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {whole}u; t0 += {steps}u) {{\n{}{keep}  }}",
+        kernel.line(format!(
+            "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {full}u; t0 += {steps}u) {{\n{}{store_checkpoint}  }}",
             segment(steps)
         ));
         if tail > 0 {
-            piece.line(format!(
-                "  {{\n    const Index t0 = {whole}u;\n{}  }}",
+            kernel.line(format!(
+                "  {{\n    const Index t0 = {full}u;\n{}  }}",
                 segment(tail)
             ));
         }
     }
     for k in 0..states {
-        if site.wanted[outputs + k] {
-            piece.line(format!(
+        if cx.wanted[outputs + k] {
+            kernel.line(format!(
                 "  {guard}for (int j = 0; j < {pack}; ++j) spk_set(y{}[n + j], v[j][{k}]);",
                 outputs + k
             ));
         }
     }
-    Ok(vec![piece])
+    Ok(vec![kernel])
 }

@@ -7,7 +7,7 @@
 
 use super::LoweringContext;
 use super::scan::{access, by_threads, declare, inputs, load_constants, load_neurons, unrolled};
-use super::schedule::{Load, Schedule};
+use super::schedule::{ScanTraffic, Schedule};
 use super::step::{self, array_len};
 use crate::gpu::Properties;
 use crate::kernel_source::{Binding, KernelSource, element};
@@ -16,12 +16,12 @@ use spikelet_graph::op::{Scan, ScanGrad};
 use spikelet_graph::{DType, TensorType};
 
 /// The memory traffic of the backward kernel.
-fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
+fn traffic(op: &ScanGrad, inputs: &[TensorType]) -> ScanTraffic {
     let r = &op.recurrence;
     let (outputs, states) = (r.outputs.len(), r.states.len());
     let sequences =
         |range: std::ops::Range<usize>| op.present[range].iter().filter(|w| **w).count();
-    Load {
+    ScanTraffic {
         neurons: Scan::step_shape(inputs).iter().product(),
         time: op.time_steps,
         bytes: inputs[0].dtype.size_in_bytes(),
@@ -36,71 +36,71 @@ fn load(op: &ScanGrad, inputs: &[TensorType]) -> Load {
 
 /// Steps between checkpoints that the forward pass should write; `None` if they do not pay.
 pub(crate) fn segment(op: &ScanGrad, gpu: &Properties, inputs: &[TensorType]) -> Option<usize> {
-    let steps = Schedule::backward(gpu, load(op, inputs)).steps;
+    let steps = Schedule::backward(gpu, traffic(op, inputs)).steps;
     (steps < op.time_steps).then_some(steps)
 }
 
 /// Bytes of the checkpoints, where the forward pass did not write them.
-pub(crate) fn workspace(op: &ScanGrad, site: &LoweringContext<'_>) -> usize {
+pub(crate) fn workspace(op: &ScanGrad, cx: &LoweringContext<'_>) -> usize {
     if op.checkpoint.is_some() {
         return 0;
     }
-    let load = load(op, &site.inputs);
-    let steps = Schedule::backward(site.gpu, load).steps;
-    4 * (op.time_steps.div_ceil(steps) - 1) * load.states * load.neurons
+    let traffic = traffic(op, &cx.inputs);
+    let steps = Schedule::backward(cx.gpu, traffic).steps;
+    4 * (op.time_steps.div_ceil(steps) - 1) * traffic.states * traffic.neurons
 }
 
-pub(crate) fn pieces(
+pub(crate) fn kernels(
     op: &ScanGrad,
-    site: &LoweringContext<'_>,
+    cx: &LoweringContext<'_>,
 ) -> Result<Vec<KernelSource>, CompileError> {
     let r = &*op.recurrence;
-    let load = load(op, &site.inputs);
-    let schedule = Schedule::backward(site.gpu, load);
+    let traffic = traffic(op, &cx.inputs);
+    let schedule = Schedule::backward(cx.gpu, traffic);
     let Schedule { pack, block, .. } = schedule;
-    let (time, neurons) = (op.time_steps, load.neurons);
+    let (time, neurons) = (op.time_steps, traffic.neurons);
     let steps = op.checkpoint.unwrap_or(schedule.steps).min(time);
     let segments = time.div_ceil(steps);
     let (n_in, n_out, states) = (r.inputs.len(), r.outputs.len(), r.states.len());
-    let wanted_inputs = &site.wanted[..n_in];
-    let wanted_params = &site.wanted[n_in + states..];
+    let wanted_inputs = &cx.wanted[..n_in];
+    let wanted_params = &cx.wanted[n_in + states..];
     let forward = step::forward(r, &vec![false; n_out])?;
-    let back = step::backward(r, &op.present[..n_out], wanted_inputs, wanted_params)?;
+    let backward = step::backward(r, &op.present[..n_out], wanted_inputs, wanted_params)?;
     let threads = neurons / pack;
-    let mut piece = by_threads(format!("{}_bptt", r.name), block, threads);
-    piece.before = format!("{}{}", forward.code, back.code);
-    piece.functions = forward.functions;
-    piece.functions.extend(back.functions);
-    piece.line(format!("  const Index n = i * {pack}u;"));
-    let varying = load_constants(&mut piece, r, site, time, pack);
-    load_neurons(&mut piece, r, site, pack);
+    let mut kernel = by_threads(format!("{}_bptt", r.name), block, threads);
+    kernel.before = format!("{}{}", forward.code, backward.code);
+    kernel.functions = forward.functions;
+    kernel.functions.extend(backward.functions);
+    kernel.line(format!("  const Index n = i * {pack}u;"));
+    let varying = load_constants(&mut kernel, r, cx, time, pack);
+    load_neurons(&mut kernel, r, cx, pack);
 
     // Incoming gradients.
-    let given: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
-    let state_given: Vec<usize> = (0..states)
+    let output_grads: Vec<usize> = (0..n_out).filter(|&k| op.present[k]).collect();
+    let state_grads: Vec<usize> = (0..states)
         .filter(|&k| op.present[n_out + states + k])
         .collect();
     let mut grads: Vec<(String, usize)> = vec![];
-    for &k in &given {
+    for &k in &output_grads {
         grads.push((format!("g{k}"), op.grad_operand(k).expect("it is present")));
     }
-    for &k in &state_given {
+    for &k in &state_grads {
         let at = op.grad_operand(n_out + states + k).expect("it is present");
         grads.push((format!("gv{k}"), at));
     }
     for (name, at) in &grads {
-        piece.argument(format!("{name}_seq"), &site.inputs[*at], Binding::Read(*at));
+        kernel.argument(format!("{name}_seq"), &cx.inputs[*at], Binding::Read(*at));
     }
-    piece.line(format!("  float d[{pack}][{}];", array_len(states)));
+    kernel.line(format!("  float d[{pack}][{}];", array_len(states)));
     for k in 0..states {
         let start = match op.grad_operand(n_out + k) {
             Some(at) => {
-                piece.argument(format!("d_last{k}"), &site.inputs[at], Binding::Read(at));
+                kernel.argument(format!("d_last{k}"), &cx.inputs[at], Binding::Read(at));
                 format!("spk_get(d_last{k}[n + j])")
             }
             None => "0.0f".to_string(),
         };
-        piece.line(format!(
+        kernel.line(format!(
             "  for (int j = 0; j < {pack}; ++j) d[j][{k}] = {start};"
         ));
     }
@@ -108,12 +108,12 @@ pub(crate) fn pieces(
     // Outgoing gradients.
     let out_params: Vec<usize> = (0..r.params.len()).filter(|&k| wanted_params[k]).collect();
     let out_inputs: Vec<usize> = (0..n_in).filter(|&k| wanted_inputs[k]).collect();
-    for (k, ty) in site.outputs.iter().enumerate() {
-        if site.wanted[k] {
-            piece.argument(format!("r{k}"), ty, Binding::Write(k));
+    for (k, ty) in cx.outputs.iter().enumerate() {
+        if cx.wanted[k] {
+            kernel.argument(format!("r{k}"), ty, Binding::Write(k));
         }
     }
-    piece.line(format!(
+    kernel.line(format!(
         "  float sum_x[{pack}][{}] = {{}}, sum_p[{pack}][{}] = {{}};",
         array_len(out_inputs.len()),
         array_len(out_params.len())
@@ -121,19 +121,19 @@ pub(crate) fn pieces(
 
     for (at, &k) in out_params.iter().enumerate() {
         if let Some(operand) = op.accumulator_operand(k) {
-            piece.argument(
+            kernel.argument(
                 format!("more{k}"),
-                &site.inputs[operand],
+                &cx.inputs[operand],
                 Binding::Read(operand),
             );
-            piece.line(format!(
+            kernel.line(format!(
                 "  for (int j = 0; j < {pack}; ++j) sum_p[j][{at}] = more{k}[n + j];"
             ));
         }
     }
 
     // States at the starts of the segments.
-    let own = op.checkpoint.is_none() && segments > 1;
+    let computes_checkpoints = op.checkpoint.is_none() && segments > 1;
     if segments > 1 {
         let ty = TensorType::new(DType::F32, [segments - 1, neurons]);
         for k in 0..states {
@@ -141,7 +141,7 @@ pub(crate) fn pieces(
                 Some(_) => Binding::Read(op.checkpoint_operand().expect("states were kept") + k),
                 None => Binding::Workspace(k * ty.bytes()),
             };
-            piece.argument(format!("start{k}"), &ty, binding);
+            kernel.argument(format!("start{k}"), &ty, binding);
         }
     }
     let (get, put) = access(&schedule);
@@ -161,7 +161,7 @@ pub(crate) fn pieces(
     };
     let declare_g = |prefix: &str, count: usize| -> String {
         let one = |(name, at): &(String, usize)| {
-            let ty = element(site.inputs[*at].dtype);
+            let ty = element(cx.inputs[*at].dtype);
             format!("    spk_vec<{ty}, {pack}> {prefix}{name}[{count}];\n")
         };
         grads.iter().map(one).collect()
@@ -174,8 +174,8 @@ pub(crate) fn pieces(
         inputs(r, &varying, "k")
     );
 
-    if own {
-        let mut body = declare(&varying, site, "q", steps, pack);
+    if computes_checkpoints {
+        let mut body = declare(&varying, cx, "q", steps, pack);
         body.push_str(&unrolled(steps, &fetch_x("q", "t0 + k")));
         body.push_str(&unrolled(steps, &lanes(&advance)));
         let mut stores = String::new();
@@ -184,27 +184,27 @@ pub(crate) fn pieces(
                 "    for (int j = 0; j < {pack}; ++j) start{k}[(t0 / {steps}u) * {neurons}u + n + j] = v[j][{k}];\n"
             ));
         }
-        piece.line(format!(
+        kernel.line(format!(
             "  #pragma unroll 1\n  for (Index t0 = 0; t0 < {}u; t0 += {steps}u) {{\n{body}{stores}  }}",
             (segments - 1) * steps
         ));
     }
 
     // One segment: recompute the states, then run backward.
-    let again = lanes(&format!(
+    let recompute = lanes(&format!(
         "        for (int m = 0; m < {0}; ++m) before[k][j][m] = v[j][m];\n{advance}",
         array_len(states)
     ));
     let mut inside = format!("        {}\n", inputs(r, &varying, "k"));
-    let values: Vec<String> = given.iter().map(|k| format!("g{k}[k][j]")).collect();
+    let values: Vec<String> = output_grads.iter().map(|k| format!("g{k}[k][j]")).collect();
     inside.push_str(&format!(
         "        const float g[{}] = {{{}}};\n        float dx[{}], dp[{}];\n",
-        array_len(given.len()),
+        array_len(output_grads.len()),
         values.join(", "),
         array_len(out_inputs.len()),
         array_len(out_params.len())
     ));
-    for k in &state_given {
+    for k in &state_grads {
         inside.push_str(&format!("        d[j][{k}] += gv{k}[k][j];\n"));
     }
     inside.push_str("        spk_back(x, before[k][j], p[j], g, d[j], dx, dp);\n");
@@ -212,7 +212,7 @@ pub(crate) fn pieces(
     let mut stored = String::new();
     for (at, &k) in out_inputs.iter().enumerate() {
         if varying.contains(&k) {
-            let ty = element(site.outputs[k].dtype);
+            let ty = element(cx.outputs[k].dtype);
             declared.push_str(&format!("      spk_vec<{ty}, {pack}> o{k};\n"));
             inside.push_str(&format!("        o{k}.set(j, dx[{at}]);\n"));
             stored.push_str(&format!(
@@ -239,7 +239,7 @@ pub(crate) fn pieces(
         let mut first = String::new();
         let mut later = String::new();
         for k in 0..states {
-            let init = super::scan::start(r, site, k);
+            let init = super::scan::start(r, cx, k);
             first.push_str(&format!("{to}[j][{k}] = {init}; "));
             later.push_str(&format!(
                 "{to}[j][{k}] = start{k}[({index} - 1) * {neurons}u + n + j]; "
@@ -252,31 +252,31 @@ pub(crate) fn pieces(
             "    #pragma unroll\n    for (int j = 0; j < {pack}; ++j) {{ if ({index} == 0) {{ {first}}} else {{ {later}}} }}\n"
         )
     };
-    if schedule.ahead && segments > 1 {
+    if schedule.prefetch && segments > 1 {
         let last = segments - 1;
         let mut text = String::from("  {\n");
-        text.push_str(&declare(&varying, site, "q", steps, pack));
+        text.push_str(&declare(&varying, cx, "q", steps, pack));
         text.push_str(&declare_g("", steps));
         text.push_str(&format!("    const Index t1 = {}u;\n", last * steps));
-        let both = format!("{}{}", fetch_x("q", "t1 + k"), fetch_g("", "t1 + k"));
+        let loads = format!("{}{}", fetch_x("q", "t1 + k"), fetch_g("", "t1 + k"));
         text.push_str(&unrolled(
             steps,
-            &format!("      if (t1 + k < {time}u) {{\n{both}      }}\n"),
+            &format!("      if (t1 + k < {time}u) {{\n{loads}      }}\n"),
         ));
         text.push_str(&starts("v", &format!("{last}u")));
         text.push_str(&format!("  #pragma unroll 1\n  for (Index b = {last}u + 1; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n"));
-        text.push_str(&declare(&varying, site, "nq", steps, pack));
+        text.push_str(&declare(&varying, cx, "nq", steps, pack));
         text.push_str(&declare_g("n", steps));
         text.push_str(&format!(
             "    float next[{pack}][{}];\n    if (b > 0) {{\n",
             array_len(states)
         ));
-        let both = format!(
+        let loads = format!(
             "{}{}",
             fetch_x("nq", &format!("t0 - {steps}u + k")),
             fetch_g("n", &format!("t0 - {steps}u + k"))
         );
-        text.push_str(&unrolled(steps, &both));
+        text.push_str(&unrolled(steps, &loads));
         text.push_str(&starts("next", "(b - 1)"));
         text.push_str("    }\n");
         text.push_str(&before(steps));
@@ -287,29 +287,29 @@ pub(crate) fn pieces(
                 format!("      if (t0 + k < {time}u) {{\n{body}      }}\n")
             }
         };
-        text.push_str(&unrolled(steps, &guard(&again)));
+        text.push_str(&unrolled(steps, &guard(&recompute)));
         text.push_str(&backwards(steps, &guard(&reverse)));
-        let mut take = String::new();
+        let mut advance_buffers = String::new();
         for k in &varying {
-            take.push_str(&format!("      q{k}[k] = nq{k}[k];\n"));
+            advance_buffers.push_str(&format!("      q{k}[k] = nq{k}[k];\n"));
         }
         for (name, _) in &grads {
-            take.push_str(&format!("      {name}[k] = n{name}[k];\n"));
+            advance_buffers.push_str(&format!("      {name}[k] = n{name}[k];\n"));
         }
-        text.push_str(&unrolled(steps, &take));
+        text.push_str(&unrolled(steps, &advance_buffers));
         text.push_str(&format!(
             "    #pragma unroll\n    for (int j = 0; j < {pack}; ++j)\n      for (int m = 0; m < {}; ++m) v[j][m] = next[j][m];\n  }}\n  }}",
             array_len(states)
         ));
-        piece.line(text);
+        kernel.line(text);
     } else {
         let segment = |count: usize| {
-            let mut text = declare(&varying, site, "q", count, pack);
+            let mut text = declare(&varying, cx, "q", count, pack);
             text.push_str(&declare_g("", count));
             text.push_str(&unrolled(count, &fetch_x("q", "t0 + k")));
             text.push_str(&unrolled(count, &fetch_g("", "t0 + k")));
             text.push_str(&before(count));
-            text.push_str(&unrolled(count, &again));
+            text.push_str(&unrolled(count, &recompute));
             text.push_str(&backwards(count, &reverse));
             text
         };
@@ -317,7 +317,7 @@ pub(crate) fn pieces(
         let mut full = segments;
         if tail != steps {
             full -= 1;
-            piece.line(format!(
+            kernel.line(format!(
                 "  {{\n    const Index b = {full}u, t0 = {}u;\n{}{}  }}",
                 full * steps,
                 starts("v", "b"),
@@ -325,7 +325,7 @@ pub(crate) fn pieces(
             ));
         }
         if full > 0 {
-            piece.line(format!(
+            kernel.line(format!(
                 "  #pragma unroll 1\n  for (Index b = {full}u; b-- > 0;) {{\n    const Index t0 = b * {steps}u;\n{}{}  }}",
                 starts("v", "b"),
                 segment(steps)
@@ -335,24 +335,24 @@ pub(crate) fn pieces(
 
     for (at, &k) in out_inputs.iter().enumerate() {
         if !varying.contains(&k) {
-            piece.line(format!(
+            kernel.line(format!(
                 "  for (int j = 0; j < {pack}; ++j) spk_set(r{k}[n + j], sum_x[j][{at}]);"
             ));
         }
     }
     for k in 0..states {
-        if site.wanted[n_in + k] {
-            piece.line(format!(
+        if cx.wanted[n_in + k] {
+            kernel.line(format!(
                 "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], d[j][{k}]);",
                 n_in + k
             ));
         }
     }
     for (at, &k) in out_params.iter().enumerate() {
-        piece.line(format!(
+        kernel.line(format!(
             "  for (int j = 0; j < {pack}; ++j) spk_set(r{}[n + j], sum_p[j][{at}]);",
             n_in + states + k
         ));
     }
-    Ok(vec![piece])
+    Ok(vec![kernel])
 }

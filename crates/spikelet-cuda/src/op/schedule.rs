@@ -17,14 +17,14 @@ pub(crate) struct Schedule {
     /// Threads of a block.
     pub(crate) block: usize,
     /// Whether the loads of the next steps are issued before these are computed.
-    pub(crate) ahead: bool,
+    pub(crate) prefetch: bool,
     /// Whether accesses bypass the cache (`ld.global.cs`): scans that move more than it holds.
     pub(crate) streaming: bool,
 }
 
 /// The memory traffic of a scan.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct ScanTraffic {
     /// Neurons.
     pub(crate) neurons: usize,
     /// Time steps.
@@ -41,8 +41,8 @@ pub(crate) struct Load {
     pub(crate) functions: bool,
 }
 
-impl Load {
-    fn moved(&self) -> usize {
+impl ScanTraffic {
+    fn bytes_moved(&self) -> usize {
         self.neurons * self.time * self.bytes * (self.read + self.written)
     }
 
@@ -58,60 +58,61 @@ impl Load {
         pack
     }
 
-    fn few(&self, gpu: &Properties) -> bool {
+    fn is_latency_bound(&self, gpu: &Properties) -> bool {
         self.neurons < gpu.saturating_threads()
     }
 }
 
-/// A power of two that is not above `most`.
-fn power(most: usize) -> usize {
-    1 << most.max(1).ilog2()
+/// A power of two that is not above `max`.
+fn floor_power_of_two(max: usize) -> usize {
+    1 << max.max(1).ilog2()
 }
 
 impl Schedule {
-    pub(crate) fn forward(gpu: &Properties, load: Load) -> Self {
-        let streaming = load.moved() > gpu.l2_bytes;
-        if load.few(gpu) {
+    pub(crate) fn forward(gpu: &Properties, traffic: ScanTraffic) -> Self {
+        let streaming = traffic.bytes_moved() > gpu.l2_bytes;
+        if traffic.is_latency_bound(gpu) {
             return Self {
                 pack: 1,
-                steps: power((32 / load.read.max(1)).min(load.time)).clamp(4, 16),
+                steps: floor_power_of_two((32 / traffic.read.max(1)).min(traffic.time))
+                    .clamp(4, 16),
                 block: 32,
-                ahead: load.time > 16,
+                prefetch: traffic.time > 16,
                 streaming,
             };
         }
         Self {
-            pack: load.pack(gpu, 16 / load.bytes),
-            steps: power((8 / load.read.max(1)).min(load.time)).max(1),
+            pack: traffic.pack(gpu, 16 / traffic.bytes),
+            steps: floor_power_of_two((8 / traffic.read.max(1)).min(traffic.time)).max(1),
             block: 128,
-            ahead: false,
+            prefetch: false,
             streaming,
         }
     }
 
-    pub(crate) fn backward(gpu: &Properties, load: Load) -> Self {
-        let streaming = load.moved() > gpu.l2_bytes;
-        let held = (load.states + load.read).max(2);
-        if load.few(gpu) {
+    pub(crate) fn backward(gpu: &Properties, traffic: ScanTraffic) -> Self {
+        let streaming = traffic.bytes_moved() > gpu.l2_bytes;
+        let live_values = (traffic.states + traffic.read).max(2);
+        if traffic.is_latency_bound(gpu) {
             return Self {
                 pack: 1,
-                steps: power(32 / held).clamp(4, 8),
+                steps: floor_power_of_two(32 / live_values).clamp(4, 8),
                 block: 32,
-                ahead: load.time > 16,
+                prefetch: traffic.time > 16,
                 streaming,
             };
         }
         // Wider packs of 16-bit elements would keep fewer steps in registers.
-        let pack = load.pack(gpu, 4);
+        let pack = traffic.pack(gpu, 4);
         // Measured: with fewer steps in registers more warps fit, which hide the latencies of memory
         // and of elementary functions; this outweighs the cost of more checkpoints.
-        let registers = if load.functions { 64 } else { 128 };
-        let step = pack * (4 * load.states + load.bytes * load.read);
+        let registers = if traffic.functions { 64 } else { 128 };
+        let step = pack * (4 * traffic.states + traffic.bytes * traffic.read);
         Self {
             pack,
-            steps: power(4 * registers / step.max(1)).clamp(4, 32),
+            steps: floor_power_of_two(4 * registers / step.max(1)).clamp(4, 32),
             block: 128,
-            ahead: false,
+            prefetch: false,
             streaming,
         }
     }

@@ -38,15 +38,15 @@ fn properties(capability: (i32, i32)) -> Properties {
     }
 }
 
-/// What a node without a vendor's library asks for as its workspace.
-fn own_workspace(site: &LoweringContext<'_>) -> usize {
-    match &site.node.op {
-        Op::Reduce(op) => reduce::workspace(op, site),
-        Op::MeanVar(_) => mean_var::workspace(site),
-        Op::ScanGrad(op) if by_blocks(op, &site.inputs) => block_grad::workspace(op, site),
-        Op::ScanGrad(op) => scan_grad::workspace(op, site),
-        Op::MatMul(op) => matmul::spike_workspace(op, site),
-        Op::Conv(op) => conv::small_channel_workspace(op, site),
+/// The workspace of a node that does not use a vendor's library.
+fn generated_workspace(cx: &LoweringContext<'_>) -> usize {
+    match &cx.node.op {
+        Op::Reduce(op) => reduce::workspace(op, cx),
+        Op::MeanVar(_) => mean_var::workspace(cx),
+        Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, cx),
+        Op::ScanGrad(op) => scan_grad::workspace(op, cx),
+        Op::MatMul(op) => matmul::spike_workspace(op, cx),
+        Op::Conv(op) => conv::small_channel_workspace(op, cx),
         _ => 0,
     }
 }
@@ -63,19 +63,19 @@ fn sources(tracer: &Tracer, gpu: &Properties) -> Vec<(String, String)> {
             .iter()
             .map(|w| *w != spikelet_graph::Location::Unused)
             .collect();
-        let site = LoweringContext::new(gpu, &plan.graph, node, wanted);
-        let made = match &node.op {
-            Op::MatMul(op) => matmul::spike_pieces(op, &site),
-            Op::Conv(op) => conv::small_channel_pieces(op, &site),
-            _ => pieces(&site).expect("the operation has code"),
+        let cx = LoweringContext::new(gpu, &plan.graph, node, wanted);
+        let kernels = match &node.op {
+            Op::MatMul(op) => matmul::spike_kernels(op, &cx),
+            Op::Conv(op) => conv::small_channel_kernels(op, &cx),
+            _ => kernels(&cx).expect("the operation has code"),
         };
-        let work: Vec<LoweredOp> = made.iter().cloned().map(LoweredOp::Kernel).collect();
-        let used = work.iter().map(LoweredOp::workspace).max().unwrap_or(0);
-        assert!(used <= own_workspace(&site), "{}", site.name());
-        for piece in made {
-            sources.push((piece.name.clone(), source(&piece)));
-            if piece.is_small() {
-                small.push(piece);
+        let lowered: Vec<LoweredOp> = kernels.iter().cloned().map(LoweredOp::Kernel).collect();
+        let used = lowered.iter().map(LoweredOp::workspace).max().unwrap_or(0);
+        assert!(used <= generated_workspace(&cx), "{}", cx.name());
+        for kernel in kernels {
+            sources.push((kernel.name.clone(), source(&kernel)));
+            if kernel.is_small() {
+                small.push(kernel);
             }
         }
     }
@@ -132,12 +132,12 @@ fn scan(tracer: &Tracer, time: usize, step: &[usize]) {
     let x = tracer.input("x", DType::F32, shape);
     let v = tracer.state("v", step.to_vec());
     let w = tracer.parameter("w", []);
-    let made = Var::scan(&lif(), time, &[&x], &[&v], &[&w]);
-    let loss = made[0].sum_all() + made[2].sum_all();
+    let kernels = Var::scan(&lif(), time, &[&x], &[&v], &[&w]);
+    let loss = kernels[0].sum_all() + kernels[2].sum_all();
     let grads = tracer.gradients(&loss, &[&x, &v, &w]);
-    tracer.output("spikes", &made[0]);
-    tracer.output("v_seq", &made[2]);
-    tracer.update(&v, &made[1]);
+    tracer.output("spikes", &kernels[0]);
+    tracer.output("v_seq", &kernels[2]);
+    tracer.update(&v, &kernels[1]);
     for (name, grad) in ["x", "v", "w"].iter().zip(&grads) {
         tracer.output(&format!("grad_{name}"), grad);
     }
@@ -303,23 +303,23 @@ fn work_is_refused_that_needs_more_workspace_than_the_plan_has() {
         .find(|n| matches!(n.op, Op::Reduce(_)))
         .unwrap();
     let gpu = properties((9, 0));
-    let mut site = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
+    let mut cx = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
     let Op::Reduce(op) = &node.op else {
         unreachable!()
     };
-    let needed = reduce::workspace(op, &site);
+    let needed = reduce::workspace(op, &cx);
     assert!(needed > 0);
-    let work: Vec<LoweredOp> = pieces(&site)
+    let lowered: Vec<LoweredOp> = kernels(&cx)
         .unwrap()
         .into_iter()
         .map(LoweredOp::Kernel)
         .collect();
-    let check = |site: &LoweringContext<'_>| check_workspace("cuda:0", site, &work);
-    site.workspace_bytes = needed;
-    check(&site).unwrap();
+    let check = |cx: &LoweringContext<'_>| check_workspace("cuda:0", cx, &lowered);
+    cx.workspace_bytes = needed;
+    check(&cx).unwrap();
     for workspace_bytes in [0, needed - 1] {
-        site.workspace_bytes = workspace_bytes;
-        let error = check(&site).unwrap_err();
+        cx.workspace_bytes = workspace_bytes;
+        let error = check(&cx).unwrap_err();
         assert!(matches!(error, Error::Backend { .. }), "{error}");
     }
 }
@@ -339,8 +339,8 @@ fn draws_of_bits_are_counted_with_what_pads_their_rows() {
     let draws = |node: &&Node| matches!(node.op, Op::Draw(_));
     let node = plan.graph.nodes.iter().find(draws).unwrap();
     let gpu = properties((9, 0));
-    let site = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
-    assert_eq!(site.outputs[0].dtype, DType::Bits);
-    assert!(check_site("cuda:0", &site).is_ok());
-    assert!(pieces(&site).unwrap()[0].launch().is_err());
+    let cx = LoweringContext::new(&gpu, &plan.graph, node, vec![true]);
+    assert_eq!(cx.outputs[0].dtype, DType::Bits);
+    assert!(check_context("cuda:0", &cx).is_ok());
+    assert!(kernels(&cx).unwrap()[0].launch().is_err());
 }

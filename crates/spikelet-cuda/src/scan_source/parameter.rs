@@ -1,4 +1,4 @@
-//! What the parameters of a scan's kernel are.
+//! The parameters of a scan's kernel.
 
 use crate::kernel_source::{Binding, KernelSource};
 use crate::op::LoweringContext;
@@ -12,27 +12,27 @@ pub struct ScanParameter {
     pub ctype: String,
     /// Its name.
     pub cname: String,
-    /// The tensor that it leads to; none where it is scratch memory.
+    /// The tensor that it points to; `None` for scratch memory.
     pub tensor: Option<TensorType>,
-    /// What that is, such as `dL/dx`.
+    /// The meaning of the tensor, such as `dL/dx`.
     pub what: String,
 }
 
 /// The parameters of a scan's kernel.
-pub(super) fn all(piece: &KernelSource, site: &LoweringContext<'_>) -> Vec<ScanParameter> {
-    let arguments = piece.arguments.iter();
+pub(super) fn all(kernel: &KernelSource, cx: &LoweringContext<'_>) -> Vec<ScanParameter> {
+    let arguments = kernel.arguments.iter();
     arguments
         .map(|argument| {
             let (tensor, what) = match argument.binding {
-                Binding::Read(k) => (Some(site.inputs[k].clone()), read(&site.node.op, k)),
-                Binding::Write(k) => (Some(site.outputs[k].clone()), written(&site.node.op, k)),
+                Binding::Read(k) => (Some(cx.inputs[k].clone()), read(&cx.node.op, k)),
+                Binding::Write(k) => (Some(cx.outputs[k].clone()), written(&cx.node.op, k)),
                 Binding::Workspace(_) => (None, Some("scratch memory".to_string())),
             };
             ScanParameter {
                 ctype: argument.ctype(),
                 cname: argument.name.clone(),
                 tensor,
-                what: what.expect("a scan's kernel knows its operands and results"),
+                what: what.expect("a scan's operands and results have names"),
             }
         })
         .collect()
@@ -82,7 +82,7 @@ fn result(r: &Recurrence, k: usize) -> Option<String> {
     outputs.chain(last).chain(each).nth(k)
 }
 
-/// What operand `k` of a backward pass is the gradient of.
+/// The name of operand `k` of a backward pass, if it is a gradient.
 fn gradient(op: &ScanGrad, k: usize) -> Option<String> {
     let of = (0..op.present.len()).find(|&result| op.grad_operand(result) == Some(k))?;
     result(&op.recurrence, of).map(|of| format!("dL/d{of}"))

@@ -1,6 +1,6 @@
 //! A text in sections, which are marked on request.
 
-/// A text in sections, with a mark at the start and at the end of each one if it is
+/// A text in sections, with a mark at the start and at the end of each section if it is
 /// [`marked`](Sections::marked).
 ///
 /// ```
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_on_lines_of_their_own() {
+    fn marks_are_on_separate_lines() {
         let mut sections = Sections::marked();
         sections.section("head", |s| s.push("{"));
         sections.section("core", |_| {});

@@ -34,7 +34,7 @@ fn parameters(source: &ScanSource) -> Vec<String> {
 #[test]
 fn a_short_layer_reads_inputs_and_gradients_and_writes_the_same() {
     let scan = NeuronScan::new(lif(), 4, 100_000);
-    let forward = scan.source(Pass::Forward, &large()).unwrap();
+    let forward = scan.source(Direction::Forward, &large()).unwrap();
     assert_eq!(
         parameters(&forward),
         [
@@ -43,7 +43,7 @@ fn a_short_layer_reads_inputs_and_gradients_and_writes_the_same() {
             "float* y0: s, f32[4, 100000]",
         ]
     );
-    let backward = scan.source(Pass::Backward, &large()).unwrap();
+    let backward = scan.source(Direction::Backward, &large()).unwrap();
     assert_eq!(
         parameters(&backward),
         [
@@ -66,13 +66,13 @@ fn a_short_layer_reads_inputs_and_gradients_and_writes_the_same() {
 #[test]
 fn a_long_layer_keeps_states_for_its_backward_pass() {
     let scan = NeuronScan {
-        states: vec![Held::PerNeuron],
-        params: vec![Held::Number(0.25)],
+        states: vec![ValueSource::PerNeuron],
+        params: vec![ValueSource::Literal(0.25)],
         dtype: DType::BF16,
         ..NeuronScan::new(lif(), 50, 4096)
     };
-    let forward = scan.source(Pass::Forward, &large()).unwrap();
-    let backward = scan.source(Pass::Backward, &large()).unwrap();
+    let forward = scan.source(Direction::Forward, &large()).unwrap();
+    let backward = scan.source(Direction::Backward, &large()).unwrap();
     assert_eq!(
         parameters(&forward),
         [
@@ -96,8 +96,8 @@ fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
     let x = tracer.input("x", DType::F32, [19, 1 << 17]);
     let start = tracer.fill(DType::F32, [], 0.0);
     let w = tracer.parameter("w", []);
-    let made = Var::scan(&scan.recurrence, 19, &[&x], &[&start], &[&w]);
-    let loss = made[0].square().mean_all();
+    let results = Var::scan(&scan.recurrence, 19, &[&x], &[&start], &[&w]);
+    let loss = results[0].square().mean_all();
     let grads = tracer.gradients(&loss, &[&x, &w]);
     tracer.output("loss", &loss);
     tracer.output("grad_x", &grads[0]);
@@ -108,14 +108,14 @@ fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
     for kernel in &plan.kernels {
         let node = &plan.graph.nodes[kernel.node];
         let pass = match &node.op {
-            Op::Scan(_) => Pass::Forward,
-            Op::ScanGrad(ScanGrad { .. }) => Pass::Backward,
+            Op::Scan(_) => Direction::Forward,
+            Op::ScanGrad(ScanGrad { .. }) => Direction::Backward,
             _ => continue,
         };
         let written = kernel.writes.iter().map(|w| *w != Location::Unused);
-        let mut site = LoweringContext::new(&gpu, &plan.graph, node, written.collect());
-        site.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
-        let theirs = kernel_source::source(&op::pieces(&site).unwrap()[0]);
+        let mut cx = LoweringContext::new(&gpu, &plan.graph, node, written.collect());
+        cx.constants = node.inputs.iter().map(|v| fills.get(v).copied()).collect();
+        let theirs = kernel_source::source(&op::kernels(&cx).unwrap()[0]);
         assert_eq!(scan.source(pass, &gpu).unwrap().full_codes(), theirs);
         compared += 1;
     }
@@ -124,7 +124,7 @@ fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
 
 #[test]
 fn marks_stand_around_each_section_of_the_same_text() {
-    let source = NeuronScan::new(lif(), 4, 64).source(Pass::Forward, &large());
+    let source = NeuronScan::new(lif(), 4, 64).source(Direction::Forward, &large());
     let source = source.unwrap();
     let marked = source.full_codes_marked();
     let marks: Vec<&str> = marked
@@ -155,20 +155,20 @@ fn marks_stand_around_each_section_of_the_same_text() {
 fn every_kind_of_layer_compiles() {
     let old = Properties::large((7, 5));
     let layers = [
-        (DType::F32, Held::Number(0.5)),
-        (DType::F32, Held::Shared),
-        (DType::F16, Held::PerNeuron),
-        (DType::BF16, Held::Shared),
+        (DType::F32, ValueSource::Literal(0.5)),
+        (DType::F32, ValueSource::Shared),
+        (DType::F16, ValueSource::PerNeuron),
+        (DType::BF16, ValueSource::Shared),
     ];
     for (time_steps, neurons) in [(1, 1), (4, 100_000), (50, 4096), (33, 1 << 18)] {
-        for (dtype, held) in layers {
+        for (dtype, uniform) in layers {
             let scan = NeuronScan {
                 dtype,
-                states: vec![held],
-                params: vec![held],
+                states: vec![uniform],
+                params: vec![uniform],
                 ..NeuronScan::new(lif(), time_steps, neurons)
             };
-            for pass in [Pass::Forward, Pass::Backward] {
+            for pass in [Direction::Forward, Direction::Backward] {
                 let gpu = if neurons == 1 { old } else { large() };
                 let source = scan.source(pass, &gpu).unwrap();
                 match compiler::compile(&source.full_codes(), &source.name, gpu.capability) {
@@ -183,7 +183,7 @@ fn every_kind_of_layer_compiles() {
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let refused = |scan: NeuronScan| {
-        let error = scan.source(Pass::Backward, &large()).unwrap_err();
+        let error = scan.source(Direction::Backward, &large()).unwrap_err();
         error.to_string()
     };
     let layer = || NeuronScan::new(lif(), 4, 64);
@@ -210,7 +210,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         .next(vec![v]);
     let message = refused(NeuronScan::new(blind.clone(), 4, 64));
     assert!(message.contains("no gradient"), "{message}");
-    let forward = NeuronScan::new(blind, 4, 64).source(Pass::Forward, &large());
+    let forward = NeuronScan::new(blind, 4, 64).source(Direction::Forward, &large());
     assert!(forward.is_ok());
     let silent = Recurrence::new("silent", [], ["v"]).next(vec![Expr::constant(0.0)]);
     assert!(refused(NeuronScan::new(silent, 4, 64)).contains("no input sequence"));

@@ -1,4 +1,4 @@
-// Numbers of a storage type, held as they lie in memory; arithmetic is in float.
+// Elements of a storage type, as in memory; arithmetic is in float.
 struct spk_bf16 { unsigned short bits; };
 struct spk_f16 { unsigned short bits; };
 __device__ __forceinline__ float spk_get(float x) { return x; }
@@ -15,7 +15,7 @@ __device__ __forceinline__ void spk_set(spk_bf16& to, float x) {
 }
 #endif
 
-// N numbers that lie side by side and move in one access.
+// N contiguous elements that are loaded and stored in one access.
 template <int BYTES> struct spk_raw;
 struct alignas(16) spk_raw32 { uint4 low, high; };
 template <> struct spk_raw<32> { typedef spk_raw32 type; };
@@ -37,7 +37,7 @@ template <class S, int N> __device__ __forceinline__ void spk_store(S* p, const 
   typedef typename spk_raw<sizeof(S) * N>::type R;
   *(R*)p = *(const R*)&x;
 }
-// The same for what is read or written once and should not push other data out of the cache.
+// The same for streaming accesses, which should not evict other data from the cache.
 template <int N, class S> __device__ __forceinline__ spk_vec<S, N> spk_load_once(const S* p) {
   typedef typename spk_raw<sizeof(S) * N>::type R;
   const R r = __ldcs((const R*)p);

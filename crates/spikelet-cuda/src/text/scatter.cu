@@ -1,4 +1,4 @@
-// Puts the pieces of an uploaded slab where they belong: one row of blocks a piece.
+// Copies the parts of an uploaded slab to their destinations: one row of blocks per part.
 #define PIECE(k) unsigned long long to##k, unsigned long long offset##k, unsigned long long bytes##k
 #define TAKE(k) if (blockIdx.y == k) { to = to##k; offset = offset##k; bytes = bytes##k; }
 extern "C" __global__ void __launch_bounds__(256) scatter(

@@ -1,10 +1,10 @@
 // y [M, N] = s [M, K] · w [N, K]ᵀ for spikes s, one bit each.
 //
-// Spikes are exact in 16 bits, and a weight is the sum of PLANES 16-bit numbers (three bf16 hold
-// all 24 bits of an f32), so the tensor cores give a product of f32 quality. A warp takes 32 rows;
-// steps of 16 columns in which none of them fired are skipped.
+// Spikes are exact in 16 bits, and a weight is the sum of PLANES 16-bit numbers (three bf16 have all
+// 24 bits of an f32), so the product on tensor cores has the precision of f32. A warp processes 32 rows;
+// steps of 16 columns without a spike are skipped.
 //
-// Given by the text before: M, N, WORDS (64-bit words of a row of spikes), TILE (columns of a block,
+// Defined by the preceding text: M, N, WORDS (64-bit words of a row of spikes), TILE (columns of a block,
 // a multiple of 8), PLANES, ONE (1.0 as 16 bits), MMA (the instruction), Out (element of y).
 #define ROW_BYTES 128
 #define STAGE (PLANES * TILE * ROW_BYTES)
@@ -20,8 +20,8 @@ __device__ __forceinline__ unsigned spk_pair(unsigned bits) {
   return (bits & 1u) * ONE + (bits & 2u) * (ONE << 15);
 }
 
-// Weights of one block and 64 columns, all planes: rows of 128 bytes whose 16-byte pieces are
-// exchanged so that eight rows lie in different banks.
+// Weights of one block and 64 columns, all planes: rows of 128 bytes whose 16-byte chunks are
+// permuted so that eight rows are in different banks.
 __device__ __forceinline__ void spk_stage(unsigned to, const unsigned short* planes, unsigned first, unsigned word) {
   for (unsigned k = threadIdx.x; k < PLANES * TILE * 8; k += 128) {
     const unsigned piece = k % 8, row = k / 8 % TILE, plane = k / (8 * TILE);
@@ -82,7 +82,7 @@ __device__ __forceinline__ void spk_spike_linear_block(
       for (int plane = 0; plane < PLANES; ++plane) {
         #pragma unroll
         for (int n = 0; n < TILE / 8; n += 2) {
-          // Four 8×8 pieces: columns n and n + 1 of eight, each for both halves of the step.
+          // Four 8×8 tiles: columns n and n + 1 of eight, each for both halves of the step.
           const unsigned row = min((unsigned)(n * 8 + lane % 8 + lane / 16 * 8), TILE - 1u);
           const unsigned piece = step * 2 + lane / 8 % 2;
           const unsigned at = here + (plane * TILE + row) * ROW_BYTES + ((piece ^ (row & 7)) * 16);

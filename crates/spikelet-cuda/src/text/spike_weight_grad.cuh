@@ -1,12 +1,12 @@
 // y [N, K] = g [M, N]ᵀ · s [M, K] for spikes s, one bit each: the gradient of a weight.
 //
 // As in the forward product, spikes are exact in 16 bits and a gradient is the sum of PLANES
-// 16-bit numbers. Blocks share the M rows in SPLITS ranges of RANGE rows, whose partial sums
-// [SPLITS, N, K] are added by the next kernel in a fixed order. A warp takes 32 columns; rows and
-// columns in which nothing fired are skipped.
+// 16-bit numbers. The M rows are divided into SPLITS ranges of RANGE rows, whose partial sums
+// [SPLITS, N, K] are added by the next kernel in a fixed order. A warp processes 32 columns; rows and
+// columns without a spike are skipped.
 //
-// Given by the text before: M, N, K, WORDS, TILES (of 16 rows of y a block), RANGE, PLANES, ONE,
-// MMA, In (element of g), spk_part (rounds to 16 bits and takes the rest).
+// Defined by the preceding text: M, N, K, WORDS, TILES (of 16 rows of y a block), RANGE, PLANES, ONE,
+// MMA, In (element of g), spk_part (rounds to 16 bits and subtracts the result).
 #define WIDTH (TILES * 16)
 #define PITCH (WIDTH * 2 + 16)
 #define ROWS 32

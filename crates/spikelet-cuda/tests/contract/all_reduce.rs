@@ -1,6 +1,5 @@
-//! Groups of GPUs: what they add up, that it is the same when a plan is replayed, and what becomes
-//! of a rank whose peer is gone. All need NCCL; tests named `two_gpus_…` need two
-//! GPUs, and the others one.
+//! Groups of GPUs: sums over ranks, in captured plans too, and errors after a rank is disconnected. All
+//! tests need NCCL; those named `two_gpus_…` need two GPUs, the others one.
 
 use crate::harness::{Loaded, Near, apart, compare, gpu, tensor, traced};
 use spikelet_cpu::Cpu;
@@ -21,7 +20,7 @@ const EACH: Buckets = Buckets {
     others: 1,
 };
 
-/// One test at a time: groups that share GPUs would wait for each other's kernels.
+/// Serializes the tests: groups that share GPUs would wait for each other's kernels.
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -151,10 +150,10 @@ fn an_operand_that_others_read_is_summed_elsewhere() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_plan_for_another_group_is_refused() {
+fn a_plan_for_another_group_is_rejected() {
     let _turn = turn();
     let gpu = gpu();
-    let refusal = || {
+    let error = || {
         let graph = traced(|t| {
             let x = t.input("x", F, [3]);
             t.output(
@@ -164,28 +163,21 @@ fn a_plan_for_another_group_is_refused() {
         });
         Loaded::try_new(graph, &gpu).err().unwrap().to_string()
     };
-    let told = "cuda:0: all_reduce in `norm`: the plan all-reduces over 2 ranks, this GPU";
-    assert!(
-        refusal().starts_with(&format!("{told} has no group; ")),
-        "{}",
-        refusal()
-    );
+    let ungrouped = error();
+    for word in ["cuda:0", "`norm`", "2 ranks", "no group"] {
+        assert!(ungrouped.contains(word), "no `{word}` in: {ungrouped}");
+    }
     join(&gpu, ThreadProcessGroup::group(1).remove(0), 60);
-    assert!(
-        refusal().starts_with(&format!("{told} is in a group of 1; ")),
-        "{}",
-        refusal()
-    );
+    let smaller = error();
+    for word in ["cuda:0", "`norm`", "2 ranks", "group of 1"] {
+        assert!(smaller.contains(word), "no `{word}` in: {smaller}");
+    }
     let twice = gpu.join_group(Arc::new(ThreadProcessGroup::group(1).remove(0)));
-    assert!(
-        twice
-            .unwrap_err()
-            .to_string()
-            .contains("in a group already")
-    );
+    let twice = twice.unwrap_err().to_string();
+    assert!(twice.contains("already"), "{twice}");
 }
 
-/// What two CPUs come to.
+/// The results of two CPUs.
 fn on_two_cpus(runs: usize) -> Vec<BTreeMap<String, Tensor>> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = ThreadProcessGroup::group(2)
@@ -272,9 +264,9 @@ fn two_gpus_leave_sums_alone_that_have_not_arrived() {
 
 #[test]
 #[ignore = "needs two NVIDIA GPUs"]
-fn two_gpus_can_give_the_group_up_when_a_peer_stops() {
+fn two_gpus_can_abort_the_group_when_a_peer_stops() {
     let finished = Barrier::new(2);
-    let told = two(5, |rank, gpu| {
+    let message = two(5, |rank, gpu| {
         let mut loaded = Loaded::new(traced(|t| step(t, 8, 2, EACH)), gpu);
         train(&mut loaded, rank, 8, 3);
         if rank == 1 {
@@ -282,7 +274,7 @@ fn two_gpus_can_give_the_group_up_when_a_peer_stops() {
             return String::new();
         }
         loaded.run();
-        let told = std::thread::scope(|scope| {
+        let message = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(300));
                 gpu.abort_group();
@@ -290,33 +282,33 @@ fn two_gpus_can_give_the_group_up_when_a_peer_stops() {
             gpu.synchronize().unwrap_err().to_string()
         });
         let again = gpu.synchronize().unwrap_err().to_string();
-        assert_eq!(told, again);
+        assert_eq!(message, again);
         finished.wait();
-        told
+        message
     });
     assert!(
-        told[0].starts_with("cuda:0: rank 0 of 2: the group was aborted"),
+        message[0].contains("rank 0 of 2") && message[0].contains("aborted"),
         "{}",
-        told[0]
+        message[0]
     );
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_rank_that_does_not_join_is_not_waited_for_for_ever() {
+fn joining_ends_when_another_rank_does_not_join_in_time() {
     let _turn = turn();
     let gpu = gpu();
-    // The other rank agrees to come, and then does not.
+    // The other rank takes part in the rendezvous, but does not join.
     let mut ranks = ThreadProcessGroup::group(2);
     let (other, own) = (ranks.remove(1), ranks.remove(0));
     let absent = std::thread::spawn(move || {
-        let mut lacking = [0.0];
-        other.all_reduce(&mut lacking).unwrap();
+        let mut ranks_without = [0.0];
+        other.all_reduce(&mut ranks_without).unwrap();
         other.broadcast(&mut vec![], 0).ok();
         std::thread::sleep(Duration::from_secs(5));
     });
     let joined = gpu.join_group_within(Arc::new(own), Duration::from_secs(2));
-    let told = joined.unwrap_err().to_string();
-    assert!(told.contains("not all ranks answered within 2 s"), "{told}");
+    let message = joined.unwrap_err().to_string();
+    assert!(message.contains("2 s"), "{message}");
     absent.join().unwrap();
 }

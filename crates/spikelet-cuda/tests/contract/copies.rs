@@ -1,4 +1,4 @@
-//! Values on their way to the GPU and back.
+//! Uploads and downloads.
 
 use crate::harness::{Loaded, download, gpu, numbers, tensor, traced, upload};
 use spikelet_graph::{Backend, DType, Tensor, TensorType};
@@ -12,7 +12,7 @@ fn f32s(shape: &[usize]) -> TensorType {
 fn fresh_memory_is_zero() {
     let gpu = gpu();
     for n in [0, 1, 1000, 1_000_000] {
-        // Memory that was used before, if the driver hands it out again.
+        // Memory that was used before, if the driver reuses it.
         let used = gpu.allocate(&f32s(&[n])).expect("memory");
         upload(&gpu, &used, &tensor(&[n], 1));
         gpu.synchronize().expect("no error");
@@ -24,7 +24,7 @@ fn fresh_memory_is_zero() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_upload_to_a_buffer_that_is_gone_changes_no_other_buffer() {
+fn an_upload_to_a_dropped_buffer_changes_no_other_buffer() {
     let gpu = gpu();
     for n in [1, 1000, 1_000_000] {
         let gone = gpu.allocate(&f32s(&[n])).expect("memory");
@@ -41,10 +41,10 @@ fn an_upload_to_a_buffer_that_is_gone_changes_no_other_buffer() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn values_of_every_size_come_back_as_they_went() {
+fn values_of_every_size_are_copied_exactly() {
     let gpu = gpu();
-    // Around the piece that a thread copies, the alignment of a slab, and the largest piece
-    // that goes through one (32 MiB).
+    // Around the bytes that a thread copies, the alignment of a slab, and the largest staged input
+    // (32 MiB).
     let direct = (32 << 20) / 4;
     for n in [
         0,
@@ -71,7 +71,7 @@ fn values_of_every_size_come_back_as_they_went() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn values_of_every_type_come_back_as_they_went() {
+fn values_of_every_type_are_copied_exactly() {
     let gpu = gpu();
     let values = tensor(&[7, 11], 2);
     let integers = Tensor::i64([3], [i64::MIN, -1, i64::MAX]);
@@ -85,7 +85,7 @@ fn values_of_every_type_come_back_as_they_went() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_last_of_several_uploads_to_one_buffer_counts() {
+fn the_last_of_several_uploads_to_one_buffer_is_used() {
     let gpu = gpu();
     let (a, b) = (f32s(&[100]), f32s(&[9_000_000]));
     let (small, large) = (
@@ -95,7 +95,7 @@ fn the_last_of_several_uploads_to_one_buffer_counts() {
     for k in 0..5 {
         upload(&gpu, &small, &tensor(&[100], k));
     }
-    // Past the slabs, between uploads that go through them.
+    // Copied directly, between uploads that are staged in slabs.
     upload(&gpu, &large, &tensor(&[9_000_000], 6));
     upload(&gpu, &small, &tensor(&[100], 7));
     assert_eq!(download(&gpu, &small), tensor(&[100], 7));
@@ -104,7 +104,7 @@ fn the_last_of_several_uploads_to_one_buffer_counts() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn more_pieces_than_a_slab_or_a_kernel_takes_arrive() {
+fn more_uploads_than_fit_a_slab_or_a_launch_are_copied() {
     let gpu = gpu();
     let buffers: Vec<_> = (0..100)
         .map(|k| gpu.allocate(&f32s(&[1 + k * 37 % 500])).expect("memory"))
@@ -130,7 +130,7 @@ fn more_pieces_than_a_slab_or_a_kernel_takes_arrive() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_slab_that_must_grow_loses_nothing() {
+fn a_slab_that_grows_loses_no_upload() {
     let gpu = gpu();
     let sizes = [
         10, 20_000, 30, 200_000, 5, 2_000_000, 64, 4_000_000, 1, 7_999_999, 8,
@@ -171,7 +171,7 @@ fn every_run_sees_the_uploads_before_it_and_none_after_it() {
     let x = tensor(&[n], 1);
     loaded.set("x", &x);
     for run in 0..12_i64 {
-        // Twice: the first is overwritten before anybody reads it.
+        // Twice: the first is overwritten before it is read.
         loaded.set("a", &Tensor::f32([1], [-1.0]));
         loaded.set("a", &Tensor::f32([1], [run as f32]));
         loaded.set("t", &Tensor::i64([3], [run, -run, 7]));
@@ -181,11 +181,11 @@ fn every_run_sees_the_uploads_before_it_and_none_after_it() {
         loaded.run();
         let buffers = [loaded.buffer("y"), loaded.buffer("t out")];
         waiting.push(gpu.fetch(&buffers).expect("a fetch"));
-        // Comes too late for the run and its fetch.
+        // Uploaded after the run and its fetch.
         loaded.set("a", &Tensor::f32([1], [f32::NAN]));
     }
     let values = numbers(n, 1);
-    // Last first: the order in which they are waited for is free.
+    // In reverse: results can be waited for in any order.
     for (run, pending) in waiting.into_iter().enumerate().rev() {
         let made = pending.wait().expect("results");
         let expected: Vec<f32> = values.iter().map(|x| x + run as f32).collect();
@@ -197,7 +197,7 @@ fn every_run_sees_the_uploads_before_it_and_none_after_it() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_large_input_between_runs_arrives_whole() {
+fn a_large_input_between_runs_is_copied_completely() {
     let gpu = gpu();
     let n = 9_000_000;
     let mut loaded = Loaded::new(graph(n), &gpu);
@@ -219,7 +219,7 @@ fn a_large_input_between_runs_arrives_whole() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_fetch_keeps_the_values_of_its_moment() {
+fn a_fetch_returns_the_values_at_its_start() {
     let gpu = gpu();
     let buffer = gpu.allocate(&f32s(&[1000])).expect("memory");
     let empty = gpu.allocate(&f32s(&[0])).expect("memory");
@@ -241,7 +241,7 @@ fn a_fetch_keeps_the_values_of_its_moment() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn memory_of_fetches_is_used_again_for_larger_and_smaller_ones() {
+fn memory_of_fetches_is_reused_for_other_sizes() {
     let gpu = gpu();
     for n in [1000, 10, 100_000, 1, 0, 50_000] {
         let buffer = gpu.allocate(&f32s(&[n])).expect("memory");

@@ -1,4 +1,4 @@
-//! Custom operations with code of their own: as on the CPU, inside plans that are replayed.
+//! Custom operations with device code: the results of the CPU, in captured plans too.
 
 use crate::harness::{Loaded, Near, apart, data, gpu, same, scaled, tensor, traced};
 use spikelet_cpu::Cpu;

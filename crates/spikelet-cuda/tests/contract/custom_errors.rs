@@ -1,17 +1,17 @@
-//! What is said to custom operations whose code cannot be used.
+//! Errors of custom operations whose code cannot be used.
 
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_graph::op::{CustomOp, DeviceCall, DeviceCode, DeviceKernel};
 use spikelet_graph::{DType, InvalidOp, TensorType, Var};
 use std::sync::Arc;
 
-/// An operation of one operand whose code is whatever a test says.
+/// An operation of one operand with the code of a test.
 #[derive(Clone, Debug)]
-struct Given(Result<Option<DeviceCode>, InvalidOp>);
+struct FixedCode(Result<Option<DeviceCode>, InvalidOp>);
 
-impl CustomOp for Given {
+impl CustomOp for FixedCode {
     fn name(&self) -> String {
-        "given".to_string()
+        "fixed".to_string()
     }
     fn infer(&self, inputs: &[TensorType]) -> Result<Vec<TensorType>, InvalidOp> {
         Ok(inputs.to_vec())
@@ -28,8 +28,8 @@ const COPY: &str = r#"extern "C" __global__ void copy(const float* x, float* y, 
 "#;
 
 fn code_of(kernel: DeviceKernel) -> DeviceCode {
-    // SAFETY: a kernel that would run copies four numbers, which all tensors here have; the others
-    // are refused.
+    // SAFETY: a kernel that runs copies four elements, which all tensors here have; the others are
+    // rejected.
     unsafe { DeviceCode::new([kernel]) }
 }
 
@@ -40,28 +40,28 @@ fn copy() -> DeviceKernel {
         .value(4_u32)
 }
 
-/// What loading a plan with the operation in the layer `fc.0` says.
+/// Checks that loading a plan with the operation in the layer `fc.0` fails with a message with `words`.
 #[track_caller]
-fn refused(code: Result<Option<DeviceCode>, InvalidOp>, words: &[&str]) {
+fn expect_error(code: Result<Option<DeviceCode>, InvalidOp>, words: &[&str]) {
     let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
-        let op = Arc::new(Given(code.clone()));
-        let made = tracer.scope("fc.0", || Var::custom(op, &[&x]));
-        tracer.output("y", &made[0]);
+        let op = Arc::new(FixedCode(code.clone()));
+        let outputs = tracer.scope("fc.0", || Var::custom(op, &[&x]));
+        tracer.output("y", &outputs[0]);
     });
     let error = match Loaded::try_new(graph, &gpu) {
         Ok(_) => panic!("it was accepted"),
         Err(error) => error.to_string(),
     };
-    assert!(error.starts_with("cuda:0: given in `fc.0`: "), "{error}");
+    assert!(error.starts_with("cuda:0: fixed in `fc.0`: "), "{error}");
     for word in words {
         assert!(error.contains(word), "no `{word}` in: {error}");
     }
-    // The GPU is as good as before.
+    // The GPU is still usable.
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
-        let op = Arc::new(Given(Ok(Some(code_of(copy())))));
+        let op = Arc::new(FixedCode(Ok(Some(code_of(copy())))));
         tracer.output("y", &Var::custom(op, &[&x])[0]);
     });
     let mut loaded = Loaded::new(graph, &gpu);
@@ -70,13 +70,13 @@ fn refused(code: Result<Option<DeviceCode>, InvalidOp>, words: &[&str]) {
 }
 
 #[track_caller]
-fn refused_kernel(kernel: DeviceKernel, words: &[&str]) {
-    refused(Ok(Some(code_of(kernel))), words);
+fn expect_kernel_error(kernel: DeviceKernel, words: &[&str]) {
+    expect_error(Ok(Some(code_of(kernel))), words);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_source_that_does_not_compile_is_shown_with_the_line() {
+fn compile_errors_are_shown_with_their_lines() {
     let source = COPY.replace("x[i];", "z[i];");
     let kernel = DeviceKernel { source, ..copy() };
     let words = [
@@ -84,81 +84,56 @@ fn a_source_that_does_not_compile_is_shown_with_the_line() {
         "identifier \"z\" is undefined",
         ">    3 |   if (i < n) y[i] = z[i];",
     ];
-    refused_kernel(kernel, &words);
+    expect_kernel_error(kernel, &words);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_function_that_is_not_in_the_source_is_named() {
+fn a_missing_function_is_named() {
     let name = "kopy".to_string();
     let kernel = DeviceKernel { name, ..copy() };
-    let words = [
-        "defines no function of this name",
-        "extern \"C\" __global__ void kopy",
-    ];
-    refused_kernel(kernel, &words);
+    let words = ["extern \"C\" __global__ void kopy"];
+    expect_kernel_error(kernel, &words);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn arguments_that_are_not_the_parameters_are_refused_before_the_kernel_runs() {
-    refused_kernel(
-        copy().value(1_i32),
-        &["has 3 parameters, 4 arguments were given"],
-    );
+fn arguments_that_do_not_match_the_parameters_are_rejected() {
+    expect_kernel_error(copy().value(1_i32), &["3 parameters", "4 arguments"]);
     let two = DeviceKernel::new("copy", COPY).input(0).output(0);
-    refused_kernel(two.clone(), &["has 3 parameters, it is given 2 arguments"]);
-    refused_kernel(
-        two.value(4_u64),
-        &["has 4 bytes as its parameter 2", "it is given 8"],
-    );
+    expect_kernel_error(two.clone(), &["3 parameters", "2 arguments"]);
+    expect_kernel_error(two.value(4_u64), &["parameter 2", "4 bytes", "8 bytes"]);
     let by_address = DeviceKernel::new("copy", COPY)
         .input(0)
         .output(0)
         .constant(4_u32);
-    refused_kernel(by_address, &["has 4 bytes as its parameter 2", "a pointer"]);
+    expect_kernel_error(by_address, &["parameter 2", "4 bytes", "8 bytes"]);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn operands_and_launches_that_do_not_exist_are_refused() {
-    refused_kernel(
-        copy().input(1),
-        &["kernel `copy` takes input 1, but the operation has 1"],
-    );
-    refused_kernel(
-        copy().output(1),
-        &["takes output 1, but the operation has 1"],
-    );
-    refused_kernel(copy().scratch(0), &["byte 0 of 0 bytes of scratch memory"]);
-    refused_kernel(copy().block(1025), &["blocks of 1025 threads", "1 to 1024"]);
-    refused_kernel(copy().grid([1, 1, 70_000]), &["[1, 1, 70000] blocks"]);
-    refused_kernel(copy().threads(0), &["none at all"]);
-    refused(Ok(Some(DeviceCode::default())), &["no kernel"]);
+fn missing_operands_and_invalid_launches_are_rejected() {
+    expect_kernel_error(copy().input(1), &["kernel `copy`", "input 1"]);
+    expect_kernel_error(copy().output(1), &["kernel `copy`", "output 1"]);
+    expect_kernel_error(copy().scratch(0), &["byte 0", "scratch"]);
+    expect_kernel_error(copy().block(1025), &["1025 threads", "1024"]);
+    expect_kernel_error(copy().grid([1, 1, 70_000]), &["[1, 1, 70000] blocks"]);
+    expect_kernel_error(copy().threads(0), &["[0, 1, 1]"]);
+    expect_error(Ok(Some(DeviceCode::default())), &["no kernel"]);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_kernel_that_was_made_for_smaller_blocks_is_refused() {
+fn a_block_larger_than_the_kernels_launch_bounds_is_rejected() {
     let source = COPY.replace("void copy", "void __launch_bounds__(64) copy");
     let kernel = DeviceKernel { source, ..copy() };
-    refused_kernel(
-        kernel,
-        &["can have 64 threads in a block", "256 were asked for"],
-    );
+    expect_kernel_error(kernel, &["64 threads", "256"]);
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_operations_own_refusal_and_one_without_code_are_errors_of_its_layer() {
-    let refusal = InvalidOp::new("four elements are too few", "pass five");
-    refused(Err(refusal), &["four elements are too few; pass five"]);
-    refused(
-        Ok(None),
-        &[
-            "`given` has code for the CPU only",
-            "--device cpu",
-            "`device_code`",
-        ],
-    );
+fn errors_of_an_operation_and_missing_code_name_the_layer() {
+    let invalid = InvalidOp::new("four elements are too few", "pass five");
+    expect_error(Err(invalid), &["four elements are too few; pass five"]);
+    expect_error(Ok(None), &["`fixed`", "--device cpu", "`device_code`"]);
 }

@@ -1,5 +1,5 @@
-//! A neuron's own kernels: sequences and a state in, several sequences out, of which the backward
-//! kernel reads one.
+//! A neuron with custom kernels: reads sequences and a state, writes several sequences, of which the
+//! backward kernel reads one.
 
 use crate::custom::{Code, Types, code, custom, kernel, same_three_times};
 use crate::harness::{Loaded, Near, SUMS, data, gpu, same, same_by, tensor, traced};
@@ -181,7 +181,7 @@ fn what_only_the_backward_pass_reads_is_scratch_memory_without_one() {
         tracer.output("v_seq", &made[1]);
     };
     same(&inputs, Near::Bits, trace);
-    // A gradient that nobody asked for has no memory, and the kernel sees that.
+    // A gradient that is not requested has no memory, which the kernel checks.
     same_by(
         &inputs,
         |_| SUMS,

@@ -99,7 +99,7 @@ fn bernoulli_draws_have_the_bits_of_the_cpu_for_every_broadcast_probability() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() {
+fn nan_and_probabilities_outside_0_to_1_draw_as_on_the_cpu() {
     let values = [f32::NAN, -1.0, -0.0, 0.0, 1e-40, 1.0, 2.0, f32::INFINITY];
     let p = Tensor::f32([8], values);
     let inputs = [("g", generator()), ("p", p.clone())];
@@ -113,7 +113,7 @@ fn a_probability_that_is_no_number_or_beyond_0_and_1_draws_what_the_cpu_draws() 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
-    // The draw may travel as bits between the two, on one device and not on the other.
+    // The draw may be bit-packed on one device and not on the other.
     let (image, w) = (scaled(&[6, 196], 4, 0.5, 0.3), tensor(&[40, 196], 5));
     let inputs = [
         ("g", generator()),
@@ -133,7 +133,7 @@ fn an_image_drawn_over_time_feeds_a_linear_layer_as_on_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
+fn shards_of_a_batch_draw_as_on_the_cpu() {
     let gpu = gpu();
     for image in [
         vec![],
@@ -150,7 +150,7 @@ fn parts_of_a_batch_draw_what_they_draw_on_the_cpu() {
             RandomAxes::Batch,
             RandomAxes::TimeAndBatch,
         ] {
-            // Beyond the 32 bits that a group's number has, too.
+            // Including indices beyond the 32 bits of a group's index.
             for before in [1, 2, 3, 37, 1 << 33] {
                 let shape = [&[2, 5][..], &image].concat();
                 let inputs = [("g", Tensor::i64([4], [0x1234_5678_9abc, 7, 11, before]))];

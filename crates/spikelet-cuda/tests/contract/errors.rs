@@ -1,4 +1,4 @@
-//! What the backend says to buffers and plans that do not fit.
+//! Errors of buffers and plans that do not match.
 
 use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
@@ -21,12 +21,12 @@ fn contains<T>(result: spikelet_graph::Result<T>, words: &[&str]) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn values_of_another_type_or_number_are_refused() {
+fn values_of_another_type_or_length_are_rejected() {
     let gpu = gpu();
     let b = gpu
         .allocate(&TensorType::new(DType::F32, [2, 2]))
         .expect("memory");
-    let words = ["cuda:0", "f32[2, 2]", "type and size must match"];
+    let words = ["cuda:0", "f32[2, 2]"];
     contains(gpu.upload(&b, HostTensor::F32(&[0.0; 3])), &words);
     contains(gpu.upload(&b, HostTensor::F32(&[0.0; 5])), &words);
     contains(gpu.upload(&b, HostTensor::F64(&[0.0; 2])), &words);
@@ -37,15 +37,11 @@ fn values_of_another_type_or_number_are_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_buffer_of_another_backend_and_one_that_lies_about_its_size_are_refused() {
+fn a_buffer_of_another_backend_or_with_a_wrong_size_is_rejected() {
     let gpu = gpu();
     let ty = TensorType::new(DType::F32, [4]);
     let elsewhere = Cpu::new(1).expect("the CPU").allocate(&ty).expect("memory");
-    let words = [
-        "cuda:0",
-        "belongs to another backend",
-        "allocate it from this one",
-    ];
+    let words = ["cuda:0", "another backend"];
     contains(gpu.upload(&elsewhere, HostTensor::F32(&[0.0; 4])), &words);
     contains(
         gpu.download(&elsewhere, HostTensorMut::F32(&mut [0.0; 4])),
@@ -54,11 +50,14 @@ fn a_buffer_of_another_backend_and_one_that_lies_about_its_size_are_refused() {
     contains(gpu.fetch(&[&elsewhere]), &words);
     let own = gpu.allocate(&ty).expect("memory");
     contains(gpu.fetch(&[&own, &elsewhere]), &words);
-    let mut lies = own;
-    lies.ty = TensorType::new(DType::F32, [1000]);
+    let mut mislabeled = own;
+    mislabeled.ty = TensorType::new(DType::F32, [1000]);
     let words = ["16 bytes", "f32[1000]"];
-    contains(gpu.upload(&lies, HostTensor::F32(&[0.0; 1000])), &words);
-    contains(gpu.fetch(&[&lies]), &words);
+    contains(
+        gpu.upload(&mislabeled, HostTensor::F32(&[0.0; 1000])),
+        &words,
+    );
+    contains(gpu.fetch(&[&mislabeled]), &words);
 }
 
 /// y = x + w and w' = 2y
@@ -106,7 +105,7 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
     let elsewhere = cpu
         .allocate(&TensorType::new(DType::F32, [4]))
         .expect("memory");
-    let words = ["belongs to another backend"];
+    let words = ["another backend"];
     contains(
         load(&[elsewhere.clone(), four()], &[Some(four()), None]),
         &words,
@@ -116,7 +115,7 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn buffers_that_are_written_are_nobody_elses() {
+fn a_written_buffer_must_not_be_shared() {
     let gpu = gpu();
     let plan = Plan::new(graph(), &gpu);
     let four = || {
@@ -147,20 +146,20 @@ fn a_gpu_that_is_opened_twice_is_two_devices() {
     assert!(foreign(gpu.fetch(&[&own, &theirs]).map(drop)));
     let plan = Plan::new(graph(), &gpu);
     let words = TensorType::new(DType::I64, [plan.arena_bytes.div_ceil(8)]);
-    let workspace_bytes = other.allocate(&words).expect("memory");
+    let foreign_arena = other.allocate(&words).expect("memory");
     let (inputs, outputs) = (
         [own.clone(), gpu.allocate(&ty).expect("memory")],
         [Some(gpu.allocate(&ty).expect("memory")), None],
     );
     assert!(foreign(
-        gpu.load_into(&plan, &inputs, &outputs, &workspace_bytes)
+        gpu.load_into(&plan, &inputs, &outputs, &foreign_arena)
             .map(drop)
     ));
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_arena_that_is_the_memory_of_an_input_or_output_is_refused() {
+fn an_arena_in_the_memory_of_an_input_or_output_is_rejected() {
     let gpu = gpu();
     let plan = Plan::new(graph(), &gpu);
     let large = TensorType::new(DType::F32, [4 + plan.arena_bytes]);
@@ -170,23 +169,23 @@ fn an_arena_that_is_the_memory_of_an_input_or_output_is_refused() {
         buffer
     };
     let (inputs, outputs) = ([buffer(), buffer()], [Some(buffer()), None]);
-    for taken in [&inputs[0], &inputs[1], outputs[0].as_ref().expect("given")] {
-        let refused = gpu.load_into(&plan, &inputs, &outputs, taken).err();
-        assert!(matches!(refused, Some(Error::Plan { .. })), "{refused:?}");
+    for arena in [&inputs[0], &inputs[1], outputs[0].as_ref().expect("given")] {
+        let error = gpu.load_into(&plan, &inputs, &outputs, arena).err();
+        assert!(matches!(error, Some(Error::Plan { .. })), "{error:?}");
     }
     gpu.load_into(&plan, &inputs, &outputs, &buffer())
-        .expect("an arena of its own");
+        .expect("a separate arena");
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_plan_for_another_device_is_refused_if_it_cannot_run_here() {
+fn a_plan_for_another_device_is_rejected_if_it_cannot_run_here() {
     let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [64, 4096]);
         tracer.output("y", &x.sum(&[1]));
     });
-    // The CPU sums without scratch memory here.
+    // The CPU needs no workspace for this sum.
     let cpu = Cpu::new(1).expect("the CPU");
     let plan = Plan::new(graph, &cpu);
     let of = |shape: &[usize]| {
@@ -195,8 +194,8 @@ fn a_plan_for_another_device_is_refused_if_it_cannot_run_here() {
     };
     let (inputs, outputs) = ([of(&[64, 4096])], [Some(of(&[64]))]);
     let needed = plan.kernels.iter().any(|kernel| {
-        let given = kernel.workspace.map_or(0, |(_, bytes)| bytes);
-        gpu.workspace(&plan.graph, &plan.graph.nodes[kernel.node]) > given
+        let planned = kernel.workspace.map_or(0, |(_, bytes)| bytes);
+        gpu.workspace(&plan.graph, &plan.graph.nodes[kernel.node]) > planned
     });
     match gpu.load(&plan, &inputs, &outputs) {
         Ok(mut executor) => {
@@ -209,7 +208,7 @@ fn a_plan_for_another_device_is_refused_if_it_cannot_run_here() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_plan_that_was_tampered_with_is_refused() {
+fn an_inconsistent_plan_is_rejected() {
     let gpu = gpu();
     let mut plan = Plan::new(graph(), &gpu);
     plan.allocations.push(spikelet_graph::Allocation {
@@ -230,7 +229,7 @@ fn a_plan_that_was_tampered_with_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn double_precision_is_refused_and_the_error_says_where_it_runs() {
+fn double_precision_is_rejected_with_the_devices_that_support_it() {
     let gpu = gpu();
     let tracer = Tracer::new(DType::F64);
     let x = tracer.input("x", DType::F64, [4]);
@@ -262,7 +261,7 @@ impl CustomOp for Reverse {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_operation_with_code_for_the_cpu_alone_is_refused() {
+fn an_operation_with_code_for_the_cpu_only_is_rejected() {
     let gpu = gpu();
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [4]);
@@ -276,7 +275,7 @@ fn an_operation_with_code_for_the_cpu_alone_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
+fn an_out_of_memory_error_names_the_sizes_and_the_largest_tensors() {
     let gpu = gpu();
     // 256 GiB of draws.
     let graph = traced(|tracer| {
@@ -293,7 +292,7 @@ fn a_plan_that_needs_more_memory_than_there_is_says_how_much_and_for_what() {
             "smaller batch",
         ],
     );
-    // The GPU is as good as before.
+    // The GPU is still usable.
     let mut loaded = Loaded::new(graph_of_one(), &gpu);
     loaded.run();
     assert_eq!(loaded.get("y").to_f64(), [1.0]);
@@ -305,7 +304,7 @@ fn graph_of_one() -> Graph {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_buffer_larger_than_the_memory_is_refused_with_its_size() {
+fn a_buffer_larger_than_the_memory_is_rejected_with_its_size() {
     let gpu = gpu();
     contains(
         gpu.allocate(&TensorType::new(DType::F32, [1 << 40])),
@@ -315,7 +314,7 @@ fn a_buffer_larger_than_the_memory_is_refused_with_its_size() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
+fn a_tensor_with_more_elements_than_an_index_counts_is_rejected() {
     let gpu = gpu();
     if gpu.properties().memory_bytes < 40 << 30 || !crate::harness::thorough() {
         return;
@@ -335,7 +334,7 @@ fn a_tensor_with_more_elements_than_a_kernel_counts_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn more_blocks_than_a_grid_has_are_refused() {
+fn more_blocks_than_a_grid_has_are_rejected() {
     // A prime number of channels: each is a block along y.
     let graph = traced(|tracer| {
         let x = tracer.input("x", DType::F32, [16, 65_537]);
@@ -349,9 +348,6 @@ fn more_blocks_than_a_grid_has_are_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_gpu_that_is_not_there_is_refused() {
-    contains(
-        spikelet_cuda::Cuda::new(1000),
-        &["cuda:1000", "no such GPU"],
-    );
+fn a_missing_gpu_is_an_error() {
+    contains(spikelet_cuda::Cuda::new(1000), &["cuda:1000"]);
 }

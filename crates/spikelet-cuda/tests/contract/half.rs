@@ -1,8 +1,7 @@
 //! f16 and bf16 as storage: each result is computed in f32 and rounded once.
 //!
-//! Where the CPU runs such a program, its results are the measure. Where it refuses, it runs the
-//! same program in f32 on inputs that were rounded before, and its results are rounded; then a
-//! program may round no more than once on its way.
+//! The results are compared with those of the CPU. If the CPU does not support a program, it runs the
+//! program in f32 on rounded inputs, and its results are rounded; such a program must round only once.
 
 use crate::harness::{
     Loaded, Near, apart, data, gpu, numbers, on_cpu, run_twice, scaled, special, tensor, thorough,
@@ -16,7 +15,7 @@ use std::sync::Arc;
 
 const HALVES: [DType; 2] = [DType::F16, DType::BF16];
 
-/// The relative distance of two neighbors among the numbers of a type.
+/// The relative distance of adjacent values of a type.
 fn step(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 1.0 / 1024.0,
@@ -28,7 +27,7 @@ fn step(dtype: DType) -> f64 {
 /// The inputs of a program: those marked are stored in 16 bits.
 type Inputs = Vec<(&'static str, Tensor, bool)>;
 
-/// Runs `trace` with a 16-bit type on the GPU and compares. The program is given its variables
+/// Runs `trace` with a 16-bit type on the GPU and compares. The program gets its variables
 /// in the order of the inputs. `near` is for f32 results and for the others as they are stored.
 fn same(gpu: &Cuda, inputs: &Inputs, exact: bool, trace: impl Fn(&Tracer, &[Var], DType)) {
     for dtype in HALVES {
@@ -57,7 +56,7 @@ fn same(gpu: &Cuda, inputs: &Inputs, exact: bool, trace: impl Fn(&Tracer, &[Var]
         let expected = on_cpu(graph, &given).unwrap_or_else(|refusal| {
             println!("note: compared with f32, {refusal}");
             let (graph, given) = program(DType::F32);
-            on_cpu(graph, &given).expect("the CPU knows f32")
+            on_cpu(graph, &given).expect("the CPU supports f32")
         });
         for (name, made) in &made {
             let stored = made.ty().dtype;
@@ -73,14 +72,14 @@ fn same(gpu: &Cuda, inputs: &Inputs, exact: bool, trace: impl Fn(&Tracer, &[Var]
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn numbers_are_rounded_to_the_nearest_ties_to_even() {
+fn values_are_rounded_to_nearest_ties_to_even() {
     let gpu = gpu();
     let mut values = special();
     values.extend(numbers(5000, 1));
     values.extend(numbers(5000, 2).iter().map(|x| x * 1e-6));
     values.extend(numbers(5000, 3).iter().map(|x| x * 1e5));
     for dtype in HALVES {
-        // Numbers of the type, and the middles between them and next to these.
+        // Values of the type, their midpoints, and the neighbors of the midpoints.
         let mut all = values.clone();
         for bits in 0..=u16::MAX {
             let x = match dtype {
@@ -142,7 +141,7 @@ fn regions_over_any_mix_of_types_round_each_result_once() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn sixteen_bits_are_moved_as_they_are() {
+fn movement_preserves_sixteen_bit_values() {
     let gpu = gpu();
     let inputs = vec![
         ("x", tensor(&[3, 5, 7], 5), true),
@@ -160,7 +159,7 @@ fn sixteen_bits_are_moved_as_they_are() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn products_of_all_sizes_and_transposes_are_added_in_f32() {
+fn products_of_all_sizes_and_transposes_are_summed_in_f32() {
     let gpu = gpu();
     for [m, n, k] in [
         [1, 1, 1],
@@ -188,7 +187,7 @@ fn products_of_all_sizes_and_transposes_are_added_in_f32() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn sums_are_made_in_f32() {
+fn sums_are_computed_in_f32() {
     let gpu = gpu();
     for shape in [[3, 40, 11], [2, 5000, 3], [1, 1, 70_000]] {
         let inputs = vec![("x", scaled(&shape, 9, 1.0, 0.2), true)];
@@ -244,7 +243,7 @@ fn draws_in_sixteen_bits_are_those_of_f32_rounded() {
     }
 }
 
-/// Fewer neurons than fill a GPU, and so many that packs of 1, 2, 4 and 8 do.
+/// Fewer neurons than saturate a GPU, and numbers for packs of 1, 2, 4 and 8.
 fn crowds(gpu: &Cuda) -> Vec<usize> {
     let full = gpu.properties().multiprocessors * 512;
     match thorough() {
@@ -343,7 +342,7 @@ fn gradients_of_scans_of_sixteen_bits_agree() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_buffer_of_sixteen_bits_takes_no_values_of_another_type() {
+fn values_of_another_type_are_not_uploaded_to_a_sixteen_bit_buffer() {
     let gpu = gpu();
     let x = tensor(&[8], 1);
     let buffer = gpu.allocate(&x.cast(DType::F16).ty()).expect("memory");

@@ -9,12 +9,12 @@ use spikelet_graph::{
 };
 use std::collections::BTreeMap;
 
-/// The first GPU, opened for one test; tests that call this are ignored where there is none.
+/// The first GPU, opened for one test; tests that call this are ignored by default.
 pub fn gpu() -> Cuda {
     Cuda::new(0).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether the long cases are to be run: not under a tool that slows everything down.
+/// Whether the long cases are run: not under tools such as a sanitizer.
 pub fn thorough() -> bool {
     std::env::var_os("SPIKELET_TEST_QUICK").is_none()
 }
@@ -37,7 +37,7 @@ impl<'a> Loaded<'a> {
         Self::with_inputs(graph, backend, |ty| backend.allocate(ty))
     }
 
-    /// With buffers for the inputs from elsewhere.
+    /// With given buffers of the inputs.
     pub fn with_inputs(
         graph: Graph,
         backend: &'a dyn Backend,
@@ -106,13 +106,13 @@ impl<'a> Loaded<'a> {
         download(self.backend, self.buffer(name))
     }
 
-    /// All outputs by name, updated inputs among them.
+    /// All outputs by name, including updated inputs.
     pub fn results(&self) -> BTreeMap<String, Tensor> {
         let names = self.plan.graph.outputs.iter().map(|o| o.name.clone());
         names.map(|name| (name.clone(), self.get(&name))).collect()
     }
 
-    /// Whether an output is made right in its buffer.
+    /// Whether an output is computed directly in its buffer.
     pub fn is_in_place(&self, name: &str) -> bool {
         let output = self.plan.graph.outputs.iter().find(|o| o.name == name);
         let value = output.expect("an output of this name").value;
@@ -136,19 +136,19 @@ pub fn download(backend: &dyn Backend, from: &Buffer) -> Tensor {
     tensor
 }
 
-/// How near results must be.
+/// The tolerance of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Near {
-    /// Of the same bits; any NaN is NaN.
+    /// The same bits; all NaNs are equal.
     Bits,
-    /// Apart by at most this share of the largest of the tensor's finite elements.
+    /// A difference of at most this fraction of the tensor's largest finite element.
     Share(f64),
 }
 
-/// What sums need, whose order differs between devices.
+/// The tolerance for sums, whose order differs between devices.
 pub const SUMS: Near = Near::Share(1e-5);
 
-/// The first element that is not as it should be, in words.
+/// A description of the first element that differs, if any.
 pub fn apart(given: &Tensor, expected: &Tensor, near: Near) -> Option<String> {
     assert_eq!(given.ty(), expected.ty());
     let (a, b) = (given.to_f64(), expected.to_f64());
@@ -192,8 +192,8 @@ pub fn traced(trace: impl Fn(&Tracer)) -> Graph {
     tracer.finish().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a plan twice from the same inputs: the first run goes kernel by kernel, the second
-/// replays a graph, and both must give the same bits.
+/// Runs a plan twice from the same inputs, first kernel by kernel, then as a captured graph, and compares
+/// the bits.
 pub fn run_twice(loaded: &mut Loaded<'_>, inputs: &[(&str, Tensor)]) -> BTreeMap<String, Tensor> {
     loaded.set_all(inputs);
     loaded.run();
@@ -211,7 +211,7 @@ pub fn run_twice(loaded: &mut Loaded<'_>, inputs: &[(&str, Tensor)]) -> BTreeMap
     first
 }
 
-/// What the CPU makes of a graph.
+/// The results of a graph on the CPU.
 pub fn on_cpu(graph: Graph, inputs: &[(&str, Tensor)]) -> Result<BTreeMap<String, Tensor>> {
     let cpu = Cpu::new(0)?;
     let mut loaded = Loaded::try_new(graph, &cpu)?;
@@ -220,17 +220,17 @@ pub fn on_cpu(graph: Graph, inputs: &[(&str, Tensor)]) -> Result<BTreeMap<String
     Ok(loaded.results())
 }
 
-/// The GPU and the CPU give the same results.
+/// Checks that the GPU and the CPU give the same results.
 pub fn same(inputs: &[(&str, Tensor)], near: Near, trace: impl Fn(&Tracer)) {
     same_by(inputs, |_| near, trace);
 }
 
-/// As [`same`], each output as near as `near` says.
+/// As [`same`], with a tolerance for each output.
 pub fn same_by(inputs: &[(&str, Tensor)], near: impl Fn(&str) -> Near, trace: impl Fn(&Tracer)) {
     same_on(&gpu(), inputs, near, trace);
 }
 
-/// As [`same_by`], on a GPU that is open already.
+/// As [`same_by`], on an open GPU.
 pub fn same_on(
     gpu: &dyn Backend,
     inputs: &[(&str, Tensor)],
@@ -243,7 +243,7 @@ pub fn same_on(
     compare(&given, &expected, near, &format!("{}", loaded.plan));
 }
 
-/// The GPU, which does not ask for states to be kept.
+/// The GPU without requests for checkpoints.
 pub struct KeepsNothing(pub Cuda);
 
 impl Target for KeepsNothing {
@@ -288,7 +288,7 @@ impl Backend for KeepsNothing {
     }
 }
 
-/// Irregular numbers in [−1, 1], the same for the same seed.
+/// Pseudorandom values in [−1, 1], determined by the seed.
 pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = move |_| {
@@ -300,24 +300,24 @@ pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(next).collect()
 }
 
-/// A tensor of such numbers.
+/// A tensor of such values.
 pub fn tensor(shape: &[usize], seed: u64) -> Tensor {
     Tensor::f32(shape, numbers(shape.iter().product(), seed))
 }
 
-/// A tensor of such numbers, times a factor, plus a shift.
+/// A tensor of such values, times a factor, plus a shift.
 pub fn scaled(shape: &[usize], seed: u64, factor: f32, shift: f32) -> Tensor {
     let values = numbers(shape.iter().product(), seed);
     let values: Vec<f32> = values.iter().map(|x| x * factor + shift).collect();
     Tensor::f32(shape, values)
 }
 
-/// The inputs as the program traces them: f32 and i64 data by their names.
+/// Traces an input: f32 or i64 data by its name.
 pub fn data(tracer: &Tracer, name: &str, tensor: &Tensor) -> spikelet_graph::Var {
     tracer.input(name, tensor.ty().dtype, tensor.shape.clone())
 }
 
-/// Numbers at which functions are special, each with both signs.
+/// Special values of functions, with both signs.
 pub fn special() -> Vec<f32> {
     let positive = [
         0.0,

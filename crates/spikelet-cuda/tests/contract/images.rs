@@ -1,5 +1,4 @@
-//! What works on channels-last images: pooling, statistics, convolutions, neurons by blocks and
-//! channels.
+//! Operations on channels-last images: pooling, statistics, convolutions, pooled scans.
 
 use crate::harness::{Near, SUMS, data, gpu, same, same_on, scaled, tensor, traced};
 use spikelet_expr::Expr;
@@ -17,7 +16,7 @@ fn sliding(kernel: usize, stride: usize, padding: usize, dilation: usize, ceil: 
     }
 }
 
-/// Numbers of which many are equal.
+/// Values with many ties.
 fn coarse(shape: &[usize], seed: u64) -> Tensor {
     let values = tensor(shape, seed).to_f64();
     Tensor::f32(
@@ -253,7 +252,7 @@ impl Block {
             tracer.set_precision(self.precision);
             let given = data(tracer, "x", &x);
             let (gamma, beta) = (data(tracer, "gamma", &gamma), data(tracer, "beta", &beta));
-            // A product makes the sequence one of 16 bits where those are asked for.
+            // With a 16-bit precision the product stores the sequence in 16 bits.
             let eye = tracer.input("eye", DType::F32, [c, c]);
             let x = given.linear(&eye);
             let [mean, variance] = x.mean_var();

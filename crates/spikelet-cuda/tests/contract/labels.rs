@@ -5,7 +5,7 @@ use spikelet_graph::Tensor;
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn one_hot_rows_are_zeros_with_a_one_and_zeros_alone_outside_the_classes() {
+fn one_hot_rows_of_labels_outside_the_classes_are_zero() {
     let label = Tensor::i64(
         [2, 5],
         [0, 9, 3, -1, 10, 4_294_967_296, 7, i64::MIN, 1, i64::MAX],
@@ -20,11 +20,11 @@ fn one_hot_rows_are_zeros_with_a_one_and_zeros_alone_outside_the_classes() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_first_of_the_largest_scores_counts() {
+fn arg_max_is_the_first_of_the_largest_scores() {
     let gpu = gpu();
     for classes in [1, 2, 10, 31, 32, 33, 64, 100, 1000] {
         let rows = 37;
-        // Few different values: many are equal.
+        // Few distinct values: many ties.
         let values = numbers(rows * classes, classes as u64);
         let mut values: Vec<f32> = values.iter().map(|x| (x * 3.0).round()).collect();
         for (row, special) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY]
@@ -50,7 +50,7 @@ fn the_first_of_the_largest_scores_counts() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn many_rows_have_each_their_largest() {
+fn arg_max_of_many_rows() {
     let x = tensor(&[70, 300, 10], 1);
     same(&[("x", x.clone())], Near::Bits, |tracer| {
         tracer.output("at", &data(tracer, "x", &x).argmax());
@@ -59,7 +59,7 @@ fn many_rows_have_each_their_largest() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn labels_that_agree_are_ones() {
+fn equal_labels_are_one() {
     let a: Vec<i64> = (0..999).map(|k| k % 7).collect();
     let b: Vec<i64> = (0..999).map(|k| k % 5 + (k % 3) * 0x1_0000_0000).collect();
     let (a, b) = (Tensor::i64([999], a), Tensor::i64([999], b));
@@ -96,7 +96,7 @@ fn log_softmax_and_its_gradient_agree_for_every_number_of_classes() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn scores_that_are_no_numbers_or_without_end_go_through_log_softmax_as_on_the_cpu() {
+fn nan_and_infinite_scores_have_the_log_softmax_of_the_cpu() {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let rows = [
         [1.0, 2.0, nan],

@@ -1,6 +1,5 @@
-//! What plans compute on a GPU: every operation against the CPU, bit for bit where no sum is
-//! involved, and what must not change the result. All need a GPU and are ignored without
-//! `--include-ignored`.
+//! Plans on a GPU: every operation is compared with the CPU, bit for bit unless sums are involved. All
+//! tests need a GPU and are ignored without `--include-ignored`.
 
 mod harness;
 

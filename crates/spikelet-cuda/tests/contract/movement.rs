@@ -1,4 +1,4 @@
-//! Permutations, slices, joins, repetitions, constants: the same bits.
+//! Permutations, slices, concatenations, repetitions and constants: the same bits as on the CPU.
 
 use crate::harness::{Near, data, gpu, same, same_on, tensor};
 use spikelet_graph::{DType, Tensor, Var};

@@ -1,4 +1,4 @@
-//! Whole programs: several in turn, on shared buffers, from several threads.
+//! Complete programs: several in sequence, on shared buffers, from several threads.
 
 use crate::harness::{
     Loaded, Near, SUMS, apart, gpu, on_cpu, same, scaled, tensor, thorough, traced, upload,

@@ -1,4 +1,4 @@
-//! Neuron scans forwards: spikes, sequences, last and kept states, bit for bit.
+//! Forward scans: spikes, sequences, final states and checkpoints, bit for bit.
 
 use crate::harness::{Near, data, gpu, same_on, scaled, tensor, thorough};
 use spikelet_expr::Expr;
@@ -24,7 +24,7 @@ pub fn lif() -> Arc<Recurrence> {
     )
 }
 
-/// The same with a leak that is learned.
+/// The same with a learned leak.
 pub fn plif() -> Arc<Recurrence> {
     let [x, v, w] = symbols(["x", "v", "w"]);
     let h = &v + (x - &v) * w.sigmoid();
@@ -58,7 +58,7 @@ pub fn adaptive() -> Arc<Recurrence> {
     )
 }
 
-/// No state at all: a function of each step.
+/// Without a state: a function of each step.
 fn stateless() -> Arc<Recurrence> {
     let x = Expr::symbol("x");
     Arc::new(Recurrence::new("ramp", ["x"], []).output("y", (&x * &x).sigmoid(), false))
@@ -101,7 +101,7 @@ impl Case {
         for (k, name) in r.states.iter().chain(&r.params).enumerate() {
             let other = shapes.iter().find(|(n, _)| n == name);
             let shape = other.map_or(step, |(_, shape)| shape);
-            // Time constants stay away from zero.
+            // Time constants are not close to zero.
             let shift = if r.params.contains(name) { 2.0 } else { 0.0 };
             operands.push((name.clone(), scaled(shape, 20 + k as u64, 0.8, shift)));
         }
@@ -156,8 +156,8 @@ fn check(gpu: &dyn spikelet_graph::Backend, case: &Case, wanted: impl Fn(&str) -
     );
 }
 
-/// Numbers of neurons that meet every width of a pack: fewer than fill the GPU, then so many
-/// that packs of 1, 2, 4 and 8 fill it, and as many that no pack divides.
+/// Numbers of neurons for every width of a pack: fewer than saturate the GPU, numbers for packs of 1, 2,
+/// 4 and 8, and numbers that no pack divides.
 pub fn crowds(gpu: &spikelet_cuda::Cuda) -> Vec<usize> {
     if !thorough() {
         return vec![70];
@@ -224,7 +224,7 @@ fn several_sequences_states_and_parameters_have_the_bits_of_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn only_what_is_read_is_made() {
+fn only_results_that_are_read_are_computed() {
     let gpu = gpu();
     let case = Case::dense(adaptive(), 9, &[50]);
     for wanted in case.results() {
@@ -263,7 +263,7 @@ fn sequences_may_be_constant_over_time_and_states_and_parameters_broadcast() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_step_without_a_state_is_a_scan_too() {
+fn a_step_without_a_state_is_supported() {
     let gpu = gpu();
     for time in [1, 5, 40] {
         check(&gpu, &Case::dense(stateless(), time, &[33]), |_| true);
@@ -272,7 +272,7 @@ fn a_step_without_a_state_is_a_scan_too() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_scan_over_no_neurons_makes_empty_results() {
+fn a_scan_over_no_neurons_has_empty_results() {
     let gpu = gpu();
     check(&gpu, &Case::dense(lif(), 5, &[0]), |_| true);
     check(&gpu, &Case::dense(lif(), 5, &[3, 0]), |_| true);
@@ -280,7 +280,7 @@ fn a_scan_over_no_neurons_makes_empty_results() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn states_are_kept_after_any_number_of_steps() {
+fn checkpoints_are_written_after_any_number_of_steps() {
     let gpu = gpu();
     let crowd = crowds(&gpu)[0];
     let few = [
@@ -314,7 +314,7 @@ fn states_are_kept_after_any_number_of_steps() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_is_no_number_stays_with_its_neuron() {
+fn nan_does_not_spread_to_other_neurons() {
     let gpu = gpu();
     let mut case = Case::dense(lif(), 12, &[9]);
     let mut values = case.operands[0].1.as_f32().expect("f32").to_vec();
@@ -328,9 +328,9 @@ fn what_is_no_number_stays_with_its_neuron() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_unbroken_sequence_and_its_pieces_have_the_same_bits() {
+fn a_sequence_and_its_chunks_have_the_same_bits() {
     let gpu = gpu();
-    // The GPU alone: the last state of one piece is the first of the next.
+    // On the GPU only: the final state of a chunk is the initial state of the next.
     let (time, n) = (24, 300);
     let x = scaled(&[time, n], 1, 1.0, 0.3);
     let graph = crate::harness::traced(|tracer| {

@@ -1,4 +1,4 @@
-//! Neuron scans backwards: gradients of sequences, initial states and parameters.
+//! Backward scans: gradients of sequences, initial states and parameters.
 
 use crate::harness::{KeepsNothing, SUMS, gpu, same_on, scaled, thorough};
 use crate::scan::{Case, adaptive, crowds, lif, plif};
@@ -98,7 +98,7 @@ fn check_on(backend: &dyn Backend, case: &Case, given: Given, wanted: &[&str]) {
     );
 }
 
-/// With the states that the GPU asks for, and without.
+/// With and without the checkpoints that the GPU requests.
 fn check(gpu: &Cuda, case: &Case, given: Given) {
     check_on(gpu, case, given, &[]);
     check_on(&KeepsNothing(gpu.clone()), case, given, &[]);
@@ -175,7 +175,7 @@ fn several_sequences_states_and_parameters_have_the_gradients_of_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_is_constant_over_time_or_broadcast_has_the_gradients_of_the_cpu() {
+fn constant_and_broadcast_operands_have_the_gradients_of_the_cpu() {
     let gpu = gpu();
     let crowd = crowds(&gpu)[0].next_multiple_of(4) / 2;
     for (rows, columns) in [(6, 10), (2, crowd)] {
@@ -204,7 +204,7 @@ fn what_is_constant_over_time_or_broadcast_has_the_gradients_of_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn only_the_gradients_that_are_read_are_made() {
+fn only_gradients_that_are_read_are_computed() {
     let gpu = gpu();
     let case = Case::dense(adaptive(), 20, &[50]);
     for wanted in ["x", "m", "v", "i", "b", "tau", "k"] {
@@ -214,7 +214,7 @@ fn only_the_gradients_that_are_read_are_made() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn states_kept_after_any_number_of_steps_give_the_same_gradients() {
+fn any_checkpoint_interval_gives_the_same_gradients() {
     let gpu = gpu();
     let crowd = crowds(&gpu)[0];
     for (neurons, time, every) in [
@@ -246,7 +246,7 @@ fn states_kept_after_any_number_of_steps_give_the_same_gradients() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn kept_states_are_asked_for_where_the_sequence_is_longer_than_a_stretch() {
+fn checkpoints_are_requested_for_sequences_longer_than_a_segment() {
     let gpu = gpu();
     let kept = |time: usize, target: &dyn Backend| -> Option<usize> {
         let case = Case::dense(lif(), time, &[1000]);
@@ -266,7 +266,7 @@ fn kept_states_are_asked_for_where_the_sequence_is_longer_than_a_stretch() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn keeping_states_does_not_change_the_bits_of_a_gradient() {
+fn checkpoints_do_not_change_the_bits_of_a_gradient() {
     let gpu = gpu();
     for (time, neurons) in [(33, 40), (500, 3), (40, crowds(&gpu)[0])] {
         let case = Case::dense(plif(), time, &[neurons]);

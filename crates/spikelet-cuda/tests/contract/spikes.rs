@@ -1,4 +1,4 @@
-//! Products with drawn spikes, which may travel as bits.
+//! Products with drawn spikes, which may be bit-packed.
 
 use crate::harness::{
     Loaded, Near, SUMS, compare, data, gpu, on_cpu, run_twice, scaled, tensor, thorough, traced,
@@ -7,7 +7,7 @@ use spikelet_cuda::Cuda;
 use spikelet_graph::op::{MatMul, MatmulPrecision};
 use spikelet_graph::{DType, Graph, RandomAxes, Tensor, Tracer};
 
-/// What a linear layer over drawn spikes is made of.
+/// A linear layer over drawn spikes.
 #[derive(Clone, Copy, Debug)]
 struct Layer {
     time: usize,
@@ -15,7 +15,7 @@ struct Layer {
     inputs: usize,
     outputs: usize,
     precision: MatmulPrecision,
-    /// Part of the inputs that can fire at all, in 1/8.
+    /// The fraction of inputs with a nonzero probability, in 1/8.
     alive: usize,
 }
 
@@ -31,7 +31,7 @@ impl Layer {
         }
     }
 
-    /// Probabilities; those of whole stretches of inputs are zero.
+    /// Probabilities; those of long runs of inputs are zero.
     fn image(&self) -> Tensor {
         let mut values = scaled(&[self.batch, self.inputs], 1, 0.4, 0.3);
         if let spikelet_graph::Data::F32(values) = &mut values.data {
@@ -146,7 +146,7 @@ fn sums_that_are_exact_have_the_bits_of_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn few_spikes_and_none_at_all_give_the_same_sums() {
+fn few_spikes_or_no_spikes_give_the_same_sums() {
     let gpu = gpu();
     for alive in [0, 1, 3] {
         let layer = Layer::new(6, 30, 256, 50);
@@ -156,7 +156,7 @@ fn few_spikes_and_none_at_all_give_the_same_sums() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn fewer_digits_are_near_where_they_were_asked_for() {
+fn tf32_is_near_where_it_was_requested() {
     let gpu = gpu();
     let layer = Layer {
         precision: MatmulPrecision::Tf32,
@@ -167,11 +167,11 @@ fn fewer_digits_are_near_where_they_were_asked_for() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn weights_of_all_sizes_keep_all_their_digits() {
+fn weights_of_all_magnitudes_keep_their_precision() {
     let gpu = gpu();
     let layer = Layer::new(4, 30, 64, 24);
     let mut given = layer.given(false);
-    // One size a row: what is small must not drown in what is large.
+    // A separate magnitude for each row: small rows must keep their precision.
     let w: Vec<f32> = (given[2].1.as_f32().expect("f32").iter().enumerate())
         .map(|(k, w)| w * 10.0_f32.powi((k / 64) as i32 * 2 - 24))
         .collect();
@@ -193,7 +193,7 @@ fn weights_of_all_sizes_keep_all_their_digits() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn weights_of_sixteen_bits_take_spikes_too() {
+fn sixteen_bit_weights_are_multiplied_with_spikes() {
     let gpu = gpu();
     for dtype in [DType::F16, DType::BF16] {
         let (time, batch, inputs, outputs) = (5, 20, 132, 50);

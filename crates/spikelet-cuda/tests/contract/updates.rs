@@ -1,4 +1,4 @@
-//! Parameters and states that take a new value when the program has run, over several runs.
+//! Parameters and states that are updated at the end of a run, over several runs.
 
 use crate::harness::{Loaded, Near, SUMS, apart, gpu, scaled, tensor, traced};
 use spikelet_cpu::Cpu;
@@ -66,7 +66,7 @@ fn a_step_of_training_changes_the_weights_as_on_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_update_that_is_made_in_place_needs_no_memory_of_its_own() {
+fn an_update_in_place_needs_no_additional_memory() {
     let gpu = gpu();
     let loaded = Loaded::new(
         traced(|tracer| {
@@ -81,7 +81,7 @@ fn an_update_that_is_made_in_place_needs_no_memory_of_its_own() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_old_value_can_be_read_after_the_new_one_was_made() {
+fn an_old_value_can_be_read_after_the_new_one_is_computed() {
     let inputs = [
         ("v", tensor(&[30], 7)),
         ("w", scaled(&[30, 30], 8, 0.3, 0.0)),
@@ -97,7 +97,7 @@ fn an_old_value_can_be_read_after_the_new_one_was_made() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_delay_line_and_states_that_change_places_hand_their_values_on() {
+fn a_delay_line_and_swapped_states_pass_their_values_on() {
     let names = ["a", "b", "c", "d", "e"];
     let given: Vec<(&str, Tensor)> = names
         .into_iter()
@@ -140,7 +140,7 @@ fn outputs_may_be_inputs_repeated_and_updated_elsewhere() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_state_that_becomes_itself_or_a_constant_does_so() {
+fn a_state_can_be_updated_to_itself_or_a_constant() {
     let inputs = [("v", tensor(&[100], 22)), ("w", tensor(&[100], 23))];
     same_run_by_run(5, Near::Bits, &inputs, |tracer| {
         let (v, w) = (tracer.state("v", [100]), tracer.state("w", [100]));
@@ -153,7 +153,7 @@ fn a_state_that_becomes_itself_or_a_constant_does_so() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn integer_states_are_updated_too() {
+fn integer_states_are_updated() {
     let numbers = |from: i64| Tensor::i64([9], (0..9).map(|k| k * from).collect::<Vec<i64>>());
     let inputs = [("a", numbers(3)), ("b", numbers(1 << 40))];
     same_run_by_run(5, Near::Bits, &inputs, |tracer| {

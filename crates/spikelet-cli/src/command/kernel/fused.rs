@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use spikelet::graph::{DType, Error};
 use spikelet::neuron::{Granularity, Neuron, derive};
 use spikelet_cuda::Properties;
-use spikelet_cuda::scan_source::{self, Held, NeuronScan};
+use spikelet_cuda::scan_source::{self, NeuronScan, ValueSource};
 
 /// What they are written for unless something else is asked for: as in `bench neuron`.
 const TIME_STEPS: usize = 32;
@@ -31,8 +31,8 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
             .find(|p| p.name == name)
             .map(|p| p.granularity);
         match share.unwrap_or_default() {
-            Granularity::Layer => Held::Shared,
-            _ => Held::PerNeuron,
+            Granularity::Layer => ValueSource::Shared,
+            _ => ValueSource::PerNeuron,
         }
     };
     let size = &show.size;
@@ -45,7 +45,7 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
         },
         states: starts
             .iter()
-            .map(|s| Held::Number(s.reset as f32))
+            .map(|s| ValueSource::Literal(s.reset as f32))
             .collect(),
         params: step.params.iter().map(held).collect(),
         ..NeuronScan::new(
@@ -55,8 +55,8 @@ pub fn write(show: &Show, neuron: &dyn Neuron) -> Result<Written, Failure> {
         )
     };
     let pass = match show.pass {
-        Pass::Fptt => scan_source::Pass::Forward,
-        Pass::Bptt => scan_source::Pass::Backward,
+        Pass::Fptt => scan_source::Direction::Forward,
+        Pass::Bptt => scan_source::Direction::Backward,
     };
     let gpu = Properties::large(size.arch.unwrap_or(CAPABILITY));
     let kernel = scan.source(pass, &gpu).map_err(|error| match error {

@@ -1,6 +1,6 @@
 //! Convolutions of images with few channels, such as the first layer's.
 //!
-//! A window of at most [`MOST_TAPS`] elements produces a row of output channels: few products per
+//! A window of at most [`MAX_TAPS`] elements produces a row of output channels: few products per
 //! element written. A thread keeps the weights of some neighboring output channels in registers and
 //! iterates over the positions; for the gradient of the weight it keeps their sums.
 
@@ -10,7 +10,7 @@ use crate::op::channels::ChannelReduceTiling;
 use spikelet_graph::op::{Conv, ConvPart, ConvSizes};
 
 /// The most elements of a window: more would not stay in registers.
-const MOST_TAPS: usize = 9;
+const MAX_TAPS: usize = 9;
 
 pub(super) struct SmallChannelConv {
     sizes: ConvSizes,
@@ -19,12 +19,12 @@ pub(super) struct SmallChannelConv {
 
 impl SmallChannelConv {
     /// The convolution, if it qualifies: one group, a small window, an even number of output channels.
-    pub(super) fn of(op: &Conv, site: &LoweringContext<'_>) -> Option<Self> {
-        let sizes = op.sizes(&site.inputs);
+    pub(super) fn of(op: &Conv, cx: &LoweringContext<'_>) -> Option<Self> {
+        let sizes = op.sizes(&cx.inputs);
         let taps = sizes.kernel.iter().product::<usize>() * sizes.inputs;
         let fits = op.groups == 1
             && op.part != ConvPart::Input
-            && taps <= MOST_TAPS
+            && taps <= MAX_TAPS
             && sizes.outputs.is_multiple_of(2);
         let positions = sizes.batch * sizes.y.iter().product::<usize>();
         fits.then(|| {
@@ -34,7 +34,7 @@ impl SmallChannelConv {
                 2
             };
             Self {
-                tiling: ChannelReduceTiling::new(site.gpu, positions, sizes.outputs, pack),
+                tiling: ChannelReduceTiling::new(cx.gpu, positions, sizes.outputs, pack),
                 sizes,
             }
         })
@@ -89,10 +89,10 @@ impl SmallChannelConv {
         text
     }
 
-    pub(super) fn pieces(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
+    pub(super) fn kernels(&self, op: &Conv, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
         match op.part {
-            ConvPart::Weight => self.weight(op, site),
-            _ => vec![self.forward(op, site)],
+            ConvPart::Weight => self.weight(op, cx),
+            _ => vec![self.forward(op, cx)],
         }
     }
 
@@ -100,13 +100,13 @@ impl SmallChannelConv {
         self.sizes.batch * self.sizes.y.iter().product::<usize>()
     }
 
-    fn forward(&self, op: &Conv, site: &LoweringContext<'_>) -> KernelSource {
+    fn forward(&self, op: &Conv, cx: &LoweringContext<'_>) -> KernelSource {
         let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
-        let mut piece = self.tiling.piece("small_channel_conv");
-        piece.argument("x", &site.inputs[0], Binding::Read(0));
-        piece.argument("w", &site.inputs[1], Binding::Read(1));
-        piece.argument("y", &site.outputs[0], Binding::Write(0));
-        piece.line(format!(
+        let mut kernel = self.tiling.kernel("small_channel_conv");
+        kernel.argument("x", &cx.inputs[0], Binding::Read(0));
+        kernel.argument("w", &cx.inputs[1], Binding::Read(1));
+        kernel.argument("y", &cx.outputs[0], Binding::Write(0));
+        kernel.line(format!(
             "  float weight[{pack}][{taps}];
   #pragma unroll
   for (int j = 0; j < {pack}; ++j)
@@ -125,16 +125,16 @@ impl SmallChannelConv {
   }}",
             self.rows(),
             self.window(op),
-            element(site.outputs[0].dtype)
+            element(cx.outputs[0].dtype)
         ));
-        piece
+        kernel
     }
 
-    fn weight(&self, op: &Conv, site: &LoweringContext<'_>) -> Vec<KernelSource> {
+    fn weight(&self, op: &Conv, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
         let (pack, taps, outputs) = (self.tiling.pack, self.taps(), self.sizes.outputs);
-        let mut first = self.tiling.piece("small_channel_conv_weight");
-        first.argument("x", &site.inputs[0], Binding::Read(0));
-        first.argument("g", &site.inputs[1], Binding::Read(1));
+        let mut first = self.tiling.kernel("small_channel_conv_weight");
+        first.argument("x", &cx.inputs[0], Binding::Read(0));
+        first.argument("g", &cx.inputs[1], Binding::Read(1));
         first.line(format!(
             "  float sum[{pack}][{taps}] = {{}};
   #pragma unroll 2
@@ -148,8 +148,8 @@ impl SmallChannelConv {
             self.rows(),
             self.window(op)
         ));
-        let join = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
-        self.tiling.gather(&mut first, "sum", taps, &join);
+        let combine = format!("for (int s = 0; s < {taps}; ++s) a[s] += b[s];");
+        self.tiling.combine_rows(&mut first, "sum", taps, &combine);
         let [channel, tap] = [format!("row / {taps}u"), format!("row % {taps}u")];
         let place = [channel.as_str(), tap.as_str()];
         let mut second = (self.tiling).sums(
@@ -158,7 +158,7 @@ impl SmallChannelConv {
             taps,
             place,
         );
-        second.argument("dw", &site.outputs[0], Binding::Write(0));
+        second.argument("dw", &cx.outputs[0], Binding::Write(0));
         second.line("    if (lane == 0) spk_set(dw[row], sum);");
         vec![first, second]
     }

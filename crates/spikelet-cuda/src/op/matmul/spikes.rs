@@ -11,19 +11,19 @@ use spikelet_graph::{DType, TensorType};
 
 /// The most columns of the result per block of the forward product. Wider blocks read the spikes less
 /// often, narrower ones balance better and allow more warps on a multiprocessor.
-const COLUMNS: usize = 40;
+const MAX_COLUMNS: usize = 40;
 
 /// The most groups of 16 rows per block of the weight gradient.
-const TILES: usize = 4;
+const MAX_TILES: usize = 4;
 
 /// The split of the dense operand.
-struct Parts {
+struct Terms {
     count: usize,
     /// Element type of a term.
     dtype: DType,
 }
 
-impl Parts {
+impl Terms {
     fn new(other: DType, product: Product) -> Self {
         match other {
             DType::F16 => Self {
@@ -66,15 +66,15 @@ __device__ __forceinline__ unsigned short spk_part(float& rest) {{
 }
 
 /// The forward product `y [m, n] = s [m, k] · w [n, k]ᵀ`.
-struct Forward {
+struct ForwardTiling {
     words: usize,
     blocks: usize,
     tile: usize,
 }
 
-impl Forward {
+impl ForwardTiling {
     fn new(p: Product) -> Self {
-        let blocks = p.n.div_ceil(COLUMNS);
+        let blocks = p.n.div_ceil(MAX_COLUMNS);
         let tile = p.n.div_ceil(blocks).next_multiple_of(8);
         Self {
             words: p.k.div_ceil(64),
@@ -83,16 +83,16 @@ impl Forward {
         }
     }
 
-    fn planes(&self, parts: &Parts) -> TensorType {
+    fn planes(&self, terms: &Terms) -> TensorType {
         TensorType::new(
-            parts.dtype,
-            [parts.count, self.blocks * self.tile, self.words * 64],
+            terms.dtype,
+            [terms.count, self.blocks * self.tile, self.words * 64],
         )
     }
 }
 
 /// The weight gradient `y [n, k] = g [m, n]ᵀ · s [m, k]`; as a product it is `m × n` over `k` rows.
-struct Backward {
+struct WeightGradTiling {
     rows: usize,
     words: usize,
     blocks_n: usize,
@@ -102,10 +102,10 @@ struct Backward {
     splits: usize,
 }
 
-impl Backward {
+impl WeightGradTiling {
     fn new(p: Product, multiprocessors: usize) -> Self {
         let all = p.m.div_ceil(16);
-        let blocks_n = all.div_ceil(TILES);
+        let blocks_n = all.div_ceil(MAX_TILES);
         let words = p.n.div_ceil(64);
         let blocks_k = (words * 2).div_ceil(4);
         let wanted = (3 * multiprocessors).div_ceil(blocks_n * blocks_k);
@@ -123,32 +123,32 @@ impl Backward {
     }
 }
 
-pub(super) fn workspace(op: &MatMul, p: Product, site: &LoweringContext<'_>) -> usize {
+pub(super) fn workspace(op: &MatMul, p: Product, cx: &LoweringContext<'_>) -> usize {
     if op.transpose_a {
-        4 * Backward::new(p, site.gpu.multiprocessors).splits * p.m * p.n
+        4 * WeightGradTiling::new(p, cx.gpu.multiprocessors).splits * p.m * p.n
     } else {
-        Forward::new(p)
-            .planes(&Parts::new(site.inputs[1].dtype, p))
+        ForwardTiling::new(p)
+            .planes(&Terms::new(cx.inputs[1].dtype, p))
             .bytes()
     }
 }
 
-pub(super) fn pieces(op: &MatMul, p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
+pub(super) fn kernels(op: &MatMul, p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
     if op.transpose_a {
-        weight_grad(p, site)
+        weight_grad(p, cx)
     } else {
-        linear(p, site)
+        linear(p, cx)
     }
 }
 
-fn linear(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let parts = Parts::new(site.inputs[1].dtype, p);
-    let f = Forward::new(p);
-    let planes = f.planes(&parts);
+fn linear(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let terms = Terms::new(cx.inputs[1].dtype, p);
+    let f = ForwardTiling::new(p);
+    let planes = f.planes(&terms);
     let (columns, row) = (f.blocks * f.tile, f.words * 64);
     let mut split = KernelSource::new("spike_linear_parts", Geometry::Items(columns * row));
-    split.before = parts.text();
-    split.argument("w", &site.inputs[1], Binding::Read(1));
+    split.before = terms.text();
+    split.argument("w", &cx.inputs[1], Binding::Read(1));
     split.argument("planes", &planes, Binding::Workspace(0));
     split.line(format!(
         "    const Index n = i / {row}u, k = i % {row}u;
@@ -160,7 +160,7 @@ fn linear(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
         p.k,
         columns * row
     ));
-    let shared = 2 * parts.count * f.tile * 128;
+    let shared = 2 * terms.count * f.tile * 128;
     let mut product = KernelSource::new(
         "spike_linear",
         Geometry::Blocks {
@@ -171,24 +171,24 @@ fn linear(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     );
     product.before = format!(
         "{}#define M {}u\n#define N {}u\n#define WORDS {}u\n#define TILE {}\n#define COLUMNS {columns}u\ntypedef {} Out;\n{}",
-        parts.text(),
+        terms.text(),
         p.m,
         p.n,
         f.words,
         f.tile,
-        element(site.outputs[0].dtype),
+        element(cx.outputs[0].dtype),
         include_str!("../../text/spike_linear.cuh")
     );
-    product.argument("spikes", &site.inputs[0], Binding::Read(0));
+    product.argument("spikes", &cx.inputs[0], Binding::Read(0));
     product.argument("planes", &planes, Binding::Workspace(0));
-    product.argument("y", &site.outputs[0], Binding::Write(0));
+    product.argument("y", &cx.outputs[0], Binding::Write(0));
     product.line("  spk_spike_linear_block(spikes, (const unsigned short*)planes, y);");
     vec![split, product]
 }
 
-fn weight_grad(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
-    let parts = Parts::new(site.inputs[0].dtype, p);
-    let b = Backward::new(p, site.gpu.multiprocessors);
+fn weight_grad(p: Product, cx: &LoweringContext<'_>) -> Vec<KernelSource> {
+    let terms = Terms::new(cx.inputs[0].dtype, p);
+    let b = WeightGradTiling::new(p, cx.gpu.multiprocessors);
     let partial = TensorType::new(DType::F32, [b.splits, p.m, p.n]);
     let mut product = KernelSource::new(
         "spike_weight_grad",
@@ -200,7 +200,7 @@ fn weight_grad(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
     );
     product.before = format!(
         "{}#define M {}u\n#define N {}u\n#define K {}u\n#define WORDS {}u\n#define TILES {}\n#define BLOCKS_N {}u\n#define RANGE {}u\ntypedef {} In;\n{}",
-        parts.text(),
+        terms.text(),
         b.rows,
         p.m,
         p.n,
@@ -208,17 +208,17 @@ fn weight_grad(p: Product, site: &LoweringContext<'_>) -> Vec<KernelSource> {
         b.tiles,
         b.blocks_n,
         b.range,
-        element(site.inputs[0].dtype),
+        element(cx.inputs[0].dtype),
         include_str!("../../text/spike_weight_grad.cuh")
     );
-    product.argument("g", &site.inputs[0], Binding::Read(0));
-    product.argument("spikes", &site.inputs[1], Binding::Read(1));
+    product.argument("g", &cx.inputs[0], Binding::Read(0));
+    product.argument("spikes", &cx.inputs[1], Binding::Read(1));
     product.argument("partial", &partial, Binding::Workspace(0));
     product.line("  spk_spike_weight_grad_block(g, (const unsigned*)spikes, partial);");
     let items = p.m * p.n;
     let mut sum = KernelSource::new("spike_weight_grad_sum", Geometry::Items(items));
     sum.argument("partial", &partial, Binding::Workspace(0));
-    sum.argument("y", &site.outputs[0], Binding::Write(0));
+    sum.argument("y", &cx.outputs[0], Binding::Write(0));
     sum.line(format!(
         "    float total = 0.0f;
     #pragma unroll 8

@@ -11,7 +11,7 @@ use crate::kernel_source::{Binding, Geometry, KernelSource};
 use spikelet_graph::{DType, Result, TensorType};
 
 /// The smallest size for which transposing an operand is faster.
-const LEAST: usize = 1024;
+const MIN_SIZE: usize = 1024;
 
 /// Alignment of operands.
 const ALIGN: usize = 256;
@@ -26,10 +26,10 @@ pub(super) struct Transposed {
 impl Transposed {
     /// The plan for a product, if it qualifies.
     pub(super) fn of(p: Product) -> Option<Self> {
-        let large = p.m.min(p.n).min(p.k) >= LEAST;
+        let large = p.m.min(p.n).min(p.k) >= MIN_SIZE;
         let (a, b) = (p.transpose_a, !p.transpose_b);
-        let wrong = p.tf32 && p.operands == DType::F32 && (a || b);
-        (large && wrong).then_some(Self {
+        let strided = p.tf32 && p.operands == DType::F32 && (a || b);
+        (large && strided).then_some(Self {
             product: Product {
                 transpose_a: false,
                 transpose_b: true,
@@ -54,37 +54,31 @@ impl Transposed {
 
     pub(super) fn workspace(&self, libraries: &dyn LibraryWorkspaces) -> usize {
         let (a, b) = self.bytes();
-        a + b + libraries.of_product(self.product)
+        a + b + libraries.product_workspace(self.product)
     }
 
-    pub(super) fn work(
+    pub(super) fn lower(
         &self,
         shared: &Shared,
-        site: &LoweringContext<'_>,
+        cx: &LoweringContext<'_>,
     ) -> Result<Vec<LoweredOp>> {
         let call: GemmCall = shared.gemm.call(self.product)?;
         let (bytes_a, bytes_b) = self.bytes();
         let p = &self.product;
-        let mut work = vec![];
+        let mut lower = vec![];
         if self.a {
-            work.push(LoweredOp::Kernel(transpose(
-                &site.inputs[0],
-                0,
-                p.k,
-                p.m,
-                0,
-            )));
+            lower.push(LoweredOp::Kernel(transpose(&cx.inputs[0], 0, p.k, p.m, 0)));
         }
         if self.b {
-            work.push(LoweredOp::Kernel(transpose(
-                &site.inputs[1],
+            lower.push(LoweredOp::Kernel(transpose(
+                &cx.inputs[1],
                 1,
                 p.k,
                 p.n,
                 bytes_a,
             )));
         }
-        work.push(LoweredOp::Gemm {
+        lower.push(LoweredOp::Gemm {
             call,
             a: if self.a {
                 Binding::Workspace(0)
@@ -98,7 +92,7 @@ impl Transposed {
             },
             workspace: bytes_a + bytes_b,
         });
-        Ok(work)
+        Ok(lower)
     }
 }
 
@@ -111,7 +105,7 @@ fn transpose(
     at: usize,
 ) -> KernelSource {
     let across = columns.div_ceil(32);
-    let mut piece = KernelSource::new(
+    let mut kernel = KernelSource::new(
         "transpose",
         Geometry::Blocks {
             grid: [across * rows.div_ceil(32), 1],
@@ -119,9 +113,9 @@ fn transpose(
             shared: 0,
         },
     );
-    piece.argument("x", ty, Binding::Read(operand));
-    piece.argument("y", ty, Binding::Workspace(at));
-    piece.line(format!(
+    kernel.argument("x", ty, Binding::Read(operand));
+    kernel.argument("y", ty, Binding::Workspace(at));
+    kernel.line(format!(
         "  __shared__ float tile[32][33];
   const Index column = blockIdx.x % {across}u * 32u, row = blockIdx.x / {across}u * 32u;
   const Index x0 = threadIdx.x % 32, y0 = threadIdx.x / 32;
@@ -133,5 +127,5 @@ fn transpose(
   for (Index k = y0; k < 32; k += 8)
     if (column + k < {columns}u && row + x0 < {rows}u) y[(column + k) * {rows}u + row + x0] = tile[x0][k];"
     ));
-    piece
+    kernel
 }

@@ -1,6 +1,6 @@
 //! This crate's own header against the toolkit's: the same functions, the same values.
 
-use super::{Headers, OWN};
+use super::{BUILTIN, Headers};
 use crate::compiler::{Architecture, CompileError, Compiler, Text};
 use crate::gpu::Gpu;
 use crate::launch::Launch;
@@ -79,9 +79,9 @@ extern \"C\" __global__ void halves(const half2* from, half2* out, int count) {{
 
 /// The headers that this machine has.
 fn headers(compiler: &Compiler) -> Vec<Headers> {
-    let mut all = vec![Headers::CustomKernel];
+    let mut all = vec![Headers::Builtin];
     match compiler.headers(&source()) {
-        Headers::CustomKernel => {
+        Headers::Builtin => {
             eprintln!("the toolkit's headers are not here: only the own one is tried")
         }
         theirs => all.push(theirs.clone()),
@@ -124,7 +124,7 @@ fn an_error_says_that_the_header_was_a_small_one() {
     let compiler = Compiler::get().unwrap();
     let source = source().replace("__hadd2(a, b)", "h2trunc(a)");
     let target = compiler.target((9, 0)).unwrap();
-    let error = compile_with(compiler, &source, target, &Headers::CustomKernel)
+    let error = compile_with(compiler, &source, target, &Headers::Builtin)
         .unwrap_err()
         .to_string();
     assert!(
@@ -253,9 +253,10 @@ fn both_headers_give_the_same_values() {
 
 #[test]
 fn every_function_of_the_header_is_tried() {
-    for name in OWN.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+    for name in BUILTIN.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         let is_function = (name.starts_with("__h") || name.starts_with("h2"))
-            && OWN.contains(&format!("({name}, ")) | OWN.contains(&format!("half2 {name}("));
+            && BUILTIN.contains(&format!("({name}, "))
+                | BUILTIN.contains(&format!("half2 {name}("));
         let tried = CALLS
             .iter()
             .any(|(call, _)| call.contains(&format!("{name}(")));
