@@ -58,6 +58,7 @@ fn every_reference_case_gives_the_same_spikes_potentials_and_gradients_on_a_gpu(
 
 fn check(backend: &Arc<dyn Backend>) {
     let mut failures = vec![];
+    let sums = backend.determinism().sums.tolerance();
     let paths = cases();
     assert!(paths.len() > 85);
     for path in paths {
@@ -90,7 +91,7 @@ fn check(backend: &Arc<dyn Backend>) {
                         .to_f64()
                         .iter()
                         .fold(0.0_f64, |m, x| m.max(x.abs()));
-                    first_apart(value, expected, |a, b| (a - b).abs() <= 1e-5 * largest)
+                    first_apart(value, expected, |a, b| (a - b).abs() <= sums * largest)
                 }
             };
             if let Some(apart) = apart {
@@ -122,6 +123,7 @@ fn check(backend: &Arc<dyn Backend>) {
 fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
     let gpu = gpu();
     let cpu = device::cpu().expect("the CPU");
+    let sums = gpu.determinism().sums.tolerance();
     let mut failures = vec![];
     for path in cases() {
         let name = path
@@ -153,7 +155,7 @@ fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
                 let all = expected.to_f64();
                 let largest = all.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
                 let apart = first_apart(value, expected, |a, b| {
-                    a == b || (!exact && (a - b).abs() <= near * b.abs() + 1e-5 * largest)
+                    a == b || (!exact && (a - b).abs() <= near * b.abs() + sums * largest)
                 });
                 failures.extend(apart.map(|apart| format!("{name}, {dtype}, {tensor}, {apart}")));
             }

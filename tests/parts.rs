@@ -6,7 +6,10 @@ mod gpu;
 use gpu::gpu;
 use spikelet::data::Batch;
 use spikelet::graph::op::{HostTensor, HostTensorMut};
-use spikelet::graph::{Buffer, Executor, Graph, Node, Plan, Target, TensorType, ValueId};
+use spikelet::graph::{
+    Buffer, Executor, Graph, InPlaceUpdates, Node, Plan, SchedulingPolicy, SpikeStorage, Target,
+    TensorType, ValueId, WorkspaceQuery,
+};
 use spikelet::network::{Cifar10Net, Network};
 use spikelet::prelude::*;
 use spikelet::train::{BatchShape, TrainStep};
@@ -19,11 +22,13 @@ struct Cutting {
     elements: usize,
 }
 
-impl Target for Cutting {
+impl WorkspaceQuery for Cutting {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         self.backend.workspace(graph, node)
     }
+}
 
+impl SpikeStorage for Cutting {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         self.backend.reads_bits(graph, node, operand)
     }
@@ -31,13 +36,11 @@ impl Target for Cutting {
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         self.backend.writes_bits(graph, node, value)
     }
+}
 
+impl SchedulingPolicy for Cutting {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
         self.backend.sums_channels(graph, node)
-    }
-
-    fn overwrites_sequences(&self) -> bool {
-        self.backend.overwrites_sequences()
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
@@ -49,9 +52,21 @@ impl Target for Cutting {
     }
 }
 
+impl InPlaceUpdates for Cutting {
+    fn overwrites_sequences(&self) -> bool {
+        self.backend.overwrites_sequences()
+    }
+}
+
+impl Target for Cutting {}
+
 impl Backend for Cutting {
     fn name(&self) -> String {
         self.backend.name()
+    }
+
+    fn determinism(&self) -> graph::Determinism {
+        self.backend.determinism()
     }
 
     fn allocate(&self, ty: &TensorType) -> graph::Result<Buffer> {

@@ -4,7 +4,8 @@ use spikelet::data::synthetic;
 use spikelet::distributed::{RankGroup, Timeouts};
 use spikelet::graph::op::{HostTensor, HostTensorMut};
 use spikelet::graph::{
-    self, Buffer, DeviceKind, Executor, Graph, Memory, Node, Plan, Target, TensorType, ValueId,
+    self, Buffer, DeviceKind, Executor, Graph, InPlaceUpdates, Memory, Node, Plan,
+    SchedulingPolicy, SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
 };
 use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
 use spikelet::pipeline::{
@@ -40,11 +41,13 @@ impl Counting {
     }
 }
 
-impl Target for Counting {
+impl WorkspaceQuery for Counting {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         self.cpu.workspace(graph, node)
     }
+}
 
+impl SpikeStorage for Counting {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         self.cpu.reads_bits(graph, node, operand)
     }
@@ -54,9 +57,19 @@ impl Target for Counting {
     }
 }
 
+impl SchedulingPolicy for Counting {}
+
+impl InPlaceUpdates for Counting {}
+
+impl Target for Counting {}
+
 impl Backend for Counting {
     fn name(&self) -> String {
         "cpu".to_string()
+    }
+
+    fn determinism(&self) -> graph::Determinism {
+        self.cpu.determinism()
     }
 
     fn kind(&self) -> DeviceKind {

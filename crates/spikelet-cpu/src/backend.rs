@@ -2,15 +2,16 @@
 
 use crate::executor::CpuExecutor;
 use crate::machine;
-use crate::memory::{Memory, Slot, View, ViewMut, for_each_dtype};
+use crate::memory::{View, ViewMut, for_each_dtype};
 use crate::op;
-use rayon::ThreadPool;
+use crate::shared::{Shared, failure};
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, DeviceId, DeviceKind, Error, Executor, Graph, Node, Plan,
-    ProcessGroup, Result, Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, Determinism, DeviceId, DeviceKind, Error, Executor, Graph,
+    InPlaceUpdates, Node, Plan, ProcessGroup, Result, SchedulingPolicy, SpikeStorage, Target,
+    TensorType, ValueId, WorkspaceQuery,
 };
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The CPU, with a thread pool.
 ///
@@ -31,75 +32,10 @@ pub struct Cpu {
     group: Option<Arc<dyn ProcessGroup>>,
 }
 
-pub(crate) struct Shared {
-    name: String,
-    id: DeviceId,
-    pub(crate) pool: ThreadPool,
-    /// Held during every access to this device's buffers.
-    lock: Mutex<()>,
-}
-
-impl Shared {
-    /// Locks the device's buffers for this thread.
-    ///
-    /// # Errors
-    /// If the thread belongs to a run, which holds the lock: a custom operation that accesses buffers
-    /// would deadlock.
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, ()>> {
-        // The pool's threads execute runs only.
-        if self.pool.current_thread_index().is_some() {
-            return Err(Error::Busy {
-                backend: self.name.clone(),
-            });
-        }
-        let guard = self.lock.lock();
-        Ok(guard.unwrap_or_else(|poisoned| poisoned.into_inner()))
-    }
-
-    /// The memory of a buffer of this device.
-    pub(crate) fn memory_of<'a>(&self, buffer: &'a Buffer) -> Result<&'a Memory> {
-        buffer.storage(self.id, &self.name)
-    }
-
-    /// Allocates memory; the error names its purpose.
-    fn memory(&self, bytes: usize, what: &str) -> Result<Memory> {
-        Memory::new(self.id, bytes).ok_or_else(|| {
-            let free = machine::memory().map_or(String::new(), |memory| {
-                let [available, total] = [memory.available, memory.total].map(size);
-                format!(", {available} of {total} are free")
-            });
-            failure(format!(
-                "out of memory: {what} needs {}{free}; use a smaller batch or fewer time steps",
-                size(bytes),
-            ))
-        })
-    }
-
-    fn slot_of(&self, buffer: &Buffer) -> Result<Slot> {
-        Ok(Slot {
-            pointer: self.memory_of(buffer)?.at(0),
-            ty: buffer.ty.clone(),
-        })
-    }
-}
-
-/// `1.5 GiB` and the like.
-fn size(bytes: usize) -> String {
-    let units = [(1_usize << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let fits = units.iter().find(|(unit, _)| bytes >= *unit);
-    fits.map_or(format!("{bytes} B"), |(unit, name)| {
-        format!("{:.1} {name}", bytes as f64 / *unit as f64)
-    })
-}
-
-pub(crate) fn failure(problem: impl Into<String>) -> Error {
-    Error::Backend {
-        backend: "cpu".to_string(),
-        problem: problem.into(),
-    }
-}
-
 impl Cpu {
+    /// The bits of every CPU are the same, but matrix libraries (`SPIKELET_GEMM`) sum in different orders.
+    pub const DETERMINISM: Determinism = Determinism::BITWISE_BUT_SUMS;
+
     /// The CPU with this many threads; 0 uses one per core.
     ///
     /// The first CPU of a process selects the matrix library by `SPIKELET_GEMM`. For MKL and OpenBLAS
@@ -178,11 +114,13 @@ impl Cpu {
     }
 }
 
-impl Target for Cpu {
+impl WorkspaceQuery for Cpu {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         op::workspace(graph, node, self.threads())
     }
+}
 
+impl SpikeStorage for Cpu {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         op::reads_bits(graph, node, operand)
     }
@@ -191,6 +129,12 @@ impl Target for Cpu {
         op::writes_bits(graph, node, value)
     }
 }
+
+impl SchedulingPolicy for Cpu {}
+
+impl InPlaceUpdates for Cpu {}
+
+impl Target for Cpu {}
 
 fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
     failure(format!(
@@ -202,6 +146,10 @@ fn transfer_error(ty: &TensorType, given: DType, length: usize) -> Error {
 impl Backend for Cpu {
     fn name(&self) -> String {
         self.shared.name.clone()
+    }
+
+    fn determinism(&self) -> Determinism {
+        Self::DETERMINISM
     }
 
     fn kind(&self) -> DeviceKind {

@@ -1,8 +1,8 @@
 //! A loaded plan: arena, prepared kernels, and the loop that executes them.
 
-use crate::backend::{Shared, failure};
 use crate::memory::{Slot, View, ViewMut};
 use crate::op::Kernel;
+use crate::shared::{Shared, failure};
 use spikelet_graph::op::Operation;
 use spikelet_graph::{Bound, Buffer, Executor, Graph, Location, Node, Plan, Result, TensorType};
 use std::sync::Arc;

@@ -12,6 +12,7 @@ mod machine;
 mod memory;
 mod op;
 mod scratch;
+mod shared;
 pub mod spikes;
 
 pub use backend::Cpu;

@@ -8,8 +8,9 @@ use spikelet_graph::op::{
     Conv, Custom, CustomOp, HostCall, HostTensor, HostTensorMut, Op, Recurrence,
 };
 use spikelet_graph::{
-    Backend, Buffer, DType, DeviceId, DeviceKind, Error, Graph, InvalidOp, Location, Node, Plan,
-    RandomAxes, Result, Storage, Target, TensorType, Tracer, ValueId, Var,
+    Backend, Buffer, DType, DeviceId, DeviceKind, Error, Graph, InPlaceUpdates, InvalidOp,
+    Location, Node, Plan, RandomAxes, Result, SchedulingPolicy, SpikeStorage, Storage, Target,
+    TensorType, Tracer, ValueId, Var, WorkspaceQuery,
 };
 use std::sync::{Arc, Mutex};
 
@@ -329,23 +330,35 @@ struct Able {
     channel_sums: bool,
 }
 
-impl Target for Able {
+impl WorkspaceQuery for Able {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         1 << 16
     }
+}
+
+impl SpikeStorage for Able {
     fn reads_bits(&self, _: &Graph, node: &Node, operand: usize) -> bool {
         matches!(&node.op, Op::MatMul(op) if operand == 0 && op.transpose_b)
     }
+
     fn writes_bits(&self, _: &Graph, node: &Node, _: ValueId) -> bool {
         self.writes_scans_as_bits && matches!(node.op, Op::Scan(_))
     }
-    fn overwrites_sequences(&self) -> bool {
-        self.overwrites
-    }
+}
+
+impl SchedulingPolicy for Able {
     fn sums_channels(&self, _: &Graph, _: &Node) -> bool {
         self.channel_sums
     }
 }
+
+impl InPlaceUpdates for Able {
+    fn overwrites_sequences(&self) -> bool {
+        self.overwrites
+    }
+}
+
+impl Target for Able {}
 
 /// Spikes through a neuron and a linear layer, and the gradients of both.
 fn network() -> Graph {

@@ -14,8 +14,9 @@ use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Bound, Buffer, DType, DeviceKind, DeviceTransfer, Event, Executor, Graph, HostFuture,
-    Memory, Node, Plan, ProcessGroup, Result, Storage, Target, TensorType, ValueId,
+    Backend, Bound, Buffer, DType, Determinism, DeviceKind, DeviceTransfer, Event, Executor, Graph,
+    HostFuture, InPlaceUpdates, Memory, Node, Plan, ProcessGroup, Result, SchedulingPolicy,
+    SpikeStorage, Storage, Target, TensorType, ValueId, WorkspaceQuery,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -136,6 +137,10 @@ impl LibraryWorkspaces for Shared {
 }
 
 impl Cuda {
+    /// The same bits in every run; another model of GPU, or another version of a library, may sum in
+    /// another order.
+    pub const DETERMINISM: Determinism = Determinism::BITWISE_BUT_SUMS;
+
     /// The GPU with this index, from 0, in the driver's order.
     ///
     /// # Errors
@@ -257,12 +262,14 @@ pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceM
     buffer.storage(gpu.id, &gpu.name)
 }
 
-impl Target for Cuda {
+impl WorkspaceQuery for Cuda {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         let shared = &*self.shared;
         op::workspace(shared, &shared.gpu.properties, graph, node)
     }
+}
 
+impl SpikeStorage for Cuda {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         op::reads_bits(&self.shared.gpu.properties, graph, node, operand)
     }
@@ -270,19 +277,25 @@ impl Target for Cuda {
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         op::writes_bits(graph, node, value)
     }
+}
 
+impl SchedulingPolicy for Cuda {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
         op::sums_channels(graph, node)
-    }
-
-    fn overwrites_sequences(&self) -> bool {
-        op::OVERWRITES_SEQUENCES
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.shared.gpu.properties, graph, node)
     }
+}
 
+impl InPlaceUpdates for Cuda {
+    fn overwrites_sequences(&self) -> bool {
+        op::OVERWRITES_SEQUENCES
+    }
+}
+
+impl Target for Cuda {
     fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
         let gpu = &self.shared.gpu;
         op::check(&gpu.name, &gpu.properties, graph, node)
@@ -292,6 +305,10 @@ impl Target for Cuda {
 impl Backend for Cuda {
     fn name(&self) -> String {
         self.shared.gpu.name.clone()
+    }
+
+    fn determinism(&self) -> Determinism {
+        Self::DETERMINISM
     }
 
     fn kind(&self) -> DeviceKind {

@@ -4,7 +4,10 @@ use crate::dnn::Convolution;
 use crate::gemm::{self, Product};
 use crate::gpu::Properties;
 use crate::op::{self, LibraryWorkspaces};
-use spikelet_graph::{DType, Graph, Node, Result, Target, TensorType, ValueId};
+use spikelet_graph::{
+    DType, Graph, InPlaceUpdates, Node, Result, SchedulingPolicy, SpikeStorage, Target, TensorType,
+    ValueId, WorkspaceQuery,
+};
 
 /// A planning target for a GPU with these properties; needs no GPU, driver or vendor library.
 ///
@@ -53,11 +56,13 @@ impl LibraryWorkspaces for OfflineTarget {
     }
 }
 
-impl Target for OfflineTarget {
+impl WorkspaceQuery for OfflineTarget {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         op::workspace(self, &self.properties, graph, node)
     }
+}
 
+impl SpikeStorage for OfflineTarget {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         op::reads_bits(&self.properties, graph, node, operand)
     }
@@ -65,19 +70,25 @@ impl Target for OfflineTarget {
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         op::writes_bits(graph, node, value)
     }
+}
 
+impl SchedulingPolicy for OfflineTarget {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
         op::sums_channels(graph, node)
-    }
-
-    fn overwrites_sequences(&self) -> bool {
-        op::OVERWRITES_SEQUENCES
     }
 
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         op::scan_checkpoint(&self.properties, graph, node)
     }
+}
 
+impl InPlaceUpdates for OfflineTarget {
+    fn overwrites_sequences(&self) -> bool {
+        op::OVERWRITES_SEQUENCES
+    }
+}
+
+impl Target for OfflineTarget {
     fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
         op::check("cuda", &self.properties, graph, node)
     }

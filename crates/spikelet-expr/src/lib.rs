@@ -10,6 +10,7 @@
 //! language, implement [`text::Dialect`].
 
 mod block;
+mod construct;
 mod derive;
 mod expr;
 mod interner;

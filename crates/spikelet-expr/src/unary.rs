@@ -1,6 +1,5 @@
 //! The functions of one argument: the elementary functions and five instructions.
 
-use crate::expr::Expr;
 use crate::math::{Real, elementary_functions};
 
 /// `dispatch_unary!(R, op, f => body)`: `body`, compiled once for each function, with `f` bound to
@@ -66,10 +65,6 @@ macro_rules! define_unary {
                     Self::Floor => "floor",
                 }
             }
-        }
-
-        impl Expr {
-            $($(#[$doc])* pub fn $method(&self) -> Expr { Expr::unary(Unary::$op, self) })*
         }
     };
 }

@@ -1,60 +1,15 @@
 //! What a device must offer to run plans.
 
 use crate::buffer::Buffer;
+use crate::determinism::Determinism;
 use crate::error::Result;
-use crate::graph::{Graph, Node, ValueId};
-use crate::op::{HostTensor, HostTensorMut};
+use crate::host_tensor::{HostTensor, HostTensorMut};
 use crate::plan::Plan;
+use crate::target::Target;
 use crate::tensor::Tensor;
 use crate::transfer::{DeviceTransfer, Event, OnHost, ReadyEvent};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
-
-/// What planning asks about a device.
-pub trait Target {
-    /// Scratch memory that a node needs while it runs, in bytes; part of the arena.
-    fn workspace(&self, graph: &Graph, node: &Node) -> usize;
-
-    /// Whether `node` can read its operand as bits.
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool;
-
-    /// Whether `node` can write one of its results as bits.
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool;
-
-    /// Whether the backward scan `node` can sum the gradients of its parameters over everything
-    /// but the last axis.
-    fn sums_channels(&self, _graph: &Graph, _node: &Node) -> bool {
-        false
-    }
-
-    /// Whether backward scans, and gradients of blocks' maxima, read each element of their operands
-    /// before they write the gradient in its place.
-    fn overwrites_sequences(&self) -> bool {
-        false
-    }
-
-    /// The largest number of elements of a time chunk of a long sequence: enough to use the whole
-    /// device.
-    fn chunk_elements(&self) -> usize {
-        1 << 26
-    }
-
-    /// After how many steps a neuron scan should keep its states for its backward pass `node`;
-    /// `None`, or as many steps as there are: keep none, the backward pass computes all states
-    /// again from the initial ones.
-    fn scan_checkpoint(&self, _graph: &Graph, _node: &Node) -> Option<usize> {
-        None
-    }
-
-    /// Refuses a node that the device has no kernel for: a type that it does not compute with, more
-    /// elements than it can count. See [`Plan::check_target`].
-    ///
-    /// # Errors
-    /// Names the node and its layer.
-    fn check_node(&self, _graph: &Graph, _node: &Node) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// The memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +46,9 @@ pub trait Backend: Target + Send + Sync {
     fn kind(&self) -> DeviceKind {
         DeviceKind::Other
     }
+
+    /// What the device promises about the bits of its results.
+    fn determinism(&self) -> Determinism;
 
     /// Bytes of the device's memory, where it has its own.
     fn memory_bytes(&self) -> Option<usize> {

@@ -8,9 +8,9 @@ mod collective;
 mod in_place;
 
 use crate::arena::{self, Allocation};
-use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, Operation};
+use crate::target::{InPlaceUpdates, Target};
 use in_place::Readers;
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ pub(crate) struct Liveness {
 /// runs, in bytes.
 pub(crate) fn liveness(
     graph: &Graph,
-    target: &dyn Target,
+    target: &dyn InPlaceUpdates,
     workspace: impl Fn(&Graph, &Node) -> usize,
 ) -> Liveness {
     // Devices ask of every node whether its results are read.

@@ -14,11 +14,11 @@ pub use crate::liveness::Location;
 pub use check_buffers::Bound;
 pub use forward_backward::ForwardBackwardPlans;
 
-use crate::backend::Target;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, ValueId};
 use crate::op::Operation;
 use crate::pass::{self, Report};
+use crate::target::Target;
 use crate::types::TensorType;
 
 /// One step of a plan.

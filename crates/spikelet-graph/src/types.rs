@@ -1,11 +1,6 @@
 //! Element types and shapes.
 
-use crate::error::InvalidOp;
 use std::fmt;
-
-/// The largest number of elements of a tensor: with every element type it then has at most `isize::MAX`
-/// bytes, also as bits, whose rows are padded to words of 8 bytes.
-const MAX_ELEMENTS: usize = isize::MAX as usize / 8;
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,36 +82,6 @@ impl TensorType {
             dtype,
             shape: shape.into(),
         }
-    }
-
-    /// Whether an address space can hold such a tensor: its axes without those of length 0 multiply
-    /// to at most `isize::MAX / 8` elements, so that no offset in it wraps. `operation` is what the
-    /// error names.
-    ///
-    /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when the product is larger.
-    ///
-    /// ```
-    /// use spikelet_graph::{DType, TensorType};
-    /// assert!(TensorType::new(DType::F32, [1 << 20, 0]).check("allocate").is_ok());
-    /// assert!(TensorType::new(DType::F32, [1 << 40, 1 << 40]).check("allocate").is_err());
-    /// ```
-    pub fn check(&self, operation: &str) -> crate::Result<()> {
-        let named = |refusal: InvalidOp| refusal.at("", operation, std::slice::from_ref(self));
-        self.check_size().map_err(named)
-    }
-
-    /// As [`TensorType::check`], for the shape rules of operations.
-    pub(crate) fn check_size(&self) -> Result<(), InvalidOp> {
-        let product = |a: usize, n: &usize| a.checked_mul((*n).max(1));
-        let elements = self.shape.iter().try_fold(1, product);
-        if elements.is_some_and(|n| n <= MAX_ELEMENTS) {
-            return Ok(());
-        }
-        Err(InvalidOp::new(
-            format!("{self} has more elements than memory can have, {MAX_ELEMENTS}"),
-            "make the axes shorter",
-        ))
     }
 
     /// The number of elements; `usize::MAX` for more.

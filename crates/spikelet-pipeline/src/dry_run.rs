@@ -7,8 +7,9 @@ use super::memory::DeviceBytes;
 use super::partition::Partition;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, DeviceId, DeviceKind, Executor, Graph, Memory, Node, Plan, Result,
-    Storage, Target, TensorType, ValueId,
+    Backend, Buffer, DType, Determinism, DeviceId, DeviceKind, Executor, Graph, InPlaceUpdates,
+    Memory, Node, Plan, Result, SchedulingPolicy, SpikeStorage, Storage, Target, TensorType,
+    ValueId, WorkspaceQuery,
 };
 use spikelet_nn::module::{Traced, TracedTensor};
 use spikelet_nn::runtime::VarStore;
@@ -102,11 +103,13 @@ impl DryDevice {
     }
 }
 
-impl Target for DryDevice {
+impl WorkspaceQuery for DryDevice {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         self.real.workspace(graph, node)
     }
+}
 
+impl SpikeStorage for DryDevice {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         self.real.reads_bits(graph, node, operand)
     }
@@ -114,13 +117,11 @@ impl Target for DryDevice {
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         self.real.writes_bits(graph, node, value)
     }
+}
 
+impl SchedulingPolicy for DryDevice {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
         self.real.sums_channels(graph, node)
-    }
-
-    fn overwrites_sequences(&self) -> bool {
-        self.real.overwrites_sequences()
     }
 
     fn chunk_elements(&self) -> usize {
@@ -130,7 +131,15 @@ impl Target for DryDevice {
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         self.real.scan_checkpoint(graph, node)
     }
+}
 
+impl InPlaceUpdates for DryDevice {
+    fn overwrites_sequences(&self) -> bool {
+        self.real.overwrites_sequences()
+    }
+}
+
+impl Target for DryDevice {
     fn check_node(&self, graph: &Graph, node: &Node) -> Result<()> {
         self.real.check_node(graph, node)
     }
@@ -139,6 +148,10 @@ impl Target for DryDevice {
 impl Backend for DryDevice {
     fn name(&self) -> String {
         self.real.name()
+    }
+
+    fn determinism(&self) -> Determinism {
+        self.real.determinism()
     }
 
     fn kind(&self) -> DeviceKind {

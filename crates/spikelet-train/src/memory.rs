@@ -7,7 +7,8 @@
 use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, StepPlan, TrainStep};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{
-    Backend, DeviceKind, Graph, InputKind, Node, Plan, Target, TensorType, ValueId,
+    Backend, DeviceKind, Graph, InPlaceUpdates, InputKind, Node, Plan, SchedulingPolicy,
+    SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
 };
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -464,11 +465,13 @@ pub(super) fn check_free(
 /// A device whose kernels need no workspaces.
 struct WithoutWorkspaces<'a>(&'a dyn Target);
 
-impl Target for WithoutWorkspaces<'_> {
+impl WorkspaceQuery for WithoutWorkspaces<'_> {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         0
     }
+}
 
+impl SpikeStorage for WithoutWorkspaces<'_> {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         self.0.reads_bits(graph, node, operand)
     }
@@ -476,13 +479,11 @@ impl Target for WithoutWorkspaces<'_> {
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         self.0.writes_bits(graph, node, value)
     }
+}
 
+impl SchedulingPolicy for WithoutWorkspaces<'_> {
     fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
         self.0.sums_channels(graph, node)
-    }
-
-    fn overwrites_sequences(&self) -> bool {
-        self.0.overwrites_sequences()
     }
 
     fn chunk_elements(&self) -> usize {
@@ -492,7 +493,15 @@ impl Target for WithoutWorkspaces<'_> {
     fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
         self.0.scan_checkpoint(graph, node)
     }
+}
 
+impl InPlaceUpdates for WithoutWorkspaces<'_> {
+    fn overwrites_sequences(&self) -> bool {
+        self.0.overwrites_sequences()
+    }
+}
+
+impl Target for WithoutWorkspaces<'_> {
     fn check_node(&self, graph: &Graph, node: &Node) -> spikelet_graph::Result<()> {
         self.0.check_node(graph, node)
     }

@@ -27,9 +27,9 @@ mod scan;
 mod scan_grad;
 mod slice;
 
-use crate::backend::failure;
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
+use crate::shared::failure;
 use spikelet_graph::op::{Op, Operation};
 use spikelet_graph::{DType, Error, Graph, Node, ProcessGroup, Result, TensorType, ValueId};
 use std::sync::Arc;

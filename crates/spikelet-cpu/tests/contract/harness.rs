@@ -121,7 +121,10 @@ pub fn check_forward(
     expected: &[f64],
     build: impl Fn(&Tracer, &[Var]) -> Var,
 ) {
-    for (dtype, tolerance) in [(DType::F64, 1e-13), (DType::F32, 1e-5)] {
+    for (dtype, tolerance) in [
+        (DType::F64, 1e-13),
+        (DType::F32, Cpu::DETERMINISM.sums.tolerance()),
+    ] {
         let inputs: Vec<Tensor> = inputs.iter().map(|t| t.cast(dtype)).collect();
         let got = compute(&inputs, &build);
         assert_eq!(got.shape, shape);

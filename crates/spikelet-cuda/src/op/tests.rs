@@ -6,28 +6,43 @@ use crate::kernel_source::{small_source, source, wide_source};
 use spikelet_expr::Expr;
 use spikelet_graph::Precision;
 use spikelet_graph::op::{Conv, Pack, Pooling, Recurrence, Window};
-use spikelet_graph::{Plan, RandomAxes, Target, Tracer, Var};
+use spikelet_graph::{
+    InPlaceUpdates, Plan, RandomAxes, SchedulingPolicy, SpikeStorage, Target, Tracer, Var,
+    WorkspaceQuery,
+};
 use std::sync::Arc;
 
 struct NoGpu;
 
-impl Target for NoGpu {
+impl WorkspaceQuery for NoGpu {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         0
     }
+}
+
+impl SpikeStorage for NoGpu {
     fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
         reads_bits(&properties((9, 0)), graph, node, operand)
     }
-    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        sums_channels(graph, node)
-    }
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        scan_checkpoint(&properties((9, 0)), graph, node)
-    }
+
     fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
         writes_bits(graph, node, value)
     }
 }
+
+impl SchedulingPolicy for NoGpu {
+    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
+        sums_channels(graph, node)
+    }
+
+    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
+        scan_checkpoint(&properties((9, 0)), graph, node)
+    }
+}
+
+impl InPlaceUpdates for NoGpu {}
+
+impl Target for NoGpu {}
 
 fn properties(capability: (i32, i32)) -> Properties {
     Properties {

@@ -4,7 +4,8 @@ use crate::harness::{Loaded, gpu, traced};
 use spikelet_cpu::Cpu;
 use spikelet_graph::op::{Custom, CustomOp, HostCall, HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Error, Graph, InvalidOp, Plan, RandomAxes, Target, TensorType, Tracer,
+    Backend, Buffer, DType, Error, Graph, InvalidOp, Plan, RandomAxes, TensorType, Tracer,
+    WorkspaceQuery,
 };
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@ use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
-    Backend, Buffer, DType, Executor, Graph, Location, Output, Plan, Result, Target, Tensor,
-    Tracer, ValueId,
+    Backend, Buffer, DType, Determinism, Executor, Graph, InPlaceUpdates, Location, Output, Plan,
+    Result, SchedulingPolicy, SpikeStorage, Target, Tensor, Tracer, ValueId, WorkspaceQuery,
 };
 use std::collections::BTreeMap;
 
@@ -145,8 +145,8 @@ pub enum Near {
     Share(f64),
 }
 
-/// The tolerance for sums, whose order differs between devices.
-pub const SUMS: Near = Near::Share(1e-5);
+/// The agreement of sums with the CPU, whose order of terms differs.
+pub const SUMS: Near = Near::Share(Cuda::DETERMINISM.sums.tolerance());
 
 /// A description of the first element that differs, if any.
 pub fn apart(given: &Tensor, expected: &Tensor, near: Near) -> Option<String> {
@@ -246,11 +246,13 @@ pub fn same_on(
 /// The GPU without requests for checkpoints.
 pub struct KeepsNothing(pub Cuda);
 
-impl Target for KeepsNothing {
+impl WorkspaceQuery for KeepsNothing {
     fn workspace(&self, graph: &Graph, node: &spikelet_graph::Node) -> usize {
         self.0.workspace(graph, node)
     }
+}
 
+impl SpikeStorage for KeepsNothing {
     fn reads_bits(&self, graph: &Graph, node: &spikelet_graph::Node, operand: usize) -> bool {
         self.0.reads_bits(graph, node, operand)
     }
@@ -260,9 +262,19 @@ impl Target for KeepsNothing {
     }
 }
 
+impl SchedulingPolicy for KeepsNothing {}
+
+impl InPlaceUpdates for KeepsNothing {}
+
+impl Target for KeepsNothing {}
+
 impl Backend for KeepsNothing {
     fn name(&self) -> String {
         self.0.name()
+    }
+
+    fn determinism(&self) -> Determinism {
+        self.0.determinism()
     }
 
     fn allocate(&self, ty: &spikelet_graph::TensorType) -> Result<Buffer> {

@@ -35,18 +35,6 @@ fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
-/// `c0 + c1·x + c2·x² + …` by Horner's rule, from the highest coefficient down.
-///
-/// A macro, not a loop over an array: a loop that is unrolled late prevents LLVM from vectorizing the
-/// loop around it.
-macro_rules! polynomial {
-    ($x:expr; $last:expr $(,)?) => { $last };
-    ($x:expr; $first:expr, $($rest:expr),+ $(,)?) => {
-        polynomial!($x; $($rest),+) * $x + $first
-    };
-}
-pub(super) use polynomial;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -85,18 +85,29 @@ impl Coefficient for f64 {
     }
 }
 
+/// `c0 + c1·x + c2·x² + …` by Horner's rule, from the highest coefficient down.
+///
+/// A macro, not a loop over an array: a loop that is unrolled late prevents LLVM from vectorizing the
+/// loop around it.
+macro_rules! polynomial {
+    ($x:expr; $last:expr $(,)?) => { $last };
+    ($x:expr; $first:expr, $($rest:expr),+ $(,)?) => {
+        $crate::math::source::polynomial!($x; $($rest),+) * $x + $first
+    };
+}
+pub(super) use polynomial;
+
 /// Polynomials by name, the constant term first. `name::at(x)` evaluates one by Horner's rule,
 /// `name::TERMS` is its description for [`Source`].
 macro_rules! polynomials {
     ($($(#[$doc:meta])* $name:ident: $type:ident [$($coefficient:expr),+ $(,)?];)*) => {$(
         $(#[$doc])*
         pub(super) mod $name {
-            use crate::math::bits::polynomial;
             use crate::math::source::{Coefficient, Polynomial};
 
             #[inline(always)]
             pub(crate) fn at(x: $type) -> $type {
-                polynomial!(x; $($coefficient),+)
+                $crate::math::source::polynomial!(x; $($coefficient),+)
             }
 
             pub(crate) const TERMS: Polynomial = Polynomial {

@@ -1,15 +1,15 @@
 //! Results that are written over an operand, or directly in the buffer of an output.
 
 use super::{Location, collective, find};
-use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
 use crate::op::Op;
+use crate::target::InPlaceUpdates;
 
 /// Lets maps, and where the target can, backward scans and gradients of blocks' maxima, write over
 /// an operand of the same type that is not read after them.
 pub(super) fn overwrite_operands(
     graph: &Graph,
-    target: &dyn Target,
+    target: &dyn InPlaceUpdates,
     roots: &mut [usize],
     lives: &mut [Option<(usize, usize)>],
     places: &[Location],

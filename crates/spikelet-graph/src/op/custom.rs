@@ -1,11 +1,11 @@
 //! A user's own operation, with its own backward pass.
 
-use super::device_code::{DeviceCall, DeviceCode};
-use super::host_tensor::{HostTensor, HostTensorMut};
 use super::{Operation, elements};
 use crate::backward::Backward;
+use crate::device_code::{DeviceCall, DeviceCode};
 use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
+use crate::host_tensor::{HostTensor, HostTensorMut};
 use crate::types::TensorType;
 use std::fmt::Debug;
 use std::sync::Arc;

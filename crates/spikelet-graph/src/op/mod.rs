@@ -4,19 +4,19 @@
 //! The same file name on another floor (`spikelet-cpu/src/op/…`) runs it there.
 
 mod all_reduce;
+mod arg_max;
 mod concat;
 mod conv;
 mod custom;
-mod device_code;
 mod draw;
+mod equal;
 mod expand;
 mod fill;
-mod host_tensor;
-mod labels;
 mod log_softmax;
 mod map;
 mod matmul;
 mod mean_var;
+mod one_hot;
 mod pack;
 mod permute;
 mod pool;
@@ -27,20 +27,22 @@ mod scan_grad;
 mod slice;
 mod time_chunk;
 
+pub use crate::device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
+pub use crate::host_tensor::{HostTensor, HostTensorMut};
 pub use all_reduce::{AllReduceDone, AllReduceStart};
+pub use arg_max::ArgMax;
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
-pub use device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
 pub use draw::{Distribution, Draw, GENERATOR_STATE};
+pub use equal::Equal;
 pub use expand::Expand;
 pub use fill::Fill;
-pub use host_tensor::{HostTensor, HostTensorMut};
-pub use labels::{ArgMax, Equal, OneHot};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
 pub use matmul::{MatMul, MatmulPrecision};
 pub use mean_var::MeanVar;
+pub use one_hot::OneHot;
 pub use pack::Pack;
 pub use permute::Permute;
 pub(crate) use permute::inverse;
@@ -58,7 +60,7 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
 #[cfg(test)]
 use crate::rewrite::WithBody;
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 
 /// What the graph needs to know of an operation.
 pub trait Operation {
@@ -239,5 +241,27 @@ pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Resu
     Err(InvalidOp::new(
         format!("takes {expected} operands, {} were given", inputs.len()),
         "pass exactly the operands that the operation names",
+    ))
+}
+
+/// Checks that an operand holds class numbers.
+pub(super) fn expect_labels(ty: &TensorType) -> std::result::Result<(), InvalidOp> {
+    if ty.dtype == DType::I64 {
+        return Ok(());
+    }
+    Err(InvalidOp::new(
+        format!("expects class numbers (i64), not {}", ty.dtype),
+        "pass labels as an i64 tensor",
+    ))
+}
+
+/// Checks that scores are floating-point numbers.
+pub(super) fn expect_float(dtype: DType) -> std::result::Result<(), InvalidOp> {
+    if dtype.is_float() {
+        return Ok(());
+    }
+    Err(InvalidOp::new(
+        format!("expects floating-point scores, not {dtype}"),
+        "use f32 or f64",
     ))
 }

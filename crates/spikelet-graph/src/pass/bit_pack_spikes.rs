@@ -10,14 +10,14 @@
 //! same.
 
 use super::Report;
-use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Distribution, Draw, Op, Reshape};
 use crate::rewrite::{NodeId, Rewriter};
+use crate::target::SpikeStorage;
 use crate::types::DType;
 
 /// Packs what the target can read as bits.
-pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
+pub fn run(graph: &mut Graph, target: &dyn SpikeStorage) -> Report {
     let mut graph = Rewriter::new(graph);
     let moved = graph.apply(reshape_before_draw);
     let mut changes = 0;
@@ -55,7 +55,7 @@ fn binary_outputs(node: &Node) -> Vec<ValueId> {
 /// Whether a value is read, by nodes only, and its producer and all its readers can use bits.
 fn can_be_bits(
     graph: &Rewriter<'_>,
-    target: &dyn Target,
+    target: &dyn SpikeStorage,
     producer: NodeId,
     value: ValueId,
 ) -> bool {

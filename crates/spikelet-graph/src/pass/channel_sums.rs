@@ -6,19 +6,19 @@
 //!                                       →  %7, %9 = scan_grad[if, channel sums](%x, %scale, %g)
 //! ```
 //!
-//! Done only where the target can ([`Target::sums_channels`]), and where every parameter's gradient
+//! Done only where the target can ([`SchedulingPolicy::sums_channels`]), and where every parameter's gradient
 //! that is read is read as its sum over all axes but the last. Allowed because the same elements
 //! are summed.
 
 use super::Report;
-use crate::backend::Target;
 use crate::graph::Graph;
 use crate::op::{Reduce, Reduction, Reshape, ScanGrad};
 use crate::rewrite::{NodeId, Rewriter};
+use crate::target::SchedulingPolicy;
 use crate::types::{DType, TensorType};
 
 /// Takes sums into backward scans.
-pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
+pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut rewriter = Rewriter::new(graph);
     let changes = rewriter.apply(|graph, scan| {
         graph.op::<ScanGrad>(scan)?;

@@ -15,15 +15,15 @@
 //! because they read the same operands, and that pass replaces operands of backward nodes.
 
 use super::Report;
-use crate::backend::Target;
 use crate::graph::{Graph, ValueId};
 use crate::op::{Op, Scan, ScanGrad};
 use crate::rewrite::{NodeId, Rewriter};
+use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
 use std::sync::Arc;
 
 /// Lets scans store states for their backward passes where the target asks for it.
-pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
+pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let mut bytes = 0_usize;
     let changes = Rewriter::new(graph).apply(|graph, backward| {
         let grad = graph.op::<ScanGrad>(backward)?;

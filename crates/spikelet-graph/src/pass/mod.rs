@@ -45,10 +45,10 @@ pub mod recompute_cheap;
 pub mod rematerialize;
 pub mod time_chunking;
 
-use crate::backend::Target;
 use crate::graph::Graph;
 use crate::precision::Precision;
 use crate::rewrite::for_each_graph;
+use crate::target::Target;
 
 /// The result of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ const STEPS: [Step; 9] = [
     (|graph, _| dead_code::run(graph), true),
     (|graph, _| fold_casts::run(graph), false),
     (|graph, _| fuse::run(graph), true),
-    (channel_sums::run, false),
-    (checkpoint::run, false),
+    (|graph, target| channel_sums::run(graph, target), false),
+    (|graph, target| checkpoint::run(graph, target), false),
     (|graph, _| recompute_cheap::run(graph), true),
-    (bit_pack_spikes::run, true),
+    (|graph, target| bit_pack_spikes::run(graph, target), true),
     (|graph, _| early_updates::run(graph), false),
 ];
 

@@ -18,11 +18,11 @@ mod memory;
 
 use super::{Report, time_chunking};
 use crate::arena::Allocation;
-use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::liveness::{arena_bytes, liveness, roots};
 use crate::op::{Distribution, Op, Operation, Pack, Reshape};
 use crate::rewrite::{NodeId, Rewriter, cost};
+use crate::target::Target;
 use crate::types::{DType, TensorType};
 use memory::Memory;
 use std::collections::HashMap;

@@ -6,10 +6,10 @@
 
 use super::check::refusal;
 use super::{Kernel, Location, Plan};
-use crate::backend::Target;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::op::{Op, Operation};
+use crate::target::Target;
 use crate::types::DType;
 
 impl Plan {

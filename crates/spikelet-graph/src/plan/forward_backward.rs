@@ -5,11 +5,11 @@
 //! forward plan are in buffers between them, one set for each micro-batch in flight.
 
 use super::Plan;
-use crate::backend::Target;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Input, InputKind, Node, Output, ValueId};
 use crate::op::Operation;
 use crate::pass;
+use crate::target::Target;
 use std::collections::BTreeSet;
 
 /// Two plans that together compute the outputs of one graph.

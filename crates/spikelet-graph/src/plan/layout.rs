@@ -1,9 +1,9 @@
 //! Where every value and workspace of a plan lives.
 
 use crate::arena::{self, Allocation};
-use crate::backend::Target;
 use crate::graph::Graph;
 use crate::liveness::{Liveness, Location, liveness};
+use crate::target::Target;
 
 pub(super) struct Layout {
     pub(super) places: Vec<Location>,

@@ -51,7 +51,7 @@ fn a_group_of_no_ranks_and_tensors_of_other_types_are_refused() {
         let sums = Var::all_reduce(&[&x, &y], 2);
         assert_eq!(sums.len(), 2);
     }), @"
-    all_reduce: ranks add up f32, an operand is f64
+    all_reduce_start: ranks add up f32, an operand is f64
       given: f32[3] and f64[2]
       help: cast it to f32 first; f64 is for references, which run as one rank
     ");
@@ -269,7 +269,7 @@ fn what_has_not_arrived_is_read_by_nobody() {
     assert_snapshot!(problem(&|t, x| {
         let sums = t.apply(reduce, &[x, &x.exp()]);
         t.output("y", &t.apply1(AllReduceDone, &[&sums[1]]));
-    }), @"the plan cannot be loaded: arrive in `l` waits for other tensors than the all-reduce that it waits for has");
+    }), @"the plan cannot be loaded: all_reduce_done in `l` waits for other tensors than the all-reduce that it waits for has");
 }
 
 #[test]

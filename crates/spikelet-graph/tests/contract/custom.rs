@@ -5,8 +5,9 @@ use crate::targets::{Binary, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{BackwardOperand, CustomOp, Op, Operation};
 use spikelet_graph::{
-    Allocation, DType, Error, Graph, InvalidOp, Kernel, Location, Node, Plan, Precision, Target,
-    TensorType, Tracer, ValueId, Var, pass,
+    Allocation, DType, Error, Graph, InPlaceUpdates, InvalidOp, Kernel, Location, Node, Plan,
+    Precision, SchedulingPolicy, SpikeStorage, Target, TensorType, Tracer, Var, WorkspaceQuery,
+    pass,
 };
 use std::sync::Arc;
 
@@ -291,20 +292,22 @@ fn nothing_is_written_over_what_it_reads() {
 /// Gives custom operations scratch memory.
 struct Scratch;
 
-impl Target for Scratch {
+impl WorkspaceQuery for Scratch {
     fn workspace(&self, _: &Graph, node: &Node) -> usize {
         match node.op {
             Op::Custom(_) => 300,
             _ => 0,
         }
     }
-    fn reads_bits(&self, _: &Graph, _: &Node, _: usize) -> bool {
-        false
-    }
-    fn writes_bits(&self, _: &Graph, _: &Node, _: ValueId) -> bool {
-        false
-    }
 }
+
+impl SpikeStorage for Scratch {}
+
+impl SchedulingPolicy for Scratch {}
+
+impl InPlaceUpdates for Scratch {}
+
+impl Target for Scratch {}
 
 #[test]
 fn scratch_memory_is_a_piece_of_the_arena_of_its_own() {

@@ -166,7 +166,7 @@ fn element_types_must_agree() {
       help: pass labels as an i64 tensor
     ");
     assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).argmax(); }), @"
-    argmax: scores are floating-point numbers, not i64
+    argmax: expects floating-point scores, not i64
       given: i64[3]
       help: use f32 or f64
     ");

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Chunks are views, and each chunk of a result is written at its place in the result, so that
-//! nothing is copied. A chunk has at most [`Target::chunk_elements`] elements. Convolutions and
+//! nothing is copied. A chunk has at most [`SchedulingPolicy::chunk_elements`] elements. Convolutions and
 //! channel statistics of more than twice as many elements are always divided: a sum over all steps
 //! is then the sum of the chunks' sums, with or without a memory budget.
 //!
@@ -26,9 +26,9 @@ mod cut;
 mod order;
 
 use super::{Report, dead_code};
-use crate::backend::Target;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, OpKind, Recurrence, Scan, time_chunk_type};
+use crate::target::SchedulingPolicy;
 use crate::types::TensorType;
 use cut::Cutter;
 use order::{Item, in_order};
@@ -51,7 +51,7 @@ pub(super) struct Cut {
 }
 
 /// Divides convolutions and channel statistics; all other operations are unchanged.
-pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
+pub fn run(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Report {
     let cuts = cuts(graph, target, false);
     let changes = cuts.iter().flatten().count();
     let items = (0..graph.nodes.len()).map(|k| match cuts[k] {
@@ -69,7 +69,7 @@ pub fn run(graph: &mut Graph, target: &dyn Target) -> Report {
 
 /// Divides all large operations, and runs each chunk through as many operations as possible.
 /// Returns the largest number of chunks; `None` if nothing is that large.
-pub(crate) fn run_interleaved(graph: &mut Graph, target: &dyn Target) -> Option<usize> {
+pub(crate) fn run_interleaved(graph: &mut Graph, target: &dyn SchedulingPolicy) -> Option<usize> {
     let cuts = cuts(graph, target, true);
     let most = cuts.iter().flatten().map(|cut| cut.count).max()?;
     let items = in_order(graph, &cuts);
@@ -79,7 +79,7 @@ pub(crate) fn run_interleaved(graph: &mut Graph, target: &dyn Target) -> Option<
 }
 
 /// How each node is divided, if it is.
-fn cuts(graph: &Graph, target: &dyn Target, all: bool) -> Vec<Option<Cut>> {
+fn cuts(graph: &Graph, target: &dyn SchedulingPolicy, all: bool) -> Vec<Option<Cut>> {
     let Some(rule) = Rule::of(graph, target) else {
         return vec![None; graph.nodes.len()];
     };
@@ -124,7 +124,7 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// All large operations are divided into as many chunks as the largest sequence needs.
-    pub(crate) fn of(graph: &Graph, target: &dyn Target) -> Option<Self> {
+    pub(crate) fn of(graph: &Graph, target: &dyn SchedulingPolicy) -> Option<Self> {
         let limit = target.chunk_elements().max(1);
         let largest = |node: &Node| {
             let values = cut_types(graph, node)?;

@@ -15,7 +15,7 @@ pub struct DeviceCall<'a> {
     /// Which results have memory: all but those that [`CustomOp::may_skip`] leaves out when nobody
     /// reads them. The address of one that has none is zero.
     ///
-    /// [`CustomOp::may_skip`]: super::CustomOp::may_skip
+    /// [`CustomOp::may_skip`]: crate::op::CustomOp::may_skip
     pub wanted: &'a [bool],
 }
 

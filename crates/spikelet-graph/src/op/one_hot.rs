@@ -1,0 +1,39 @@
+//! One-hot vectors of class numbers.
+
+use super::{Operation, arity, expect_float, expect_labels};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, TensorType};
+
+/// `y[…, c] = 1` where `label[…] = c`, else 0. A label outside the classes gives all zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneHot {
+    /// The number of classes.
+    pub classes: usize,
+    /// The element type of the result.
+    pub dtype: DType,
+}
+
+impl Operation for OneHot {
+    fn name(&self) -> String {
+        "one_hot".to_string()
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 1)?;
+        expect_labels(&inputs[0])?;
+        expect_float(self.dtype)?;
+        let mut shape = inputs[0].shape.clone();
+        shape.push(self.classes);
+        Ok(vec![TensorType::new(self.dtype, shape)])
+    }
+
+    fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        Ok(vec![None])
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,25 @@
+//! Fusion, checkpoints and chunk sizes.
+
+use crate::graph::{Graph, Node};
+
+/// Which forms of an operation are fastest on a device.
+pub trait SchedulingPolicy {
+    /// Whether the backward scan `node` can sum the gradients of its parameters over all axes except
+    /// the last.
+    fn sums_channels(&self, _graph: &Graph, _node: &Node) -> bool {
+        false
+    }
+
+    /// The largest number of elements of a time chunk of a long sequence: enough to use the whole
+    /// device.
+    fn chunk_elements(&self) -> usize {
+        1 << 26
+    }
+
+    /// After how many steps a neuron scan should store its states for its backward pass `node`.
+    /// `None`, or at least the number of steps: store none; the backward pass recomputes all states
+    /// from the initial ones.
+    fn scan_checkpoint(&self, _graph: &Graph, _node: &Node) -> Option<usize> {
+        None
+    }
+}
