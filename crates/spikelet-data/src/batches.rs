@@ -1,8 +1,7 @@
-//! The batches of an epoch, prepared ahead on threads.
+//! The batches of an epoch, prepared in advance on threads.
 //!
-//! With n threads, thread k makes the batches k, k + n, k + 2n, …, and whoever asks for them takes
-//! one from each in turn: they come in order, and no thread gets further ahead than its channel
-//! has places.
+//! With n threads, thread k prepares the batches k, k + n, k + 2n, …, and the iterator receives one from
+//! each in turn: batches are in order, and no thread is further ahead than the capacity of its channel.
 
 use std::iter::FusedIterator;
 use std::panic;
@@ -13,40 +12,39 @@ use std::thread::{self, JoinHandle};
 use crate::batch::Batch;
 use crate::loader::{Loader, Shard};
 
-/// How many finished batches of a thread may wait to be used if it is the only one.
+/// The capacity of the channel of a single thread in batches.
 const PREFETCH_ALONE: usize = 3;
 
-/// How many if it is one of several.
+/// The capacity of the channel of each of several threads.
 const PREFETCH: usize = 1;
 
-/// The batches of an epoch, in order; made by [`Loader::epoch`] and
-/// [`Loader::share`].
+/// The batches of an epoch in order, of [`Loader::epoch`] and [`Loader::share`].
 ///
-/// Dropping it ends the threads behind it.
+/// Dropping it ends its threads.
 #[derive(Debug)]
 pub struct Batches {
     remaining: usize,
     workers: Vec<Worker>,
-    /// Which of the workers has the next batch.
+    /// The worker of the next batch.
     turn: usize,
     spare: Arc<Spare>,
 }
 
-/// A thread that makes every n-th batch.
+/// A thread that prepares every n-th batch.
 #[derive(Debug)]
 struct Worker {
-    /// Gone once the iterator is being dropped, which is what the thread notices.
+    /// `None` once the iterator is dropped: the thread ends.
     received: Option<Receiver<Batch>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Batches that are done with.
+/// Recycled batches.
 #[derive(Debug, Default)]
 struct Spare(Mutex<Vec<Batch>>);
 
 impl Spare {
     fn lock(&self) -> MutexGuard<'_, Vec<Batch>> {
-        // A push or a pop leaves nothing half done.
+        // A push or pop is never half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,18 +53,18 @@ impl Spare {
     }
 }
 
-/// What the threads of an epoch share.
+/// The shared state of the threads of an epoch.
 struct Epoch {
     loader: Loader,
     epoch: u64,
     share: Shard,
-    /// Worked out by whichever thread comes first.
+    /// Computed by the first thread that needs it.
     order: OnceLock<Vec<u32>>,
     spare: Arc<Spare>,
 }
 
 impl Epoch {
-    /// A thread's whole life: it ends when the epoch does or when nobody listens any more.
+    /// The work of a thread: it ends with the epoch, or when its receiver is dropped.
     fn prepare(&self, indices: impl Iterator<Item = usize>, batches: &SyncSender<Batch>) {
         let order = self.order.get_or_init(|| self.loader.order(self.epoch));
         let mut pipeline = self.loader.pipeline();
@@ -83,7 +81,7 @@ impl Epoch {
 }
 
 impl Batches {
-    /// The `len` batches of a share, made by `threads` threads, or fewer if there are fewer batches.
+    /// The `len` batches of a shard, prepared by at most `threads` threads.
     pub(crate) fn start(
         loader: &Loader,
         epoch: u64,
@@ -122,7 +120,7 @@ impl Batches {
         }
     }
 
-    /// Gives the memory of a batch that is done with to a later one.
+    /// Reuses the memory of a batch for a later one.
     ///
     /// ```
     /// # use spikelet_data::{Loader, LoaderConfig, synthetic};
@@ -154,7 +152,7 @@ impl Iterator for Batches {
                 self.turn = (self.turn + 1) % self.workers.len();
                 Some(batch)
             }
-            // A worker ends early only by a panic: that must not pass for the epoch's end.
+            // A worker ends early only by a panic, which is not the end of the epoch.
             Err(_) => match worker.thread.take()?.join() {
                 Err(cause) => panic::resume_unwind(cause),
                 Ok(()) => None,
@@ -173,13 +171,13 @@ impl FusedIterator for Batches {}
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        // First nobody listens to any of them, so that they end at the same time.
+        // All receivers are dropped first, so that the threads end concurrently.
         for worker in &mut self.workers {
             worker.received = None;
         }
         for worker in &mut self.workers {
             if let Some(thread) = worker.thread.take() {
-                // A panic of a thread is passed on by `next`; to panic in `drop` could abort.
+                // `next` resumes the panic of a thread; a panic in `drop` could abort the process.
                 let _ = thread.join();
             }
         }

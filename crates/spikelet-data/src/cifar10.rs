@@ -12,9 +12,9 @@ use crate::download::Progress;
 use crate::error::Result;
 use crate::source::{Files, RecordFiles, Source};
 
-/// Where CIFAR-10, in its binary version, is found and fetched.
+/// The source of CIFAR-10 in its binary version.
 ///
-/// The files may lie in the data folder itself or in `cifar-10-batches-bin`. They need not be the
+/// The files may be in the data folder itself or in `cifar-10-batches-bin`. They need not be the
 /// original ones, byte for byte, but have to have their form: 10,000 images each, the red, the
 /// green and the blue plane of each image after its label.
 #[must_use]
@@ -54,7 +54,7 @@ pub fn source() -> Source {
     }
 }
 
-/// Reads CIFAR-10 from below `dir`; see [`Source::load`].
+/// Reads CIFAR-10 from a subfolder of `dir`; see [`Source::load`].
 ///
 /// # Errors
 /// As [`Source::load`].
@@ -62,7 +62,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads CIFAR-10 from below `dir` and fetches it into `dir/cifar-10-batches-bin` if it is not
+/// Reads CIFAR-10 from a subfolder of `dir` and fetches it into `dir/cifar-10-batches-bin` if it is not
 /// there; see [`Source::load_or_download`].
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What can go wrong with data, and what to do about it.
+//! The errors of data sets.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum Error {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file is not the IDX file that it should be.
@@ -27,7 +27,7 @@ pub enum Error {
     Idx {
         /// The file.
         path: PathBuf,
-        /// What is wrong in it.
+        /// The error in the file.
         #[source]
         problem: IdxError,
     },
@@ -103,7 +103,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file of records is shorter or longer than it should be.

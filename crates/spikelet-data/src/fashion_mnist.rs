@@ -12,9 +12,9 @@ use crate::download::Progress;
 use crate::error::Result;
 use crate::source::{Files, Source};
 
-/// Where Fashion-MNIST is found and fetched.
+/// The source of Fashion-MNIST.
 ///
-/// The files may lie in the data folder itself, in `fashion-mnist`, or in `FashionMNIST/raw`,
+/// The files may be in the data folder itself, in `fashion-mnist`, or in `FashionMNIST/raw`,
 /// where torchvision puts them.
 #[must_use]
 pub fn source() -> Source {
@@ -74,7 +74,7 @@ pub fn source() -> Source {
     }
 }
 
-/// Reads Fashion-MNIST from below `dir`; see [`Source::load`].
+/// Reads Fashion-MNIST from a subfolder of `dir`; see [`Source::load`].
 ///
 /// # Errors
 /// As [`Source::load`].
@@ -82,7 +82,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads Fashion-MNIST from below `dir` and fetches what is not there into `dir/fashion-mnist`;
+/// Reads Fashion-MNIST from a subfolder of `dir` and fetches what is not there into `dir/fashion-mnist`;
 /// see [`Source::load_or_download`].
 ///
 /// # Errors

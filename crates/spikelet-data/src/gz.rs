@@ -1,4 +1,4 @@
-//! Reading what may or may not be compressed: the content decides, not the name.
+//! Reads files that may be compressed, which is detected by their content, not their name.
 
 use std::io::{self, BufRead, Chain, Cursor, Read};
 

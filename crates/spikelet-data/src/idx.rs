@@ -1,4 +1,4 @@
-//! IDX files, the format of MNIST and of many data sets after it.
+//! IDX files, the format of MNIST and many later data sets.
 //!
 //! ```text
 //! 0  0  type  D      type 0x08 is u8; D is the number of dimensions
@@ -6,8 +6,8 @@
 //! d₁·…·d_D values    row-major
 //! ```
 //!
-//! Files may be compressed with gzip; that is told by their content, whatever their name. Nothing
-//! is allocated on the word of a header: the buffer grows with the bytes that are really there.
+//! Files may be compressed with gzip, which is detected by their content, not their name. The buffer grows
+//! with the bytes that are read, not with the sizes in the header.
 //!
 //! Source: Y. LeCun, C. Cortes, C. Burges, *The MNIST database of handwritten digits*.
 
@@ -18,16 +18,16 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::gz::Plain;
 
-/// The largest content that is read, in bytes. A header that promises more is not believed.
+/// The maximal size of the content in bytes. Larger headers are refused.
 pub const MAX_BYTES: u64 = 1 << 32;
 
-/// How far bytes after the end are counted for the error message.
+/// The maximal number of excess bytes that are counted for the error message.
 const COUNTED_EXCESS: u64 = 1 << 20;
 
-/// Type code of unsigned bytes, the only type that images and labels come in.
+/// The type code of unsigned bytes, the only type of images and labels.
 const TYPE_U8: u8 = 0x08;
 
-/// An IDX file's content, of `D` dimensions.
+/// The content of an IDX file of `D` dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idx<const D: usize> {
     /// Length of each dimension; the first counts the items.
@@ -36,14 +36,14 @@ pub struct Idx<const D: usize> {
     pub data: Vec<u8>,
 }
 
-/// What is wrong with the content of an IDX file.
+/// An invalid IDX file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdxError {
     /// Reading failed.
     #[error("cannot be read: {0}\n  help: check the disk and the file's permissions")]
     Read(#[source] io::Error),
-    /// It starts like gzip, but does not decompress.
+    /// It starts like gzip and cannot be decompressed.
     #[error("damaged gzip data: {0}\n  help: fetch the file again")]
     Gzip(#[source] io::Error),
     /// It is named `.gz`, but is neither gzip nor IDX.
@@ -63,7 +63,7 @@ pub enum IdxError {
     Magic {
         /// The first four bytes.
         found: [u8; 4],
-        /// Number of dimensions that was wanted.
+        /// The expected number of dimensions.
         expected_dims: usize,
     },
     /// Its values are not unsigned bytes.
@@ -84,7 +84,7 @@ pub enum IdxError {
     Dimensions {
         /// Dimensions in the header.
         found: usize,
-        /// Dimensions wanted.
+        /// The expected number of dimensions.
         expected: usize,
     },
     /// A dimension is zero.
@@ -93,7 +93,7 @@ pub enum IdxError {
         /// Dimensions in the header.
         dims: Vec<usize>,
     },
-    /// The header promises more than is reasonable.
+    /// The sizes in the header are too large.
     #[error(
         "its header promises {dims:?} values, more than {MAX_BYTES}\n  \
          help: the file is damaged; fetch it again"
@@ -118,12 +118,12 @@ pub enum IdxError {
     Truncated {
         /// Values found.
         found: u64,
-        /// Values promised.
+        /// The number of values by the header.
         expected: u64,
         /// Dimensions in the header.
         dims: Vec<usize>,
     },
-    /// It goes on after its end.
+    /// It has excess bytes after its end.
     #[error(
         "{}{excess} bytes more than the {expected} values that its header promises ({dims:?})\n  \
          help: the file is damaged or two files were joined; fetch it again",
@@ -132,7 +132,7 @@ pub enum IdxError {
     TrailingBytes {
         /// Bytes after the end, counted up to 2²⁰.
         excess: u64,
-        /// Values promised.
+        /// The number of values by the header.
         expected: u64,
         /// Dimensions in the header.
         dims: Vec<usize>,
@@ -171,7 +171,8 @@ pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
 ///
 /// # Errors
 /// [`Error::Open`] if it cannot be opened, [`Error::Idx`] for what is wrong in it.
-pub fn read<const D: usize>(path: &Path) -> Result<Idx<D>> {
+pub fn read<const D: usize>(path: impl AsRef<Path>) -> Result<Idx<D>> {
+    let path = path.as_ref();
     read_if(path, |_| Ok(()))
 }
 
@@ -216,7 +217,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_images(path: &Path) -> Result<Idx<3>> {
+pub fn read_images(path: impl AsRef<Path>) -> Result<Idx<3>> {
     read(path)
 }
 
@@ -224,7 +225,8 @@ pub fn read_images(path: &Path) -> Result<Idx<3>> {
 ///
 /// # Errors
 /// As [`read`], and [`Error::FileLabel`] for the first label that is too large.
-pub fn read_labels(path: &Path, classes: usize) -> Result<Vec<u8>> {
+pub fn read_labels(path: impl AsRef<Path>, classes: usize) -> Result<Vec<u8>> {
+    let path = path.as_ref();
     check_labels(path, read::<1>(path)?.data, classes)
 }
 

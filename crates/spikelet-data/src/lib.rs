@@ -1,21 +1,21 @@
-//! Data for spiking networks: where it comes from, and how it reaches the network.
+//! Data sets for spiking networks: sources, augmentation and batches.
 //!
-//! | to have | use |
+//! | data | API |
 //! |---|---|
-//! | digits at once, without a file or a network | [`synthetic::digits`] |
+//! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`] |
-//! | the same, fetched if they are not there | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`] |
+//! | the same, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`Dataset::new`] |
-//! | shuffled batches of `f32`, prepared ahead | [`Loader`] |
-//! | images cropped, mirrored, turned, … by chance | [`Augment`] in [`LoaderConfig`] |
-//! | pixels with the mean 0 and the deviation 1 | [`Normalize`] in [`LoaderConfig`] |
+//! | shuffled batches of `f32`, prepared in advance | [`Loader`] |
+//! | random crops, flips, rotations, … (augmentation) | [`Augment`] in [`LoaderConfig`] |
+//! | normalization to mean 0 and standard deviation 1 | [`Normalize`] in [`LoaderConfig`] |
 //!
 //! Downloads are behind the feature `download`, which is on by default: without it there are no
 //! `load_or_download` and no [`download`], and no HTTP, TLS and tar are built.
 //!
 //! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
-//! testing. Whatever is random here depends on a seed and a position alone: the same seed gives the
-//! same images and the same batches on every machine and with any number of threads.
+//! testing. Random numbers depend only on a seed and a position: the same seed gives the same
+//! images and batches on every machine and with any number of threads.
 //!
 //! ```
 //! use spikelet_data::{Loader, LoaderConfig, synthetic};

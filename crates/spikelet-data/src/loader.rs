@@ -1,4 +1,4 @@
-//! Batches in a shuffled order that can be repeated and resumed.
+//! Shuffled batches in a reproducible order, from which an epoch can be resumed.
 
 use std::sync::Arc;
 use std::thread;
@@ -11,39 +11,39 @@ use crate::batches::Batches;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 
-/// The stream of random numbers for the order of the images; its step is the epoch.
+/// The random stream of the order of the images; its step is the epoch.
 const ORDER_STREAM: u32 = 0xda7a_0001;
 
-/// Threads that are started at most where their number is not given.
+/// The maximal number of threads if none is given.
 const MAX_THREADS: usize = 8;
 
-/// How to cut a data set into batches, and what to do to its images on the way.
+/// The configuration of a [`Loader`].
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `batch_size` | 128 | images in a batch |
-/// | `shuffle` | true | each epoch has its own random order |
-/// | `drop_last` | false | leave out a last batch that is not full |
-/// | `seed` | 0 | of the order and of what is changed |
-/// | `augment` | nothing | what to change by chance: for images to learn from |
-/// | `normalize` | none | mean and deviation to bring the pixels to 0 and 1 |
-/// | `threads` | 0 | that prepare batches; 0 chooses |
+/// | `batch_size` | 128 | number of images of a batch |
+/// | `shuffle` | true | a new random order in each epoch |
+/// | `drop_last` | false | drop an incomplete last batch |
+/// | `seed` | 0 | seed of the order and the augmentation |
+/// | `augment` | none | random augmentation, for training images |
+/// | `normalize` | none | mean and standard deviation with which pixels are normalized |
+/// | `threads` | 0 | number of threads that prepare batches; 0 selects it automatically |
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoaderConfig {
-    /// Images in a batch.
+    /// The number of images of a batch.
     pub batch_size: usize,
-    /// Whether each epoch has its own random order, instead of the data set's.
+    /// Whether each epoch has a new random order, instead of that of the data set.
     pub shuffle: bool,
-    /// Whether to leave out a last batch with fewer than `batch_size` images.
+    /// Whether to drop a last batch with fewer than `batch_size` images.
     pub drop_last: bool,
-    /// Seed of the random order and of the changes.
+    /// The seed of the random order and the augmentation.
     pub seed: u64,
-    /// By how much images are changed by chance.
+    /// The random augmentation of the images.
     pub augment: Augment,
-    /// What to subtract from the pixels and to divide them by, after the changes.
+    /// The normalization of the pixels, after the augmentation.
     pub normalize: Option<Normalize>,
-    /// Threads that prepare batches ahead. 0 takes one where images are not changed, else one for
-    /// each core, up to 8. The batches are the same for any number.
+    /// The number of threads that prepare batches in advance. 0 selects one without augmentation, otherwise
+    /// one per core, up to 8. The batches do not depend on it.
     pub threads: usize,
 }
 
@@ -61,24 +61,23 @@ impl Default for LoaderConfig {
     }
 }
 
-/// Which batches of an epoch are made: those of one of several ranks, which take turns batch by
-/// batch.
+/// The shard of an epoch that one of several ranks loads. Ranks take turns batch by batch.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `rank` | 0 | makes the batches `rank`, `rank + ranks`, … |
-/// | `ranks` | 1 | that share the epoch |
-/// | `first_image` | 0 | images of the epoch that are done: batches are cut from what is behind them |
+/// | `rank` | 0 | loads the batches `rank`, `rank + ranks`, … |
+/// | `ranks` | 1 | number of ranks |
+/// | `first_image` | 0 | number of images of the epoch that are skipped |
 ///
-/// So the batches that ranks make at a time are neighbors: one large batch of the epoch, each rank
-/// with its piece.
+/// The concurrent batches of all ranks are therefore consecutive: together they are one large batch of the
+/// epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which of the ranks, from 0.
+    /// The rank, from 0.
     pub rank: usize,
-    /// How many share the epoch.
+    /// The number of ranks.
     pub ranks: usize,
-    /// How many images of the epoch are done.
+    /// The number of images of the epoch that are skipped.
     pub first_image: usize,
 }
 
@@ -92,11 +91,11 @@ impl Default for Shard {
     }
 }
 
-/// Cuts a data set into batches, epoch by epoch.
+/// Splits a data set into batches, epoch by epoch.
 ///
-/// The order of an epoch depends on the seed and the epoch's number alone, and what is changed in
-/// an image on these and the image's number in the data set: not on earlier epochs, on the number
-/// of threads, on the batch size, or on where the epoch was begun.
+/// The order of an epoch depends only on the seed and the index of the epoch, and the augmentation of an image
+/// on these and its index in the data set. They do not depend on earlier epochs, the number of threads, the
+/// batch size, or the first batch that is loaded.
 ///
 /// ```
 /// use spikelet_data::{Loader, LoaderConfig, synthetic};
@@ -108,7 +107,7 @@ impl Default for Shard {
 /// let sizes: Vec<usize> = loader.epoch(0, 0).map(|batch| batch.len()).collect();
 /// assert_eq!(sizes, [32, 32, 32, 4]);
 ///
-/// // A run that was stopped after two batches goes on with the third.
+/// // A run that was interrupted after two batches resumes with the third.
 /// let third = loader.epoch(0, 2).next();
 /// assert_eq!(third, loader.epoch(0, 0).nth(2));
 /// # Ok::<(), spikelet_data::Error>(())
@@ -124,7 +123,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Dataset::check`], [`Augment::check`] and [`Normalize::check`]; [`Error::BatchSize`] if
-    /// an epoch would have no batch.
+    /// an epoch has no batch.
     pub fn new(dataset: Arc<Dataset>, config: LoaderConfig) -> Result<Self> {
         dataset.check()?;
         config.augment.check()?;
@@ -143,7 +142,7 @@ impl Loader {
         Ok(loader)
     }
 
-    /// Number of batches in an epoch.
+    /// The number of batches of an epoch.
     #[must_use]
     pub fn len(&self) -> usize {
         let (images, size) = (self.dataset.len(), self.config.batch_size);
@@ -154,7 +153,7 @@ impl Loader {
         }
     }
 
-    /// Whether an epoch has no batch, which [`Self::new`] refuses.
+    /// Whether an epoch has no batch, which [`Self::new`] does not allow.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -166,14 +165,14 @@ impl Loader {
         &self.dataset
     }
 
-    /// How it is cut.
+    /// The configuration.
     #[must_use]
     pub fn config(&self) -> &LoaderConfig {
         &self.config
     }
 
-    /// The batches of epoch `epoch` from `first_batch` on; none if the epoch has no more than
-    /// `first_batch` batches. The images of the batches before are not touched.
+    /// The batches of an epoch, beginning with `first_batch`; none if the epoch has no more than
+    /// `first_batch` batches. The images of earlier batches are not read.
     ///
     /// # Panics
     /// If the system cannot start a thread.
@@ -186,8 +185,8 @@ impl Loader {
         self.share(epoch, share)
     }
 
-    /// The batches that one of several ranks makes of epoch `epoch`. Where incomplete batches are
-    /// left out, all ranks make equally many.
+    /// The batches of the shard of an epoch. If incomplete batches are dropped, all ranks have the same
+    /// number.
     ///
     /// ```
     /// use spikelet_data::{Loader, LoaderConfig, Shard, synthetic};
@@ -202,13 +201,13 @@ impl Loader {
     /// ```
     ///
     /// # Panics
-    /// If the system cannot start a thread; if there are no ranks.
+    /// If the system cannot start a thread, or the number of ranks is 0.
     #[must_use]
     pub fn share(&self, epoch: u64, share: Shard) -> Batches {
         Batches::start(self, epoch, share, self.share_len(share), self.threads())
     }
 
-    /// How many batches a rank's share has.
+    /// The number of batches of a shard.
     fn share_len(&self, share: Shard) -> usize {
         let size = self.config.batch_size;
         let left = self.dataset.len().saturating_sub(share.first_image);
@@ -219,7 +218,7 @@ impl Loader {
         batches.saturating_sub(share.rank).div_ceil(share.ranks)
     }
 
-    /// How many threads prepare the batches of an epoch, unless it has fewer batches.
+    /// The number of threads that prepare the batches of an epoch, unless it has fewer batches.
     fn threads(&self) -> usize {
         match self.config.threads {
             0 if self.config.augment.is_empty() => 1,
@@ -228,9 +227,9 @@ impl Loader {
         }
     }
 
-    /// Which image comes when in epoch `epoch`.
+    /// The order of the images in an epoch.
     pub(crate) fn order(&self, epoch: u64) -> Vec<u32> {
-        // `Dataset::check` has seen to it that the number of images fits.
+        // `Dataset::check` has checked the number of images.
         let mut order: Vec<u32> = (0..self.dataset.len() as u32).collect();
         if self.config.shuffle {
             let (high, low) = ((epoch >> 32) as u32, epoch as u32);
@@ -244,7 +243,7 @@ impl Loader {
         order
     }
 
-    /// What a thread does to images.
+    /// The image processing of a thread.
     pub(crate) fn pipeline(&self) -> Pipeline {
         let config = &self.config;
         Pipeline::new(
@@ -255,8 +254,7 @@ impl Loader {
         )
     }
 
-    /// Makes batch number `index` of a share of the epoch that has this order, in place of whatever
-    /// `batch` held.
+    /// Writes the batch `index` of a shard of the epoch that has this order to `batch`.
     pub(crate) fn fill(
         &self,
         batch: &mut Batch,
@@ -280,7 +278,7 @@ impl Loader {
             .map(|&index| i64::from(labels[index as usize]));
         batch.labels.clear();
         batch.labels.extend(labels);
-        // Every pixel is written below; what a batch held before is not cleared.
+        // Every pixel is written below, so the buffer is not cleared.
         batch.images.resize(indices.len() * image_len, 0.0);
         let outs = batch.images.chunks_exact_mut(image_len);
         for (&index, out) in indices.iter().zip(outs) {

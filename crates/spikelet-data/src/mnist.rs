@@ -12,9 +12,9 @@ use crate::download::Progress;
 use crate::error::Result;
 use crate::source::{Files, Source};
 
-/// Where MNIST is found and fetched.
+/// The source of MNIST.
 ///
-/// The files may lie in the data folder itself, in `mnist`, or in `MNIST/raw`, where torchvision
+/// The files may be in the data folder itself, in `mnist`, or in `MNIST/raw`, where torchvision
 /// puts them.
 #[must_use]
 pub fn source() -> Source {
@@ -59,7 +59,7 @@ pub fn source() -> Source {
     }
 }
 
-/// Reads MNIST from below `dir`; see [`Source::load`].
+/// Reads MNIST from a subfolder of `dir`; see [`Source::load`].
 ///
 /// # Errors
 /// As [`Source::load`].
@@ -67,7 +67,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads MNIST from below `dir` and fetches what is not there into `dir/mnist`; see
+/// Reads MNIST from a subfolder of `dir` and fetches what is not there into `dir/mnist`; see
 /// [`Source::load_or_download`].
 ///
 /// # Errors

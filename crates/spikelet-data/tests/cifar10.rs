@@ -1,12 +1,15 @@
 //! CIFAR-10: its files, how they may be wrong, and its archive.
 
-mod common;
+#[path = "common/gzip.rs"]
+mod gzip;
+#[path = "common/server.rs"]
+mod server;
 
 use std::fs;
 use std::path::Path;
 
-use common::gzip;
-use common::server::{Server, ok, remote};
+use gzip::gzip;
+use server::{Server, ok, remote};
 use spikelet_data::RemoteFile;
 use spikelet_data::download::Failure;
 use spikelet_data::{Error, Files, Progress, RecordFiles, Source, cifar10};
@@ -282,7 +285,10 @@ fn an_archive_that_lacks_a_file_or_is_none_leaves_nothing_behind() {
         .load_or_download(dir.path(), Progress::Quiet)
         .unwrap_err();
     let message = error.to_string();
-    assert!(message.contains("has no `data_batch_2.bin`,"), "{message}");
+    assert!(
+        message.contains("does not contain `data_batch_2.bin`,"),
+        "{message}"
+    );
     assert_eq!(files_in(&dir.path().join("cifar-10-batches-bin")), [""; 0]);
 
     for none in [&b"not an archive"[..], &gzip(&[7; 3000])] {

@@ -1,11 +1,15 @@
 //! Data sets in folders: where their files are found and how they may be wrong.
 
-mod common;
+#[path = "common/gzip.rs"]
+mod gzip;
+#[path = "common/idx_file.rs"]
+mod idx_file;
 
 use std::fs;
 use std::path::Path;
 
-use common::{gzip, idx_file};
+use gzip::gzip;
+use idx_file::idx_file;
 use spikelet_data::{Error, Source, fashion_mnist, mnist};
 use tempfile::TempDir;
 

@@ -1,11 +1,15 @@
 //! IDX files: what is read, and what is said of those that cannot be.
 
-mod common;
+#[path = "common/gzip.rs"]
+mod gzip;
+#[path = "common/idx_file.rs"]
+mod idx_file;
 
 use std::fs;
 use std::path::PathBuf;
 
-use common::{gzip, idx_file};
+use gzip::gzip;
+use idx_file::idx_file;
 use proptest::prelude::*;
 use spikelet_data::Error;
 use spikelet_data::idx::{self, Idx, IdxError};
@@ -62,7 +66,7 @@ fn a_web_page_named_gz_is_told_apart() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = idx::read_images("nowhere/images".as_ref()).unwrap_err();
+    let error = idx::read_images("nowhere/images").unwrap_err();
     assert!(matches!(error, Error::Open { .. }));
     assert!(error.to_string().contains("nowhere/images"));
 }

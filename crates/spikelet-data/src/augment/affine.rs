@@ -1,16 +1,15 @@
-//! Turn, size, slant and shift, as one map of the plane.
+//! Rotation, scaling, shear and shift as one affine map.
 //!
-//! A pixel p of the image goes to M + s·R·S·(p − M) + t: M is the middle, s the size, R the turn,
-//! S = (1, tan φ; 0, 1) the slant, t the shift. For each pixel of the result the place that it
-//! comes from is found by the inverse map and read between its four neighbors, bilinearly. The
-//! image is black outside.
+//! A pixel p of the image goes to M + s·R·S·(p − M) + t: M is the center, s the scale, R the rotation,
+//! S = (1, tan φ; 0, 1) the shear, t the shift. Each pixel of the result is mapped back by the inverse map and
+//! interpolated bilinearly between its four neighbors. The image is black outside.
 
 use spikelet_expr::math::{cos_2pi, sin_2pi};
 use spikelet_expr::vectorized;
 
 use super::{Augment, Draws, Purpose};
 
-/// From pixels of the result to places in the image: x ↦ linear · x + origin.
+/// The map from pixels of the result to positions in the image: x ↦ linear · x + origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Map {
     linear: [[f32; 2]; 2],
@@ -59,7 +58,7 @@ impl Map {
     }
 }
 
-/// Reads images at places between their pixels; keeps its memory from one image to the next.
+/// Interpolates images bilinearly. Reuses its memory for the next image.
 #[derive(Clone, Debug)]
 pub(super) struct Resampler {
     shape: [usize; 3],
@@ -122,7 +121,7 @@ impl Resampler {
         }
     }
 
-    /// The places in the image that row `y` of the result comes from.
+    /// The positions in the image of the row `y` of the result.
     fn locate(&mut self, map: Map, y: usize) {
         let [_, height, width] = self.shape;
         vectorized(

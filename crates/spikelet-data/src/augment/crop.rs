@@ -1,19 +1,18 @@
-//! A random crop after black pixels were put around the image.
+//! A random crop after padding with black pixels.
 
 use std::ops::Range;
 
 use super::{Draws, Purpose};
 
-/// Where the upper left corner of the crop lies in the image, x and y: from −`padding` to
-/// `padding`.
+/// The x and y of the upper left corner of the crop in the image, from −`padding` to `padding`.
 pub(super) fn draw(draws: &Draws, padding: usize) -> [isize; 2] {
     let places = padding.saturating_mul(2).saturating_add(1);
     [Purpose::CropX, Purpose::CropY]
         .map(|purpose| draws.below(purpose, places) as isize - padding as isize)
 }
 
-/// Writes the pixels of one channel into `out`, from `corner` on and mirrored if `flipped`, as what
-/// `table` has for each of their values. What lies outside has the value 0.
+/// Writes the pixels of one channel to `out`, beginning at `corner` and mirrored if `flipped`, with the values
+/// of `table`. Pixels outside the image have the value 0.
 pub(super) fn place(
     plane: &[u8],
     width: usize,

@@ -1,4 +1,4 @@
-//! Changing images by chance, so that a network never sees the same one twice.
+//! Data augmentation: random changes of training images.
 //!
 //! In this order: the image is turned, sized, slanted and shifted ([`affine`]), cropped ([`crop`])
 //! and mirrored ([`flip`]), all of it by reading every pixel once; noise is added ([`noise`]); it
@@ -29,7 +29,7 @@ const NOISE_STREAM: u32 = 0xda7c_0001;
 /// More black than this around an image can only be a mistake.
 const MAX_PADDING: usize = 1 << 16;
 
-/// By how much images are changed by chance; nothing, by default.
+/// Random data augmentation; none by default.
 ///
 /// | field | unit | |
 /// |---|---|---|
@@ -42,8 +42,8 @@ const MAX_PADDING: usize = 1 << 16;
 /// | `noise` | white | standard deviation of normal noise in every channel and pixel |
 /// | `cutout` | pixels | set a square of this side to 0, its middle anywhere in the image |
 ///
-/// What happens to an image depends on the loader's seed, the epoch and the image's number in the
-/// data set alone.
+/// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
+/// the data set.
 ///
 /// ```
 /// use spikelet_data::{Augment, Loader, LoaderConfig, synthetic};
@@ -61,38 +61,37 @@ const MAX_PADDING: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Augment {
-    /// Black pixels put around the image, of which a piece of the image's size is taken; 0 to 65536.
+    /// The width of a black border, from which a crop of the original size is taken; 0 to 65536.
     pub crop_padding: usize,
-    /// Whether every other image, by chance, is mirrored left and right.
+    /// Whether images are flipped horizontally with probability 1/2.
     pub flip: bool,
-    /// Largest shift, as a share of the height and of the width; 0 to 1.
+    /// The maximal shift as a fraction of the height and width; 0 to 1.
     pub shift: f32,
-    /// Largest turn, in degrees; 0 to 180.
+    /// The maximal rotation in degrees; 0 to 180.
     pub rotate: f32,
-    /// Largest relative change of the size; 0 to below 1.
+    /// The maximal relative change of the size; 0 to below 1.
     pub scale: f32,
-    /// Largest slant, in degrees; 0 to below 90.
+    /// The maximal shear angle in degrees; 0 to below 90.
     pub shear: f32,
-    /// Standard deviation of the noise, where white is 1; at least 0. Without normalization the
-    /// pixels stay within 0 and 1, with it they may leave them.
+    /// The standard deviation of the noise, where white is 1; at least 0. Without normalization pixels are
+    /// clamped to 0 to 1.
     pub noise: f32,
-    /// Side of a square that is set to 0, as far as it lies in the image: black, or, with
-    /// normalization, the mean.
+    /// The side of a square that is set to 0, which is black or, with normalization, the mean. It may extend
+    /// beyond the image.
     pub cutout: usize,
 }
 
 impl Augment {
-    /// Whether nothing is changed.
+    /// Whether images are not changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks that every number lies within the bounds that its field names.
-    /// [`Loader`](crate::Loader) calls it.
+    /// Checks the range of every field. [`Loader`](crate::Loader) calls it.
     ///
     /// # Errors
-    /// [`Error::Augment`] for the first that does not.
+    /// [`Error::Augment`] for the first field that is out of range.
     pub fn check(&self) -> Result<()> {
         let padding = self.crop_padding;
         let fields = [
@@ -143,14 +142,13 @@ impl Augment {
         }
     }
 
-    /// Whether pixels may come to lie between pixels.
+    /// Whether pixels are interpolated.
     fn is_affine(&self) -> bool {
         self.shift != 0.0 || self.rotate != 0.0 || self.scale != 0.0 || self.shear != 0.0
     }
 }
 
-/// What each random number of an image is for. The numbers are fixed, so that one change does not
-/// depend on which others there are.
+/// The index of each random number of an image. It is fixed, so that one change does not depend on the others.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     CropX,
@@ -192,12 +190,12 @@ impl Draws {
         self.changes.word(self.image, purpose as u64)
     }
 
-    /// A whole number below `n`, which is at most 2³²; 0 for n = 0.
+    /// A random integer below `n`, which is at most 2³²; 0 for n = 0.
     fn below(&self, purpose: Purpose, n: usize) -> usize {
         ((u64::from(self.word(purpose)) * n as u64) >> 32) as usize
     }
 
-    /// A number from −1 to 1.
+    /// A random number from −1 to 1.
     fn around_zero(&self, purpose: Purpose) -> f32 {
         2.0 * spikelet_random::unit(self.word(purpose)) - 1.0
     }

@@ -1,4 +1,4 @@
-//! Normal noise in every channel and pixel.
+//! Gaussian noise in every channel and pixel.
 
 use super::Draws;
 
@@ -10,7 +10,7 @@ pub(super) fn add(draws: &Draws, deviation: f32, scratch: &mut [f32], image: &mu
     }
 }
 
-/// Brings pixels back to 0 (black) to 1 (white).
+/// Clamps pixels to 0 (black) to 1 (white).
 pub(super) fn clamp(image: &mut [f32]) {
     for pixel in image {
         *pixel = pixel.clamp(0.0, 1.0);

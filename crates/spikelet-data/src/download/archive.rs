@@ -1,4 +1,4 @@
-//! Fetching an archive of which some files are wanted.
+//! Downloads an archive and unpacks some of its files.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
@@ -13,17 +13,16 @@ use super::{
     temporary_in, write_failed,
 };
 
-/// Fetches `archive`, a `.tar.gz`, from the first of `mirrors` that has it and puts the files
-/// `wanted` from it into `folder`, which is made if it is not there.
+/// Downloads `archive`, a `.tar.gz`, from the first of `mirrors` that has it, and unpacks the files `wanted` to
+/// `folder`, which is created if it does not exist.
 ///
-/// The archive's length and checksum are compared before anything is unpacked. Files are
-/// known by the last part of their names, wherever in the archive they lie; all others are passed
-/// over, so that nothing is written but `wanted`, in `folder` itself. Files of those names that are
-/// there already are replaced, each in one step, once all of them have been unpacked. The archive
-/// is not kept.
+/// The length and checksum of the archive are checked before it is unpacked. Files are identified by the last
+/// component of their path in the archive. All others are skipped, so only the files `wanted` are written, in
+/// `folder` itself. Existing files are replaced atomically after all files have been unpacked. The archive is
+/// not kept.
 ///
 /// # Errors
-/// [`DownloadError`] with each mirror's failure if none of them had the archive.
+/// [`DownloadError`] with the failure of each mirror if none of them has the archive.
 pub fn fetch_archive(
     archive: &RemoteFile,
     wanted: &[String],
@@ -47,8 +46,8 @@ pub fn fetch_archive(
     })
 }
 
-/// For the fuzz targets: unpacks an archive that is in memory, without comparing it with a checksum;
-/// whether all wanted files were in it.
+/// For the fuzz targets: unpacks an archive in memory without checking its checksum. Returns whether all
+/// wanted files were in it.
 #[doc(hidden)]
 pub fn unpack_archive(archive: &[u8], wanted: &[String], folder: &Path) -> bool {
     let copied = temporary_in(folder).and_then(|mut file| file.write_all(archive).map(|()| file));

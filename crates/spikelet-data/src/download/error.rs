@@ -1,4 +1,4 @@
-//! Why a file did not arrive.
+//! The errors of downloads.
 
 use std::fmt;
 use std::io;
@@ -6,79 +6,87 @@ use std::path::PathBuf;
 
 use crate::error::lines;
 
-/// No mirror had a file.
+/// A file that could not be downloaded from any mirror.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct DownloadError {
     /// The file.
     pub file: String,
-    /// What went wrong at each mirror, in the order in which they were tried.
+    /// The failure of each mirror, in the order of the attempts.
     pub attempts: Vec<Attempt>,
-    /// The files to get by other means: this one and those that would have been fetched after it.
+    /// The files to get by other means: this one and those that would have been downloaded after it.
     pub wanted: Vec<String>,
-    /// The folder to put them into.
+    /// The folder of these files.
     pub folder: PathBuf,
-    /// Whether the file is an archive that is to be unpacked there.
+    /// Whether the file is an archive, to be unpacked in the folder.
     pub archive: bool,
 }
 
-/// One mirror's failure.
+/// The failure of one mirror.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Attempt {
-    /// What was asked for; the name itself for [`Failure::Name`].
+    /// The requested URL; the name itself for [`Failure::Name`].
     pub url: String,
-    /// Why it is not here.
+    /// The failure.
     pub failure: Failure,
 }
 
-/// Why a file could not be had from a mirror.
+/// The reason why a download from a mirror failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// What was asked for is not the name of a file in the folder, such as `../a`.
-    #[error("this is not the plain name of a file")]
+    /// The name is not that of a file in the folder, for example `../a`.
+    #[error("this is not a file name without a folder")]
     Name,
-    /// No connection, no answer in time, or an answer such as 404.
+    /// The server answered with an error such as 404.
+    #[error("the server answered with status {status}")]
+    Status {
+        /// The HTTP status code.
+        status: u16,
+    },
+    /// No connection, no answer in time, or an invalid answer.
     #[error("{0}")]
-    Request(#[source] Box<ureq::Error>),
-    /// The transfer broke off, or the data does not decompress.
-    #[error("the transfer broke off after {received} bytes: {source}")]
+    Request(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The transfer was interrupted, or the data cannot be decompressed.
+    #[error("the transfer was interrupted after {received} bytes: {source}")]
     Transfer {
-        /// Bytes that arrived.
+        /// The number of received bytes.
         received: u64,
-        /// What the reader said.
+        /// The error of the reader.
         source: io::Error,
     },
-    /// The content is shorter or longer than the file is.
+    /// The content has the wrong length.
     #[error("{found} bytes of content{}, expected {expected}", if found > expected { " or more" } else { "" })]
     Length {
-        /// Length found; reading stops at the first byte too many.
+        /// The length found. Reading stops at the first excess byte.
         found: u64,
-        /// Length expected.
+        /// The expected length.
         expected: u64,
     },
-    /// The content is not the file's.
+    /// The content has the wrong checksum.
     #[error("the content has the SHA-256 {found}, expected {expected}")]
     Checksum {
-        /// Checksum of what arrived.
+        /// The checksum of the received content.
         found: String,
-        /// Checksum expected.
+        /// The expected checksum.
         expected: String,
     },
-    /// The archive came whole, but cannot be unpacked.
-    #[error("it arrived, but cannot be unpacked: {0}")]
+    /// The archive was received completely and cannot be unpacked.
+    #[error("the archive cannot be unpacked: {0}")]
     Unpack(#[source] io::Error),
-    /// The archive came whole, but files that belong in it are not there.
-    #[error("it arrived, but has no {}", missing.join(", "))]
+    /// The archive does not contain all files of the data set.
+    #[error("the archive does not contain {}", missing.join(", "))]
     NotInArchive {
-        /// The files.
+        /// The missing files.
         missing: Vec<String>,
     },
-    /// It could not be written.
+    /// The file cannot be written.
     #[error("cannot be written to {}: {source}", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

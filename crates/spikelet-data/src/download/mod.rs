@@ -1,9 +1,9 @@
-//! Fetching a file from the first mirror that has it whole.
+//! Downloads a file from the first mirror that has it.
 //!
-//! A file arrives compressed, is decompressed on the way and must have exactly the known length
-//! and SHA-256. It is written beside its place and moved there when it is complete and on the
-//! disk, so that a file under its own name is always a good one, whoever else downloads or is
-//! interrupted meanwhile. Of an archive nothing is unpacked before all of it has been checked.
+//! A compressed file is decompressed while it is received. The content must have the known length and
+//! SHA-256. It is written to a temporary file in the same folder, which is renamed when it is complete and
+//! on the disk: a file under its final name is always complete, even if another process downloads it at the
+//! same time or a download is interrupted. An archive is unpacked after it has been checked.
 
 mod archive;
 mod error;
@@ -29,37 +29,37 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// A transfer may be this much longer than the content: gzip adds a little to what it cannot
-/// compress.
+/// The maximal number of bytes by which a transfer may be longer than the content: gzip makes
+/// incompressible data slightly longer.
 const TRANSFER_MARGIN: u64 = 1 << 16;
 
-/// What to show while downloading.
+/// How the progress of a download is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
-    /// Nothing.
+    /// Not at all.
     Quiet,
     /// A bar for each file on the standard error stream, if that is a terminal.
     #[default]
     Bar,
 }
 
-/// How a file that is fetched travels.
+/// The encoding of a transferred file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transfer {
-    /// Compressed, and is decompressed on the way.
+    /// Compressed; decompressed while it is received.
     Compressed,
-    /// As it is.
+    /// Not compressed, or not to be decompressed.
     AsIs,
 }
 
-/// Fetches `file` from the first of `mirrors` that has it and puts it, uncompressed, into
-/// `folder`, which is made if it is not there. Returns the path of the file.
+/// Downloads `file` from the first of `mirrors` that has it, and writes it, decompressed, to `folder`, which
+/// is created if it does not exist. Returns the path of the file.
 ///
 /// A mirror is a URL to which the file's name and `.gz` are appended.
 ///
 /// # Errors
-/// [`DownloadError`] with each mirror's failure if none of them had the file, or with
-/// [`Failure::Name`] if its name leads out of the folder.
+/// [`DownloadError`] with the failure of each mirror if none of them has the file, or with
+/// [`Failure::Name`] if its name is not that of a file in the folder.
 pub fn fetch(
     file: &RemoteFile,
     mirrors: &[String],
@@ -82,12 +82,12 @@ pub fn fetch(
     })
 }
 
-/// Checks that names are those of files in a folder: they lead neither out of it nor below it.
+/// Checks that names are those of files in a folder, not of files in other folders.
 fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Vec<Attempt>> {
     let plain = |name: &str| {
         let mut parts = Path::new(name).components();
         let first = parts.next();
-        // The whole of it, so that `a/` and `a/.` are none either.
+        // Compared with the full name: `a/` and `a/.` are refused too.
         matches!(first, Some(Component::Normal(part)) if part == name) && parts.next().is_none()
     };
     match names.into_iter().find(|name| !plain(name)) {
@@ -99,7 +99,7 @@ fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Vec<A
     }
 }
 
-/// What `fetch` makes of the first mirror of `name` with which it succeeds.
+/// The result of `fetch` for the first mirror of `name` with which it succeeds.
 fn from_mirrors<T>(
     mirrors: &[String],
     name: &str,
@@ -112,10 +112,10 @@ fn from_mirrors<T>(
         match fetch(&url) {
             Ok(fetched) => return Ok(fetched),
             Err(failure) => {
-                // Another mirror does not help a full disk.
-                let hopeless = matches!(failure, Failure::Write { .. });
+                // Another mirror does not help if the disk is full.
+                let local = matches!(failure, Failure::Write { .. });
                 attempts.push(Attempt { url, failure });
-                if hopeless {
+                if local {
                     break;
                 }
             }
@@ -124,7 +124,7 @@ fn from_mirrors<T>(
     Err(attempts)
 }
 
-/// The checked content of `url` in a file without a name of its own yet, in `folder`.
+/// The checked content of `url` in a temporary file in `folder`.
 fn receive_from(
     url: &str,
     file: &RemoteFile,
@@ -137,12 +137,13 @@ fn receive_from(
 
     let mut request = agent(url).get(url);
     if transfer == Transfer::AsIs {
-        // Else a server may take the archive's own compression for one that the transfer needs.
+        // Otherwise a server may declare the compression of the archive as that of the transfer.
         request = request.header("Accept-Encoding", "identity");
     }
-    let response = request
-        .call()
-        .map_err(|error| Failure::Request(Box::new(error)))?;
+    let response = request.call().map_err(|error| match error {
+        ureq::Error::StatusCode(status) => Failure::Status { status },
+        error => Failure::Request(Box::new(error)),
+    })?;
     let body = response.into_body();
     let bar = bar(&file.name, body.content_length(), progress);
     let received = bar.clone();
@@ -156,7 +157,7 @@ fn receive_from(
     Ok(partial)
 }
 
-/// Moves a complete file to its place in `folder`, once it is on the disk.
+/// Renames a complete file to its name in `folder`, after it is on the disk.
 fn put(complete: NamedTempFile, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
     complete
         .as_file()
@@ -176,7 +177,7 @@ fn write_failed(path: &Path, source: io::Error) -> Failure {
     }
 }
 
-/// Copies `reader` into `partial`, decompressed if it travels compressed, and checks what comes out.
+/// Copies `reader` to `partial`, decompressed if the transfer is compressed, and checks the content.
 fn receive(
     reader: impl BufRead,
     transfer: Transfer,
@@ -184,14 +185,14 @@ fn receive(
     partial: &mut NamedTempFile,
     received: impl Fn() -> u64,
 ) -> Result<(), Failure> {
-    let broke_off = |source| Failure::Transfer {
+    let interrupted = |source| Failure::Transfer {
         received: received(),
         source,
     };
     let content = match transfer {
         Transfer::AsIs => Plain::raw(reader),
-        // A server may mark the file as compressed for the transfer only; then it arrives plain.
-        Transfer::Compressed => Plain::new(reader).map_err(broke_off)?,
+        // A server may declare the compression as that of the transfer: then the client decompresses it.
+        Transfer::Compressed => Plain::new(reader).map_err(interrupted)?,
     };
     let mut content = content.take(file.bytes.saturating_add(1));
     let mut digest = Sha256::new();
@@ -202,7 +203,7 @@ fn receive(
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(broke_off(error)),
+            Err(error) => return Err(interrupted(error)),
         };
         found += count as u64;
         digest.update(&buffer[..count]);
@@ -234,7 +235,7 @@ fn agent(url: &str) -> ureq::Agent {
         .timeout_recv_response(Some(SILENCE_TIMEOUT))
         .timeout_per_read(Some(SILENCE_TIMEOUT))
         .timeout_global(Some(TOTAL_TIMEOUT));
-    // A proxy from the environment leads out; it does not know this machine's own servers.
+    // A proxy from the environment cannot reach servers of this machine.
     let config = if is_local(url) {
         config.proxy(None)
     } else {

@@ -105,7 +105,8 @@ impl Source {
     /// not fit, which is found before their contents are read. Of
     /// [`RecordFiles`]: [`Error::Open`], [`Error::Read`], [`Error::RecordBytes`] and
     /// [`Error::FileLabel`].
-    pub fn load(&self, dir: &Path) -> Result<Split> {
+    pub fn load(&self, dir: impl AsRef<Path>) -> Result<Split> {
+        let dir = dir.as_ref();
         let found = self.find(dir);
         let paths: Option<Vec<&Path>> = found.files.iter().map(|path| path.as_deref()).collect();
         let Some(paths) = paths else {
@@ -131,7 +132,8 @@ impl Source {
     /// As [`Self::load`], and [`Error::Download`] with each mirror's failure and a list of the
     /// files to get by hand.
     #[cfg(feature = "download")]
-    pub fn load_or_download(&self, dir: &Path, progress: Progress) -> Result<Split> {
+    pub fn load_or_download(&self, dir: impl AsRef<Path>, progress: Progress) -> Result<Split> {
+        let dir = dir.as_ref();
         match self.load(dir) {
             Err(Error::MissingFiles { .. } | Error::OtherDataset { .. }) => {}
             loaded => return loaded,

@@ -1,10 +1,9 @@
-//! Digits drawn by the program itself: a data set that needs no file and no network.
+//! Generated digits: a data set without files or a network connection.
 //!
-//! Each digit has three skeletons, the path of a pen in a few strokes. For every image one of them
-//! is bent, leaned, turned, sized and placed by chance, drawn with a pen of chance width and
-//! pressure, and lightly soiled. The result looks like handwriting, has MNIST's form and roughly
-//! its statistics, and is about as hard for a small network; it says nothing about how a
-//! network fares on digits that people wrote.
+//! Each digit has three skeletons, the path of a pen in a few strokes. For each image one of them
+//! is randomly bent, sheared, rotated, scaled and shifted, drawn with a random stroke width and pressure, and
+//! noise is added. The result looks like handwriting, has the shape and roughly the statistics of MNIST, and
+//! is about as hard for a small network. Accuracy on it does not predict accuracy on handwritten digits.
 
 mod pen;
 mod skeleton;
@@ -40,10 +39,10 @@ const TEST: Streams = Streams {
     labels: 0xda7a_0021,
 };
 
-/// 60,000 images to learn from and 10,000 to measure with, like MNIST.
+/// 60,000 training images and 10,000 test images, like MNIST.
 ///
-/// The same seed always gives the same bytes. Image `i` depends on the seed, its part and `i`
-/// alone: not on the number of threads or of images.
+/// The same seed always gives the same bytes. Image `i` depends only on the seed, its part (training or test) and
+/// `i`, not on the number of threads or images.
 ///
 /// ```no_run
 /// let digits = spikelet_data::synthetic::digits(0);

@@ -1,4 +1,4 @@
-//! A server on this machine that sends what a test wants.
+//! A server on this machine that sends the answers that a test defines.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,13 +8,13 @@ use std::thread;
 use sha2::{Digest, Sha256};
 use spikelet_data::RemoteFile;
 
-/// What a server sends for a path.
+/// The answer of a server for a path.
 pub type Answers = Box<dyn Fn(&str) -> Vec<u8> + Send>;
 
-/// A server that lives as long as the test's process.
+/// A server that runs until the process of the test ends.
 pub struct Server {
     pub url: String,
-    /// The paths that were asked for.
+    /// The requested paths.
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -43,7 +43,7 @@ fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, answers: &Answers) {
     while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
     let path = request.split(' ').nth(1).unwrap().to_owned();
     log.lock().unwrap().push(path.clone());
-    // The client may have hung up after a refused file; that is no concern of the server's.
+    // The client may have closed the connection after a refused file.
     let _ = stream.write_all(&answers(&path));
 }
 
@@ -59,13 +59,7 @@ pub fn answer(status: &str, body: &[u8], promised: usize) -> Vec<u8> {
     answer
 }
 
-/// An address at which nobody listens.
-pub fn nobody() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/", listener.local_addr().unwrap())
-}
-
-/// A file with this content, as it must arrive.
+/// The description of a file with this content.
 pub fn remote(name: &str, content: &[u8]) -> RemoteFile {
     let digest = Sha256::digest(content);
     RemoteFile {

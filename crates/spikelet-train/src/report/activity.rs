@@ -90,7 +90,8 @@ impl Activity {
     ///
     /// # Errors
     /// When it ends otherwise.
-    pub fn check_path(path: &Path) -> Result<()> {
+    pub fn check_path(path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         let end = path.extension().and_then(|end| end.to_str());
         match end {
             Some("svg" | "png") => Ok(()),
