@@ -4,26 +4,5 @@
 //! [`Result`] are exported because nearly every program ends with them; a program with another
 //! `Result` imports that one by name, which takes precedence over a glob import.
 
-pub use crate::encoder::members::*;
-pub use crate::encoder::{Delta, Encoder, LatencyCode, Periodic};
-pub use crate::layer::{
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d,
-    ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm,
-    Join, LayerNorm, Linear, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput, StepLoop,
-    TimeDistributed, TimeLast, TimeMean, TraceLearning,
-};
-pub use crate::loss;
-pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};
-pub use crate::neuron::members::*;
-pub use crate::neuron::{
-    Bound, Common, Granularity, Neuron, NeuronExt, OutputKind, Param, Readout, ResetGrad, Run,
-    Scope, State, Trainable,
-};
-pub use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig, Sgd};
-pub use crate::runtime::{Program, VarStore};
-pub use crate::surrogate::{Atan, Sigmoid, Surrogate};
-pub use crate::train::{Settings, Trainer};
-pub use crate::{Error, Result};
-pub use spikelet_expr::Expr;
-pub use spikelet_graph::{Backend, DType, RandomAxes, Tensor, Tracer, Var};
+#[doc(inline)]
+pub use spikelet_train::prelude::*;

@@ -181,7 +181,7 @@ pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
 /// content or the new one in full. Missing parent folders are created.
 ///
 /// ```
-/// # use spikelet::files::write_atomically;
+/// # use spikelet_core::files::write_atomically;
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// write_atomically(folder.join("runs/1/config.json"), b"{}")?;

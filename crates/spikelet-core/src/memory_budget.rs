@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The most that a compiled program may take at its peak, buffers included.
 ///
 /// ```
-/// use spikelet::MemoryBudget;
+/// use spikelet_core::MemoryBudget;
 /// assert_eq!("400MiB".parse(), Ok(MemoryBudget::Bytes(400 << 20)));
 /// assert_eq!("1.5GB".parse(), Ok(MemoryBudget::Bytes(1_500_000_000)));
 /// assert_eq!("0.5".parse(), Ok(MemoryBudget::Share(0.5)));

@@ -51,16 +51,16 @@ const ABORT_DELAY: Duration = Duration::from_millis(500);
 /// The ranks of a run, as seen by one of them.
 ///
 /// ```no_run
-/// use spikelet::distributed::{Fingerprint, RankGroup, Timeouts, World};
+/// use spikelet_distributed::{Fingerprint, RankGroup, Timeouts, World};
 /// let world = World::new(0, 2, 0, "127.0.0.1:29500".parse()?)?;
 /// let run = Fingerprint::new().with("seed", 0);
 /// let group = RankGroup::connect(world, &run, Timeouts::default())?;
 /// group.run(|| {
 ///     let mut values = [1.0, 2.0];
 ///     group.process_group().all_reduce(&mut values)?;
-///     Ok::<(), spikelet::Error>(())
+///     Ok::<(), spikelet_core::Error>(())
 /// })?;
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 pub struct RankGroup {
     world: World,
@@ -137,16 +137,16 @@ impl RankGroup {
     /// the ranks.
     ///
     /// ```
-    /// use spikelet::distributed::{RankGroup, Timeouts};
+    /// use spikelet_distributed::{RankGroup, Timeouts};
     /// let sums = RankGroup::run_threads(3, Timeouts::default(), |group| {
     ///     let mut values = [group.world().rank as f32];
     ///     group.process_group().all_reduce(&mut values)?;
-    ///     Ok::<f32, spikelet::Error>(values[0])
+    ///     Ok::<f32, spikelet_core::Error>(values[0])
     /// })?;
     /// for sum in sums {
     ///     assert_eq!(sum?, 3.0);
     /// }
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
     /// # Errors

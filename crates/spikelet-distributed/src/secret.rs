@@ -24,11 +24,11 @@ pub(super) const BYTES: usize = 32;
 /// to each rank, without sending it. Leading and trailing white space is ignored.
 ///
 /// ```
-/// use spikelet::distributed::Secret;
+/// use spikelet_distributed::Secret;
 /// let secret = Secret::generate()?;
 /// assert_eq!(format!("{secret:?}"), "Secret(64 bytes)");
 /// assert!("too short".parse::<Secret>().is_err());
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);

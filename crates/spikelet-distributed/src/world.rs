@@ -11,13 +11,13 @@ use std::str::FromStr;
 /// The address at which rank 0 listens.
 ///
 /// ```
-/// use spikelet::distributed::Address;
+/// use spikelet_distributed::Address;
 /// let address: Address = "node01:29500".parse()?;
 /// assert_eq!((address.host.as_str(), address.port), ("node01", 29500));
 /// assert_eq!("[fe80::1]:7000".parse::<Address>()?.host, "fe80::1");
 /// assert!("node01".parse::<Address>().is_err());
 /// assert!("[]:29500".parse::<Address>().is_err());
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -89,11 +89,11 @@ impl Display for Address {
 /// A rank: one of several processes that train together.
 ///
 /// ```
-/// use spikelet::distributed::World;
+/// use spikelet_distributed::World;
 /// let second = World::new(1, 4, 1, "node01:29500".parse()?)?;
 /// assert_eq!((second.rank, second.size), (1, 4));
 /// assert!(World::new(4, 4, 0, "node01:29500".parse()?).is_err());
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
@@ -151,12 +151,12 @@ impl World {
     /// rank 0, and `insecure` is not set.
     ///
     /// ```
-    /// use spikelet::distributed::{Secret, World};
+    /// use spikelet_distributed::{Secret, World};
     /// let mut second = World::new(1, 4, 1, "node01:29500".parse()?)?;
     /// assert!(second.check_secret().is_err());
     /// second.secret = Some(Secret::generate()?);
     /// assert!(second.check_secret().is_ok());
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn check_secret(&self) -> Result<()> {
         if self.secret.is_some() || self.insecure || secret::is_loopback(&self.master) {
@@ -199,11 +199,11 @@ impl Role {
     /// of ranks. The error has the variable and its value.
     ///
     /// ```
-    /// use spikelet::distributed::Role;
+    /// use spikelet_distributed::Role;
     /// let none = |_: &str| None;
     /// assert_eq!(Role::from_variables(None, None, &none)?, Role::Single);
     /// assert_eq!(Role::from_variables(Some(4), None, &none)?, Role::Launch(4));
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn from_variables(
         requested: Option<usize>,

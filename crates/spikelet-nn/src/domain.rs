@@ -6,7 +6,7 @@ use std::fmt;
 /// The values that a constant may have: finite numbers, perhaps between limits.
 ///
 /// ```
-/// use spikelet::Domain;
+/// use spikelet_nn::Domain;
 /// let tau = Domain::above(1.0);
 /// assert!(tau.contains(2.0) && !tau.contains(1.0) && !tau.contains(f64::NAN));
 /// assert_eq!(tau.to_string(), "a number above 1");
@@ -142,7 +142,7 @@ impl Constant {
     /// [`DefinitionError::OutsideDomain`].
     ///
     /// ```
-    /// use spikelet::{Constant, Domain};
+    /// use spikelet_nn::{Constant, Domain};
     /// let tau = Constant::new("tau", 0.5, Domain::above(1.0));
     /// let refused = tau.check("neuron `lif`").expect_err("outside");
     /// let message = "`tau` of neuron `lif` is 0.5; it must be a number above 1";

@@ -13,6 +13,7 @@ pub mod loss;
 pub mod module;
 pub mod network;
 pub mod neuron;
+pub mod prelude;
 mod registry;
 pub mod runtime;
 pub mod surrogate;

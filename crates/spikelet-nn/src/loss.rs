@@ -6,7 +6,7 @@ use spikelet_graph::{Error, Var};
 /// With firing rates as scores this is the loss of SpikingFlow's tutorial.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let tracer = Tracer::new(DType::F32);
 /// let scores = tracer.input("scores", DType::F32, [32, 10]);
 /// let labels = tracer.input("labels", DType::I64, [32]);

@@ -5,7 +5,7 @@ use super::timetable::PipelineSchedule;
 /// How a batch is split, and the order of forward and backward passes.
 ///
 /// ```
-/// use spikelet::pipeline::{PipelineConfig, PipelineSchedule};
+/// use spikelet_pipeline::{PipelineConfig, PipelineSchedule};
 /// let config = PipelineConfig { time_chunk: Some(10), ..PipelineConfig::new(16) };
 /// assert_eq!((config.split_size, config.schedule), (16, PipelineSchedule::Auto));
 /// ```

@@ -64,16 +64,19 @@ use std::sync::Arc;
 /// A network in stages on several devices.
 ///
 /// ```
-/// use spikelet::pipeline::{ModelPipeline, Reduce};
-/// use spikelet::prelude::*;
-/// let (first, second) = (spikelet::device::find("cpu:0", 1)?, spikelet::device::find("cpu:1", 1)?);
+/// use spikelet_cpu::Cpu;
+/// use spikelet_pipeline::{ModelPipeline, Reduce};
+/// use spikelet_train::prelude::*;
+/// use std::sync::Arc;
+/// let first: Arc<dyn Backend> = Arc::new(Cpu::numbered(0, 1)?);
+/// let second: Arc<dyn Backend> = Arc::new(Cpu::numbered(1, 1)?);
 /// let mut net = ModelPipeline::new()
 ///     .append(Sequential::new().add(Linear::new(20, 16)).add(Lif::new(2.0)), &first)
 ///     .append(Sequential::new().add(Linear::new(16, 4)).add(Lif::new(2.0)), &second);
 /// let x = Tensor::f32([8, 20], vec![1.0; 160]);
 /// let rates = net.constant_forward(&x, 10, Reduce::Sum)?;
 /// assert_eq!(rates.shape, [8, 4]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 pub struct ModelPipeline {
     stages: Vec<(Arc<dyn Module>, StageReplicas)>,
@@ -165,16 +168,16 @@ impl ModelPipeline {
     /// parameters of [`ModelPipeline::forward`].
     ///
     /// ```
-    /// use spikelet::pipeline::{ModelPipeline, PipelineStep};
-    /// use spikelet::prelude::*;
-    /// let cpu = spikelet::device::find("cpu:0", 1)?;
+    /// use spikelet_pipeline::{ModelPipeline, PipelineStep};
+    /// use spikelet_train::prelude::*;
+    /// let cpu = spikelet_nn::device::cpu()?;
     /// let mut net = ModelPipeline::new()
     ///     .append(Sequential::new().add(Flatten).add(Linear::new(64, 10)).add(Lif::new(2.0)), &cpu);
     /// let partition = net.partition(16, None)?;
     /// let settings = Settings { time_steps: 4, ..Settings::default() };
     /// let step = PipelineStep::new(&partition, &settings, [1, 8, 8], net.store_mut()?)?;
     /// assert!(step.parameters().any(|name| name == "0.1.weight"));
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
     /// # Errors

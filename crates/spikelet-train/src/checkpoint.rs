@@ -231,13 +231,13 @@ impl Checkpoint {
     /// Optimizer tensors are left out.
     ///
     /// ```no_run
-    /// # use spikelet::prelude::*;
-    /// # use spikelet::train::Checkpoint;
+    /// # use spikelet_train::prelude::*;
+    /// # use spikelet_train::Checkpoint;
     /// # let module = Sequential::new().add(Flatten).add(Linear::new(784, 10));
     /// let checkpoint = Checkpoint::read("runs/mine/best.safetensors")?;
-    /// let mut store = VarStore::new(spikelet::device::cpu()?);
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// checkpoint.restore(&module, [1, 28, 28], &mut store)?;
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
     /// # Errors

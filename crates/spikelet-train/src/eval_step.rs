@@ -7,10 +7,10 @@ use super::{BatchShape, Settings};
 use spikelet_core::MemoryBudget;
 use spikelet_core::Result;
 use spikelet_data::Batch;
-use spikelet_graph::{Backend, DType, Plan, Target};
+use spikelet_graph::{Backend, Plan, Target};
 use spikelet_nn::loss;
-use spikelet_nn::module::{Mode, Module, Traced};
-use spikelet_nn::runtime::{Planned, Program, VarStore};
+use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::runtime::{Program, TracePlan, VarStore};
 use std::fmt;
 
 /// A compiled forward pass.
@@ -23,17 +23,16 @@ pub struct EvalStep {
 
 /// A forward pass that is planned; nothing is allocated for it yet.
 pub struct EvalPlan {
-    planned: Planned,
+    trace: TracePlan,
     batch_size: usize,
     scores: usize,
     seed: u64,
-    traced: Traced,
 }
 
 impl EvalPlan {
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.planned.plan
+        self.trace.plan()
     }
 
     /// Checks that a device has kernels and memory for the pass.
@@ -51,9 +50,8 @@ impl EvalPlan {
     /// # Errors
     /// When memory is short or the device refuses.
     pub fn load(self, store: &mut VarStore) -> Result<EvalStep> {
-        store.initialize(&self.traced, DType::F32, self.seed)?;
         Ok(EvalStep {
-            program: Program::load(self.planned, store)?,
+            program: self.trace.load(store, self.seed)?,
             scores: self.scores,
             batch_size: self.batch_size,
             seed: self.seed,
@@ -112,11 +110,10 @@ impl EvalStep {
             tracer.output("scores", &scored.scores);
         }
         Ok(EvalPlan {
-            planned: Planned::within(tracer.finish()?, target, budget, 0)?,
+            trace: cx.plan(target, budget, 0)?,
             scores: scored.scores.dim(1),
             batch_size: shape.batch,
             seed: settings.seed,
-            traced: cx.traced(),
         })
     }
 
@@ -172,7 +169,7 @@ impl fmt::Debug for EvalStep {
 impl fmt::Debug for EvalPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EvalPlan")
-            .field("planned", &self.planned)
+            .field("trace", &self.trace)
             .field("batch_size", &self.batch_size)
             .field("scores", &self.scores)
             .finish_non_exhaustive()

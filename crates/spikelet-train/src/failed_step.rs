@@ -15,9 +15,9 @@ use super::step::{context, feed, trace};
 use super::{BatchShape, NotFinite, Origin, Settings, TrainError};
 use spikelet_core::Result;
 use spikelet_data::Batch;
-use spikelet_graph::{DType, Var};
+use spikelet_graph::Var;
 use spikelet_nn::module::{Mode, Module};
-use spikelet_nn::runtime::{Planned, Program, VarStore};
+use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 
 /// How to lower the memory of the second forward pass.
@@ -46,7 +46,6 @@ impl FailedStep<'_> {
     fn first_not_finite(&self, store: &mut VarStore) -> Result<Option<NotFinite>> {
         let cx = context(Mode::TRAIN, self.settings).watching();
         let scored = trace(&cx, self.module, self.settings, self.shape)?;
-        let traced = cx.traced();
         cx.record("output_seq", &scored.output.join());
         let mut recorded = vec![];
         for (k, (path, value)) in cx.traced().recorded.iter().enumerate() {
@@ -55,12 +54,11 @@ impl FailedStep<'_> {
             recorded.push((name, path.clone()));
         }
         let device = store.backend().clone();
-        let planned = Planned::within(cx.tracer().finish()?, &*device, None, 0)?;
+        let trace = cx.plan(&*device, None, 0)?;
         // It adds to the run's peak: a run that ends with an error must not be killed for its memory.
         let program = "another forward pass";
-        check_room(program, &[&planned.plan], &*device, Some(store), LESS)?;
-        store.initialize(&traced, DType::F32, self.settings.seed)?;
-        let mut program = Program::load(planned, store)?;
+        check_room(program, &[trace.plan()], &*device, Some(store), LESS)?;
+        let mut program = trace.load(store, self.settings.seed)?;
         feed(&program, self.batch, self.draws)?;
         program.run()?;
         let mut first: Option<NotFinite> = None;

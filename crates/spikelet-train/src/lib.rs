@@ -15,6 +15,7 @@ mod memory;
 pub mod optim;
 #[cfg(feature = "plots")]
 mod picture;
+pub mod prelude;
 mod preset;
 mod ranks;
 #[cfg(feature = "plots")]

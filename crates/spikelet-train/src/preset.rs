@@ -8,11 +8,11 @@ impl Settings {
     /// The default settings of a network.
     ///
     /// ```
-    /// use spikelet::network::Network;
-    /// use spikelet::train::Settings;
+    /// use spikelet_nn::network::Network;
+    /// use spikelet_train::Settings;
     /// let settings = Settings::of_network(&Network::find("csnn")?);
     /// assert_eq!((settings.time_steps, settings.epochs), (4, 64));
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn of_network(network: &Network) -> Self {
         match network {

@@ -7,9 +7,9 @@ use crate::EvalEngine;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Batch, Dataset, Loader};
-use spikelet_graph::{DType, Tensor};
+use spikelet_graph::Tensor;
 use spikelet_nn::module::{Mode, Module};
-use spikelet_nn::runtime::{Program, VarStore};
+use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
 /// The images `indices` as an evaluation batch.
@@ -160,18 +160,18 @@ impl Activity {
     /// Runs the network on the images `indices` and keeps the spikes of every layer.
     ///
     /// ```
-    /// use spikelet::network::Network;
-    /// use spikelet::prelude::*;
-    /// use spikelet::report::Activity;
+    /// use spikelet_nn::network::Network;
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::report::Activity;
     ///
     /// let network = Network::find("mnist-fc")?;
-    /// let test = spikelet::data::synthetic::digits_of(0, 1, 3).test;
-    /// let mut store = VarStore::new(spikelet::device::cpu()?);
+    /// let test = spikelet_data::synthetic::digits_of(0, 1, 3).test;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
     /// let module = network.module()?;
     /// let shown = Activity::new(&*module, &Settings::of_network(&network), &test, &[0, 2], &mut store)?;
     /// assert_eq!(shown.layers[0].name, "fc.2");
     /// assert_eq!(shown.layers[0].spikes.shape, [8, 2, 196]);
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     ///
     /// # Errors
@@ -200,8 +200,7 @@ impl Activity {
                 Some((name, output))
             })
             .collect();
-        store.initialize(&traced, DType::F32, settings.seed)?;
-        let mut program = Program::new(tracer.finish()?, store)?;
+        let mut program = cx.compile(store, settings.seed)?;
         // The draws of an evaluation's first batch, so that both pictures agree.
         feed(&program, &batch, Draws::for_evaluation(settings.seed, 0))?;
         program.run()?;

@@ -13,7 +13,7 @@ use spikelet_graph::{DType, HostFuture, Plan, Target, Tracer, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::loss;
 use spikelet_nn::module::{Context, GENERATOR, Mode, Module, StepOutputs, Traced};
-use spikelet_nn::runtime::{Planned, Program, VarStore};
+use spikelet_nn::runtime::{Program, TracePlan, VarStore};
 use std::fmt;
 
 /// Images of a batch: `[N, channels, height, width]`.
@@ -141,17 +141,16 @@ pub struct TrainStep {
 
 /// A training step that is planned; nothing is allocated for it yet.
 pub struct StepPlan {
-    planned: Planned,
+    trace: TracePlan,
     settings: Settings,
     images_before: usize,
-    traced: Traced,
     scales_loss: bool,
 }
 
 impl StepPlan {
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.planned.plan
+        self.trace.plan()
     }
 
     /// Loads the step on the store's device, which it must be planned for. Parameters that the store
@@ -160,15 +159,14 @@ impl StepPlan {
     /// # Errors
     /// When memory is short or the device refuses.
     pub fn load(self, store: &mut VarStore) -> Result<TrainStep> {
-        store.initialize(&self.traced, DType::F32, self.settings.seed)?;
         if self.scales_loss {
             LossScale::initialize(store)?;
         }
         Ok(TrainStep {
-            program: Program::load(self.planned, store)?,
+            traced: self.trace.traced().clone(),
+            program: self.trace.load(store, self.settings.seed)?,
             settings: self.settings,
             images_before: self.images_before,
-            traced: self.traced,
         })
     }
 }
@@ -295,12 +293,10 @@ impl TrainStep {
         }
         tracer.output("loss", &loss);
         tracer.output("correct", &correct);
-        let graph = tracer.finish()?;
         Ok(StepPlan {
-            planned: Planned::within(graph, target, settings.memory_budget, others)?,
+            trace: cx.plan(target, settings.memory_budget, others)?,
             settings: settings.clone(),
             images_before: place.rank * shape.batch,
-            traced,
             scales_loss,
         })
     }
@@ -423,7 +419,7 @@ impl fmt::Debug for TrainStep {
 impl fmt::Debug for StepPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StepPlan")
-            .field("planned", &self.planned)
+            .field("trace", &self.trace)
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }

@@ -8,18 +8,17 @@ use std::time::{Duration, Instant};
 /// How often something is run to find out how long it takes.
 ///
 /// ```
-/// use spikelet::prelude::*;
-/// use spikelet::timing::Timing;
+/// use spikelet_train::prelude::*;
+/// use spikelet_train::timing::Timing;
 ///
-/// let backend = spikelet::device::cpu()?;
+/// let backend = spikelet_nn::device::cpu()?;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 64]);
 /// let spikes = cx.trace(&Lif::new(2.0), x)?;
 /// cx.tracer().output("spike_seq", &spikes);
 /// let mut store = VarStore::new(backend.clone());
-/// store.initialize(&cx.traced(), DType::F32, 0)?;
-/// let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
-/// program.set("x_seq", spikelet::graph::op::HostTensor::F32(&[0.5; 8 * 64]))?;
+/// let mut program = cx.compile(&mut store, 0)?;
+/// program.set("x_seq", spikelet_graph::op::HostTensor::F32(&[0.5; 8 * 64]))?;
 ///
 /// let timing = Timing { repeats: 5, ..Timing::default() };
 /// let found = timing.measure(|| Ok::<_, Error>(backend.synchronize()?), || program.run())?;

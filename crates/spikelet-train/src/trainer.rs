@@ -23,13 +23,13 @@ const CURVE_STEPS: u64 = 50;
 /// Trains a network.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_train::prelude::*;
 /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
-/// let digits = spikelet::data::synthetic::digits_of(0, 512, 128);
+/// let digits = spikelet_data::synthetic::digits_of(0, 512, 128);
 /// let settings = Settings { time_steps: 4, epochs: 1, ..Settings::default() };
 /// let outcome = Trainer::new(net, settings).fit(&digits)?;
 /// assert_eq!(outcome.history.len(), 1);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 pub struct Trainer {
     pub(super) module: Arc<dyn Module>,

@@ -61,10 +61,8 @@ pub fn run(
     let encoded = cx.trace_encoded(&Identity, &*encoder, &var, spec.time_steps)?;
     cx.tracer().output("spike_seq", &encoded.join());
     let mut store = VarStore::new(backend);
-    store.initialize(&cx.traced(), dtype, 0)?;
-    let mut program = Program::new(cx.tracer().finish()?, &mut store)?;
-    program.set("x", host(&x))?;
-    program.run()?;
+    let mut program = cx.compile(&mut store, 0)?;
+    program.run_with([("x", host(&x))])?;
     let name = "spike_seq".to_string();
     let spike_seq = program.get(&name)?;
     Ok(Results::from([(name, spike_seq)]))

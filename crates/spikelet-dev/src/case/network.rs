@@ -86,19 +86,15 @@ pub fn run(
     output(scores_name.to_string(), &scores);
     output("loss".to_string(), &loss);
 
-    let graph = tracer.finish()?;
     let mut store = VarStore::new(backend);
-    store.initialize(&traced, dtype, 0)?;
+    let mut program = cx.compile(&mut store, 0)?;
     for parameter in &traced.parameters {
         let name = &parameter.name;
         let value = input(case, name, dtype)?;
         super::expect(name, &value.shape, &parameter.shape)?;
         store.insert(name, &value)?;
     }
-    let mut program = Program::new(graph, &mut store)?;
-    program.set("x", host(&x))?;
-    program.set("label", HostTensor::I64(&labels))?;
-    program.run()?;
+    program.run_with([("x", host(&x)), ("label", HostTensor::I64(&labels))])?;
     let mut tensors = Results::new();
     for name in results {
         let tensor = program.get(&name)?;

@@ -48,7 +48,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Named values that must be equal on all ranks of a run: settings, network, data set.
 ///
 /// ```
-/// use spikelet::distributed::Fingerprint;
+/// use spikelet_distributed::Fingerprint;
 /// let ours = Fingerprint::new().with("seed", 1).with("network", "mnist-fc");
 /// let theirs = Fingerprint::new().with("seed", 2).with("network", "mnist-fc");
 /// let (name, [first, second]) = ours.difference(&theirs).unwrap();

@@ -22,12 +22,12 @@ use spikelet_graph::op::Recurrence;
 /// | `from_zero` | false | whether the first step is a change from 0; else it never fires |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Delta::default()).add(Linear::new(20, 10)).add(If::new());
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {

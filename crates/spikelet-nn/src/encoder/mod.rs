@@ -61,8 +61,8 @@ pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
 /// When the name or a constant is unknown, or a constant is outside its domain.
 ///
 /// ```
-/// assert!(spikelet::encoder::parse("weighted_phase:k=4").is_ok());
-/// assert!(spikelet::encoder::parse("morse").is_err());
+/// assert!(spikelet_nn::encoder::parse("weighted_phase:k=4").is_ok());
+/// assert!(spikelet_nn::encoder::parse("morse").is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Arc<dyn Encoder>, DefinitionError> {
     let (name, constants) = text.split_once(':').unwrap_or((text, ""));

@@ -11,7 +11,7 @@ use spikelet_graph::Var;
 /// Repeats a given spike train `[K, N, …]`. A sequence begins with its first step.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let train = cx.tracer().input("train", DType::F32, [5, 2, 20]);
 /// assert_eq!(Periodic.encode(&cx, &train, 13).shape(), [13, 2, 20]);

@@ -29,7 +29,7 @@ const MOST_CURVES: u32 = 256;
 /// | `then` | latency | how the responses, 0 to 1, are encoded |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x", DType::F32, [2, 4]);
 /// assert_eq!(Population::default().encode(&cx, &x, 10).shape(), [10, 2, 32]);

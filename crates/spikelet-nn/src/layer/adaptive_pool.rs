@@ -13,11 +13,11 @@ use spikelet_graph::op::Pooling;
 /// Adaptive average pooling of `[T, N, C, …]` over `D` axes: the mean of each window.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 14, 14]);
 /// assert_eq!(cx.trace(&AdaptiveAvgPool2d::new(1), x)?.shape(), [4, 8, 16, 1, 1]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptiveAvgPool<const D: usize> {

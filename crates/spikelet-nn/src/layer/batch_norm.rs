@@ -30,7 +30,7 @@ use spikelet_graph::Var;
 /// Before a neuron it is fused into the neuron's kernel; only the statistics need a separate pass over memory.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Conv2d::new(1, 8, 3).padding(1))
 ///     .add(BatchNorm2d::new(8))
@@ -39,7 +39,7 @@ use spikelet_graph::Var;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 1, 28, 28]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 2, 8, 14, 14]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNorm<const D: usize> {

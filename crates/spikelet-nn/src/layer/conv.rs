@@ -17,12 +17,12 @@ use spikelet_graph::op::Conv as ConvOp;
 /// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Conv2d::new(3, 16, 3).padding(1).stride(2)).add(Lif::new(2.0));
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 3, 32, 32]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 8, 16, 16, 16]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv<const D: usize> {

@@ -18,12 +18,12 @@ use spikelet_graph::op::ConvPart;
 /// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let up = ConvTransposed2d::new(Conv2d::new(16, 3, 2).stride(2));
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 7, 7]);
 /// assert_eq!(cx.trace(&up, x)?.shape(), [4, 8, 3, 14, 14]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvTransposed<const D: usize> {

@@ -29,11 +29,11 @@ fn epsilon(value: f64) -> Constant {
 /// Normalizes over the last axes, whose sizes are `shape`; weight and bias are `shape`.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 64]);
 /// assert_eq!(cx.trace(&LayerNorm::new([64]), x)?.shape(), [4, 8, 64]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerNorm {
@@ -80,11 +80,11 @@ impl Module for LayerNorm {
 /// Normalizes groups of channels of `[T, N, C, …]`; weight and bias are `[C]`.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 7, 7]);
 /// assert_eq!(cx.trace(&GroupNorm::new(4, 16), x)?.shape(), [4, 8, 16, 7, 7]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupNorm {

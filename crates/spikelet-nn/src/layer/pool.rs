@@ -13,12 +13,12 @@ use spikelet_graph::op::{Pooling, Window};
 /// maxima of blocks are taken before the spikes are written.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 8, 16, 14, 14]);
 /// assert_eq!(cx.trace(&Pool2d::max(2), x.clone())?.shape(), [4, 8, 16, 7, 7]);
 /// assert_eq!(cx.trace(&Pool2d::average(3).stride(2).padding(1), x)?.shape(), [4, 8, 16, 7, 7]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool<const D: usize> {

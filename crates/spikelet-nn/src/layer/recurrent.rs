@@ -14,7 +14,7 @@ use spikelet_graph::Var;
 /// Parameters are named `neuron.…` and `feedback.…`; the last spikes are its state `spikes`.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Linear::new(20, 16))
 ///     .add(Recurrent::new(Lif::new(2.0), 16))
@@ -23,7 +23,7 @@ use spikelet_graph::Var;
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
 /// assert_eq!(cx.traced().parameters[1].name, "1.feedback.weight");
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "LinearRecurrentContainer")]
 pub struct Recurrent {

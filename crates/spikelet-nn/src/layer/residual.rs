@@ -23,14 +23,14 @@ pub enum Join {
 /// `join(main(x), shortcut(x))`; without a shortcut, `x` itself.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let block = Residual::new(
 ///     Sequential::new().add(Conv2d::new(8, 8, 3).padding(1)).add(BatchNorm2d::new(8)).add(If::new()),
 /// );
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 14, 14]);
 /// assert_eq!(cx.trace(&block, x)?.shape(), [4, 2, 8, 14, 14]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "SEWResNet")]
 pub struct Residual {

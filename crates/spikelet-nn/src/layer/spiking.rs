@@ -52,13 +52,13 @@ impl Spiking {
 /// Runs a neuron as a layer, and returns its states with its output.
 ///
 /// ```
-/// use spikelet::layer::spiking;
-/// use spikelet::prelude::*;
+/// use spikelet_nn::layer::spiking;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 4]);
 /// let made = spiking(&Lif::new(2.0), &cx, x)?;
 /// assert_eq!(made.state_seq("v").map(Var::shape), Some([8, 4].as_slice()));
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 ///
 /// # Errors

@@ -99,12 +99,12 @@ where
 /// [`TimeMean`] or a parallel neuron, is an error in it.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::EVAL, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// let net = StepLoop(Sequential::new().add(Linear::new(20, 10)).add(If::new()));
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[doc(alias = "MultiStepContainer")]
 pub struct StepLoop<M>(pub M);

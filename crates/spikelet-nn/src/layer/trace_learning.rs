@@ -19,14 +19,14 @@ use spikelet_graph::Var;
 /// The module after it must have no states and no random draws: it runs on the spikes and on the trace.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Linear::new(20, 16))
 ///     .add(TraceLearning::new(OtttLif::default(), Linear::new(16, 10)));
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 20]);
 /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 10]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub struct TraceLearning<N = OtttLif> {
     neuron: N,

@@ -165,13 +165,13 @@ impl Context {
     /// Sets the order in which layers and time steps run; before anything is traced.
     ///
     /// ```
-    /// use spikelet::module::Propagation;
-    /// use spikelet::prelude::*;
+    /// use spikelet_nn::module::Propagation;
+    /// use spikelet_nn::prelude::*;
     /// let net = Sequential::new().add(Linear::new(4, 3)).add(Lif::new(2.0));
     /// let cx = Context::new(Mode::EVAL, DType::F32).propagation(Propagation::StepByStep);
     /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 4]);
     /// assert_eq!(cx.trace(&net, x)?.shape(), [8, 2, 3]);
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     #[must_use]
     pub fn propagation(mut self, propagation: Propagation) -> Self {

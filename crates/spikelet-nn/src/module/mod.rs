@@ -35,7 +35,7 @@ use std::sync::Arc;
 /// A module maps a sequence to a sequence.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 ///
 /// /// Adds its input to its output.
 /// struct Residual(Sequential);

@@ -8,11 +8,11 @@ use std::str::FromStr;
 /// The order in which layers and time steps run. Spikes are the same whichever is chosen.
 ///
 /// ```
-/// use spikelet::module::Propagation;
+/// use spikelet_nn::module::Propagation;
 /// let parsed: Propagation = "step-by-step".parse()?;
 /// assert_eq!(parsed, Propagation::StepByStep);
 /// assert_eq!(Propagation::default().to_string(), "layer-by-layer");
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Modules in sequence, named `0`, `1`, `2` … in their parameters' paths, or as given.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Flatten)
 ///     .add(Linear::new(784, 10))

@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// A model as a table: its layers in the order in which they run, with output shapes and parameters.
 ///
 /// ```
-/// use spikelet::module::Summary;
-/// use spikelet::prelude::*;
+/// use spikelet_nn::module::Summary;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new()
 ///     .add(Flatten)
 ///     .add(Linear::new(784, 10).bias(true))
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// assert_eq!(summary.parameters(), 7850);
 /// assert_eq!(summary.rows[1].output, [8, 32, 10]);
 /// println!("{summary}");
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

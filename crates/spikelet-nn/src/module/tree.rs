@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 /// A module as it prints: its kind, its settings, and the modules in it with their names.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let net = Sequential::new().add(Flatten).add_named("out", Linear::new(784, 10));
 /// let expected = "\
 /// Sequential(

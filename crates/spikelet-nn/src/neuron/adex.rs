@@ -35,10 +35,10 @@ use spikelet_expr::Expr;
 /// | `v_threshold` | | 2 | where a spike that has begun is counted |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Adex::default().run(&[[10.0], [10.0], [10.0]])?; // H = 1.07, then 1.9 and more
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Adex {

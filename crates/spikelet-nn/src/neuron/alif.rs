@@ -25,10 +25,10 @@ use spikelet_expr::Expr;
 /// | `v_reset` | | none | soft reset |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let adapting = Alif { tau: 0.1, tau_a: 2.0, ..Alif::default() }; // H = X, nearly
 /// assert_eq!(adapting.run(&[[1.5], [1.5], [1.9]])?, [[1.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Alif {

@@ -30,10 +30,10 @@ use spikelet_expr::Expr;
 /// | `surrogate` | atan, α = 2 | |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Alpha::default().run(&[[6.0], [0.0], [0.0]])?; // H = 0, 1.137, 0.933
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Alpha {

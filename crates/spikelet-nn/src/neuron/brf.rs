@@ -26,10 +26,10 @@ use spikelet_expr::Expr;
 /// | `dt` | time | 0.01 | length of a step |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Brf::default().run(&[[120.0], [120.0], [0.0]])?; // H = 1.2, 2.37 against 2
 /// assert_eq!(spikes, [[1.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Brf {

@@ -25,10 +25,10 @@ use std::sync::Arc;
 /// | `surrogate` | | rect, α = 1 | |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Clif::new(2.0).run(&[[1.5], [1.0], [1.0]])?; // V = −0.231 after the first step
 /// assert_eq!(spikes, [[1.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "CLIFNode")]

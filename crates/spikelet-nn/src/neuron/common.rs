@@ -96,7 +96,7 @@ impl Common {
 /// Builder methods for the constants of all neurons.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let lif = Lif::new(2.0).v_threshold(0.5).v_reset(None).surrogate(Sigmoid { alpha: 1.0 });
 /// assert_eq!(lif.common().v_threshold, 0.5);
 /// ```

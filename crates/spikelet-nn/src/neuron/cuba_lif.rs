@@ -23,10 +23,10 @@ use std::sync::Arc;
 /// | `surrogate` | rect, α = 1 | |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = CubaLif::default().run(&[[0.3], [0.3]])?; // H = 0.3, 0.225 + 0.45
 /// assert_eq!(spikes, [[0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "CubaLIFNode")]

@@ -25,10 +25,10 @@ use spikelet_expr::Expr;
 /// | `v_reset` | | −0.1 | |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Eif::new(2.0).run(&[[0.5], [0.5], [0.5]])?; // H = 0.403, 0.788, 1.138
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "EIFNode")]

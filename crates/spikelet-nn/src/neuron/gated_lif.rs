@@ -39,10 +39,10 @@ use spikelet_graph::Var;
 /// The gates start at ½. The number of time steps is part of the parameters' shape.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = GatedLif::default().run(&[[0.5], [0.5], [0.0]])?; // H = 0.36, 0.585, 0.029
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "GatedLIFNode")]

@@ -20,10 +20,10 @@ use spikelet_expr::Expr;
 /// | `v_reset` | none | soft reset |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = HalfThresholdIf::default().run(&[[0.6], [0.6]])?; // H = 1.1, 0.7
 /// assert_eq!(spikes, [[1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HalfThresholdIf {

@@ -12,10 +12,10 @@ use spikelet_expr::Expr;
 /// Integrate-and-fire neuron: an ideal integrator, its potential does not leak.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = If::new().run(&[[0.6], [0.6], [0.6]])?; // [T, N]
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[doc(alias = "IFNode")]

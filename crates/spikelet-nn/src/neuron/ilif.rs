@@ -24,10 +24,10 @@ use std::sync::Arc;
 /// | `surrogate` | | multi_level_spike_count, D = 4 | how many spikes, and their gradient |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let counts = Ilif::default().run(&[[1.6], [0.5], [9.0]])?; // V = −0.4 after the first step
 /// assert_eq!(counts, [[2.0], [0.0], [4.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "ILIFNode")]

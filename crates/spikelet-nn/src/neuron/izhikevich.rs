@@ -27,11 +27,11 @@ use spikelet_expr::Expr;
 /// | `b` | | 0 | how much it grows with each spike, whatever `reset_grad` is |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let adapting = Izhikevich { b: 0.5, ..Izhikevich::default() };
 /// assert_eq!(adapting.run(&[[2.1], [2.1], [2.1]])?, [[1.0], [0.0], [1.0]]);
 /// assert_eq!(Izhikevich::default().run(&[[2.1], [2.1], [2.1]])?, [[1.0]; 3]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "IzhikevichNode")]

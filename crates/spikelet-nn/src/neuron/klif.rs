@@ -25,10 +25,10 @@ use spikelet_expr::Expr;
 /// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they are next to the others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Klif::default().run(&[[1.5], [1.5]])?; // H = 0.75, 1.125
 /// assert_eq!(spikes, [[0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[doc(alias = "KLIFNode")]

@@ -26,10 +26,10 @@ use spikelet_expr::Expr;
 /// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they are next to the others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let out = Liaf::default().run(&[[1.0], [2.5]])?; // H = 0.5, 1.5
 /// assert_eq!(out, [[0.0], [0.5]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "LIAFNode")]

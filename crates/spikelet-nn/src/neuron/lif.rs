@@ -21,10 +21,10 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is divided by τ as well |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Lif::new(2.0).run(&[[0.6], [0.9], [2.0]])?; // [T, N]
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "LIFNode")]

@@ -31,11 +31,11 @@ use spikelet_graph::Var;
 /// | `bias` | `[T, 1]` | −1 |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);
 /// assert_eq!(cx.trace(&MaskedPsn::new(3), x)?.shape(), [8, 2, 5]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "MaskedPSN")]

@@ -113,7 +113,7 @@ impl Param {
 /// A spiking neuron.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 ///
 /// /// H = V·decay + X
 /// #[derive(Clone, Debug, Default)]
@@ -131,7 +131,7 @@ impl Param {
 /// let leaky = Leaky { decay: 0.5, ..Leaky::default() };
 /// let spikes = leaky.run(&[[0.8], [0.7], [0.1]])?; // H = 0.8, 1.1, then from reset 0.1
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub trait Neuron: Debug + Send + Sync {
     /// Its name in plans, kernels and files.
@@ -244,9 +244,9 @@ family! { "neuron", Neuron, check;
 ///     "neuron": "lif", "params": {"tau": 100.0, "v_reset": null},
 ///     "surrogate": {"name": "sigmoid", "alpha": 1.0}, "reset_grad": "detach",
 /// });
-/// let lif = spikelet::neuron::from_spec(&spec)?;
+/// let lif = spikelet_nn::neuron::from_spec(&spec)?;
 /// assert_eq!(lif.common().v_reset, None);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
     let Some(name) = spec["neuron"].as_str() else {

@@ -18,10 +18,10 @@ use spikelet_expr::Expr;
 /// | `readout` | none | last, max, max_abs or mean over time; none puts out every step |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let v = NonSpikingIf::default().run(&[[0.5], [0.75]])?;
 /// assert_eq!(v, [[0.5], [1.25]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[doc(alias = "NonSpikingIFNode")]

@@ -24,10 +24,10 @@ use spikelet_expr::Expr;
 /// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are next to the others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let v = NonSpikingLif::default().run(&[[0.5], [0.75]])?;
 /// assert_eq!(v, [[0.25], [0.5]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[doc(alias = "NonSpikingLIFNode")]

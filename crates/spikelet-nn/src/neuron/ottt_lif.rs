@@ -25,10 +25,10 @@ use spikelet_expr::Expr;
 /// others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = OtttLif::default().run(&[[0.6], [0.6], [0.6]])?; // H = 0.6, 0.9, 1.05
 /// assert_eq!(spikes, [[0.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "OTTTLIFNode")]

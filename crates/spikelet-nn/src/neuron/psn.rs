@@ -29,12 +29,12 @@ use std::sync::Arc;
 /// | `bias` | `[T, 1]` | −1 |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let cx = Context::new(Mode::TRAIN, DType::F32);
 /// let x = cx.tracer().input("x_seq", DType::F32, [8, 2, 5]);
 /// assert_eq!(cx.trace(&Psn::default(), x)?.shape(), [8, 2, 5]);
 /// assert_eq!(cx.traced().parameters[0].shape, [8, 8]); // its weight
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "PSN")]

@@ -26,10 +26,10 @@ use spikelet_expr::Expr;
 /// | `dt` | time | 1 | length of a step |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Raf::new(-0.2, 1.0).run(&[[1.6], [0.0]])?; // u = 1.6, then H = 1.10
 /// assert_eq!(spikes, [[0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Raf {

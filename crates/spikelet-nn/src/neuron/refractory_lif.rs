@@ -26,10 +26,10 @@ const MOST_SILENT: u32 = 1 << 24;
 /// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they are next to the others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = RefractoryLif::default().run(&[[3.0], [3.0], [3.0], [3.0]])?;
 /// assert_eq!(spikes, [[1.0], [0.0], [0.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RefractoryLif {

@@ -3,7 +3,7 @@
 use super::{Neuron, NeuronExt};
 use crate::RuntimeError;
 use crate::module::{Context, Mode, Traced};
-use crate::runtime::{Program, VarStore, host};
+use crate::runtime::{VarStore, host};
 use crate::{device, layer};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, Tensor, Var};
@@ -120,21 +120,18 @@ pub fn run(
             output(name, &grad);
         }
     }
-    let graph = cx.tracer().finish()?;
-
     let mut store = VarStore::new(backend);
-    store.initialize(&traced, float, 0)?;
+    let mut program = cx.compile(&mut store, 0)?;
     set_all(&mut store, &traced, inputs)?;
-    let mut compiled = Program::new(graph, &mut store)?;
-    for (name, tensor) in [("x_seq", x)].into_iter().chain(weights) {
-        if compiled.has_input(name) {
-            compiled.set(name, host(tensor))?;
-        }
-    }
-    compiled.run()?;
+    let given = [("x_seq", x)].into_iter().chain(weights);
+    let given: Vec<_> = given
+        .filter(|(name, _)| program.has_input(name))
+        .map(|(name, tensor)| (name, host(tensor)))
+        .collect();
+    program.run_with(given)?;
     names
         .into_iter()
-        .map(|name| Ok((name.clone(), compiled.get(&name)?)))
+        .map(|name| Ok((name.clone(), program.get(&name)?)))
         .collect()
 }
 
@@ -161,9 +158,9 @@ pub trait Run: Neuron + Sized {
     /// When the neuron's definition is wrong.
     ///
     /// ```
-    /// use spikelet::prelude::*;
+    /// use spikelet_nn::prelude::*;
     /// assert_eq!(If::new().run(&[[1.0, 0.5], [0.0, 0.5]])?, [[1.0, 0.0], [0.0, 1.0]]);
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     fn run<const T: usize, const N: usize>(&self, x_seq: &[[f32; N]; T]) -> Result<[[f32; N]; T]> {
         let inputs = Inputs {

@@ -29,10 +29,10 @@ use spikelet_graph::Var;
 /// | `bias` | `[]` | −1 |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = SlidingPsn::new(2).run(&[[0.6], [0.8], [0.4]])?; // H = −0.4, 0.8 + 0.3 − 1, −0.2
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "SlidingPSN")]

@@ -24,10 +24,10 @@ use spikelet_expr::Expr;
 /// others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = SlttLif::default().run(&[[0.6], [0.9], [2.0]])?;
 /// assert_eq!(spikes, Lif::new(2.0).run(&[[0.6], [0.9], [2.0]])?);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "SLTTLIFNode")]

@@ -16,11 +16,11 @@ use spikelet_graph::op::Recurrence;
 /// does not have, or needs a primitive that its surrogate does not have.
 ///
 /// ```
-/// use spikelet::prelude::*;
-/// let step = spikelet::neuron::derive(&If::new())?;
+/// use spikelet_nn::prelude::*;
+/// let step = spikelet_nn::neuron::derive(&If::new())?;
 /// assert_eq!(step.outputs[0].value.to_string(), "v + x - 1 ≥ 0");
 /// assert_eq!(step.next[0].to_string(), "v + x - 1 ≥ 0 ? 0 : v + x");
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
     Ok(Layout::new(neuron)?.step)
@@ -59,11 +59,11 @@ pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<TrainableParam>, Definition
 /// As [`derive()`].
 ///
 /// ```
-/// use spikelet::prelude::*;
-/// let known = spikelet::neuron::constants(&Lif::new(4.0))?;
+/// use spikelet_nn::prelude::*;
+/// let known = spikelet_nn::neuron::constants(&Lif::new(4.0))?;
 /// let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
 /// assert_eq!(names, ["tau", "v_reset", "v_threshold", "v_start"]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionError> {
     let asked = write(neuron, |_, whole| whole.clone())?.constants;
@@ -80,8 +80,8 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionEr
 /// hard reset, or above 0 where the reset is soft.
 ///
 /// ```
-/// use spikelet::prelude::*;
-/// let domains = spikelet::neuron::domains(&Lif::new(4.0));
+/// use spikelet_nn::prelude::*;
+/// let domains = spikelet_nn::neuron::domains(&Lif::new(4.0));
 /// assert_eq!(domains[0].to_string(), "tau: a number above 1");
 /// assert_eq!(domains[1].to_string(), "v_threshold: a number above 0");
 /// ```

@@ -28,10 +28,10 @@ use std::sync::Arc;
 /// | `surrogate` | atan, α = 2 | |
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = Synaptic::default().run(&[[0.6], [0.0], [0.0]])?; // H = 0.6, 1.02, 0.302
 /// assert_eq!(spikes, [[0.0], [1.0], [0.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Synaptic {

@@ -15,10 +15,10 @@ use spikelet_expr::Expr;
 /// Integrate-and-fire neuron that fires 1 at v_threshold and −1 at −v_threshold.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = TernaryIf::default().run(&[[-0.6], [-0.6], [1.0]])?;
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TernaryIf {

@@ -23,10 +23,10 @@ use spikelet_expr::Expr;
 /// others.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let spikes = TernaryLif::default().run(&[[-1.5], [-1.5], [3.0]])?; // H = −0.75, −1.125, 1.5
 /// assert_eq!(spikes, [[0.0], [-1.0], [1.0]]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TernaryLif {

@@ -11,14 +11,14 @@ use spikelet_expr::Expr;
 /// How a constant is trained.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// let lif = Lif::new(2.0)
 ///     .trainable("tau", Trainable::new(Granularity::Channel).above(1.0))
 ///     .trainable("v_threshold", Trainable::default())
 ///     .trainable("v_start", Trainable::new(Granularity::Neuron));
-/// let names: Vec<String> = spikelet::neuron::trainables(&lif)?.into_iter().map(|l| l.name).collect();
+/// let names: Vec<String> = spikelet_nn::neuron::trainables(&lif)?.into_iter().map(|l| l.name).collect();
 /// assert_eq!(names, ["tau", "v_threshold", "v_start"]);
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Form")]

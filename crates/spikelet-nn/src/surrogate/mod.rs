@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A surrogate gradient: a function that replaces the Heaviside step when gradients are computed.
 ///
 /// ```
-/// use spikelet::prelude::*;
+/// use spikelet_nn::prelude::*;
 /// #[derive(Debug)]
 /// struct Triangle;
 /// impl Surrogate for Triangle {
@@ -112,9 +112,9 @@ pub(crate) fn check(surrogate: &dyn Surrogate) -> Result<(), DefinitionError> {
 ///
 /// ```
 /// let spec = serde_json::json!({"name": "sigmoid", "alpha": 1.0});
-/// let sigmoid = spikelet::surrogate::from_spec(&spec)?;
-/// assert!(spikelet::surrogate::from_spec(&serde_json::json!({"name": "step"})).is_err());
-/// # Ok::<(), spikelet::Error>(())
+/// let sigmoid = spikelet_nn::surrogate::from_spec(&spec)?;
+/// assert!(spikelet_nn::surrogate::from_spec(&serde_json::json!({"name": "step"})).is_err());
+/// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn from_spec(spec: &Value) -> Result<Arc<dyn Surrogate>, DefinitionError> {
     registry::from_spec("surrogate", find, spec)

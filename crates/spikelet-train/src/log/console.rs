@@ -190,7 +190,7 @@ impl Drop for EpochBar {
 /// The line that remains of an epoch.
 ///
 /// ```
-/// # use spikelet::log::EpochLine;
+/// # use spikelet_train::log::EpochLine;
 /// let line = EpochLine {
 ///     epoch: 1,
 ///     epochs: 8,

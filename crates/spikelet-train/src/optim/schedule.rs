@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 /// How the learning rate goes with training.
 ///
 /// ```
-/// use spikelet::optim::LrSchedule;
+/// use spikelet_train::optim::LrSchedule;
 /// let cosine = LrSchedule::Cosine { min_factor: 0.0 };
 /// assert_eq!(cosine.factor(0.0, 64.0), 1.0);
 /// assert!((cosine.factor(32.0, 64.0) - 0.5).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! What a network does with images, layer by layer.
+//! The activity of a network for some images, layer by layer.
 //!
 //! [`Activity::of`] runs the network.
 
@@ -8,7 +8,7 @@ use spikelet_core::{Error, Result};
 use spikelet_graph::Tensor;
 use std::path::Path;
 
-/// What the neurons of a layer did with some images.
+/// The spikes of a layer for some images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerActivity {
     /// The layer's path, such as `conv.0`.
@@ -17,12 +17,12 @@ pub struct LayerActivity {
     pub shape: Vec<usize>,
     /// The spikes, `[T, N, …]`; not 0 where a neuron fired.
     pub spikes: Tensor,
-    /// Spikes a neuron and a time step, over all images.
+    /// The number of spikes per neuron and time step, over all images.
     pub rate: f64,
 }
 
 impl LayerActivity {
-    /// The layer of this name with these spikes, `[T, N, …]`.
+    /// A layer with spikes `[T, N, …]`.
     pub fn new(name: &str, spikes: Tensor) -> Self {
         Self {
             name: name.to_string(),
@@ -32,7 +32,7 @@ impl LayerActivity {
         }
     }
 
-    /// Where neurons fired for image number `image` of those that were shown, `[T, …]`.
+    /// Whether neurons fired for the image of index `image`, `[T, …]`.
     pub fn spikes_of(&self, image: usize) -> Vec<bool> {
         let neurons = self.shape.iter().product::<usize>().max(1);
         let images = self.spikes.shape.get(1).copied().unwrap_or(0).max(1);
@@ -41,7 +41,7 @@ impl LayerActivity {
         steps.flatten().copied().collect()
     }
 
-    /// Spikes a neuron and a time step for image number `image`.
+    /// The number of spikes per neuron and time step for the image of index `image`.
     pub fn rate_of(&self, image: usize) -> f64 {
         share(&self.spikes_of(image))
     }
@@ -63,9 +63,9 @@ fn share(spikes: &[bool]) -> f64 {
 /// What a network did with some images; see [`Activity::new`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
-    /// The numbers of the images in their data set.
+    /// The indices of the images in their data set.
     pub indices: Vec<usize>,
-    /// The images with the output's spikes.
+    /// The images with the output spikes.
     pub examples: Vec<Example>,
     /// The scores of each image.
     pub scores: Vec<Vec<f64>>,
@@ -76,20 +76,20 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// The picture as an SVG document, 960 units wide.
+    /// The figure as an SVG document, 960 units wide.
     pub fn to_svg(&self, title: &str) -> String {
         self.draw(title).to_svg()
     }
 
-    /// The picture as a PNG file, 960 pixels wide.
+    /// The figure as a PNG file, 960 pixels wide.
     pub fn to_png(&self, title: &str) -> Vec<u8> {
         self.draw(title).to_png()
     }
 
-    /// Whether a picture can be written to this path: to one that ends in `.svg` or `.png`.
+    /// Checks that the path ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// When it ends otherwise.
+    /// When it has another extension.
     pub fn check_path(path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let end = path.extension().and_then(|end| end.to_str());
@@ -103,7 +103,7 @@ impl Activity {
         }
     }
 
-    /// Writes the picture, as PNG or as SVG by the ending of the path.
+    /// Writes the figure, as PNG or SVG by the extension of the path.
     ///
     /// # Errors
     /// When the path has another ending or cannot be written.

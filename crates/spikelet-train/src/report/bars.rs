@@ -1,15 +1,15 @@
-//! Bar charts: times side by side.
+//! Bar charts.
 
 use super::axis::Axis;
+use super::plot::{LABEL, draw_grid, y_of};
 use super::svg::{
-    AXIS, Anchor, Area, BLUE, FAINT_INK, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle,
-    VERMILION,
+    AXIS, Anchor, Area, BLUE, FAINT_INK, GREEN, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION,
 };
 
-/// Panels of bars, one below the other; each bar belongs to a group and to a series.
+/// A bar chart of several panels, one below the other. Each bar belongs to a group and a series.
 ///
 /// ```
-/// use spikelet::report::{BarPanel, Bars};
+/// use spikelet_train::report::{BarPanel, Bars};
 /// let bars = Bars {
 ///     title: "LIF".to_string(),
 ///     subtitle: "cpu".to_string(),
@@ -23,22 +23,22 @@ use super::svg::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// What stands above the picture.
+    /// The title.
     pub title: String,
-    /// What stands below that.
+    /// The line below the title.
     pub subtitle: String,
-    /// Names of the series, which have a color each.
+    /// The names of the series. Each series has a color.
     pub series: Vec<String>,
-    /// The panels, each with an axis of its own.
+    /// The panels. Each has its own axis.
     pub panels: Vec<BarPanel>,
 }
 
-/// Bars with a common axis.
+/// Bars with one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarPanel {
-    /// What the bars are, with their unit.
+    /// The quantity with its unit.
     pub title: String,
-    /// Names of the groups, and in each the value of every series, if it has one.
+    /// The groups: the name and the value of each series, `None` where a series has no value.
     pub groups: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -46,14 +46,13 @@ const WIDTH: f64 = 720.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const PANEL: f64 = 180.0;
-/// From one panel's lower edge to the next one's upper edge.
+/// The distance between two panels.
 const BETWEEN: f64 = 64.0;
 const TOP: f64 = 108.0;
-const LABEL: TextStyle = TextStyle::caption(11.0);
 const COLORS: [&str; 4] = [NEUTRAL, VERMILION, BLUE, GREEN];
 
 impl Bars {
-    /// The picture as an SVG document.
+    /// The chart as an SVG document.
     pub fn to_svg(&self) -> String {
         let height = TOP + self.panels.len() as f64 * (PANEL + BETWEEN) - BETWEEN + 36.0;
         let mut svg = Svg::new(WIDTH, height, &self.title);
@@ -93,16 +92,9 @@ impl Bars {
         svg.text([area.x, area.y - 14.0], title, &panel.title);
         let values = panel.groups.iter().flat_map(|(_, v)| v.iter().flatten());
         let axis = Axis::linear(values.copied().chain([0.0]), [0.0, f64::INFINITY], 4);
-        let height_of = |value: f64| Some(axis.position(value)? * area.height);
-        for (value, label) in axis.ticks() {
-            if let Some(height) = height_of(*value) {
-                let y = area.bottom() - height;
-                svg.line([area.x, y], [area.right(), y], Stroke::new(GRID, 1.0));
-                svg.text([area.x - 6.0, y + 3.5], LABEL.anchored(Anchor::End), label);
-            }
-        }
+        draw_grid(svg, area, &axis);
         let group = area.width / panel.groups.len().max(1) as f64;
-        // A fifth of a group keeps it apart from the next.
+        // A fifth of the width of a group separates it from the next.
         let bar = 0.8 * group / self.series.len().max(1) as f64;
         let style = TextStyle::caption(bar.min(30.0) / 3.0)
             .colored(FAINT_INK)
@@ -111,14 +103,14 @@ impl Bars {
             let left = area.x + group * (k as f64 + 0.1);
             for (series, value) in values.iter().enumerate() {
                 let x = left + bar * series as f64;
-                let Some((value, height)) = value.and_then(|v| Some((v, height_of(v)?))) else {
+                let Some((value, y)) = value.and_then(|v| Some((v, y_of(area, &axis, v)?))) else {
                     continue;
                 };
                 let shape = Area {
                     x,
-                    y: area.bottom() - height,
+                    y,
                     width: 0.94 * bar,
-                    height,
+                    height: area.bottom() - y,
                 };
                 svg.rectangle(shape, color(series));
                 let at = [x + 0.47 * bar, shape.y - 3.0];
@@ -159,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_as_high_as_their_values_and_lie_on_the_page() {
+    fn the_height_of_a_bar_is_proportional_to_its_value() {
         let bars = Bars {
             title: "a <title>".to_string(),
             subtitle: "long ".repeat(200),

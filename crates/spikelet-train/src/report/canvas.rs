@@ -1,11 +1,11 @@
-//! A page of pixels: the same few shapes as in SVG, for programs that read PNG only.
+//! Renders the shapes of a page to pixels, for PNG files.
 
 use super::drawing::Picture;
 use super::font::{self, ADVANCE, HEIGHT, WIDTH};
 use super::png;
 use super::svg::{Anchor, Area, TextStyle};
 
-/// A white page of colored pixels.
+/// A white page in color.
 pub(super) struct Canvas {
     width: usize,
     height: usize,

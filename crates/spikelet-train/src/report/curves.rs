@@ -1,14 +1,15 @@
 //! A panel of curves over the epochs.
 
 use super::axis::{Axis, drawable, range};
-use super::svg::{AXIS, Anchor, Area, GRID, INK, Stroke, Svg, TextStyle, number};
+use super::plot::{LABEL, Plot, line_through};
+use super::svg::{AXIS, Anchor, Area, INK, Stroke, Svg, TextStyle};
 
-/// What a panel's values are.
+/// The quantity on the vertical axis of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Plain numbers; drawn over a logarithmic axis if they are positive and range widely.
+    /// Values without a unit. The axis is logarithmic if they are positive and span a factor of 30 or more.
     Plain,
-    /// Shares of 1, shown in per cent.
+    /// Fractions of 1, shown in percent.
     Share,
 }
 
@@ -23,7 +24,7 @@ impl Quantity {
         }
     }
 
-    /// The value as its axis counts.
+    /// The value in the units of the axis.
     fn scaled(self, value: f64) -> f64 {
         match self {
             Self::Plain => value,
@@ -43,34 +44,33 @@ impl Quantity {
     }
 }
 
-/// One curve.
+/// A curve.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Its name in the legend.
     pub name: &'static str,
     /// Its color.
     pub color: &'static str,
-    /// Epoch and value; a value that is not finite leaves a gap.
+    /// Epochs and values. A value that is not finite leaves a gap.
     pub points: Vec<(usize, f64)>,
 }
 
 /// A panel: title, legend, axes and curves.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What is shown.
+    /// The title.
     pub title: &'static str,
-    /// What the values are.
+    /// The quantity of the values.
     pub quantity: Quantity,
-    /// The curves; those without points are left out.
+    /// The curves. A curve without points is not in the legend.
     pub series: Vec<Series>,
-    /// Whether the largest value of the last curve is ringed and named in the legend.
+    /// Whether the maximum of the last curve is marked with a ring and listed in the legend.
     pub mark_best: bool,
 }
 
-const LABEL: TextStyle = TextStyle::caption(11.0);
-/// With more epochs than this, curves are drawn without a dot at each epoch.
-const MOST_DOTS: usize = 30;
-/// With more epochs than this, curves are drawn thin.
+/// The maximal number of epochs for curves with a dot at each epoch.
+const MAX_DOTS: usize = 30;
+/// The maximal number of epochs for thick curves.
 const MANY: usize = 200;
 
 impl Panel {
@@ -95,14 +95,16 @@ impl Panel {
         let first = epochs.clone().min().unwrap_or(1);
         let across = Axis::whole(first, epochs.max().unwrap_or(1), 8);
         let upwards = self.quantity.axis(points().map(|&(_, value)| value));
-        draw_axes(svg, plot, &across, &upwards);
-
-        let place = |epoch: usize, value: f64| -> Option<[f64; 2]> {
-            Some([
-                plot.x + across.position(epoch as f64)? * plot.width,
-                plot.bottom() - upwards.position(self.quantity.scaled(value))? * plot.height,
-            ])
+        let axes = Plot {
+            area: plot,
+            horizontal: &across,
+            vertical: &upwards,
         };
+        axes.draw_axes(svg);
+        draw_frame(svg, plot);
+
+        let place =
+            |epoch: usize, value: f64| axes.place(epoch as f64, self.quantity.scaled(value));
         for one in &series {
             draw_curve(svg, one, place);
         }
@@ -117,7 +119,7 @@ impl Panel {
         }
     }
 
-    /// Epoch, value and color of the best point; the first of equals.
+    /// The epoch, value and color of the first maximum.
     fn best(&self, series: &[&Series]) -> Option<(usize, f64, &'static str)> {
         let last = series.last().filter(|_| self.mark_best)?;
         let values = last.points.iter().filter(|&&(_, value)| drawable(value));
@@ -127,7 +129,7 @@ impl Panel {
         Some((epoch, value, last.color))
     }
 
-    /// The title, and below it each curve's name and last value, and the best.
+    /// Draws the title, and below it the name and last value of each curve, and the maximum.
     fn draw_head(
         &self,
         svg: &mut Svg,
@@ -166,15 +168,8 @@ impl Panel {
     }
 }
 
-fn draw_axes(svg: &mut Svg, plot: Area, across: &Axis, upwards: &Axis) {
-    for (value, label) in upwards.ticks() {
-        let Some(position) = upwards.position(*value) else {
-            continue;
-        };
-        let y = plot.bottom() - position * plot.height;
-        svg.line([plot.x, y], [plot.right(), y], Stroke::new(GRID, 1.0));
-        svg.text([plot.x - 7.0, y + 4.0], LABEL.anchored(Anchor::End), label);
-    }
+/// Draws the lines of the two axes and the name of the horizontal one.
+fn draw_frame(svg: &mut Svg, plot: Area) {
     let bottom = plot.bottom();
     svg.line(
         [plot.x, bottom],
@@ -182,35 +177,20 @@ fn draw_axes(svg: &mut Svg, plot: Area, across: &Axis, upwards: &Axis) {
         Stroke::new(AXIS, 1.0),
     );
     svg.line([plot.x, plot.y], [plot.x, bottom], Stroke::new(AXIS, 1.0));
-    for (value, label) in across.ticks() {
-        let Some(position) = across.position(*value) else {
-            continue;
-        };
-        let x = plot.x + position * plot.width;
-        svg.line([x, bottom], [x, bottom + 4.0], Stroke::new(AXIS, 1.0));
-        svg.text([x, bottom + 17.0], LABEL.anchored(Anchor::Middle), label);
-    }
     let middle = [plot.x + plot.width / 2.0, bottom + 33.0];
     svg.text(middle, LABEL.anchored(Anchor::Middle), "epoch");
 }
 
-/// A line from point to point, broken where a value has no place; a dot at each point if they are
-/// few, and at any that has no neighbor to be joined to.
+/// Draws a line through the points, with a gap where a value is not finite, and dots: at each point if there
+/// are few, and at points without a neighbor.
 fn draw_curve(svg: &mut Svg, series: &Series, place: impl Fn(usize, f64) -> Option<[f64; 2]>) {
     let places: Vec<Option<[f64; 2]>> = series
         .points
         .iter()
         .map(|&(epoch, value)| place(epoch, value))
         .collect();
-    let mut commands = String::new();
-    for run in places.split(Option::is_none).filter(|run| run.len() > 1) {
-        for (index, [x, y]) in run.iter().flatten().enumerate() {
-            let command = if index == 0 { 'M' } else { 'L' };
-            commands.push_str(&format!("{command}{} {}", number(*x), number(*y)));
-        }
-    }
     let width = if places.len() <= MANY { 2.0 } else { 1.25 };
-    svg.path(&commands, Stroke::new(series.color, width));
+    svg.path(&line_through(&places), Stroke::new(series.color, width));
     for (index, at) in places.iter().enumerate() {
         let near = |offset: isize| {
             let neighbor = index.checked_add_signed(offset);
@@ -218,7 +198,7 @@ fn draw_curve(svg: &mut Svg, series: &Series, place: impl Fn(usize, f64) -> Opti
         };
         let alone = !near(-1) && !near(1);
         if let Some(at) = at
-            && (places.len() <= MOST_DOTS || alone)
+            && (places.len() <= MAX_DOTS || alone)
         {
             svg.disc(*at, 2.5, series.color, Stroke::new(series.color, 0.5));
         }

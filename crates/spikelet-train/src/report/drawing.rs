@@ -1,10 +1,10 @@
-//! Rectangles, text and pictures that can become SVG or PNG.
+//! Rectangles, text and images that are exported as SVG or PNG.
 
 use super::canvas::Canvas;
 use super::png;
 use super::svg::{Area, Svg, TextStyle};
 
-/// One thing on the page.
+/// A shape of the page.
 #[derive(Clone, Debug)]
 enum Shape {
     Rectangle(Area, &'static str),
@@ -12,7 +12,7 @@ enum Shape {
     Picture(Area, Picture),
 }
 
-/// A picture, grey `[height, width]` or colored `[height, width, 3]`, a byte a value.
+/// An image, gray `[height, width]` or color `[height, width, 3]`, one byte per value.
 #[derive(Clone, Debug)]
 pub(super) struct Picture {
     pub(super) width: usize,
@@ -21,7 +21,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Whether there is a value for each pixel, and three for a colored one.
+    /// Whether there are one or three values per pixel.
     pub(super) fn is_whole(&self) -> bool {
         let plane = self.width * self.height;
         plane > 0 && (self.pixels.len() == plane || self.pixels.len() == 3 * plane)
@@ -38,7 +38,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// An empty page; `label` is what a screen reader says of it.
+    /// An empty page; `label` is its text for screen readers.
     pub(super) fn new(width: f64, label: &str) -> Self {
         Self {
             width,
@@ -48,12 +48,12 @@ impl Drawing {
         }
     }
 
-    /// Lower edge of what was drawn so far.
+    /// The lower edge of all shapes.
     pub(super) fn bottom(&self) -> f64 {
         self.height
     }
 
-    /// Lets the page reach down to `bottom` at least.
+    /// Extends the page down to `bottom`.
     pub(super) fn end(&mut self, bottom: f64) {
         self.height = self.height.max(bottom);
     }
@@ -90,7 +90,7 @@ impl Drawing {
         svg.finish()
     }
 
-    /// A PNG file with a pixel for each unit.
+    /// The page as a PNG file with one pixel per unit.
     pub(super) fn to_png(&self) -> Vec<u8> {
         let mut canvas = Canvas::new(self.width.ceil() as usize, self.height.ceil() as usize);
         for shape in &self.shapes {

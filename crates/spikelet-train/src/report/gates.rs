@@ -1,35 +1,34 @@
-//! What surrogates stand for: gates that are smooth, their derivatives, and the potential after a
-//! reset through them.
+//! Plots of surrogates: the primitive g(x), a smooth gate, its derivative, and the membrane potential after
+//! a reset by g(x).
 
 use super::axis::Axis;
-use super::svg::{
-    AXIS, Anchor, Area, BLUE, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION, number,
-};
+use super::plot::{LABEL, Plot, line_through};
+use super::svg::{Area, BLUE, GREEN, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION};
 use spikelet_core::{Error, Result};
 use spikelet_expr::{Expr, Program};
 use spikelet_nn::surrogate::Surrogate;
 use std::sync::Arc;
 
-/// Curves of several surrogates, or of one with several values of a constant.
+/// A plot of several surrogates, or of one surrogate with several values of a constant.
 ///
 /// ```
-/// use spikelet::report::Gates;
-/// use spikelet::surrogate::Sigmoid;
+/// use spikelet_train::report::Gates;
+/// use spikelet_nn::surrogate::Sigmoid;
 /// use std::sync::Arc;
 /// let of = |alpha: f64| (format!("α = {alpha}"), Arc::new(Sigmoid { alpha }) as _);
 /// let gates = Gates { title: "sigmoid".to_string(), surrogates: vec![of(1.0), of(4.0)] };
 /// assert!(gates.to_svg()?.starts_with("<svg"));
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Gates {
-    /// What stands above the picture.
+    /// The title.
     pub title: String,
-    /// Names and surrogates. Those without a primitive have a derivative alone.
+    /// The names and surrogates. Only the derivative is drawn of a surrogate without a primitive.
     pub surrogates: Vec<(String, Arc<dyn Surrogate>)>,
 }
 
-/// Points of a curve: every hundredth of the range, as far as x = ±3.
+/// The number of points of a curve: one every 0.01 from x = −3 to 3.
 const POINTS: usize = 601;
 const RANGE: f64 = 3.0;
 
@@ -37,21 +36,20 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const PANEL: f64 = 160.0;
-/// From one panel's lower edge to the next one's upper edge.
+/// The distance between two panels.
 const BETWEEN: f64 = 52.0;
 const TOP: f64 = 80.0;
-const LABEL: TextStyle = TextStyle::caption(11.0);
 const COLORS: [&str; 6] = [BLUE, VERMILION, GREEN, "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// A curve: a value, if it is one, at each place.
+/// The values of a curve at the points [`place`].
 type Curve = Vec<f64>;
 
 impl Gates {
-    /// The picture as an SVG document: the gates beside the step function, the potential after the
-    /// reset (v_threshold = 1, v_reset = 0), and the derivatives.
+    /// The plot as an SVG document: the primitives and the step function, the potential after the reset
+    /// (v_threshold = 1, v_reset = 0), and the derivatives.
     ///
     /// # Errors
-    /// When a surrogate's definition uses other symbols than x.
+    /// When the definition of a surrogate has a symbol other than x.
     pub fn to_svg(&self) -> Result<String> {
         let xs: Vec<f64> = (0..POINTS).map(place).collect();
         let step: Curve = xs.iter().map(|x| f64::from(u8::from(*x >= 0.0))).collect();
@@ -106,13 +104,13 @@ impl Gates {
     }
 }
 
-/// Where a point lies.
+/// The x of a point.
 fn place(k: usize) -> f64 {
-    // Whole numbers first, so that x = 0 is met exactly.
+    // Computed from integers, so that x = 0 is exact.
     (2 * k as i64 - (POINTS as i64 - 1)) as f64 * RANGE / (POINTS - 1) as f64
 }
 
-/// An expression of x at these places.
+/// The values of an expression of x at `xs`.
 fn values(expr: &Expr, xs: &[f64]) -> Result<Curve> {
     let program = Program::compile(std::slice::from_ref(expr), &[], &["x"]).map_err(|error| {
         Error::invalid(
@@ -134,36 +132,15 @@ fn draw(svg: &mut Svg, area: Area, title: &str, curves: &[(&str, &'static str, C
     let all = curves
         .iter()
         .flat_map(|(.., values)| values.iter().copied());
-    let upwards = Axis::linear(all, free, 4);
-    let across = Axis::linear([-RANGE, RANGE].into_iter(), free, 6);
-    let height_of = |value: f64| Some(area.bottom() - upwards.position(value)? * area.height);
-    let width_of = |x: f64| Some(area.x + across.position(x)? * area.width);
-    for (value, label) in upwards.ticks() {
-        if let Some(y) = height_of(*value) {
-            svg.line([area.x, y], [area.right(), y], Stroke::new(GRID, 1.0));
-            svg.text([area.x - 6.0, y + 3.5], LABEL.anchored(Anchor::End), label);
-        }
-    }
-    for (value, label) in across.ticks() {
-        if let Some(x) = width_of(*value) {
-            let end = [x, area.bottom() + 4.0];
-            svg.line([x, area.bottom()], end, Stroke::new(AXIS, 1.0));
-            let style = LABEL.anchored(Anchor::Middle);
-            svg.text([x, area.bottom() + 16.0], style, label);
-        }
-    }
+    let plot = Plot {
+        area,
+        horizontal: &Axis::linear([-RANGE, RANGE].into_iter(), free, 6),
+        vertical: &Axis::linear(all, free, 4),
+    };
+    plot.draw_axes(svg);
     for (_, color, values) in curves.iter().rev() {
-        let (mut commands, mut begins) = (String::new(), true);
-        for (k, value) in values.iter().enumerate() {
-            // What is not finite leaves a gap.
-            let (Some(x), Some(y)) = (width_of(place(k)), height_of(*value)) else {
-                begins = true;
-                continue;
-            };
-            let step = if begins { "M" } else { "L" };
-            commands.push_str(&format!("{step}{} {}", number(x), number(y)));
-            begins = false;
-        }
+        let points = (values.iter().enumerate()).map(|(k, value)| plot.place(place(k), *value));
+        let commands = line_through(&points.collect::<Vec<_>>());
         svg.path(&commands, Stroke::new(color, 1.6));
     }
 }

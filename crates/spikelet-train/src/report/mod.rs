@@ -1,10 +1,10 @@
-//! The pictures: `report.svg` at the end of a training run, and what a network does with an image.
+//! Figures: `report.svg` at the end of a training run, and the activity of a network.
 //!
-//! The report has loss and accuracy over the epochs, and a few inputs with the spikes that answered
-//! them. Written as SVG by hand: `svg.rs` has the shapes, `axis.rs` the ticks, `curves.rs` and
-//! `raster.rs` the two kinds of picture, and this file the page. [`Activity`] is the picture of a
-//! few images, layer by layer, as SVG or PNG; [`Response`] that of a neuron and a step input;
-//! [`Gates`] that of surrogates; [`Bars`] has times side by side.
+//! The report has loss and accuracy over the epochs, and some inputs with the output spikes. `svg.rs` has
+//! the shapes, `axis.rs` the ticks, `plot.rs` axes and lines, `curves.rs` and `raster.rs` the two
+//! kinds of figures, and this file the page. Other figures are [`Activity`], the spikes of each layer for a
+//! few images, as SVG or PNG; [`Response`], a neuron with a step input; [`Gates`], surrogates and their
+//! derivatives; and [`Bars`], bar charts.
 
 mod activity;
 pub mod axis;
@@ -14,6 +14,7 @@ pub mod curves;
 mod drawing;
 mod font;
 mod gates;
+mod plot;
 mod png;
 mod portrait;
 pub mod raster;
@@ -32,10 +33,10 @@ use spikelet_core::files::{self, FileError};
 use std::path::Path;
 use svg::{Area, BLUE, GREEN, GRID, INK, Stroke, Svg, TextStyle, VERMILION};
 
-/// What is known of one epoch. Values that are not finite leave gaps in the curves.
+/// The results of one epoch. Values that are not finite are gaps in the curves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpochPoint {
-    /// Number of the epoch, the first is 1.
+    /// The number of the epoch, from 1.
     pub epoch: usize,
     /// Mean loss in training.
     pub train_loss: f64,
@@ -49,10 +50,10 @@ pub struct EpochPoint {
     pub test_accuracy: Option<f64>,
 }
 
-/// A training run to be drawn.
+/// The report of a training run.
 ///
 /// ```
-/// use spikelet::report::{EpochPoint, Report};
+/// use spikelet_train::report::{EpochPoint, Report};
 /// let report = Report {
 ///     title: "mnist-fc on MNIST".to_string(),
 ///     subtitle: "cpu, 2 threads · test accuracy 98.0 %".to_string(),
@@ -72,11 +73,11 @@ pub struct EpochPoint {
 pub struct Report {
     /// The network and the data set.
     pub title: String,
-    /// Device, accuracy, whatever else belongs in a line.
+    /// The device, the accuracy and similar.
     pub subtitle: String,
     /// The epochs in order.
     pub epochs: Vec<EpochPoint>,
-    /// Inputs to be shown, three in a row; six look well. None are needed.
+    /// The inputs, three in a row. May be empty.
     pub examples: Vec<Example>,
 }
 
@@ -91,7 +92,7 @@ const EXAMPLE_HEIGHT: f64 = 164.0;
 const GAP: f64 = 32.0;
 
 impl Report {
-    /// The picture as an SVG document, 960 units wide, on a white ground.
+    /// The report as an SVG document, 960 units wide, on a white background.
     pub fn to_svg(&self) -> String {
         let rows = self.examples.len().div_ceil(EXAMPLES_IN_A_ROW) as f64;
         let height = if self.examples.is_empty() {

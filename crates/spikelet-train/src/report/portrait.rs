@@ -1,31 +1,31 @@
-//! The page that shows what a network does with images: for each the input, the spikes of the first
-//! layer at each time step, the firing rate of every layer, the spikes of the output.
+//! The activity of a network for some images: for each the input, the spikes of the first layer at each time
+//! step, the firing rate of every layer, and the output spikes.
 
 use super::drawing::{Drawing, Picture};
-use super::svg::{Anchor, Area, BLUE, FAINT_INK, GREEN, GRID, INK, NEUTRAL, TextStyle, VERMILION};
+use super::svg::{Anchor, Area, BLUE, FAINT_INK, GRID, INK, NEUTRAL, TextStyle};
 use super::{Activity, Example, LayerActivity};
 
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 24.0;
 const TOP: f64 = 76.0;
 const GAP: f64 = 28.0;
-/// Side of the input.
+/// The side of the input image.
 const INPUT: f64 = 132.0;
-/// Side of a spike map, and from one to the next.
+/// The side of a spike map, and the distance between two left edges.
 const MAP: f64 = 46.0;
 const MAP_PITCH: f64 = 50.0;
-const MOST_CHANNELS: usize = 8;
-const MOST_STEPS: usize = 8;
+const MAX_CHANNELS: usize = 8;
+const MAX_STEPS: usize = 8;
 const MAPS_LEFT: f64 = MARGIN + INPUT + 52.0;
-const RATES_LEFT: f64 = MAPS_LEFT + MOST_CHANNELS as f64 * MAP_PITCH + 28.0;
+const RATES_LEFT: f64 = MAPS_LEFT + MAX_CHANNELS as f64 * MAP_PITCH + 28.0;
 const ROW: f64 = 15.0;
-const MOST_CLASSES: usize = 20;
+const MAX_CLASSES: usize = 20;
 
 const SMALL: TextStyle = TextStyle::caption(10.5);
 const HEAD: TextStyle = TextStyle::caption(11.5).colored(INK).bold();
 
 impl Activity {
-    /// The first layer whose neurons lie in images.
+    /// The first layer whose output is an image.
     fn shown_layer(&self) -> Option<(&LayerActivity, [usize; 3])> {
         self.layers
             .iter()
@@ -73,16 +73,10 @@ impl Activity {
         let bold = TextStyle::caption(13.0).colored(INK).bold();
         let caption = format!("image {index}: {}", self.class(example.label));
         drawing.text([MARGIN, top + 6.0], bold, &caption);
-        let (verdict, color) = match example.label == example.predicted {
-            true => ("recognized".to_string(), GREEN),
-            false => (
-                format!("taken for {}", self.class(example.predicted)),
-                VERMILION,
-            ),
-        };
+        let (prediction, color) = example.prediction(|class| self.class(class));
         let after = MARGIN + bold.width_of(&caption) + 14.0;
         let style = TextStyle::caption(13.0).colored(color);
-        drawing.text([after, top + 6.0], style, &verdict);
+        drawing.text([after, top + 6.0], style, &prediction);
 
         let top = top + 26.0;
         draw_input(drawing, example, top);
@@ -97,7 +91,7 @@ impl Activity {
         self.draw_output(drawing, example, [left, below + 24.0]);
     }
 
-    /// A bar for each layer; returns where they end.
+    /// Draws a bar for each layer; returns their lower edge.
     fn draw_rates(&self, drawing: &mut Drawing, k: usize, [left, top]: [f64; 2]) -> f64 {
         drawing.text([left, top], HEAD, "firing rate of each layer");
         let rates: Vec<f64> = self.layers.iter().map(|layer| layer.rate_of(k)).collect();
@@ -109,7 +103,7 @@ impl Activity {
         top + 8.0 + ROW * self.layers.len() as f64
     }
 
-    /// Spikes and rate of each class.
+    /// Draws the spikes and the firing rate of each class.
     fn draw_output(&self, drawing: &mut Drawing, example: &Example, [left, top]: [f64; 2]) {
         let steps = example.time_steps.max(1);
         let heading = match steps {
@@ -118,14 +112,11 @@ impl Activity {
         };
         drawing.text([left, top], HEAD, &heading);
         let largest = example.largest_rate();
-        let shown = example.classes.min(MOST_CLASSES);
+        let shown = example.classes.min(MAX_CLASSES);
         for class in 0..shown {
             let y = top + 8.0 + ROW * class as f64;
-            let (ink, fill) = match class {
-                class if class == example.label => (GREEN, GREEN),
-                class if class == example.predicted => (VERMILION, VERMILION),
-                _ => (FAINT_INK, NEUTRAL),
-            };
+            let fill = example.color(class);
+            let ink = if fill == NEUTRAL { FAINT_INK } else { fill };
             let rate = example.firing_rate(class);
             let name = self.class(class);
             draw_row(drawing, [left, y], &name, (ink, fill), rate, largest);
@@ -139,7 +130,7 @@ impl Activity {
     }
 }
 
-/// Columns of a row: its name, spikes, bar, number.
+/// The columns of a row: name, spikes, bar, rate.
 const NAME_WIDTH: f64 = 92.0;
 const SPIKES_WIDTH: f64 = 76.0;
 const BAR_WIDTH: f64 = 76.0;
@@ -171,7 +162,7 @@ fn draw_row(
     drawing.text([left + ROW_WIDTH, base], end, &format!("{rate:.3}"));
 }
 
-/// A mark for each spike of a class; those that would fall on one another are one.
+/// Draws a mark for each spike of a class.
 fn draw_spikes(
     drawing: &mut Drawing,
     example: &Example,
@@ -180,20 +171,14 @@ fn draw_spikes(
     fill: &'static str,
 ) {
     let step = SPIKES_WIDTH / example.time_steps.max(1) as f64;
-    let mut last = f64::NEG_INFINITY;
-    for t in 0..example.time_steps {
-        let x = left + NAME_WIDTH + step * t as f64;
-        let fired = example.spikes.get(t * example.classes + class);
-        if fired.copied().unwrap_or(false) && x - last >= 1.0 {
-            let mark = Area {
-                x,
-                y: y + 0.2 * ROW,
-                width: (step - 1.5).clamp(1.0, 8.0),
-                height: 0.6 * ROW,
-            };
-            drawing.rectangle(mark, fill);
-            last = x;
-        }
+    for x in example.spike_positions(class, [left + NAME_WIDTH, step], 1.0) {
+        let mark = Area {
+            x,
+            y: y + 0.2 * ROW,
+            width: (step - 1.5).clamp(1.0, 8.0),
+            height: 0.6 * ROW,
+        };
+        drawing.rectangle(mark, fill);
     }
 }
 
@@ -217,11 +202,11 @@ fn draw_input(drawing: &mut Drawing, example: &Example, top: f64) {
     }
 }
 
-/// A spike is dark on light ground.
+/// The shades of a spike map: a spike is dark, the background is light.
 const GROUND: u8 = 0xe9;
 const SPIKE: u8 = 0x1c;
 
-/// The spikes of the first channels at the first time steps: a row for each step.
+/// Draws the spikes of the first channels at the first time steps, one row per step.
 fn draw_maps(
     drawing: &mut Drawing,
     layer: &LayerActivity,
@@ -232,7 +217,7 @@ fn draw_maps(
     let spikes = layer.spikes_of(k);
     let plane = (height * width).max(1);
     let steps = spikes.len() / (plane * channels.max(1));
-    let (rows, columns) = (steps.min(MOST_STEPS), channels.min(MOST_CHANNELS));
+    let (rows, columns) = (steps.min(MAX_STEPS), channels.min(MAX_CHANNELS));
     let part = |shown: usize, all: usize, what: &str| match shown == all {
         true => format!("{all} {what}"),
         false => format!("{shown} of {all} {what}"),
@@ -243,8 +228,8 @@ fn draw_maps(
         part(columns, channels, "channels"),
         part(rows, steps, "time steps"),
     );
-    let room = RATES_LEFT - MAPS_LEFT - 12.0;
-    drawing.text([MAPS_LEFT, top], HEAD, &HEAD.fit(&heading, room));
+    let available = RATES_LEFT - MAPS_LEFT - 12.0;
+    drawing.text([MAPS_LEFT, top], HEAD, &HEAD.fit(&heading, available));
     let scale = MAP / height.max(width).max(1) as f64;
     for t in 0..rows {
         let y = top + 8.0 + MAP_PITCH * t as f64;

@@ -1,4 +1,4 @@
-//! One input of the network and what its output neurons made of it.
+//! An input image with the output spikes and firing rates of the network.
 
 use super::axis::Axis;
 use super::png;
@@ -7,33 +7,33 @@ use super::svg::{
     number,
 };
 
-/// An input, the spikes of the output layer, and the two verdicts.
+/// An input image, the output spikes, the label and the predicted class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The input picture: grey `[height, width]` or colored `[height, width, 3]`, a byte a value.
+    /// The input image: gray `[height, width]` or color `[height, width, 3]`, one byte per value.
     pub image: Vec<u8>,
-    /// Width of the picture in pixels.
+    /// The width of the image in pixels.
     pub width: usize,
-    /// Height of the picture in pixels.
+    /// The height of the image in pixels.
     pub height: usize,
     /// Output spikes `[time_steps, classes]`.
     pub spikes: Vec<bool>,
-    /// How many time steps.
+    /// The number of time steps.
     pub time_steps: usize,
-    /// How many classes.
+    /// The number of classes.
     pub classes: usize,
     /// The true class.
     pub label: usize,
-    /// The network's answer.
+    /// The predicted class.
     pub predicted: usize,
 }
 
-/// More classes than this are not all shown: there would be no room for their numbers.
-const MOST_ROWS: usize = 12;
+/// The maximal number of rows: for more there is no space for their labels.
+const MAX_ROWS: usize = 12;
 const SMALL: TextStyle = TextStyle::caption(10.0);
 
 impl Example {
-    /// Spikes of `class` a time step, 0 to 1.
+    /// The fraction of time steps with a spike of `class`.
     pub fn firing_rate(&self, class: usize) -> f64 {
         let spikes = (0..self.time_steps)
             .filter(|&t| self.spike(t, class))
@@ -58,11 +58,35 @@ impl Example {
             .unwrap_or(false)
     }
 
-    fn correct(&self) -> bool {
-        self.label == self.predicted
+    /// Whether the predicted class is the label, as text with its color. `name` is the name of a class.
+    pub(super) fn prediction(&self, name: impl Fn(usize) -> String) -> (String, &'static str) {
+        if self.label == self.predicted {
+            ("recognized".to_string(), GREEN)
+        } else {
+            (format!("taken for {}", name(self.predicted)), VERMILION)
+        }
     }
 
-    fn color(&self, class: usize) -> &'static str {
+    /// The x of each spike of `class`, where time step t is at `left + step · t`. Spikes that are closer
+    /// than `resolution` to the previous one are omitted.
+    pub(super) fn spike_positions(
+        &self,
+        class: usize,
+        [left, step]: [f64; 2],
+        resolution: f64,
+    ) -> Vec<f64> {
+        let mut positions: Vec<f64> = vec![];
+        for t in (0..self.time_steps).filter(|&t| self.spike(t, class)) {
+            let x = left + step * t as f64;
+            if positions.last().is_none_or(|last| x - last >= resolution) {
+                positions.push(x);
+            }
+        }
+        positions
+    }
+
+    /// The color of a class: that of the label, of a wrong prediction, or neutral.
+    pub(super) fn color(&self, class: usize) -> &'static str {
         match class {
             class if class == self.label => GREEN,
             class if class == self.predicted => VERMILION,
@@ -70,7 +94,7 @@ impl Example {
         }
     }
 
-    /// The classes that get a row: all, or the two verdicts and those that fired most.
+    /// The classes with a row: all, or the label, the predicted class and those with the most spikes.
     fn rows(&self) -> Vec<usize> {
         let mut classes: Vec<(usize, f64)> = (0..self.classes)
             .map(|class| {
@@ -87,24 +111,20 @@ impl Example {
             .collect();
         classes.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut rows: Vec<usize> = classes.into_iter().map(|(class, _)| class).collect();
-        rows.truncate(MOST_ROWS);
+        rows.truncate(MAX_ROWS);
         rows.sort_unstable();
         rows
     }
 
-    /// Draws picture, spikes and firing rates into `area`, the rates against `rates`.
+    /// Draws the image, spikes and firing rates into `area`, the rates on the axis `rates`.
     pub fn draw(&self, svg: &mut Svg, area: Area, rates: &Axis) {
         let bold = TextStyle::caption(12.0).colored(INK).bold();
         let caption = format!("class {}", self.label);
         svg.text([area.x, area.y + 11.0], bold, &caption);
-        let verdict = if self.correct() {
-            ("recognized".to_string(), GREEN)
-        } else {
-            (format!("taken for {}", self.predicted), VERMILION)
-        };
+        let (prediction, color) = self.prediction(|class| class.to_string());
         let after = area.x + bold.width_of(&caption) + 6.0;
-        let style = TextStyle::caption(12.0).colored(verdict.1);
-        svg.text([after, area.y + 11.0], style, &verdict.0);
+        let style = TextStyle::caption(12.0).colored(color);
+        svg.text([after, area.y + 11.0], style, &prediction);
 
         let top = area.y + 20.0;
         let height = area.height - 20.0 - 18.0;
@@ -173,7 +193,7 @@ impl Example {
             svg.text(at, SMALL.anchored(Anchor::Middle), "no picture");
             return;
         };
-        // As large as fits, with its own proportions.
+        // The largest size that fits with the same aspect ratio.
         let scale = square.width / self.width.max(self.height) as f64;
         let fitted = Area {
             width: self.width as f64 * scale,
@@ -206,29 +226,22 @@ impl Example {
         }
     }
 
-    /// A vertical tick for each spike of `class`; of those that would fall on one another, one.
+    /// A vertical tick for each spike of `class`, as commands of a path.
     fn ticks(&self, class: usize, left: f64, step: f64, y: f64, length: f64) -> String {
         const RESOLUTION: f64 = 0.25;
-        let mut commands = String::new();
-        let mut last = f64::NEG_INFINITY;
-        for t in (0..self.time_steps).filter(|&t| self.spike(t, class)) {
-            let x = left + step * (t as f64 + 0.5);
-            if x - last >= RESOLUTION {
-                commands.push_str(&format!("M{} {}v{}", number(x), number(y), number(length)));
-                last = x;
-            }
-        }
-        commands
+        let positions = self.spike_positions(class, [left + 0.5 * step, step], RESOLUTION);
+        let tick = |x: f64| format!("M{} {}v{}", number(x), number(y), number(length));
+        positions.into_iter().map(tick).collect()
     }
 }
 
-/// The legend of all examples, written to the left of `right`.
+/// Draws the legend of all examples to the left of `right`.
 pub(super) fn draw_legend(svg: &mut Svg, right: f64, base: f64) {
     let style = TextStyle::caption(12.0).colored(FAINT_INK);
     let mut right = right;
     for (text, color) in [
         ("other classes", NEUTRAL),
-        ("wrong answer", VERMILION),
+        ("wrong prediction", VERMILION),
         ("true class", GREEN),
     ] {
         let left = right - style.width_of(text);
@@ -286,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_classes_the_two_verdicts_and_the_most_active_are_shown() {
+    fn of_many_classes_the_label_the_prediction_and_the_most_active_are_shown() {
         let mut example = example(1000);
         example.spikes = vec![false; 4000];
         (500..510).for_each(|class| example.spikes[class] = true);
@@ -297,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_named() {
+    fn a_wrong_prediction_is_named() {
         assert!(draw(&example(10)).contains("taken for 9"));
         let right = Example {
             predicted: 1,
@@ -307,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_do_not_fit_their_sizes_are_drawn_as_far_as_they_go() {
+    fn data_that_are_too_short_are_drawn_partially() {
         let short = Example {
             image: vec![1],
             spikes: vec![true],

@@ -1,42 +1,43 @@
-//! What a neuron does with an input that is switched on and off: its states and what comes out.
+//! Plots of the response of a neuron to a step input: its states and its output.
 
 use super::axis::Axis;
+use super::plot::{LABEL, draw_grid, line_through, y_of};
 use super::svg::{
-    AXIS, Anchor, Area, BLUE, GREEN, GRID, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION, number,
+    AXIS, Anchor, Area, BLUE, GREEN, INK, NEUTRAL, Stroke, Svg, TextStyle, VERMILION, number,
 };
 use spikelet_core::Result;
 use spikelet_graph::Tensor;
 use spikelet_nn::device;
 use spikelet_nn::neuron::{Inputs, Neuron, OutputKind, run};
 
-/// A neuron's answer to a step input.
+/// The response of a neuron to an input that is switched on and off.
 ///
 /// ```
-/// use spikelet::prelude::*;
-/// use spikelet::report::Response;
+/// use spikelet_train::prelude::*;
+/// use spikelet_train::report::Response;
 /// let response = Response::of(&Lif::new(2.0), "lif")?;
 /// assert!(response.output.iter().filter(|s| **s == 1.0).count() >= 4);
 /// assert!(response.to_svg().starts_with("<svg"));
-/// # Ok::<(), spikelet::Error>(())
+/// # Ok::<(), spikelet_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// What stands above the picture.
+    /// The title.
     pub title: String,
     /// The input at each step.
     pub input: Vec<f64>,
-    /// Each state after each step, by its name.
+    /// The name of each state and its values after each step.
     pub states: Vec<(String, Vec<f64>)>,
-    /// What comes out at each step.
+    /// The output at each step.
     pub output: Vec<f64>,
-    /// What kind of numbers come out.
+    /// The kind of the output.
     pub output_kind: OutputKind,
 }
 
 const STEPS: usize = 60;
 /// The steps at which the input is on.
 const ON: std::ops::Range<usize> = 5..45;
-/// How strong it is: the first of these at which the neuron fires often enough.
+/// The amplitudes of the input. The first with at least [`OFTEN`] spikes is used.
 const STRENGTHS: [f64; 14] = [
     0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0,
 ];
@@ -45,11 +46,10 @@ const OFTEN: usize = 4;
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = WIDTH - 16.0;
-const LABEL: TextStyle = TextStyle::caption(11.0);
 const COLORS: [&str; 4] = [BLUE, VERMILION, GREEN, NEUTRAL];
 
 impl Response {
-    /// Runs a neuron on the CPU, with an input that is strong enough for it to fire.
+    /// Runs a neuron on the CPU, with an input that is strong enough for spikes.
     ///
     /// # Errors
     /// When the neuron's definition is wrong.
@@ -89,7 +89,7 @@ impl Response {
         Ok(response)
     }
 
-    /// The picture as an SVG document, 640 units wide.
+    /// The plot as an SVG document, 640 units wide.
     pub fn to_svg(&self) -> String {
         let states = if self.states.is_empty() { 0.0 } else { 150.0 };
         let real = self.output_kind == OutputKind::Real;
@@ -133,7 +133,7 @@ impl Response {
         svg.finish()
     }
 
-    /// A tick for each spike, downwards for a negative one, higher for more than one.
+    /// Draws a tick for each spike: downwards if it is negative, longer if its value is above one.
     fn draw_spikes(&self, svg: &mut Svg, area: Area) {
         let most = self
             .output
@@ -160,39 +160,25 @@ impl Response {
     }
 }
 
-/// Where a time step lies.
+/// The x of a time step.
 fn place(area: Area, steps: usize, t: usize) -> f64 {
     area.x + area.width * (t as f64 + 0.5) / steps as f64
 }
 
-/// Curves over the time steps with the axis that they share, and their names if there are several.
+/// Draws curves over the time steps on one axis, with their names if there are several.
 fn draw_curves(svg: &mut Svg, area: Area, curves: &[(&str, &[f64])], ticks: usize) {
     let free = [f64::NEG_INFINITY, f64::INFINITY];
     let values = curves.iter().flat_map(|(_, values)| values.iter().copied());
     let axis = Axis::linear(values, free, ticks);
-    let height_of = |value: f64| Some(area.bottom() - axis.position(value)? * area.height);
-    for (value, label) in axis.ticks() {
-        if let Some(y) = height_of(*value) {
-            svg.line([area.x, y], [area.right(), y], Stroke::new(GRID, 1.0));
-            let end = LABEL.anchored(Anchor::End);
-            svg.text([area.x - 6.0, y + 3.5], end, label);
-        }
-    }
+    draw_grid(svg, area, &axis);
     let mut right = area.right();
     for (k, (name, values)) in curves.iter().enumerate().rev() {
         let color = COLORS[k.min(COLORS.len() - 1)];
-        let (mut commands, mut begins) = (String::new(), true);
-        for (t, value) in values.iter().enumerate() {
-            // What is not finite leaves a gap.
-            let Some(y) = height_of(*value) else {
-                begins = true;
-                continue;
-            };
-            let x = number(place(area, values.len(), t));
-            let step = if begins { "M" } else { "L" };
-            commands.push_str(&format!("{step}{x} {}", number(y)));
-            begins = false;
-        }
+        let points = values
+            .iter()
+            .enumerate()
+            .map(|(t, value)| Some([place(area, values.len(), t), y_of(area, &axis, *value)?]));
+        let commands = line_through(&points.collect::<Vec<_>>());
         svg.path(&commands, Stroke::new(color, 1.6));
         if !name.is_empty() {
             let style = LABEL.colored(color).bold().anchored(Anchor::End);

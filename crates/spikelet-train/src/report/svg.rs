@@ -1,22 +1,22 @@
-//! Scalable vector graphics: the few shapes that a chart needs.
+//! The shapes of charts as scalable vector graphics.
 
 use base64::prelude::{BASE64_STANDARD as STANDARD, Engine};
 
-/// Ink for text that matters.
+/// The color of main text.
 pub const INK: &str = "#1c2430";
-/// Ink for captions and tick labels.
+/// The color of captions and tick labels.
 pub const FAINT_INK: &str = "#5b6675";
 /// Axes and frames.
 pub const AXIS: &str = "#9aa4b1";
 /// Grid lines.
 pub const GRID: &str = "#e4e8ed";
-/// Bars and spikes that are not singled out.
+/// Bars and spikes that are not highlighted.
 pub const NEUTRAL: &str = "#7d8896";
-/// The first curve. This and the next two keep apart for all kinds of color vision (Okabe and Ito).
+/// The first curve. This and the next two can be distinguished with any color vision (Okabe and Ito).
 pub const BLUE: &str = "#0072b2";
-/// The second curve, and what is wrong.
+/// The second curve, and wrong predictions.
 pub const VERMILION: &str = "#d55e00";
-/// What is right.
+/// Correct predictions.
 pub const GREEN: &str = "#009e73";
 
 const FONT: &str =
@@ -47,7 +47,7 @@ impl Area {
     }
 }
 
-/// Which part of a text its position means.
+/// The anchor of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its left end.
@@ -58,14 +58,14 @@ pub enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextStyle {
     /// Height in units.
     pub size: f64,
     /// Any CSS color.
     pub color: &'static str,
-    /// What the position means.
+    /// The anchor.
     pub anchor: Anchor,
     /// Heavy letters.
     pub bold: bool,
@@ -103,7 +103,7 @@ impl TextStyle {
         self
     }
 
-    /// About how wide `text` will be: on the safe side for the usual sans-serif fonts.
+    /// The approximate width of `text`: an upper bound for common sans-serif fonts.
     pub fn width_of(&self, text: &str) -> f64 {
         let letters: f64 = text.chars().map(letter_width).sum();
         let weight = if self.bold { 1.1 } else { 1.0 };
@@ -141,7 +141,7 @@ fn letter_width(letter: char) -> f64 {
     }
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {
     /// Any CSS color.
@@ -160,7 +160,7 @@ impl Stroke {
 /// A drawing on a white background; shapes lie above those drawn before them.
 ///
 /// ```
-/// use spikelet::report::svg::{Area, Stroke, Svg, TextStyle};
+/// use spikelet_train::report::svg::{Area, Stroke, Svg, TextStyle};
 /// let mut svg = Svg::new(200.0, 100.0, "a line");
 /// svg.line([10.0, 90.0], [190.0, 10.0], Stroke::new("black", 1.5));
 /// svg.text([10.0, 20.0], TextStyle::caption(12.0), "U < 1");
@@ -173,7 +173,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty drawing; `label` is what a screen reader says of it.
+    /// An empty drawing; `label` is its text for screen readers.
     pub fn new(width: f64, height: f64, label: &str) -> Self {
         let (width, height, label) = (number(width), number(height), escaped(label));
         let mut svg = Self {
@@ -257,7 +257,7 @@ impl Svg {
         ));
     }
 
-    /// A picture of square pixels, given as a PNG file's bytes, scaled to fill `area`.
+    /// An image, as a PNG file, scaled to fill `area`.
     pub fn picture(&mut self, area: Area, png: &[u8]) {
         // `xlink:href` too, for readers older than SVG 2.
         self.push(format!(
@@ -268,7 +268,7 @@ impl Svg {
         ));
     }
 
-    /// What `draw` draws, with a text that programs show where the pointer is on it.
+    /// Draws a group of shapes with a tooltip.
     pub fn hinted(&mut self, hint: &str, draw: impl FnOnce(&mut Self)) {
         self.push(format!("<g><title>{}</title>", escaped(hint)));
         draw(self);

@@ -30,12 +30,12 @@ impl Context {
     /// together.
     ///
     /// ```
-    /// use spikelet::prelude::*;
+    /// use spikelet_nn::prelude::*;
     /// let cx = Context::new(Mode::TRAIN, DType::F32).in_group(4, true);
     /// let x = cx.tracer().input("x_seq", DType::F32, [4, 2, 8, 5, 5]);
     /// cx.trace(&BatchNorm2d::new(8), x)?;
     /// assert!(cx.tracer().traced().to_string().contains("all_reduce_start[4 ranks]"));
-    /// # Ok::<(), spikelet::Error>(())
+    /// # Ok::<(), spikelet_nn::Error>(())
     /// ```
     #[must_use]
     pub fn in_group(mut self, ranks: usize, sync_batch_norm: bool) -> Self {

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Writes scalars, histograms and pictures for TensorBoard.
 ///
 /// ```
-/// # use spikelet::log::SummaryWriter;
+/// # use spikelet_train::log::SummaryWriter;
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path();
 /// let mut writer = SummaryWriter::create(folder)?;

@@ -1,0 +1,277 @@
+//! The tensors that outlive programs.
+
+use super::{download, host};
+use crate::RuntimeError;
+use crate::module::{LearnedStart, Traced, TracedState, TracedTensor};
+use crate::neuron::Granularity;
+use spikelet_core::Result;
+use spikelet_graph::{Backend, Buffer, DType, Plan, Tensor, TensorType};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Named tensors on a device: parameters, optimizer tensors, carried states. Programs that are
+/// compiled with one store share the tensors that have the same name.
+///
+/// The tensors of a network on several devices are on each of them; [`VarStore::place`] sets the device of new
+/// tensors.
+pub struct VarStore {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) buffers: BTreeMap<String, Held>,
+    /// Tensors that are not part of a checkpoint.
+    pub(super) scratch: BTreeMap<String, Held>,
+    /// Programs run one after the other, so that they share it where it is large enough.
+    arena: Option<Held>,
+}
+
+/// A tensor on its device.
+#[derive(Clone)]
+pub(super) struct Held {
+    backend: Arc<dyn Backend>,
+    buffer: Buffer,
+}
+
+impl Held {
+    fn new(backend: &Arc<dyn Backend>, ty: &TensorType) -> Result<Self> {
+        Ok(Self {
+            buffer: backend.allocate(ty)?,
+            backend: backend.clone(),
+        })
+    }
+
+    /// The buffer, for a program on `backend`.
+    fn on(&self, backend: &Arc<dyn Backend>, name: &str) -> Result<Buffer> {
+        if Arc::ptr_eq(&self.backend, backend) {
+            return Ok(self.buffer.clone());
+        }
+        Err(RuntimeError::OtherDevice {
+            name: name.to_string(),
+            device: self.backend.name().to_string(),
+            program: backend.name().to_string(),
+        }
+        .into())
+    }
+}
+
+impl VarStore {
+    /// No tensors yet.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
+            buffers: BTreeMap::new(),
+            scratch: BTreeMap::new(),
+            arena: None,
+        }
+    }
+
+    /// Sets the device of new tensors.
+    pub fn place(&mut self, backend: &Arc<dyn Backend>) {
+        self.backend = backend.clone();
+    }
+
+    /// All tensors, copied to one device.
+    ///
+    /// # Errors
+    /// When a device fails or has not enough memory.
+    pub fn gathered(&self, backend: &Arc<dyn Backend>) -> Result<Self> {
+        let mut all = Self::new(backend.clone());
+        for name in self.buffers.keys() {
+            all.insert(name, &self.get(name)?)?;
+        }
+        Ok(all)
+    }
+
+    /// A store of the same names; `make` gives each tensor's device and buffer there, by its device
+    /// and type here.
+    pub fn mirrored(
+        &self,
+        backend: &Arc<dyn Backend>,
+        make: impl Fn(&Arc<dyn Backend>, &TensorType) -> Option<(Arc<dyn Backend>, Buffer)>,
+    ) -> Self {
+        let mirrored = |all: &BTreeMap<String, Held>| {
+            let each = all.iter().filter_map(|(name, held)| {
+                let (backend, buffer) = make(&held.backend, &held.buffer.ty)?;
+                Some((name.clone(), Held { backend, buffer }))
+            });
+            each.collect()
+        };
+        Self {
+            backend: backend.clone(),
+            buffers: mirrored(&self.buffers),
+            scratch: mirrored(&self.scratch),
+            arena: None,
+        }
+    }
+
+    /// The buffer of a tensor on a device, allocated if it is new.
+    pub fn buffer(
+        &mut self,
+        backend: &Arc<dyn Backend>,
+        name: &str,
+        ty: &TensorType,
+        lasts: bool,
+    ) -> Result<Buffer> {
+        let map = match lasts {
+            true => &mut self.buffers,
+            false => &mut self.scratch,
+        };
+        if !map.contains_key(name) {
+            map.insert(name.to_string(), Held::new(backend, ty)?);
+        }
+        map[name].on(backend, name)
+    }
+
+    /// The arena that programs on this store's device share, allocated, or allocated again if the plan needs
+    /// more. One that is replaced goes with the last program that was loaded with it.
+    ///
+    /// # Errors
+    /// When memory is short.
+    pub fn arena(&mut self, plan: &Plan) -> Result<Buffer> {
+        let fits = |held: &&Held| {
+            Arc::ptr_eq(&held.backend, &self.backend) && held.buffer.ty.bytes() >= plan.arena_bytes
+        };
+        if let Some(held) = self.arena.as_ref().filter(fits) {
+            return Ok(held.buffer.clone());
+        }
+        // The old one is free again where no program has it.
+        self.arena = None;
+        let buffer = self.backend.arena(plan)?;
+        self.arena = Some(Held {
+            backend: self.backend.clone(),
+            buffer: buffer.clone(),
+        });
+        Ok(buffer)
+    }
+
+    /// Bytes of the arena that programs share.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena.as_ref().map_or(0, |held| held.buffer.ty.bytes())
+    }
+
+    /// The device of new tensors.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.buffers.keys().map(String::as_str)
+    }
+
+    /// Element type and shape of a tensor.
+    pub fn ty(&self, name: &str) -> Option<&TensorType> {
+        self.buffers.get(name).map(|held| &held.buffer.ty)
+    }
+
+    /// The values of a tensor.
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTensor`].
+    pub fn get(&self, name: &str) -> Result<Tensor> {
+        match self.buffers.get(name) {
+            Some(held) => download(&*held.backend, &held.buffer),
+            None => Err(RuntimeError::unknown(name, self.names())),
+        }
+    }
+
+    /// Sets the values of a tensor that the store has.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// store.insert("weight", &Tensor::f32([2], [1.0, 2.0]))?;
+    /// store.set("weight", &Tensor::f32([2], [3.0, 4.0]))?;
+    /// assert!(store.set("wieght", &Tensor::f32([2], [5.0, 6.0])).is_err());
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no tensor of this name, or it has another type.
+    pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        let Some(held) = self.buffers.get(name) else {
+            return Err(RuntimeError::unknown(name, self.names()));
+        };
+        let (given, expected) = (tensor.ty(), &held.buffer.ty);
+        if given != *expected {
+            return Err(spikelet_graph::Error::Type {
+                name: name.to_string(),
+                given,
+                expected: expected.clone(),
+            }
+            .into());
+        }
+        Ok(held.backend.upload(&held.buffer, host(tensor))?)
+    }
+
+    /// As [`VarStore::set`]; a tensor of a new name is added, on the device of new tensors.
+    ///
+    /// # Errors
+    /// When a tensor of this name has another type, or the device has not enough memory.
+    pub fn insert(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        if !self.buffers.contains_key(name) {
+            let held = Held::new(&self.backend, &tensor.ty())?;
+            self.buffers.insert(name.to_string(), held);
+        }
+        self.set(name, tensor)
+    }
+
+    /// Makes the parameters and states that a trace has met and the store has not, with their
+    /// initial values.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn initialize(&mut self, traced: &Traced, float: DType, seed: u64) -> Result<()> {
+        for TracedTensor { name, shape, init } in traced.parameters.iter().chain(&traced.buffers) {
+            if !self.buffers.contains_key(name) {
+                let values = init.values(name, seed, shape.iter().product());
+                self.insert(name, &Tensor::f32(shape.clone(), values).cast(float))?;
+            }
+        }
+        self.reset(traced, float)
+    }
+
+    /// Sets the carried states back to their reset values, learned ones as they are now; states of
+    /// another shape (another batch size) are allocated again.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn reset(&mut self, traced: &Traced, float: DType) -> Result<()> {
+        for TracedState { name, shape, reset } in &traced.states {
+            if self.ty(name).is_some_and(|ty| ty.shape != *shape) {
+                self.buffers.remove(name);
+            }
+            let learned = traced.starts.iter().find(|start| start.state == *name);
+            let values = match learned {
+                Some(start) => start.values(&self.get(&start.parameter)?, shape),
+                None => vec![f64::from(*reset as f32); shape.iter().product()],
+            };
+            self.insert(name, &Tensor::f64(shape.clone(), values).cast(float))?;
+        }
+        Ok(())
+    }
+}
+
+impl LearnedStart {
+    /// The reset values of the state of shape `[N, C, …]`, given the parameter.
+    fn values(&self, parameter: &Tensor, shape: &[usize]) -> Vec<f64> {
+        let own = parameter.to_f64();
+        let behind_channels: usize = shape.iter().skip(2).product();
+        let place = |k: usize| match self.granularity {
+            Granularity::Channel => k / behind_channels.max(1),
+            _ => k,
+        };
+        let count = shape.iter().product();
+        (0..count)
+            .map(|k| self.bound.value(own[place(k) % own.len()]))
+            .collect()
+    }
+}
+
+impl fmt::Debug for VarStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VarStore")
+            .field("device", &self.backend.name())
+            .field("tensors", &self.names().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
