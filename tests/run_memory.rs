@@ -13,7 +13,7 @@ use spikelet::pipeline::{
     StageReplicas, Stages,
 };
 use spikelet::prelude::*;
-use spikelet::train::{Evaluation, RunMemory, RunPlans, evaluate};
+use spikelet::train::{Evaluation, RunMemory, RunPlans, TrainError, evaluate};
 use spikelet::{Error, MemoryBudget, device};
 use spikelet_cuda::{OfflineTarget, Properties};
 use std::any::Any;
@@ -512,13 +512,14 @@ fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
     };
     let module = network.module()?;
     let found = RunPlans::new(&*module, &settings, network.image(), &[10_000], &gpu);
-    match found.map(|plans| plans.memory()) {
-        Err(Error::Invalid { what, help, .. }) => {
-            assert!(what.contains("evaluation of 500 images"), "{what}");
-            assert!(help.contains("--eval-batch-size"), "{help}");
-        }
-        other => panic!("{other:?}"),
-    }
+    let error = found.map(|plans| plans.memory()).expect_err("too many");
+    assert!(
+        matches!(
+            error.downcast_ref(),
+            Some(TrainError::Evaluation { images: 500, .. })
+        ),
+        "{error}"
+    );
     Ok(())
 }
 

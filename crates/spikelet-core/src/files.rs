@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What can go wrong with a file: which file, what happened, what to do about it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}\n  help: {}", .path.display(), advice(source))]

@@ -50,6 +50,17 @@ pub enum TrainError {
         /// Its classes.
         classes: usize,
     },
+    /// An evaluation batch that cannot be planned.
+    #[error(
+        "evaluation of {images} images at once: {source}\n  help: use a smaller batch (evaluation_batch, \
+         --eval-batch-size) or fewer time steps"
+    )]
+    Evaluation {
+        /// The number of images of the batch.
+        images: usize,
+        /// The error of the plan.
+        source: Box<Error>,
+    },
     /// An image that the data set does not have.
     #[error("image: {index} was given, `{dataset}` has {images}\n  help: count from 0")]
     UnknownImage {

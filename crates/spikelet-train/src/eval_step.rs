@@ -1,7 +1,7 @@
 //! A forward pass over a batch, with its loss and its number of correct images.
 
 use super::draws::Draws;
-use super::memory::{LESS_FOR_EVALUATION, check_room};
+use super::memory::{LESS_FOR_EVALUATION, check_memory};
 use super::step::{PendingMetrics, StepMetrics, context, feed, trace};
 use super::{BatchShape, Settings};
 use spikelet_core::MemoryBudget;
@@ -42,7 +42,7 @@ impl EvalPlan {
     pub fn check(&self, device: &dyn Backend) -> Result<()> {
         self.plan().check_target(device)?;
         let program = format!("a forward pass of {} images", self.batch_size);
-        check_room(&program, &[self.plan()], device, None, LESS_FOR_EVALUATION)
+        check_memory(&program, &[self.plan()], device, None, LESS_FOR_EVALUATION)
     }
 
     /// Loads the pass on the store's device, which it must be planned for.

@@ -3,8 +3,9 @@
 #[cfg(feature = "plots")]
 use super::engine::EvalEngine;
 use super::engine::EvalEngines;
+use super::forward::{Forward, batches};
 use super::in_flight::InFlight;
-use super::memory::{Forward, LESS_FOR_EVALUATION, batches, check_room};
+use super::memory::{LESS_FOR_EVALUATION, check_memory};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::StepMetrics;
 use super::{EvalPlan, Settings, TrainError};
@@ -53,7 +54,7 @@ pub fn evaluate(
     let plans = sizes.map(|size| forward.plan(size, false, None));
     let plans = plans.collect::<Result<Vec<EvalPlan>>>()?;
     let each: Vec<&Plan> = plans.iter().map(EvalPlan::plan).collect();
-    check_room(
+    check_memory(
         "the evaluation",
         &each,
         &*device,

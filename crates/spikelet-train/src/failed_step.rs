@@ -9,7 +9,7 @@
 
 use super::checkpoint::is_finite;
 use super::draws::Draws;
-use super::memory::check_room;
+use super::memory::check_memory;
 use super::scaling::not_finite;
 use super::step::{context, feed, trace};
 use super::{BatchShape, NotFinite, Origin, Settings, TrainError};
@@ -57,7 +57,7 @@ impl FailedStep<'_> {
         let trace = cx.plan(&*device, None, 0)?;
         // It adds to the run's peak: a run that ends with an error must not be killed for its memory.
         let program = "another forward pass";
-        check_room(program, &[trace.plan()], &*device, Some(store), LESS)?;
+        check_memory(program, &[trace.plan()], &*device, Some(store), LESS)?;
         let mut program = trace.load(store, self.settings.seed)?;
         feed(&program, self.batch, self.draws)?;
         program.run()?;

@@ -8,6 +8,7 @@ mod eval_step;
 mod evaluation;
 mod failed_step;
 mod folder;
+mod forward;
 mod in_flight;
 mod interrupt;
 pub mod log;
@@ -39,8 +40,9 @@ pub use error::{NotFinite, Origin, TrainError};
 pub use eval_step::{EvalPlan, EvalStep};
 pub use evaluation::{Evaluation, evaluate};
 pub use folder::{RunFolderError, latest_run};
+pub use forward::batches;
 pub use in_flight::InFlight;
-pub use memory::{RunMemory, RunPlans, Task, batches};
+pub use memory::{RunMemory, RunPlans, Task};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite, is_scaled};
 pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]

@@ -2,7 +2,7 @@
 
 use super::checkpoint::EpochRecord;
 use super::evaluation::Evaluator;
-use super::memory::Forward;
+use super::forward::Forward;
 use super::run::EXAMPLES;
 use super::show::{examples_of, first_examples};
 use super::trainer::{FitReport, Trainer};

@@ -1,4 +1,4 @@
-//! How a network is trained.
+//! The settings of training.
 
 use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig};
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,61 @@ use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
 use spikelet_data::{Augment, Dataset, LoaderConfig, Normalize};
 use spikelet_graph::Var;
+use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
 use spikelet_nn::loss;
 use spikelet_nn::module::{Precision, Propagation};
 use std::sync::Arc;
 
-/// The loss; scores are the mean of the network's output over time.
+/// The loss function. The scores are the mean of the network's output over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Loss {
     /// Cross entropy of the softmax of the scores.
     CrossEntropy,
-    /// Mean squared error against one-hot labels. Firing rates reach their target, where a
-    /// softmax over rates between 0 and 1 never gets near certainty.
+    /// Mean squared error with one-hot labels. Firing rates can reach these targets, while the softmax of rates
+    /// between 0 and 1 cannot approach a one-hot distribution.
     #[default]
     Mse,
 }
 
 impl Loss {
+    /// The names of all losses, as on the command line.
+    pub const NAMES: [&str; 2] = ["cross-entropy", "mse"];
+
+    /// The name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CrossEntropy => "cross-entropy",
+            Self::Mse => "mse",
+        }
+    }
+
+    /// The loss of this name.
+    ///
+    /// ```
+    /// use spikelet_train::Loss;
+    /// assert_eq!(Loss::find("mse")?, Loss::Mse);
+    /// assert!(Loss::find("hinge").is_err());
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DefinitionError::UnknownName`].
+    pub fn find(name: &str) -> Result<Self> {
+        match name {
+            "cross-entropy" => Ok(Self::CrossEntropy),
+            "mse" => Ok(Self::Mse),
+            _ => Err(DefinitionError::UnknownName {
+                family: "loss",
+                name: name.to_string(),
+                known: Self::NAMES.to_vec(),
+            }
+            .into()),
+        }
+    }
+
     /// The loss of scores `[N, classes]`.
     pub fn apply(self, scores: &Var, labels: &Var) -> Var {
         match self {
@@ -33,15 +70,15 @@ impl Loss {
     }
 }
 
-/// How a network is trained. The settings and the network determine the result.
+/// The settings of training. Together with the network and the data they determine the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Time steps of a sequence.
+    /// The number of time steps of a sequence.
     pub time_steps: usize,
-    /// Images of a step, on each rank where there are several.
+    /// The number of images of a training step, on each rank if there are several.
     pub batch_size: usize,
-    /// Passes over the training set.
+    /// The number of passes over the training set.
     pub epochs: usize,
     /// The learning rate before the schedule.
     pub learning_rate: f64,
@@ -51,8 +88,7 @@ pub struct Settings {
     pub optimizer: OptimizerConfig,
     /// Gradient clipping, if any.
     pub clip: Option<Clip>,
-    /// The encoder by its name, with constants if they are not the defaults, as in
-    /// [`encoder::parse`].
+    /// The name of the encoder, with constants if they are not the defaults: see [`encoder::parse`].
     pub encoder: String,
     /// The loss.
     pub loss: Loss,
@@ -60,24 +96,24 @@ pub struct Settings {
     pub propagation: Propagation,
     /// The element types of matrix products and of stored sequences.
     pub precision: Precision,
-    /// The most memory that training and its evaluation may take, if it is limited; a share is one
-    /// of their memory without a limit.
+    /// The memory limit of training with its evaluation, if any. A share is relative to the memory
+    /// without a limit.
     pub memory_budget: Option<MemoryBudget>,
-    /// Images that are evaluated at once; without it, as many as fit into the memory that a
-    /// training step takes, up to 500.
+    /// The number of images of an evaluation batch. By default as many as fit into the memory of a
+    /// training step, up to 500.
     pub evaluation_batch: Option<usize>,
-    /// Whether batch norm takes mean and variance over the images of all ranks, where there are
-    /// several, instead of each rank over its own.
+    /// Whether batch norm computes mean and variance over the images of all ranks, instead of separately on
+    /// each rank.
     pub sync_batch_norm: bool,
     /// Data augmentation of the training images.
     pub augment: Augment,
-    /// Mean and standard deviation by which pixels are normalized, if any.
+    /// The mean and standard deviation for the normalization of pixels, if any.
     pub normalize: Option<Normalize>,
-    /// The share of the training images that is set aside to choose the best epoch by, from 0 to
-    /// below 1. Which images these are does not depend on `seed`. With 0 all images are trained on,
-    /// and no epoch is the best.
+    /// The fraction of the training images that is used for validation, to choose the best epoch; at least 0
+    /// and below 1. The split does not depend on `seed`. With 0 all images are used for training, and no best
+    /// epoch is chosen.
     pub validation: f64,
-    /// The seed of weights, shuffles and draws.
+    /// The seed of initial weights, shuffling and random numbers.
     pub seed: u64,
 }
 
@@ -107,7 +143,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The images to train on, and those to validate with, if any.
+    /// Splits the training set into training and validation images, if any.
     ///
     /// # Errors
     /// When there are too few images for both.
@@ -122,7 +158,7 @@ impl Settings {
         Ok((Arc::new(rest), Some(Arc::new(validation))))
     }
 
-    /// How training images become batches.
+    /// The loader settings of the training images.
     pub fn training_batches(&self) -> LoaderConfig {
         LoaderConfig {
             batch_size: self.batch_size,
@@ -135,7 +171,7 @@ impl Settings {
         }
     }
 
-    /// How evaluation images become batches: in order, without augmentation.
+    /// The loader settings of evaluated images: in order, without augmentation.
     pub fn test_batches(&self, batch_size: usize) -> LoaderConfig {
         LoaderConfig {
             batch_size,
@@ -148,7 +184,7 @@ impl Settings {
     /// Checks the settings.
     ///
     /// # Errors
-    /// Names the first that cannot.
+    /// [`Error::Invalid`] for the first invalid setting.
     pub fn check(&self) -> Result<()> {
         let at_least_one = [
             ("time steps", self.time_steps),
@@ -165,7 +201,7 @@ impl Settings {
             return Err(Error::invalid(
                 "learning rate",
                 format!("{} was given", self.learning_rate),
-                "use a finite number that is not negative",
+                "use a finite value of at least 0",
             ));
         }
         self.schedule.check()?;
@@ -175,7 +211,7 @@ impl Settings {
             return Err(Error::invalid(
                 "validation",
                 format!("{} was given", self.validation),
-                "use a share of the training images, from 0 to below 1",
+                "use a fraction of the training images, at least 0 and below 1",
             ));
         }
         self.augment.check()?;

@@ -94,13 +94,7 @@ impl ScheduleArgs {
 }
 
 fn name(settings: &Settings) -> String {
-    let name = match settings.schedule {
-        LrSchedule::Constant => "constant",
-        LrSchedule::Step { .. } => "step",
-        LrSchedule::Cosine { .. } | LrSchedule::CosineOver { .. } => "cosine",
-        LrSchedule::WarmUp { .. } => "warm-up",
-    };
-    name.to_string()
+    settings.schedule.name().to_string()
 }
 
 #[cfg(test)]

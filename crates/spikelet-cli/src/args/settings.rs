@@ -191,11 +191,9 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
             settings.encoder = name.clone();
         }
         settings.optimizer = self.optimizer(settings.optimizer)?;
-        settings.loss = match self.loss.as_deref() {
-            Some("mse") => Loss::Mse,
-            Some(_) => Loss::CrossEntropy,
-            None => settings.loss,
-        };
+        if let Some(name) = &self.loss {
+            settings.loss = Loss::find(name)?;
+        }
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
         settings.memory_budget = self.memory_budget.or(settings.memory_budget);
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
@@ -244,32 +242,21 @@ impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
                 adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
                 Ok(OptimizerConfig::Adam(adam))
             }
+            other => Ok(other),
         }
     }
 }
 
 fn optimizer_name(settings: &Settings) -> String {
-    let name = match settings.optimizer {
-        OptimizerConfig::Sgd(_) => "sgd",
-        OptimizerConfig::Adam(_) => "adam",
-    };
-    name.to_string()
+    settings.optimizer.name().to_string()
 }
 
 fn weight_decay(settings: &Settings) -> String {
-    let share = match settings.optimizer {
-        OptimizerConfig::Sgd(sgd) => sgd.weight_decay,
-        OptimizerConfig::Adam(adam) => adam.weight_decay,
-    };
-    share.to_string()
+    settings.optimizer.weight_decay().to_string()
 }
 
 fn loss_name(settings: &Settings) -> String {
-    let name = match settings.loss {
-        Loss::CrossEntropy => "cross-entropy",
-        Loss::Mse => "mse",
-    };
-    name.to_string()
+    settings.loss.name().to_string()
 }
 
 #[cfg(test)]
@@ -323,7 +310,7 @@ mod tests {
     fn an_optimizer_that_is_the_networks_own_keeps_its_constants() {
         let sgd = |words: &[&str], start| match built(words, start).optimizer {
             OptimizerConfig::Sgd(sgd) => sgd,
-            OptimizerConfig::Adam(_) => panic!("adam"),
+            other => panic!("{}", other.name()),
         };
         let own = || Settings {
             optimizer: OptimizerConfig::Sgd(Sgd {

@@ -1,4 +1,4 @@
-//! Data sets that lie in files: where to find them, what must be in them, where to get them.
+//! Data sets in files: their folders, formats and mirrors.
 
 mod idx_files;
 mod record_files;
@@ -20,45 +20,46 @@ use remote_file::sha256;
 /// A data set of images and labels in files.
 ///
 /// [`mnist::source`](crate::mnist::source), [`fashion_mnist::source`](crate::fashion_mnist::source)
-/// and [`cifar10::source`](crate::cifar10::source) are the known ones. The fields are public, so
-/// that a program may add a mirror of its own:
+/// and [`cifar10::source`](crate::cifar10::source) are built in. A program can change the fields, for example to
+/// add a mirror:
 ///
 /// ```no_run
 /// use spikelet_data::{Progress, mnist};
 ///
 /// let mut source = mnist::source();
 /// source.mirrors.insert(0, "http://files.example.org/mnist".into());
-/// let split = source.load_or_download("data".as_ref(), Progress::Bar)?;
+/// let split = source.load_or_download("data", Progress::Bar)?;
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What to call it.
+    /// The name of the data set.
     pub name: String,
-    /// Name of each class.
+    /// The name of each class.
     pub classes: Vec<String>,
-    /// Channels, height, width of an image.
+    /// The channels, height and width of an image.
     pub shape: [usize; 3],
-    /// Folders below the data folder in which to look, the most particular first; `""` is the data
-    /// folder itself. Downloads go to the first.
+    /// The subfolders of the data folder that are searched, in this order; `""` is the data folder itself.
+    /// Downloads are written to the first.
     pub folders: Vec<String>,
     /// The files and their format.
     pub files: Files,
-    /// URLs of folders that have what is to be fetched, in the order in which to try them.
+    /// The URLs of folders with the downloads, in the order of the attempts.
     pub mirrors: Vec<String>,
 }
 
 /// The files of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Files {
-    /// IDX files of grey images: training images, training labels, test images, test labels. The
-    /// mirrors have them one by one, compressed.
+    /// IDX files of gray images: training images, training labels, test images, test labels. Each is a
+    /// compressed file on the mirrors.
     Idx([RemoteFile; 4]),
-    /// Files of labelled images one after another. The mirrors have them in an archive.
+    /// Files of labeled images. They are in one archive on the mirrors.
     Records(RecordFiles),
 }
 
-/// A folder with what it has and lacks of the files.
+/// A folder with the paths of the files in it.
 struct Found {
     folder: PathBuf,
     /// In the order of [`Files::names`].
@@ -72,7 +73,7 @@ impl Found {
 }
 
 impl Files {
-    /// The names of the files that must be there.
+    /// The names of the required files.
     fn names(&self) -> Vec<&str> {
         match self {
             Self::Idx(files) => files.iter().map(|file| file.name.as_str()).collect(),
@@ -80,7 +81,7 @@ impl Files {
         }
     }
 
-    /// The names under which a file may lie, the preferred first.
+    /// The accepted names of a file, the preferred one first.
     fn spellings(&self, name: &str) -> Vec<String> {
         match self {
             Self::Idx(_) => idx_files::spellings(name).into(),
@@ -90,21 +91,18 @@ impl Files {
 }
 
 impl Source {
-    /// Reads the data set from below `dir`, from whichever of [`Self::folders`] has all of its
-    /// files. IDX files may be raw or compressed (`.gz`), and be spelt `…-idx3-ubyte` or
-    /// `….idx3-ubyte`.
+    /// Reads the data set from the first of [`Self::folders`] in `dir` that has all files. IDX files may be
+    /// raw or compressed (`.gz`) and named `…-idx3-ubyte` or `….idx3-ubyte`.
     ///
-    /// The checksums are not asked for here: a changed copy is welcome as long as it is
-    /// consistent, and one in IDX files may be shorter, too.
+    /// The checksums are not compared: a modified copy is accepted if it is consistent. Modified IDX files may
+    /// have fewer images.
     ///
     /// # Errors
-    /// [`Error::MissingFiles`] if no folder has all of them. Of IDX files: [`Error::OtherDataset`]
-    /// if they are those of another known data set with the same names; whatever
-    /// [`idx::read`](crate::idx::read) and [`idx::read_labels`](crate::idx::read_labels) find wrong
-    /// in a file; [`Error::CountMismatch`], [`Error::ImageSize`] and [`Error::TooMany`] if they do
-    /// not fit, which is found before their contents are read. Of
-    /// [`RecordFiles`]: [`Error::Open`], [`Error::Read`], [`Error::RecordBytes`] and
-    /// [`Error::FileLabel`].
+    /// [`Error::MissingFiles`] if no folder has all files. For IDX files: [`Error::OtherDataset`] if they are
+    /// those of another known data set with the same file names; the errors of [`idx::read`](crate::idx::read)
+    /// and [`idx::read_labels`](crate::idx::read_labels); [`Error::CountMismatch`], [`Error::ImageSize`] and
+    /// [`Error::TooMany`] if the files do not match, which is checked before the contents are read. For
+    /// [`RecordFiles`]: [`Error::Open`], [`Error::Read`], [`Error::RecordBytes`] and [`Error::FileLabel`].
     pub fn load(&self, dir: impl AsRef<Path>) -> Result<Split> {
         let dir = dir.as_ref();
         let found = self.find(dir);
@@ -121,16 +119,16 @@ impl Source {
         }
     }
 
-    /// As [`Self::load`]; if files are not there, they are first fetched from [`Self::mirrors`]
-    /// into the first of [`Self::folders`] below `dir`, and their length and checksum checked.
+    /// As [`Self::load`], but missing files are first downloaded from [`Self::mirrors`] to the first of
+    /// [`Self::folders`] in `dir`, and their lengths and checksums are checked.
     ///
-    /// Of IDX files only those are fetched that are missing. [`RecordFiles`] come from one archive
-    /// and all together: they replace those in that folder, since files from different copies of
-    /// a data set may have the same images in both of its parts.
+    /// Only missing IDX files are downloaded. [`RecordFiles`] are in one archive: all files in the folder are
+    /// replaced, since files of different copies of a data set may have the same images in the training and
+    /// test parts.
     ///
     /// # Errors
-    /// As [`Self::load`], and [`Error::Download`] with each mirror's failure and a list of the
-    /// files to get by hand.
+    /// As [`Self::load`], and [`Error::Download`] with the failure of each mirror and the files to get by other
+    /// means.
     #[cfg(feature = "download")]
     pub fn load_or_download(&self, dir: impl AsRef<Path>, progress: Progress) -> Result<Split> {
         let dir = dir.as_ref();
@@ -174,7 +172,7 @@ impl Source {
             .collect()
     }
 
-    /// The first folder with all files, or else the one that lacks fewest, or else the target.
+    /// The folder with the fewest missing files; the target if no file is found.
     fn find(&self, dir: &Path) -> Found {
         let mut best = self.look_in(&self.target(dir));
         for folder in self.searched(dir) {
@@ -201,7 +199,7 @@ impl Source {
     }
 }
 
-/// `dir/folder`; `dir` itself, without a slash behind, if `folder` is empty.
+/// `dir/folder`, or `dir` without a trailing slash if `folder` is empty.
 fn below(dir: &Path, folder: &str) -> PathBuf {
     if folder.is_empty() {
         dir.to_owned()

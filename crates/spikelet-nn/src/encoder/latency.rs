@@ -40,6 +40,7 @@ pub struct Latency {
 /// How the time of [`Latency`]'s spike follows from the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LatencyCode {
     /// As a straight line.
     #[default]

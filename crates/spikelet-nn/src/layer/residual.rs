@@ -10,6 +10,7 @@ use spikelet_graph::Var;
 
 /// How a residual block combines its main branch `a` and its shortcut `b`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Join {
     /// a + b
     #[default]

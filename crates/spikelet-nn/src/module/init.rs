@@ -4,6 +4,7 @@ use spikelet_random::{Generator, Stream};
 
 /// How a parameter starts. Its draws depend on the model's seed and its name alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Init {
     /// One value everywhere.
     Constant(f64),

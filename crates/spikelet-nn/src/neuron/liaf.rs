@@ -46,6 +46,7 @@ pub struct Liaf {
 /// The activation of [`Liaf`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Act {
     /// max(x, 0)
     #[default]

@@ -77,6 +77,7 @@ pub enum Granularity {
 /// The kind of a neuron's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OutputKind {
     /// 0 or 1.
     Spikes,

@@ -6,6 +6,7 @@ use spikelet_graph::Var;
 /// One value for all time steps of a membrane that does not fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Readout {
     /// That of the last step.
     #[serde(alias = "last_mem")]

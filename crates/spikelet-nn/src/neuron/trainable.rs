@@ -32,6 +32,7 @@ pub struct Trainable {
 /// The bound of a trainable constant; p is the parameter that is trained and stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Bound {
     /// No bound: the constant is p.
     #[default]

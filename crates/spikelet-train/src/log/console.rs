@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 /// The kind of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Output {
     /// Lines for people, a progress bar where there is a terminal.
     #[default]

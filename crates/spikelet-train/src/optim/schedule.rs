@@ -5,7 +5,7 @@ use spikelet_core::{Error, Result};
 use spikelet_nn::domain::{self, Constant, Domain};
 use std::f64::consts::PI;
 
-/// How the learning rate goes with training.
+/// The factor of the learning rate as a function of the epoch.
 ///
 /// ```
 /// use spikelet_train::optim::LrSchedule;
@@ -15,33 +15,34 @@ use std::f64::consts::PI;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LrSchedule {
-    /// The same throughout.
+    /// A constant rate.
     #[default]
     Constant,
-    /// Times `gamma` after every `epochs` epochs.
+    /// The rate is multiplied by `gamma` after every `epochs` epochs.
     Step {
-        /// Epochs between two changes.
+        /// The number of epochs between two changes.
         epochs: f64,
         /// The factor.
         gamma: f64,
     },
-    /// Half a cosine from the full rate to `min_factor` of it.
+    /// Cosine annealing from the initial rate to `min_factor` times the rate.
     Cosine {
-        /// The share of the rate that is left at the end.
+        /// The factor at the end.
         min_factor: f64,
     },
-    /// Half a cosine over the first epochs, then `min_factor` of the rate: [`LrSchedule::Cosine`] with a
-    /// length of its own (PyTorch's `T_max`).
+    /// Cosine annealing over the first epochs, then `min_factor` times the rate: [`LrSchedule::Cosine`] with
+    /// its own length (PyTorch's `T_max`).
     CosineOver {
-        /// Epochs that the cosine takes.
+        /// The length of the cosine in epochs.
         epochs: f64,
-        /// The share of the rate that is left then.
+        /// The factor after the cosine.
         min_factor: f64,
     },
-    /// Linear growth over the first epochs, then another schedule for the rest.
+    /// Linear growth over the first epochs, then another schedule.
     WarmUp {
-        /// Epochs of growth.
+        /// The length of the growth in epochs.
         epochs: f64,
         /// The schedule after the warm-up.
         then: Box<LrSchedule>,
@@ -49,6 +50,16 @@ pub enum LrSchedule {
 }
 
 impl LrSchedule {
+    /// The name, as on the command line. [`LrSchedule::CosineOver`] has the name of the cosine.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Step { .. } => "step",
+            Self::Cosine { .. } | Self::CosineOver { .. } => "cosine",
+            Self::WarmUp { .. } => "warm-up",
+        }
+    }
+
     /// The domains of the constants of the schedule and of the schedules in it.
     pub fn domains(&self) -> Vec<Constant> {
         let some = Domain::above(0.0);
@@ -74,13 +85,13 @@ impl LrSchedule {
     /// Checks that the constants are in their domains.
     ///
     /// # Errors
-    /// Names the first that is not.
+    /// [`Error::Invalid`] for the first constant outside its domain.
     pub fn check(&self) -> Result<()> {
         domain::check(&self.domains(), "the schedule")
             .map_err(|error| Error::invalid("schedule", error.to_string(), domain::HELP))
     }
 
-    /// The share of the learning rate after `epoch` epochs (fractions count) of `epochs`.
+    /// The factor of the learning rate after `epoch` of `epochs` epochs; both may be fractions.
     pub fn factor(&self, epoch: f64, epochs: f64) -> f64 {
         match self {
             Self::Constant => 1.0,
@@ -104,7 +115,7 @@ impl LrSchedule {
     }
 }
 
-/// Half a cosine from 1 to `min_factor`, which stays.
+/// Cosine annealing from 1 to `min_factor`, constant afterwards.
 fn cosine(epoch: f64, epochs: f64, min_factor: f64) -> f64 {
     let part = (epoch / epochs.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     min_factor + (1.0 - min_factor) * 0.5 * (1.0 + (PI * part).cos())

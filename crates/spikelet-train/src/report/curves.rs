@@ -6,6 +6,7 @@ use super::svg::{AXIS, Anchor, Area, INK, Stroke, Svg, TextStyle};
 
 /// The quantity on the vertical axis of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Quantity {
     /// Values without a unit. The axis is logarithmic if they are positive and span a factor of 30 or more.
     Plain,

@@ -1,0 +1,130 @@
+//! The plans of an evaluation, and its batch size.
+
+use super::memory::{USEFUL, WithoutWorkspaces};
+use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, TrainError, TrainStep};
+use spikelet_core::{Error, MemoryBudget, Result};
+use spikelet_graph::Target;
+use spikelet_nn::module::Module;
+use std::collections::BTreeSet;
+
+/// The forward passes of a network on a device.
+pub(super) struct Forward<'a> {
+    pub(super) module: &'a dyn Module,
+    pub(super) settings: &'a Settings,
+    pub(super) image: [usize; 3],
+    pub(super) device: &'a dyn Target,
+}
+
+impl Forward<'_> {
+    /// The batch size: that of the settings, or the largest, up to `most`, whose arena has at most `limit` bytes.
+    pub(super) fn batch(&self, tested: &[usize], limit: usize, most: usize) -> Result<usize> {
+        if let Some(batch) = self.settings.evaluation_batch {
+            return Ok(batch);
+        }
+        let longest = tested.iter().copied().max().unwrap_or(0);
+        let need = |target: &dyn Target, batch| -> Result<Option<usize>> {
+            let plan = self.unlimited(batch, false, target)?;
+            let fits = plan.plan().check_target(target).is_ok();
+            Ok(fits.then(|| plan.plan().arena_bytes))
+        };
+        // Finding the workspaces may take seconds, because a device measures kernels for it.
+        let without = WithoutWorkspaces(self.device);
+        let batch = fitting(most.min(longest), limit, |batch| need(&without, batch))?;
+        let batch = fitting(batch, limit, |batch| need(self.device, batch))?;
+        Ok(even(batch, tested))
+    }
+
+    /// The batch size without training: that of an evaluation during training, if the device has enough
+    /// memory.
+    pub(super) fn batch_alone(&self, tested: &[usize], free: usize) -> Result<usize> {
+        let shape = self.shape(self.settings.batch_size);
+        let target = WithoutWorkspaces(self.device);
+        let rank = RankInfo::default();
+        let step = TrainStep::plan(self.module, self.settings, shape, rank, &target);
+        // A model whose training step cannot be planned can still be evaluated.
+        let limit = step.map_or(free, |step| step.plan().arena_bytes);
+        self.batch(tested, limit.min(free - free / 8), USEFUL)
+    }
+
+    fn shape(&self, batch: usize) -> BatchShape {
+        BatchShape {
+            batch,
+            image: self.image,
+        }
+    }
+
+    /// The plan of a batch without a limit.
+    pub(super) fn unlimited(
+        &self,
+        batch: usize,
+        sequence: bool,
+        target: &dyn Target,
+    ) -> Result<EvalPlan> {
+        let shape = self.shape(batch);
+        EvalStep::plan_within(self.module, self.settings, shape, sequence, target, None)
+    }
+
+    /// The plan of a batch, with an arena of at most `limit` bytes if there is a limit. With `sequence`, the
+    /// network's output at every step is an output of the program.
+    ///
+    /// # Errors
+    /// [`TrainError::Evaluation`] when the limit is too small or the device has no kernel.
+    pub(super) fn plan(
+        &self,
+        batch: usize,
+        sequence: bool,
+        limit: Option<usize>,
+    ) -> Result<EvalPlan> {
+        let (settings, device) = (self.settings, self.device);
+        let mut plan = self.unlimited(batch, sequence, device)?;
+        if let Some(limit) = limit
+            && plan.plan().arena_bytes > limit
+        {
+            let bytes = limit + plan.plan().buffer_bytes();
+            let budget = Some(MemoryBudget::Bytes(bytes as u64));
+            let shape = self.shape(batch);
+            plan = EvalStep::plan_within(self.module, settings, shape, sequence, device, budget)
+                .map_err(|error| evaluation_error(batch, error))?;
+        }
+        let checked = plan.plan().check_target(device);
+        checked.map_err(|error| evaluation_error(batch, error))?;
+        Ok(plan)
+    }
+}
+
+fn evaluation_error(images: usize, error: impl Into<Error>) -> Error {
+    let source = Box::new(error.into());
+    TrainError::Evaluation { images, source }.into()
+}
+
+/// The batch sizes of data sets with `tested` images each: a full batch and the remainder.
+pub fn batches(batch: usize, tested: &[usize]) -> BTreeSet<usize> {
+    let sizes = tested.iter().flat_map(|len| [batch.min(*len), len % batch]);
+    sizes.filter(|size| *size > 0).collect()
+}
+
+/// The largest batch size found, up to `most`, whose program needs at most `limit` bytes, and at least 1.
+/// `need` returns `None` for a batch that the device cannot run.
+fn fitting(
+    most: usize,
+    limit: usize,
+    mut need: impl FnMut(usize) -> Result<Option<usize>>,
+) -> Result<usize> {
+    let mut batch = most.max(1);
+    while batch > 1 {
+        let next = match need(batch)? {
+            Some(bytes) if bytes <= limit => break,
+            Some(bytes) => (batch as u128 * limit as u128 / bytes as u128) as usize,
+            None => batch / 2,
+        };
+        batch = next.min(batch - batch.div_ceil(16)).max(1);
+    }
+    Ok(batch)
+}
+
+/// The batch size, or a slightly smaller one without a remainder: a remainder needs another program.
+fn even(batch: usize, tested: &[usize]) -> usize {
+    let whole = |size: &usize| tested.iter().all(|len| len % size == 0);
+    let near = (batch - batch / 4..=batch).rev();
+    near.into_iter().find(whole).unwrap_or(batch)
+}
