@@ -282,6 +282,7 @@ fn every_neuron_fires_and_is_silent() -> Result<()> {
                 out.contains(&-1.0) && out.iter().all(|s| whole(s) && s.abs() <= 1.0)
             }
             OutputKind::Real => true,
+            kind => panic!("{kind:?} is not tested"),
         };
         assert!(fits, "{what}: {:?}", neuron.output_kind());
     }

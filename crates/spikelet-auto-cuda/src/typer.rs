@@ -85,6 +85,7 @@ impl CodeTyper {
 ///     "{\n    // swap x and y;\n    float temp_var = x;\n    x = y;\n    y = temp_var;\n}\n"
 /// );
 /// ```
+#[derive(Debug)]
 pub struct CodeBlock<'a> {
     env: &'a mut CodeTyper,
 }

@@ -1,6 +1,10 @@
 //! The `spikelet` program, and the parts of it that the developers' program `spikelet-dev` shares.
 //! Not an API: nothing here is kept from version to version.
-#![allow(missing_docs, reason = "the parts of a program, not an API")]
+#![allow(
+    missing_debug_implementations,
+    missing_docs,
+    reason = "the parts of a program, not an API"
+)]
 
 pub mod args;
 pub mod command;

@@ -11,6 +11,7 @@ use spikelet_graph::{
     InPlaceUpdates, Node, Plan, ProcessGroup, Result, SchedulingPolicy, SpikeStorage, Target,
     TensorType, ValueId, WorkspaceQuery,
 };
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 /// The CPU, with a thread pool.
@@ -242,5 +243,13 @@ impl Backend for Cpu {
         };
         let executor = CpuExecutor::new(self.shared.clone(), kernel, plan, &bound)?;
         Ok(Box::new(executor))
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cpu")
+            .field("name", &self.shared.name)
+            .finish_non_exhaustive()
     }
 }

@@ -18,6 +18,7 @@ use spikelet_graph::{
     HostFuture, InPlaceUpdates, Memory, Node, Plan, ProcessGroup, Result, SchedulingPolicy,
     SpikeStorage, Storage, Target, TensorType, ValueId, WorkspaceQuery,
 };
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -422,5 +423,13 @@ impl Backend for Cuda {
             plan,
             bound,
         )?))
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// A reader of untrusted bytes.
+#[derive(Debug)]
 pub struct Target {
     /// Its name on the command line and in `fuzz/`.
     pub name: &'static str,

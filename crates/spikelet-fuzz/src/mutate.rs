@@ -65,6 +65,7 @@ impl Draws {
 }
 
 /// Makes inputs of valid ones.
+#[derive(Debug)]
 pub struct Mutator<'a> {
     corpus: &'a [Vec<u8>],
     seed: u64,

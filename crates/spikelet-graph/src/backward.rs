@@ -5,6 +5,7 @@ use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Expand, Fill, Map, Op, Operation, Reduce, Reshape};
 use crate::types::{DType, TensorType, broadcast};
 use spikelet_expr::Expr;
+use std::fmt;
 use std::sync::Arc;
 
 /// What an operation sees while its derivative is built.
@@ -281,4 +282,13 @@ fn depends_on(graph: &Graph, wrt: &[ValueId]) -> Vec<bool> {
         }
     }
     needed
+}
+
+impl fmt::Debug for Backward<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backward")
+            .field("grads", &self.grads)
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
 }

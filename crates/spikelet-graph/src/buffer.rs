@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::types::TensorType;
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,5 +70,13 @@ impl Buffer {
             });
         }
         Ok(storage)
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("ty", &self.ty)
+            .finish_non_exhaustive()
     }
 }

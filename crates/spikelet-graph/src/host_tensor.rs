@@ -6,6 +6,7 @@ use crate::types::DType;
 use half::{bf16, f16};
 
 /// A tensor in host memory that a custom operation reads.
+#[derive(Debug)]
 pub enum HostTensor<'a> {
     /// 32-bit floating point.
     F32(&'a [f32]),
@@ -20,6 +21,7 @@ pub enum HostTensor<'a> {
 }
 
 /// A tensor in host memory that a custom operation writes.
+#[derive(Debug)]
 pub enum HostTensorMut<'a> {
     /// 32-bit floating point.
     F32(&'a mut [f32]),

@@ -41,6 +41,7 @@ use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, OpKind, Operation};
 use crate::types::{DType, TensorType};
+use std::fmt;
 use std::sync::Arc;
 
 /// A node of a graph that is being rewritten. It names the same node until the node is removed,
@@ -537,4 +538,13 @@ pub fn for_each_graph(graph: &mut Graph, pass: &mut dyn FnMut(&mut Graph)) {
         }
     }
     pass(graph);
+}
+
+impl fmt::Debug for Rewriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rewriter")
+            .field("first", &self.first)
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::process_group::ProcessGroup;
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -201,5 +202,13 @@ impl Drop for ThreadProcessGroup {
     fn drop(&mut self) {
         self.lock().gone.get_or_insert(self.rank);
         self.meeting.changed.notify_all();
+    }
+}
+
+impl fmt::Debug for ThreadProcessGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadProcessGroup")
+            .field("rank", &self.rank)
+            .finish_non_exhaustive()
     }
 }

@@ -127,6 +127,7 @@ impl fmt::Display for TensorType {
 }
 
 /// Prints a shape as `[50, 256, 784]`.
+#[derive(Clone, Copy, Debug)]
 pub struct ShapeText<'a>(pub &'a [usize]);
 
 impl fmt::Display for ShapeText<'_> {

@@ -15,6 +15,7 @@ use spikelet_nn::runtime::{Program, VarStore, host};
 use spikelet_train::{Draws, Settings, StepMetrics};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// The reduction of the outputs over time.
@@ -328,5 +329,13 @@ impl PipelineEval {
     /// The memory on each device in bytes.
     pub fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
+    }
+}
+
+impl fmt::Debug for PipelineEval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineEval")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
     }
 }

@@ -14,6 +14,7 @@ use spikelet_graph::{
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// The largest batch of an evaluation: no device is faster with more images.
 pub(super) const USEFUL: usize = 500;
@@ -380,5 +381,24 @@ impl InPlaceUpdates for WithoutWorkspaces<'_> {
 impl Target for WithoutWorkspaces<'_> {
     fn check_node(&self, graph: &Graph, node: &Node) -> spikelet_graph::Result<()> {
         self.0.check_node(graph, node)
+    }
+}
+
+impl fmt::Debug for RunPlans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunPlans")
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("settings", self.settings)
+            .field("shape", &self.shape)
+            .field("rank", &self.place)
+            .field("tested", &self.tested)
+            .finish_non_exhaustive()
     }
 }

@@ -67,6 +67,7 @@ pub fn count_not_finite(grads: &[Var]) -> Option<Var> {
 }
 
 /// The loss scale and its update.
+#[derive(Debug)]
 pub struct LossScale {
     scale: Var,
     /// Good steps since the scale has changed.
@@ -74,6 +75,7 @@ pub struct LossScale {
 }
 
 /// The condition under which a step updates the weights.
+#[derive(Debug)]
 pub enum UpdateGuard {
     /// The loss is finite. Otherwise the weights are unchanged and can be examined.
     FiniteLoss(Var),

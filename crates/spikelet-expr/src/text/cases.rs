@@ -6,6 +6,7 @@ use crate::expr::{Binary, Expr};
 use crate::unary::Unary;
 use crate::{Program, math};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fmt::Write;
 
 /// Expressions or a call whose values are computed from text and in Rust, for the same inputs.
@@ -268,5 +269,14 @@ impl Random {
             4 => Expr::custom_gradient(a, b),
             _ => Expr::binary(self.choose(&Binary::ALL), &a, &b),
         }
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case")
+            .field("name", &self.name)
+            .field("inputs", &self.inputs)
+            .finish_non_exhaustive()
     }
 }

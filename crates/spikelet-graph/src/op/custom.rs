@@ -90,6 +90,7 @@ pub trait CustomOp: Debug + Send + Sync {
 }
 
 /// What a custom operation reads and writes on the CPU.
+#[derive(Debug)]
 pub struct HostCall<'a> {
     /// The types of the operands.
     pub input_types: &'a [TensorType],

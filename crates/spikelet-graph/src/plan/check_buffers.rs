@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The buffers that a plan is bound to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Bound<'a> {
     /// Those of the graph's inputs, in order.
     pub inputs: &'a [Buffer],

@@ -23,6 +23,7 @@ use crate::precision::Precision;
 use crate::time_invariance::RepeatedValues;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -431,5 +432,13 @@ impl Tracer {
             id: None,
             ty,
         }
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer")
+            .field("path", &self.path())
+            .finish_non_exhaustive()
     }
 }

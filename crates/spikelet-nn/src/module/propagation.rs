@@ -16,7 +16,6 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Propagation {
     /// Each layer runs all time steps before the next one begins: a linear layer is one product
     /// for the full sequence, a neuron one kernel that keeps its states in registers or cache.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// The gradient of the reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ResetGrad {
     /// The spike in the reset has the surrogate's derivative, like the one that leaves.
     #[default]

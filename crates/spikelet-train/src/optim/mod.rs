@@ -18,6 +18,7 @@ use spikelet_nn::DefinitionError;
 use spikelet_nn::domain::{self, Constant};
 
 /// The operands of an update, for one element of a parameter.
+#[derive(Debug)]
 pub struct Update<'a> {
     /// The parameter.
     pub weight: &'a Expr,
