@@ -53,7 +53,9 @@ impl Encoder for Latency {
     spec!("latency");
 
     fn domains(&self) -> Vec<Constant> {
-        let length = self.time_steps.map(|steps| constant("time_steps", steps, LENGTH));
+        let length = self
+            .time_steps
+            .map(|steps| constant("time_steps", steps, LENGTH));
         length.into_iter().collect()
     }
 

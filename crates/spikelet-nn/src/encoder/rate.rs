@@ -28,6 +28,7 @@ impl Encoder for Rate {
         // The generator's state begins with the seed.
         let seed = cx.tracer().fill(DType::I64, [1], f64::from(self.seed));
         let generator = Var::concat(&[&seed, &cx.generator().slice(0, 1..GENERATOR_STATE)], 0);
-        x.repeat_over_time(time_steps).bernoulli(&generator, RandomAxes::TimeAndBatch)
+        x.repeat_over_time(time_steps)
+            .bernoulli(&generator, RandomAxes::TimeAndBatch)
     }
 }

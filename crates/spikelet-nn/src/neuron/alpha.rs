@@ -72,7 +72,10 @@ impl Neuron for Alpha {
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {
-        let (alpha, beta) = (n.constant("alpha", self.alpha), n.constant("beta", self.beta));
+        let (alpha, beta) = (
+            n.constant("alpha", self.alpha),
+            n.constant("beta", self.beta),
+        );
         let fired = n.state("fired");
         let scale = alpha.ln() / (beta.ln() - alpha.ln()) + 1.0;
         let exc = alpha * n.state("exc") + &x;

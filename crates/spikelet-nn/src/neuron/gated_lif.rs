@@ -15,13 +15,13 @@
 //! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
 //! networks, NeurIPS 2022.
 
-use super::{Common, Neuron, Param, Scope, Granularity, State};
-use spikelet_core::Result;
+use super::{Common, Granularity, Neuron, Param, Scope, State};
 use crate::LayerProblem;
-use crate::module::Context;
 use crate::domain::{Constant, Domain};
+use crate::module::Context;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
+use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
@@ -115,8 +115,10 @@ impl Neuron for GatedLif {
         ];
         let all = constants.map(|(name, value)| (name, value, granularity));
         let all = all.into_iter().chain([("conduct", self.conduct, steps)]);
-        all.map(|(name, value, granularity)| Param::new(name, (value / (1.0 - value)).ln(), granularity))
-            .collect()
+        all.map(|(name, value, granularity)| {
+            Param::new(name, (value / (1.0 - value)).ln(), granularity)
+        })
+        .collect()
     }
 
     fn charge(&self, n: &Scope, x: Expr) -> Expr {

@@ -7,7 +7,7 @@
 //! efficient spatiotemporal information processing, IEEE Transactions on Neural Networks and
 //! Learning Systems 33:6249, 2022.
 
-use super::{OutputKind, Lif, Neuron, Scope};
+use super::{Lif, Neuron, OutputKind, Scope};
 use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};

@@ -9,11 +9,11 @@
 
 use super::over_time::{self, WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
-use spikelet_core::Result;
-use crate::module::{Context, Init};
 use crate::domain::{Domain, domains};
+use crate::module::{Context, Init};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
+use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
@@ -78,7 +78,9 @@ impl Neuron for MaskedPsn {
         let time = x_seq.dim(0);
         let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
         let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
-        let ones = cx.tracer().fill(cx.tracer().float(), [self.k.min(time)], 1.0);
+        let ones = cx
+            .tracer()
+            .fill(cx.tracer().float(), [self.k.min(time)], 1.0);
         let mask = over_time::band(&ones, time);
         let masked = Var::map(&[&weight, &mask], |x| {
             &x[0] * (self.lambda * &x[1] + (1.0 - self.lambda))

@@ -6,7 +6,7 @@
 //! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
 //! 14:119, 2020.
 
-use super::{Common, Readout, Neuron, Scope};
+use super::{Common, Neuron, Readout, Scope};
 use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

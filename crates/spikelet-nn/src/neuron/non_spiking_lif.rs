@@ -6,7 +6,7 @@
 //! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
 //! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
-use super::{Readout, Lif, Neuron, Scope};
+use super::{Lif, Neuron, Readout, Scope};
 use crate::domain::domains;
 use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};

@@ -7,11 +7,11 @@
 //! long-term dependencies, NeurIPS 2023.
 
 use super::{Common, Neuron, Scope, State, over_time};
-use spikelet_core::Result;
 use crate::module::{Context, Init};
 use crate::registry::base;
 use crate::surrogate::Atan;
 use serde::{Deserialize, Serialize};
+use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use std::sync::Arc;

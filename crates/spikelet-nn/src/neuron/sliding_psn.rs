@@ -8,11 +8,11 @@
 
 use super::over_time::{self, WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
-use spikelet_core::Result;
-use crate::module::{Context, Init};
 use crate::domain::domains;
+use crate::module::{Context, Init};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
+use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 

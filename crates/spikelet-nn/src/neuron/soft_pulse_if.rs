@@ -6,8 +6,8 @@
 //! Source: SpikingFlow's softbp tutorial.
 
 use super::{Common, If, Neuron, ResetGrad, Scope};
-use crate::surrogate::Sigmoid;
 use crate::registry::base;
+use crate::surrogate::Sigmoid;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::sync::Arc;
@@ -32,7 +32,9 @@ pub(super) fn soft_pulse() -> Common {
 impl Default for SoftPulseIf {
     fn default() -> Self {
         let common = soft_pulse();
-        Self { neuron: If { common } }
+        Self {
+            neuron: If { common },
+        }
     }
 }
 

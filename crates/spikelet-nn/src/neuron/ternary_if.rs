@@ -7,7 +7,7 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
-use super::{Common, OutputKind, Neuron, Scope};
+use super::{Common, Neuron, OutputKind, Scope};
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

@@ -6,7 +6,7 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
-use super::{OutputKind, Lif, Neuron, Scope, ternary_if};
+use super::{Lif, Neuron, OutputKind, Scope, ternary_if};
 use crate::domain::domains;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};

@@ -49,8 +49,8 @@ impl Surrogate for MultiLevelSpikeCount {
 
     fn domains(&self) -> Vec<Constant> {
         let most = constant("max_spike_count", self.max_spike_count, MOST);
-        let grad_max = (self.grad_max)
-            .map(|end| Constant::new("grad_max", end, Domain::above(self.grad_min)));
+        let grad_max =
+            (self.grad_max).map(|end| Constant::new("grad_max", end, Domain::above(self.grad_min)));
         let grad_min = match self.grad_max {
             Some(_) => Domain::FINITE,
             None => Domain::FINITE.below(self.grad_end()),
