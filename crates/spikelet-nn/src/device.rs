@@ -1,11 +1,11 @@
-//! The device that is always there.
+//! The CPU, a device that is always available.
 
 use spikelet_core::Result;
 use spikelet_cpu::Cpu;
 use spikelet_graph::Backend;
 use std::sync::{Arc, OnceLock};
 
-/// The CPU with all its cores, created once for the process.
+/// The CPU with all its cores, created once per process.
 ///
 /// # Errors
 /// When the CPU backend cannot be started.

@@ -1,9 +1,9 @@
-//! The values that a constant may have.
+//! The domains of constants.
 
 use crate::DefinitionError;
 use std::fmt;
 
-/// The values that a constant may have: finite numbers, perhaps between limits.
+/// The domain of a constant: finite values, optionally between limits.
 ///
 /// ```
 /// use spikelet_nn::Domain;
@@ -23,35 +23,35 @@ pub struct Domain {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
     None,
-    /// The limit itself is outside.
+    /// The limit is not in the domain.
     Open(f64),
-    /// The limit itself is inside.
+    /// The limit is in the domain.
     Closed(f64),
 }
 
 impl Domain {
-    /// Every finite number.
+    /// All finite values.
     pub const FINITE: Self = Self {
         low: Limit::None,
         high: Limit::None,
         whole: false,
     };
 
-    /// Numbers above `low`.
+    /// Values above `low`.
     pub const fn above(low: f64) -> Self {
         let mut domain = Self::FINITE;
         domain.low = Limit::Open(low);
         domain
     }
 
-    /// `low` and the numbers above it.
+    /// Values of at least `low`.
     pub const fn at_least(low: f64) -> Self {
         let mut domain = Self::FINITE;
         domain.low = Limit::Closed(low);
         domain
     }
 
-    /// Whole numbers from `low` to `high`, both of which are allowed.
+    /// Integers from `low` to `high`, inclusive.
     pub const fn whole(low: u32, high: u32) -> Self {
         Self {
             low: Limit::Closed(low as f64),
@@ -60,21 +60,21 @@ impl Domain {
         }
     }
 
-    /// Those of the numbers that are below `high`.
+    /// The same domain restricted to values below `high`.
     #[must_use]
     pub const fn below(mut self, high: f64) -> Self {
         self.high = Limit::Open(high);
         self
     }
 
-    /// Those of the numbers that are not above `high`.
+    /// The same domain restricted to values of at most `high`.
     #[must_use]
     pub const fn at_most(mut self, high: f64) -> Self {
         self.high = Limit::Closed(high);
         self
     }
 
-    /// Whether a value is in the domain. NaN and infinity are in none.
+    /// Whether a value is in the domain. NaN and infinity are in no domain.
     pub fn contains(&self, value: f64) -> bool {
         let above = match self.low {
             Limit::None => true,
@@ -115,14 +115,14 @@ impl fmt::Display for Domain {
     }
 }
 
-/// A constant with its value and the values that it may have.
+/// A constant with its value and its domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
     /// Its name, as in files and on the command line.
     pub name: &'static str,
     /// Its value.
     pub value: f64,
-    /// The values that it may have.
+    /// Its domain.
     pub domain: Domain,
 }
 
@@ -203,8 +203,8 @@ impl Number for usize {
     }
 }
 
-/// Inside an `impl` of a trait with `domains`: the domains of its constants, each after its name;
-/// with `in FIELD;` in front, those of the field as well.
+/// Defines `domains` in an `impl`: the domain of each constant after its name. `in FIELD;` at the beginning adds
+/// the domains of a field.
 #[macro_export]
 macro_rules! domains {
     (in $inner:ident; $($name:ident: $domain:expr),* $(,)?) => {

@@ -15,9 +15,9 @@ pub enum DefinitionError {
     /// An unknown name.
     #[error("no {family} is called `{name}`; there are: {}", .known.join(", "))]
     UnknownName {
-        /// The kind of thing that was looked up, such as `neuron`.
+        /// The family, such as `neuron`.
         family: &'static str,
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// All names.
         known: Vec<&'static str>,
@@ -27,7 +27,7 @@ pub enum DefinitionError {
         "the specification of the {family} must be an object with `{key}`, its name; {given} was given"
     )]
     NotASpecification {
-        /// The kind of thing that is specified, such as `neuron`.
+        /// The family, such as `neuron`.
         family: &'static str,
         /// The key of the name.
         key: &'static str,
@@ -39,21 +39,21 @@ pub enum DefinitionError {
     UnknownConstant {
         /// The neuron, surrogate or encoder.
         owner: String,
-        /// The name that was given.
+        /// The given name.
         constant: String,
         /// The names of its constants.
         known: Vec<String>,
     },
-    /// A constant with a value of another type.
+    /// A constant with a value of a wrong type.
     #[error("`{constant}` of `{owner}` is {value}; it must be {expected}")]
     WrongType {
         /// The neuron, surrogate or encoder.
         owner: String,
         /// The constant.
         constant: String,
-        /// The value that was given.
+        /// The given value.
         value: Value,
-        /// The values that it can have.
+        /// The allowed values.
         expected: String,
     },
     /// Constants that cannot be deserialized.
@@ -64,7 +64,7 @@ pub enum DefinitionError {
     Unreadable {
         /// The neuron, surrogate or encoder.
         owner: String,
-        /// The constant, if it is one alone.
+        /// The constant, if a single one is invalid.
         constant: Option<String>,
         /// The reason.
         source: serde_json::Error,
@@ -76,9 +76,9 @@ pub enum DefinitionError {
         constant: String,
         /// The constant's owner, such as ``neuron `lif` ``.
         owner: String,
-        /// The value that was given.
+        /// The given value.
         value: f64,
-        /// The values that it can have.
+        /// The allowed values.
         domain: Domain,
     },
     /// A state whose reset value is not finite.
@@ -106,17 +106,17 @@ pub enum DefinitionError {
         /// The declared names.
         declared: Vec<&'static str>,
     },
-    /// A surrogate without a primitive where one is needed.
+    /// A required primitive that the surrogate does not have.
     #[error(
         "neuron `{neuron}`: {surrogate} has no primitive; `spiking = false` and the soft reset gradient need one"
     )]
     NoPrimitive {
         /// The neuron.
         neuron: String,
-        /// The surrogate as `Debug` shows it.
+        /// The surrogate in its `Debug` format.
         surrogate: String,
     },
-    /// A parameter that no equation uses, so that it would never be trained.
+    /// A parameter that is not used by any equation and would never be trained.
     #[error(
         "neuron `{neuron}` declares the parameter `{parameter}`, which its equations do not use"
     )]
@@ -131,7 +131,7 @@ pub enum DefinitionError {
     NotTrainable {
         /// The neuron.
         neuron: String,
-        /// The name that was given.
+        /// The given name.
         constant: String,
         /// The constants and initial states that can be trainable.
         known: Vec<String>,
@@ -155,7 +155,7 @@ pub enum DefinitionError {
         /// The constant.
         constant: String,
     },
-    /// A trainable constant that starts outside its bound.
+    /// A trainable constant whose initial value is outside its bound.
     #[error("`{constant}` of neuron `{neuron}` {source}")]
     Bound {
         /// The neuron.
@@ -220,7 +220,7 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// Another number of spatial axes.
+    /// A wrong number of spatial axes.
     #[error("expects a sequence {expected}, the input is {given}")]
     Axes {
         /// The expected axes, such as `[T, N, C, H, W]`.
@@ -240,7 +240,7 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// Another number of features in the last axis.
+    /// A wrong number of features in the last axis.
     #[error("expects {expected} input features, the sequence {given} has {}", last(.given))]
     Features {
         /// The expected number.
@@ -250,7 +250,7 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// Another number of channels in axis 2.
+    /// A wrong number of channels in axis 2.
     #[error("expects {expected} channels, the sequence is {given}")]
     Channels {
         /// The expected number.
@@ -258,7 +258,7 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// Other sizes of the last axes.
+    /// Wrong sizes of the last axes.
     #[error("normalizes axes of {expected:?}, the sequence is {given}")]
     NormalizedShape {
         /// The expected sizes.
@@ -284,7 +284,7 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
-    /// Another number of time steps.
+    /// A wrong number of time steps.
     #[error("has factors for {expected} time steps, the sequence is {given}")]
     TimeSteps {
         /// The expected number.
@@ -315,7 +315,7 @@ pub enum LayerProblem {
     /// A layer that needs all time steps, in a network that runs step by step.
     #[error("needs all time steps at once, the network runs step by step")]
     StepByStep,
-    /// A layer that needs all time steps, in a sequence that is cut into chunks.
+    /// A layer that needs all time steps, in a sequence that is divided into chunks.
     #[error("needs all time steps at once, the sequence is cut into chunks")]
     Chunked,
     /// Two modules with one name.
@@ -383,19 +383,19 @@ fn last(ty: &TensorType) -> usize {
     ty.shape.last().copied().unwrap_or(1)
 }
 
-/// A program or a [`VarStore`](crate::runtime::VarStore) that was used in a way that it does not allow.
+/// An invalid use of a program or a [`VarStore`](crate::runtime::VarStore).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// An unknown tensor.
     #[error("tensor `{name}`: there is no tensor of this name\n  help: there are: {}", list(.known))]
     UnknownTensor {
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// All names.
         known: Vec<String>,
     },
-    /// A tensor on another device than the program's.
+    /// A tensor and a program on different devices.
     #[error(
         "tensor `{name}`: it is on {device}, the program runs on {program}\n  help: gather the tensors on one device first"
     )]
@@ -431,7 +431,7 @@ pub enum RuntimeError {
         /// Its type.
         expected: TensorType,
     },
-    /// An input of another type or size.
+    /// An input of a wrong type or size.
     #[error(
         "input `{name}`: it is {expected}, {} elements; {elements} elements of {dtype} were given\n  help: give as many \
          elements as it has, or compile the network for another shape", .expected.len()
@@ -441,12 +441,12 @@ pub enum RuntimeError {
         name: String,
         /// Its type.
         expected: TensorType,
-        /// The number of elements that was given.
+        /// The given number of elements.
         elements: usize,
         /// Their type.
         dtype: DType,
     },
-    /// A label for which the network has no score.
+    /// A label without a score of the network.
     #[error(
         "input `{name}`: the label {label} is outside the {classes} scores of the network\n  help: give the last layer \
          as many outputs as there are classes; labels count from 0"

@@ -1,8 +1,8 @@
 //! Neurons, surrogate gradients, encoders and layers, the networks built from them, and the programs
 //! that networks compile to.
 //!
-//! This crate depends on the CPU backend alone: a program takes any
-//! [`Backend`](spikelet_graph::Backend). Most users depend on `spikelet`, which re-exports it.
+//! The only backend in the dependencies of this crate is the CPU; programs run on any
+//! [`Backend`](spikelet_graph::Backend). Most programs use the crate `spikelet`, which re-exports this one.
 
 pub mod device;
 pub mod domain;

@@ -3,7 +3,7 @@
 use spikelet_graph::{Error, Var};
 
 /// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\].
-/// With firing rates as scores this is the loss of SpikingFlow's tutorial.
+/// With firing rates as scores, this is the loss of SpikingFlow's tutorial.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -27,8 +27,8 @@ pub fn mse(scores: &Var, labels: &Var) -> Var {
     mean_squared_error(scores, &one_hot(scores, labels))
 }
 
-/// The labels as rows of the scores' shape; scores that are not a row for each label are put on
-/// record as the trace's error.
+/// The labels as one-hot rows of the shape of the scores. If the number of rows is not the number of labels, the
+/// trace records an error.
 fn one_hot(scores: &Var, labels: &Var) -> Var {
     let given = scores.shape().split_last();
     if given.is_none_or(|(_, rows)| rows != labels.shape()) {
@@ -44,7 +44,7 @@ fn one_hot(scores: &Var, labels: &Var) -> Var {
     labels.one_hot(given.map_or(0, |(classes, _)| *classes))
 }
 
-/// How many rows of scores `[N, classes]` have their largest element at the label.
+/// The number of rows of scores `[N, classes]` whose largest element is at the label.
 pub fn correct(scores: &Var, labels: &Var) -> Var {
     scores.argmax().equals(labels).sum_all()
 }

@@ -1,4 +1,4 @@
-//! Named, serializable families: a new neuron or surrogate is one file and one line.
+//! Families of named, serializable types. A new neuron or surrogate needs one file and one line.
 
 use crate::DefinitionError;
 use crate::domain::{Constant, Domain};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Builds a member of a family from its constants.
 pub type Build<T> = fn(&Map<String, Value>) -> Result<Arc<T>, DefinitionError>;
 
-/// A member of a family: its name, its constants with defaults, and how it is built from them.
+/// A member of a family: its name, its constants with defaults, and its constructor.
 pub struct Entry<T: ?Sized> {
     /// The name, as in files and on the command line.
     pub name: &'static str,
@@ -17,21 +17,20 @@ pub struct Entry<T: ?Sized> {
     pub summary: &'static str,
     /// The constants and their defaults.
     pub defaults: fn() -> Map<String, Value>,
-    /// Builds it; constants that are not given take their defaults.
+    /// Builds the member; constants that are not given have their defaults.
     pub build: Build<T>,
-    /// The file that it is written in.
+    /// Its source file.
     pub file: &'static str,
 }
 
 impl<T: ?Sized> Entry<T> {
-    /// The head of its file, in Markdown: title, equation, where it comes from.
+    /// The module documentation of its file, in Markdown: title, equation, source.
     pub fn head(&self) -> String {
         let lines = self.file.lines().map_while(|line| line.strip_prefix("//!"));
         plain(lines)
     }
 
-    /// The documentation of the type in its file, in Markdown: a sentence, the table of its fields.
-    /// Examples are left out.
+    /// The documentation of the type, in Markdown, without examples: a sentence and the table of its fields.
     pub fn description(&self) -> String {
         let from = |line: &&str| !line.starts_with("///");
         let lines = self.file.lines().skip_while(from);
@@ -73,7 +72,7 @@ pub(crate) fn fields<S: serde::Serialize>(value: &S) -> Map<String, Value> {
     }
 }
 
-/// Deserializes a member; the error for an unknown constant or another type lists the allowed ones.
+/// Deserializes a member. The error for an unknown constant or a wrong type lists the allowed ones.
 pub(crate) fn from_fields<S>(
     name: &str,
     given: &Map<String, Value>,
@@ -109,7 +108,7 @@ fn with_defaults(
     Ok(all)
 }
 
-/// The error for constants that cannot be deserialized: the first that is wrong by itself.
+/// The error for constants that cannot be deserialized, with the first that is invalid by itself.
 fn unreadable(
     name: &str,
     (given, known): (&Map<String, Value>, &Map<String, Value>),
@@ -194,7 +193,7 @@ pub(crate) fn spec_of<S: serde::Serialize>(name: &str, value: &S) -> Value {
     Value::Object(map)
 }
 
-/// Inside an `impl Surrogate`: its specification, `{"name": …, constants}`.
+/// Defines the specification of an `impl Surrogate`, `{"name": …, constants}`.
 macro_rules! spec {
     ($name:literal) => {
         fn spec(&self) -> serde_json::Value {
@@ -203,7 +202,7 @@ macro_rules! spec {
     };
 }
 
-/// Inside an `impl Neuron`: its name, and where its [`Common`](crate::neuron::Common) is.
+/// Defines the name of an `impl Neuron` and the field of its [`Common`](crate::neuron::Common).
 macro_rules! base {
     ($name:literal) => {
         $crate::registry::base!($name, common);
@@ -223,8 +222,8 @@ macro_rules! base {
     };
 }
 
-/// Inside the `impl Neuron` of one with a field `readout`: it never fires nor resets, its membrane
-/// comes out.
+/// Defines an `impl Neuron` with a field `readout`: it does not fire or reset; its output is the membrane
+/// potential.
 macro_rules! membrane {
     () => {
         fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
@@ -257,7 +256,7 @@ macro_rules! family {
     ($family:literal, $trait:ident, $check:path; $($module:ident::$type:ident = $name:literal, $summary:literal;)*) => {
         $(mod $module; pub use $module::$type;)*
 
-        /// The members alone, to be imported together.
+        /// The members, for glob imports.
         pub mod members {
             $(pub use super::$module::$type;)*
         }

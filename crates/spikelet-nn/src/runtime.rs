@@ -13,7 +13,7 @@ pub use program::{Planned, Program};
 pub use trace_plan::TracePlan;
 pub use var_store::VarStore;
 
-/// A host tensor's elements, to be read by a device.
+/// A view of the elements of a host tensor, for [`Program::set`].
 pub fn host(tensor: &Tensor) -> HostTensor<'_> {
     tensor.into()
 }

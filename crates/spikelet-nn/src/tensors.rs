@@ -1,4 +1,4 @@
-//! Tensor files: safetensors, read whole and written atomically.
+//! Tensor files: safetensors, written atomically.
 
 use crate::RuntimeError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -53,10 +53,10 @@ impl TensorFile {
         Self::from_bytes(&files::read(path)?, path)
     }
 
-    /// The tensors of a file's bytes; `path` is for messages.
+    /// Parses the bytes of a file; `path` is for messages.
     ///
     /// # Errors
-    /// When they are no safetensors file.
+    /// When they are not a safetensors file.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let (_, header) = SafeTensors::read_metadata(bytes)
             .map_err(|e| damaged(path, format!("not a tensor file: {e}")))?;

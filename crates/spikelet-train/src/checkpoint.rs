@@ -26,23 +26,23 @@ use spikelet_nn::tensors::TensorFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The data that a run is trained on.
+/// The identity of the data of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetId {
     /// Its name.
     pub name: String,
-    /// Images that are trained on, validation images not counted.
+    /// The number of training images, without validation images.
     pub train_images: usize,
-    /// Images of the validation split.
+    /// The number of validation images.
     pub validation_images: usize,
-    /// Images that are tested on.
+    /// The number of test images.
     pub test_images: usize,
     /// SHA-256 digest of all images and labels, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl DatasetId {
-    /// That of a data set of which so many images are set aside for validation.
+    /// The identity of a data set with this number of validation images.
     pub(super) fn new(data: &Split, train: &Dataset) -> Self {
         let digits = data
             .digest()
@@ -59,20 +59,20 @@ impl DatasetId {
     }
 }
 
-/// A network's tensors with the settings that they were trained with.
+/// The tensors of a network with its settings and progress.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     /// Parameters, and optimizer tensors if it can be resumed.
     pub tensors: TensorFile,
-    /// The network, unless it is a program's own.
+    /// The network, if it is one of the named networks.
     pub network: Option<Network>,
-    /// How it is trained.
+    /// The settings of the training.
     pub settings: Settings,
-    /// How far the run is.
+    /// The progress of the run.
     pub progress: Progress,
-    /// The data that it is trained on.
+    /// The data of the run.
     pub dataset: DatasetId,
-    /// Where it was read from; empty if it was not.
+    /// The path of the file; empty if it was not read from a file.
     path: PathBuf,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn is_finite(tensor: &Tensor) -> bool {
     }
 }
 
-/// Type and shape of the tensors that make a model, by name, without drawing any of them.
+/// The types and shapes of the tensors of a model, by name. No values are computed.
 fn model_types(
     module: &dyn Module,
     settings: &Settings,
@@ -108,7 +108,7 @@ fn model_types(
 }
 
 impl Checkpoint {
-    /// Takes the tensors of a store: parameters only, or all.
+    /// Copies the tensors of a store: parameters only, or all.
     ///
     /// # Errors
     /// When the device fails.
@@ -135,7 +135,7 @@ impl Checkpoint {
         })
     }
 
-    /// Writes it atomically.
+    /// Writes the checkpoint atomically.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -164,7 +164,7 @@ impl Checkpoint {
         Self::from_bytes(&files::read(path)?, path)
     }
 
-    /// Reads the one from which a run continues: `run` is its folder, or a checkpoint in it.
+    /// Reads the checkpoint from which a run resumes: `run` is its folder, or a checkpoint in it.
     ///
     /// # Errors
     /// As [`Checkpoint::read`]; when there is no checkpoint.
@@ -180,7 +180,7 @@ impl Checkpoint {
         Self::read(&path)
     }
 
-    /// The checkpoint that a file holds.
+    /// The checkpoint in a file.
     ///
     /// # Errors
     /// As [`Checkpoint::read`], naming the file.
@@ -227,8 +227,8 @@ impl Checkpoint {
         })
     }
 
-    /// Puts a model's tensors into a store: those of `module`, a network for images of this shape.
-    /// Optimizer tensors are left out.
+    /// Copies the tensors of `module`, a network for images of this shape, to a store, without those of the
+    /// optimizer.
     ///
     /// ```no_run
     /// # use spikelet_train::prelude::*;
@@ -241,8 +241,8 @@ impl Checkpoint {
     /// ```
     ///
     /// # Errors
-    /// [`CheckpointError`] if a tensor of the module is missing or has another type here, or
-    /// a tensor here is not one of the module; as tracing the module.
+    /// [`CheckpointError`] if a tensor of the module is missing or has another type, or if the checkpoint has other
+    /// tensors; errors of tracing the module.
     pub fn restore(
         &self,
         module: &dyn Module,
@@ -262,7 +262,7 @@ impl Checkpoint {
             .try_for_each(|(name, tensor)| store.insert(name, tensor))
     }
 
-    /// Puts all tensors into the store of a run, which must have exactly these.
+    /// Copies all tensors to the store of a run, which must have exactly these.
     pub(super) fn restore_run(&self, store: &mut VarStore) -> Result<()> {
         let types = store.names().filter_map(|name| {
             let ty = store.ty(name)?.clone();
@@ -276,7 +276,7 @@ impl Checkpoint {
             .try_for_each(|(name, tensor)| store.set(name, tensor))
     }
 
-    /// Checks that there are exactly these tensors.
+    /// Checks that the checkpoint has exactly these tensors.
     fn check_tensors(
         &self,
         found: &BTreeMap<&str, &Tensor>,

@@ -1,26 +1,26 @@
-//! The indices of a program's random numbers.
+//! The indices of random numbers.
 
 use spikelet_graph::op::GENERATOR_STATE;
 
-/// Draws of an evaluation are apart from those of training, whose steps count from 1.
+/// The step of an evaluation. Its random numbers differ from those of training, whose steps count from 1.
 const EVALUATION: u64 = 1 << 31;
 
-/// Which of all draws a program makes.
+/// The indices of the random numbers of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
-    /// Of the run.
+    /// The seed of the run.
     seed: u64,
-    /// Of training counted from 1; all of an evaluation is one step.
+    /// The training step, counted from 1; an evaluation is a single step.
     step: u64,
-    /// Time steps before the program's first one.
+    /// The number of time steps before the first one of the program.
     steps_before: usize,
-    /// Images of the step before the program's first one: other ranks and micro-batches have them,
-    /// and earlier batches of an evaluation.
+    /// The number of images of the step before the first one of the program: those of other ranks, of other
+    /// micro-batches, or of earlier batches of an evaluation.
     images_before: usize,
 }
 
 impl Draws {
-    /// Those of step number `step`, from the first time step and image on.
+    /// The random numbers of training step `step`, from its first time step and image.
     pub fn for_step(seed: u64, step: u64) -> Self {
         Self {
             seed,
@@ -30,13 +30,13 @@ impl Draws {
         }
     }
 
-    /// Those of an evaluation, from image number `first` of the data set on: however many images
-    /// a batch has, an image's draws are the same.
+    /// The random numbers of an evaluation, from image `first` of the data set. Those of an image do not depend on
+    /// the batch size.
     pub fn for_evaluation(seed: u64, first: usize) -> Self {
         Self::for_step(seed, EVALUATION).behind(0, first)
     }
 
-    /// Those of a part of the batch, after so many time steps and images.
+    /// The random numbers after this many more time steps and images.
     #[must_use]
     pub fn behind(self, steps: usize, images: usize) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Draws {
         }
     }
 
-    /// The generator's state.
+    /// The state of the generator.
     pub fn state(self) -> [i64; GENERATOR_STATE] {
         let (seed, step) = (self.seed as i64, self.step as i64);
         let before = [self.steps_before, self.images_before].map(|count| count as i64);

@@ -89,14 +89,13 @@ pub trait EvalEngine {
     /// When the batch has another shape, or the device fails.
     fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics>;
 
-    /// Images of a batch.
+    /// The number of images of a batch.
     fn batch_size(&self) -> usize;
 
-    /// Scores of each image.
+    /// The number of scores of each image.
     fn scores(&self) -> usize;
 
-    /// The outputs of all steps, `[T, N, classes]`, if the engine can return them without memory of
-    /// its own.
+    /// The outputs of all steps, `[T, N, classes]`, if the engine can return them without additional memory.
     ///
     /// # Errors
     /// As [`EvalEngine::start`].
@@ -122,14 +121,14 @@ impl EvalEngine for EvalStep {
 
 /// The evaluation programs of a run.
 pub struct EvalEngines {
-    /// Images of a full batch.
+    /// The number of images of a full batch.
     pub batch: usize,
     /// A program for each batch size: full batches, and the remainder of each data set.
     pub by_size: BTreeMap<usize, Box<dyn EvalEngine>>,
 }
 
 impl EvalEngines {
-    /// No programs yet, for batches of this many images.
+    /// No programs, for batches of this many images.
     pub fn new(batch: usize) -> Self {
         Self {
             batch,
@@ -154,8 +153,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Plans both for one device, and compiles them if the device has enough memory for them, and
-    /// for those of the other ranks that share it. All ranks take the evaluation batch of rank 0.
+    /// Plans both programs for one device, and compiles them if the device has enough memory for them and for those
+    /// of the other ranks that share it. All ranks use the evaluation batch of rank 0.
     pub(crate) fn on_one_device(
         task: &Task<'_>,
         together: &Ranks,
@@ -164,7 +163,7 @@ impl Programs {
         let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();
         plans.check(&**store.backend(), store, together.ranks_on_host())?;
-        // The free memory was the same for all ranks of a host: none has allocated anything before.
+        // All ranks of a host measure the same free memory: none has allocated anything before.
         together.wait_for_all()?;
         let (step, evaluation) = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);

@@ -4,11 +4,11 @@
 use spikelet_core::Error;
 use std::fmt;
 
-/// A run that failed, or that does not match its data.
+/// A failed run, or a run that does not match its data.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// The loss of a step is not finite. The step has updated nothing.
+    /// The loss of a step is not finite. The step did not update the weights.
     #[error(
         "training: the loss is {loss} in step {step} (epoch {epoch}, batch {batch}); {origin}\n  help: {LOWER}"
     )]
@@ -24,8 +24,7 @@ pub enum TrainError {
         /// The first value that is not finite.
         origin: Origin,
     },
-    /// Weights or optimizer tensors that are not finite, though the loss is: spikes are finite for any
-    /// potential.
+    /// Weights or optimizer tensors are not finite, although the loss is: spikes are finite for any potential.
     #[error(
         "training: after step {step} weights are not finite: {}; a gradient was not finite at `{}` or after it, \
          though the loss was: spikes are finite for any potential\n  help: {LOWER}",
@@ -37,7 +36,7 @@ pub enum TrainError {
         /// The tensors' names.
         tensors: Vec<String>,
     },
-    /// A network with another number of outputs than the data set has classes.
+    /// The number of outputs of the network is not the number of classes of the data set.
     #[error(
         "network: it has {scores} scores for each image, {dataset} has {classes} classes\n  help: give its last \
          layer {classes} outputs"
@@ -61,7 +60,7 @@ pub enum TrainError {
         /// The error of the plan.
         source: Box<Error>,
     },
-    /// An image that the data set does not have.
+    /// An image index that is out of range.
     #[error("image: {index} was given, `{dataset}` has {images}\n  help: count from 0")]
     UnknownImage {
         /// The image.
@@ -88,11 +87,11 @@ impl From<TrainError> for Error {
 pub enum Origin {
     /// A value of a layer.
     Found(NotFinite),
-    /// All values are finite when the forward pass is run again with the present weights.
+    /// All values are finite when the forward pass is run again with the current weights.
     AllFinite,
     /// The forward pass could not be run again.
     Unknown(Box<Error>),
-    /// The batch is no longer there.
+    /// The batch is no longer available.
     NotSearched,
 }
 
@@ -100,7 +99,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Found(found) => write!(f, "not finite first: {found}"),
-            Self::AllFinite => f.write_str("with the present weights all layers are finite"),
+            Self::AllFinite => f.write_str("with the current weights all layers are finite"),
             Self::Unknown(error) => write!(f, "its origin cannot be found: {error}"),
             Self::NotSearched => f.write_str("its origin was not searched for"),
         }
@@ -118,7 +117,7 @@ pub struct NotFinite {
     pub value: String,
     /// The first time step, counted from 1.
     pub time_step: usize,
-    /// The steps of the sequence.
+    /// The number of time steps.
     pub time_steps: usize,
 }
 

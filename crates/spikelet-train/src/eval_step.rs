@@ -21,7 +21,7 @@ pub struct EvalStep {
     seed: u64,
 }
 
-/// A forward pass that is planned; nothing is allocated for it yet.
+/// A planned forward pass. Nothing is allocated yet.
 pub struct EvalPlan {
     trace: TracePlan,
     batch_size: usize,
@@ -38,7 +38,7 @@ impl EvalPlan {
     /// Checks that a device has kernels and memory for the pass.
     ///
     /// # Errors
-    /// Otherwise, such as [`Error::Memory`](spikelet_core::Error::Memory).
+    /// [`Error::Memory`](spikelet_core::Error::Memory), or the error of an unsupported operation.
     pub fn check(&self, device: &dyn Backend) -> Result<()> {
         self.plan().check_target(device)?;
         let program = format!("a forward pass of {} images", self.batch_size);
@@ -48,7 +48,7 @@ impl EvalPlan {
     /// Loads the pass on the store's device, which it must be planned for.
     ///
     /// # Errors
-    /// When memory is short or the device refuses.
+    /// When the device has not enough memory.
     pub fn load(self, store: &mut VarStore) -> Result<EvalStep> {
         Ok(EvalStep {
             program: self.trace.load(store, self.seed)?,
@@ -60,12 +60,11 @@ impl EvalPlan {
 }
 
 impl EvalStep {
-    /// Compiles a forward pass; with `sequence`, the network's output at every step is kept. A
-    /// memory budget in bytes holds for it; one that is a share is one of a training run's memory,
-    /// and does not.
+    /// Compiles a forward pass. With `sequence`, the network's output at every step is an output of the program. A
+    /// memory budget in bytes is applied; one that is a share refers to the memory of training and is ignored.
     ///
     /// # Errors
-    /// When shapes do not fit, the budget is too small or the device refuses.
+    /// When shapes do not match, the budget is too small, or the device has not enough memory.
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
@@ -76,10 +75,10 @@ impl EvalStep {
         Self::plan(module, settings, shape, sequence, &**store.backend())?.load(store)
     }
 
-    /// Plans a forward pass as [`EvalStep::new`] compiles it, and allocates nothing.
+    /// Plans the forward pass of [`EvalStep::new`]. Nothing is allocated.
     ///
     /// # Errors
-    /// When shapes do not fit or the budget is too small.
+    /// When shapes do not match or the budget is too small.
     pub fn plan(
         module: &dyn Module,
         settings: &Settings,
@@ -91,7 +90,7 @@ impl EvalStep {
         Self::plan_within(module, settings, shape, sequence, target, bytes)
     }
 
-    /// The same under another budget.
+    /// The same with another budget.
     pub(super) fn plan_within(
         module: &dyn Module,
         settings: &Settings,
@@ -117,7 +116,7 @@ impl EvalStep {
         })
     }
 
-    /// Images of a batch.
+    /// The number of images of a batch.
     pub fn batch_size(&self) -> usize {
         self.batch_size
     }
@@ -132,8 +131,8 @@ impl EvalStep {
         &self.program
     }
 
-    /// Starts to evaluate a batch whose first image is number `first` of the data set; draws depend
-    /// on the seed and the indices of the images alone.
+    /// Starts to evaluate a batch whose first image has the index `first` in the data set. Random numbers depend
+    /// only on the seed and the indices of the images.
     ///
     /// # Errors
     /// When the batch has another size than the step, or the device fails.
@@ -147,7 +146,7 @@ impl EvalStep {
         PendingMetrics::new(&self.program)
     }
 
-    /// Evaluates a batch whose first image is number `first` of the data set.
+    /// Evaluates a batch whose first image has the index `first` in the data set.
     ///
     /// # Errors
     /// As [`EvalStep::start`].

@@ -19,19 +19,18 @@ use std::sync::Arc;
 /// The result of an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// Share of the images that are classified correctly, from 0 to 1.
+    /// The fraction of images that are classified correctly, from 0 to 1.
     pub accuracy: f64,
-    /// Mean loss of an image.
+    /// The mean loss over the images.
     pub loss: f64,
 }
 
-/// Accuracy and mean loss on a data set. Images go through the network in batches of
-/// [`Settings::evaluation_batch`], or else of as many as fit into the memory of a training step
-/// and into that of the device. Neither the accuracy nor the encoders' random numbers depend on it;
-/// the loss is the same but for the rounding of its sum.
+/// Accuracy and mean loss on a data set. The batch size is [`Settings::evaluation_batch`], or by default as many
+/// images as fit into the memory of a training step and of the device. The accuracy and the random numbers of
+/// encoders do not depend on it; the loss only by the rounding of its sum.
 ///
 /// # Errors
-/// When shapes do not fit, the device has too little memory, or fails.
+/// When shapes do not match, or the device has not enough memory or fails.
 pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
@@ -95,7 +94,7 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// The engines must have a program for each size of the data sets' batches.
+    /// The engines must have a program for each batch size of the data sets.
     pub(super) fn new(
         engines: EvalEngines,
         settings: &Settings,
@@ -117,17 +116,16 @@ impl Evaluator {
         })
     }
 
-    /// The program of the largest batch that has at most `most` images, if there is one.
+    /// The program of the largest batch of at most `most` images, if there is one.
     #[cfg(feature = "plots")]
     pub(super) fn engine_within(&mut self, most: usize) -> Option<&mut dyn EvalEngine> {
         let mut engines = self.engines.by_size.range_mut(..=most);
         Some(&mut **engines.next_back()?.1)
     }
 
-    /// Accuracy and mean loss on data set number `which`. Ranks take turns batch by batch, and all
-    /// have the result of a single rank: the random numbers of an image depend on its number, and batches
-    /// are summed in their order. Before each batch `stop` returns whether this rank would stop; then
-    /// there is no result on any rank.
+    /// Accuracy and mean loss on data set `which`. The batches are distributed over the ranks; all ranks return the
+    /// result of a single rank: the random numbers of an image depend on its index, and batches are summed in their
+    /// order. If `stop`, called before each batch, returns true on any rank, no rank has a result.
     pub(super) fn run(
         &mut self,
         which: usize,
@@ -144,7 +142,7 @@ impl Evaluator {
         };
         let mut in_flight = InFlight::new();
         let mut batches = loader.share(0, together.share(0));
-        // In the last round some ranks may have no batch; they synchronize nevertheless.
+        // In the last round some ranks may have no batch; they synchronize anyway.
         let rounds = loader.len().div_ceil(together.ranks());
         let mut talks = SyncSchedule::new();
         let mut stopped = false;

@@ -1,8 +1,8 @@
 //! The search for the first value that is not finite in a step that diverged.
 //!
-//! A step whose loss is not finite updates nothing, so that its forward pass can be run again on
-//! the same batch with the same weights. In this pass every neuron records its input and its states;
-//! each is reduced to one element for each time step.
+//! A step whose loss is not finite does not update the weights, so that its forward pass can be run again on the
+//! same batch with the same weights. In this pass every neuron records its input and its states;
+//! each is reduced to one element per time step.
 //!
 //! Spikes are finite for any potential: a NaN can reach the weights and never the loss. Weights are
 //! therefore checked before each checkpoint.
@@ -21,7 +21,7 @@ use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 
 /// How to lower the memory of the second forward pass.
-const LESS: &str = "use a smaller batch (--batch-size), and it is searched for";
+const LESS: &str = "use a smaller batch (--batch-size) to find the origin";
 
 /// A training step that diverged.
 pub(super) struct FailedStep<'a> {
@@ -55,7 +55,7 @@ impl FailedStep<'_> {
         }
         let device = store.backend().clone();
         let trace = cx.plan(&*device, None, 0)?;
-        // It adds to the run's peak: a run that ends with an error must not be killed for its memory.
+        // It adds to the peak of the run: a run that ends with an error must not be killed for its memory.
         let program = "another forward pass";
         check_memory(program, &[trace.plan()], &*device, Some(store), LESS)?;
         let mut program = trace.load(store, self.settings.seed)?;
@@ -81,7 +81,7 @@ fn count(value: &Var) -> Var {
     value.map1(not_finite).sum(&others)
 }
 
-/// Checks that weights and optimizer tensors are finite: a checkpoint with others could not be read.
+/// Checks that weights and optimizer tensors are finite: otherwise the checkpoint could not be read.
 ///
 /// # Errors
 /// [`TrainError::WeightsNotFinite`].

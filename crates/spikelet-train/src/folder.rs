@@ -1,7 +1,7 @@
 //! The folders of runs: their names and their locks.
 //!
-//! A folder belongs to one process at a time, which holds a lock on a file in it. The lock ends with
-//! the process, however it ends.
+//! A folder belongs to one process at a time, which has a lock on a file in it. The system releases the lock when
+//! the process ends.
 
 mod lock;
 mod new_folders;
@@ -15,25 +15,25 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The checkpoint that has all that a resumed run needs.
+/// The checkpoint for resuming.
 pub(super) const LAST: &str = "last.safetensors";
 /// The checkpoint of the best epoch.
 pub(super) const BEST: &str = "best.safetensors";
 /// The log of the epochs.
 pub(super) const EPOCHS: &str = "epochs.jsonl";
-/// The folder of the curves.
+/// The folder of the TensorBoard curves.
 pub(super) const CURVES: &str = "tensorboard";
 /// The report.
 pub(super) const REPORT: &str = "report.svg";
 
-/// The link to the newest run.
+/// The link to the latest run.
 const LATEST: &str = "latest";
 
-/// Why a folder cannot be a run's.
+/// A folder that cannot be used for a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunFolderError {
-    /// Another run is writing there.
+    /// Another run is writing to the folder.
     #[error(
         "{} is in use by another run{}\n  help: wait for its end, or give another folder",
         .folder.display(), .pid.map(|pid| format!(", process {pid}")).unwrap_or_default()
@@ -41,10 +41,10 @@ pub enum RunFolderError {
     InUse {
         /// The folder.
         folder: PathBuf,
-        /// The process that writes there, if it is known.
+        /// The id of its process, if it is known.
         pid: Option<u32>,
     },
-    /// It holds a run, which a new one would replace.
+    /// The folder has a run, which a new one would replace.
     #[error(
         "{} holds a run\n  help: give another folder, continue that run (--resume), or replace it (--force)",
         .folder.display()
@@ -53,13 +53,13 @@ pub enum RunFolderError {
         /// The folder.
         folder: PathBuf,
     },
-    /// There is no checkpoint to continue from.
+    /// There is no checkpoint to resume from.
     #[error(
         "nothing to resume: there is no checkpoint {}\n  help: {help}",
         .checkpoint.display()
     )]
     NothingToResume {
-        /// The checkpoint that was looked for.
+        /// The missing checkpoint.
         checkpoint: PathBuf,
         /// The remedy.
         help: &'static str,
@@ -81,7 +81,7 @@ impl From<RunFolderError> for spikelet_core::Error {
     }
 }
 
-/// Where a run is written.
+/// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RankInfo {
     /// In this folder.
@@ -93,17 +93,17 @@ pub(super) enum RankInfo {
 /// How a folder with a run in it is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Former {
-    /// It stays, and nothing is done.
+    /// It is unchanged; the folder is an error.
     Refuse,
     /// It is replaced.
     Replace,
-    /// It is continued, from its last checkpoint.
+    /// It is resumed from its last checkpoint.
     Resume,
-    /// It is continued, from this checkpoint.
+    /// It is resumed from this checkpoint.
     ResumeFrom(PathBuf),
 }
 
-/// A run's folder, for this process alone.
+/// The folder of a run, locked by this process.
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
@@ -114,8 +114,8 @@ pub(super) struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates the folder if needed, locks it for this process, and removes the files that killed writers have
-    /// left. Nothing else is changed.
+    /// Creates the folder if needed, locks it for this process, and removes temporary files of killed processes.
+    /// Nothing else is changed.
     ///
     /// # Errors
     /// [`RunFolderError`]; when the folder cannot be created or written.
@@ -165,9 +165,8 @@ impl RunFolder {
             || epochs.is_ok_and(|found| found.len() > 0)
     }
 
-    /// The run begins to write: from here on the folder is the latest, where it has a number. A new
-    /// run's checkpoints are never next to an older one's logs, nor the other way round: those of an
-    /// older run are removed first.
+    /// Marks the beginning of the run: a numbered folder becomes the latest. Checkpoints and logs of an older run
+    /// are removed first, so that files of two runs are never mixed.
     pub(super) fn begin(&mut self, resumes: bool) -> Result<()> {
         if !resumes {
             for name in [LAST, BEST, REPORT] {
@@ -191,7 +190,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// The checkpoint that is continued, if one is.
+/// The checkpoint to resume from, if any.
 pub(super) fn checkpoint_of(folder: &Path, former: &Former) -> Option<PathBuf> {
     match former {
         Former::Refuse | Former::Replace => None,
@@ -210,7 +209,7 @@ pub(super) fn nothing_to_resume(checkpoint: PathBuf) -> RunFolderError {
     RunFolderError::NothingToResume { checkpoint, help }
 }
 
-/// Makes a folder that is named by the date and the next number of that day, such as
+/// Creates a folder that is named by the date and the next number of the day, such as
 /// `2026-11-22-001`.
 fn create_numbered(parent: &Path, made: &mut NewFolders) -> Result<PathBuf> {
     made.make(parent)?;
@@ -222,7 +221,7 @@ fn create_numbered(parent: &Path, made: &mut NewFolders) -> Result<PathBuf> {
         let path = parent.join(format!("{day}-{next:03}"));
         match made.make_new(&path) {
             Ok(()) => return Ok(path),
-            // Another run has just taken the number.
+            // Another run has just used the number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => next += 1,
             // A run that could not start has just removed the folder that it had created.
             Err(error) if error.kind() == ErrorKind::NotFound => made.make(parent)?,
@@ -241,8 +240,8 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The newest run in a folder: the target of the link `latest`, or the run with the last
-/// name where there is no such link.
+/// The latest run in a folder: the target of the link `latest`, or without such a link the run with the last
+/// name.
 ///
 /// # Errors
 /// [`RunFolderError::NoRuns`].
@@ -271,7 +270,7 @@ pub fn latest_run(parent: impl AsRef<Path>) -> Result<PathBuf> {
     }
 }
 
-/// Whether a byte is a digit where the pattern has one, else the pattern's byte.
+/// Whether a byte matches a byte of the pattern, where a digit matches any digit.
 fn is_like(byte: u8, pattern: u8) -> bool {
     match pattern {
         b'0' => byte.is_ascii_digit(),
@@ -279,8 +278,8 @@ fn is_like(byte: u8, pattern: u8) -> bool {
     }
 }
 
-/// Points the link `latest` next to a run's folder to it. Where links are impossible, there is none, and the
-/// run with the last name is the latest.
+/// Sets the link `latest` next to the folder of a run. On file systems without links, the run with the last name
+/// is the latest.
 #[cfg(unix)]
 fn link_latest(run: &Path) {
     let (Some(parent), Some(name)) = (run.parent(), run.file_name()) else {
@@ -290,7 +289,7 @@ fn link_latest(run: &Path) {
     if link.exists() && !link.is_symlink() {
         return;
     }
-    // Created next to it and renamed, so that there is always a link.
+    // Created under another name and renamed, so that the link always exists.
     let new = parent.join(format!(".{LATEST}.{}", std::process::id()));
     let made = std::os::unix::fs::symlink(name, &new);
     if made.and_then(|()| std::fs::rename(&new, &link)).is_err() {

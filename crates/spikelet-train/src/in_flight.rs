@@ -6,11 +6,10 @@ use spikelet_core::Result;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// The number of steps that may be started before the host waits for the first of them: one that runs,
-/// and one that is queued.
+/// The maximal number of started steps: one that runs and one that is queued.
 const MOST: usize = 2;
 
-/// Steps that were started, oldest first, each with a note.
+/// Started steps, the oldest first, each with a note.
 ///
 /// At most two: one that runs, and one that is queued.
 pub struct InFlight<T> {
@@ -24,7 +23,7 @@ impl<T> Default for InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    /// No steps yet.
+    /// No steps.
     pub fn new() -> Self {
         Self {
             steps: VecDeque::with_capacity(MOST),
@@ -40,7 +39,7 @@ impl<T> InFlight<T> {
         self.steps.push_back((outcome, note));
     }
 
-    /// Waits for the oldest step if no other step may be started yet.
+    /// Waits for the oldest step if no other step can be started.
     ///
     /// # Errors
     /// When the device has failed.

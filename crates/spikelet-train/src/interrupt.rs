@@ -1,4 +1,4 @@
-//! Ctrl-C saves and ends a run; a second one ends the process, as without a run.
+//! Ctrl-C saves and ends a run; a second Ctrl-C ends the process.
 
 use spikelet_core::signals;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ pub(super) type EndRequest = Arc<dyn Fn() -> bool + Send + Sync>;
 /// The number of runs that catch signals.
 static LISTENING: Mutex<usize> = Mutex::new(0);
 
-/// While there is one, the first Ctrl-C (SIGTERM, SIGHUP) is a request. After it, and after the last
-/// run, signals have the effect that they had before.
+/// While it exists, the first Ctrl-C (SIGTERM, SIGHUP) is a request. After it, and after the last run, signals have
+/// their previous effect.
 pub(super) struct Listening;
 
 impl Listening {

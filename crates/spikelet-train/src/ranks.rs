@@ -1,4 +1,4 @@
-//! The communication of the ranks of a run between steps; a run without ranks does the same alone.
+//! The communication of the ranks of a run between steps. Without ranks the functions are local.
 
 use super::Progress;
 use sha2::{Digest, Sha256};
@@ -11,13 +11,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// About how often ranks ask each other whether to save or to stop.
+/// The approximate time between two synchronizations of stopping and saving.
 const TALK: Duration = Duration::from_millis(250);
 
 /// The largest number of steps between two synchronizations.
 const MOST_STEPS: f32 = 256.0;
 
-/// Values that are digested at once.
+/// The number of values per update of the digest.
 const DIGESTED: usize = 4096;
 
 /// The ranks of a run, seen from one of them.
@@ -37,7 +37,7 @@ impl Ranks {
         self.0.as_ref().map_or(1, |group| group.world().size)
     }
 
-    /// How many ranks are on this host, this one included.
+    /// The number of ranks on this host, including this one.
     pub(super) fn ranks_on_host(&self) -> usize {
         let Some(group) = &self.0 else {
             return 1;
@@ -47,17 +47,17 @@ impl Ranks {
         group.world().local_size.unwrap_or(here).max(1)
     }
 
-    /// Waits until all ranks are here.
+    /// A barrier of all ranks.
     pub(super) fn wait_for_all(&self) -> Result<()> {
         self.sum(&mut [0.0])
     }
 
-    /// Whether this rank writes and speaks for all.
+    /// Whether this rank writes files and prints.
     pub(super) fn leads(&self) -> bool {
         self.rank() == 0
     }
 
-    /// This rank's share of an epoch of which so many images are done.
+    /// The shard of this rank in an epoch with this number of completed images.
     pub(super) fn share(&self, first_image: usize) -> Shard {
         Shard {
             rank: self.rank(),
@@ -74,7 +74,7 @@ impl Ranks {
         }
     }
 
-    /// Combines the results of all ranks; each has zeros in the places of the others.
+    /// Sums the results of all ranks; each rank has zeros at the positions of the others.
     pub(super) fn join(&self, found: &mut [f32]) -> Result<()> {
         match &self.0 {
             Some(group) => Ok(group.process_group().all_reduce(found)?),
@@ -82,7 +82,7 @@ impl Ranks {
         }
     }
 
-    /// The bytes of rank 0.
+    /// Broadcasts the bytes of rank 0.
     pub(super) fn broadcast_from_rank0(&self, mut own: Vec<u8>) -> Result<Vec<u8>> {
         if let Some(group) = &self.0 {
             group.process_group().broadcast(&mut own, 0)?;
@@ -90,14 +90,14 @@ impl Ranks {
         Ok(own)
     }
 
-    /// The number of rank 0.
+    /// Broadcasts the value of rank 0.
     pub(super) fn agree(&self, own: usize) -> Result<usize> {
         let heard = self.broadcast_from_rank0((own as u64).to_le_bytes().to_vec())?;
         let bytes = <[u8; 8]>::try_from(&heard[..]).unwrap_or_default();
         Ok((u64::from_le_bytes(bytes) as usize).max(1))
     }
 
-    /// Sets tensors that ranks keep apart (running statistics) to those of rank 0.
+    /// Broadcasts tensors that differ between ranks (running statistics) from rank 0.
     pub(super) fn follow_the_first(&self, store: &mut VarStore, names: &[String]) -> Result<()> {
         let Some(group) = &self.0 else {
             return Ok(());
@@ -118,7 +118,7 @@ impl Ranks {
         Ok(())
     }
 
-    /// Checks that all ranks have the same parameters, to the last bit.
+    /// Checks that all ranks have the same bits of parameters.
     pub(super) fn check_same_weights(&self, store: &VarStore, names: &[String]) -> Result<()> {
         let Some(group) = &self.0 else {
             return Ok(());
@@ -141,21 +141,21 @@ impl Ranks {
         Ok(())
     }
 
-    /// Ends the run on all ranks because of this one's error.
+    /// Ends the run on all ranks with the error of this rank.
     pub(super) fn report(&self, error: &Error) {
         if let Some(group) = &self.0 {
             group.abort(error);
         }
     }
 
-    /// Tells all ranks of a checkpoint that can be resumed.
+    /// Sends the path of a checkpoint for resuming to all ranks.
     pub(super) fn tell_checkpoint(&self, path: &Path, progress: &Progress) {
         if let Some(group) = &self.0 {
             group.set_checkpoint(format!("{} (step {})", path.display(), progress.step));
         }
     }
 
-    /// Refuses a batch that leaves nothing to train on.
+    /// Checks that the batch is not larger than the data.
     pub(super) fn check_batch(&self, batch_size: usize, images: usize) -> Result<()> {
         let ranks = self.ranks();
         if images >= batch_size * ranks {
@@ -173,7 +173,7 @@ impl Ranks {
     }
 }
 
-/// A digest that two tensors share if they have the same bits, on hosts of any kind.
+/// A digest of the bits of a tensor, independent of the byte order of the host.
 fn digest(tensor: &Tensor) -> [u8; 32] {
     let mut digest = Sha256::new();
     let mut bytes = vec![];
@@ -203,10 +203,10 @@ pub(super) struct Signal {
     pub(super) save: bool,
 }
 
-/// When ranks synchronize stopping and saving: every few steps, since a synchronization waits for all
-/// hosts, and all at the same step. Rank 0 sets the number of steps from its speed.
+/// The steps at which ranks synchronize stopping and saving, the same on all ranks: every few steps, since a
+/// synchronization waits for all hosts. Rank 0 chooses the interval from its speed.
 pub(super) struct SyncSchedule {
-    /// Steps until the next.
+    /// The number of steps until the next synchronization.
     left: usize,
     steps: usize,
     since: Instant,
@@ -222,7 +222,7 @@ impl SyncSchedule {
     }
 
     /// The common request after another step, given the request of this rank: any rank can stop the
-    /// run, rank 0 has it saved.
+    /// run, rank 0 can request a checkpoint.
     pub(super) fn step(&mut self, together: &Ranks, own: Signal) -> Result<Signal> {
         let Some(group) = &together.0 else {
             return Ok(own);
@@ -235,7 +235,7 @@ impl SyncSchedule {
             });
         }
         let speed = self.steps as f32 / self.since.elapsed().as_secs_f32().max(1e-6);
-        // The first steps are started without a wait for the device: they seem to take no time.
+        // The first steps are started without waiting for the device: their measured time is too short.
         let most = MOST_STEPS.min(2.0 * self.steps as f32);
         let next = (speed * TALK.as_secs_f32()).clamp(1.0, most).floor();
         let first = |value: f32| if together.leads() { value } else { 0.0 };

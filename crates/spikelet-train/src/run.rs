@@ -25,10 +25,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Images that the report of a run shows.
+/// The number of images in the report of a run.
 pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
-/// Times an epoch's training batches.
+/// Measures the time of the training batches of an epoch.
 struct Clock {
     begun: Instant,
     /// Seconds of its earlier batches, in a resumed run.
@@ -44,7 +44,7 @@ struct EpochSums {
     correct: f64,
 }
 
-/// A run that is under way.
+/// A running training.
 pub(super) struct Run<'a> {
     trainer: &'a Trainer,
     #[cfg_attr(
@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
         expect(dead_code, reason = "the report reads it")
     )]
     data: &'a Split,
-    /// Which data it is, where checkpoints are written.
+    /// The identity of the data, if checkpoints are written.
     dataset: Option<DatasetId>,
     together: Ranks,
     talks: SyncSchedule,
@@ -66,18 +66,18 @@ pub(super) struct Run<'a> {
     validates: bool,
     loader: Loader,
     progress: Progress,
-    /// Sums over this rank's batches of the epoch since the run was started or resumed. Those of the
-    /// other ranks are added in `progress` before it is saved or shown.
+    /// The sums over the batches of this rank in this epoch since the run was started or resumed. Those of the
+    /// other ranks are added to `progress` before it is saved or printed.
     own: EpochSums,
     /// Sums over the batches of all ranks that were trained before the run was resumed, the same on
     /// all ranks.
     resumed: EpochSums,
     logs: Option<Logs>,
-    /// Steps between two points of the curves, the same on all ranks.
+    /// The number of steps between two points of the curves, the same on all ranks.
     curve_steps: u64,
-    /// Epochs of earlier parts of this run.
+    /// The number of epochs before the run was resumed.
     epochs_before: usize,
-    /// Seconds of earlier parts of this run.
+    /// The seconds before the run was resumed.
     earlier: f64,
     started: Instant,
     saved: Instant,
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Its description before it starts.
+    /// The description of the run before its first step.
     pub(super) fn about_to_begin(&self) -> Start<'_> {
         Start {
             engine: &*self.engine,
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
         let interrupted = self.train_epochs();
         let done = interrupted.and_then(|interrupted| self.finish(interrupted));
         if let Err(error) = &done {
-            // Before it lets go of its device, which may be waiting for the other ranks.
+            // Before its device is dropped, which may wait for the other ranks.
             self.together.report(error);
         }
         done
@@ -204,9 +204,8 @@ impl<'a> Run<'a> {
         Ok(false)
     }
 
-    /// Trains to the end of the present epoch; false if the run was interrupted before. Steps are
-    /// started while earlier ones are under way; none is when this returns, or when something is
-    /// saved.
+    /// Trains to the end of the current epoch; false if the run was interrupted before. Steps are started while
+    /// earlier ones are running; all are finished when this returns or a checkpoint is saved.
     fn train_epoch(&mut self) -> Result<bool> {
         let settings = &self.trainer.settings;
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
@@ -214,7 +213,7 @@ impl<'a> Run<'a> {
         let mut batches = self.loader.share(epoch as u64, share);
         if batches.len() == 0 {
             // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
-            // progress are those of the whole epoch.
+            // progress are those of the full epoch.
             return Ok(true);
         }
         let total = first + batches.len();
@@ -259,7 +258,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// Images of a step, over all ranks.
+    /// The number of images of a step, over all ranks.
     fn step_images(&self) -> usize {
         self.trainer.settings.batch_size * self.together.ranks()
     }
@@ -275,7 +274,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits for every step that is under way.
+    /// Waits for all running steps.
     fn count_all(
         &mut self,
         in_flight: &mut InFlight<u64>,
@@ -307,7 +306,7 @@ impl<'a> Run<'a> {
         self.own.correct += found.correct;
         p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
         bar.advance();
-        // The other ranks' losses are not known here: this rank's stand for them.
+        // The losses of the other ranks are not known here: that of this rank is an estimate.
         let ranks = self.together.ranks() as f64;
         let loss_sum = self.resumed.loss + self.own.loss * ranks;
         let mean = loss_sum / p.batches_of_ranks(self.trainer.settings.batch_size);
@@ -360,7 +359,7 @@ impl<'a> Run<'a> {
         .into()
     }
 
-    /// The tensors on one device; nothing where the store has one device only.
+    /// The tensors on one device; `None` if the store has only one device.
     fn on_one_device(&self) -> Result<Option<VarStore>> {
         let device = self.engine.gathering_device();
         device
@@ -397,7 +396,7 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Writes the run's report and returns its path.
+    /// Writes the report of the run and returns its path.
     #[cfg(feature = "plots")]
     fn draw(&mut self, outcome: &FitReport) -> Result<Option<PathBuf>> {
         let Some(logs) = &self.logs else {

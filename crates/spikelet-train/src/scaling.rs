@@ -1,7 +1,7 @@
-//! Loss scaling: keeps small gradients from vanishing in f16, on the device alone.
+//! Loss scaling: prevents underflow of small gradients in f16. It runs on the device only.
 //!
 //! The loss is multiplied by a scale before the backward pass, and gradients are divided by it in
-//! f32. Where one of them is not finite, the scale was too large: nothing is updated, and the
+//! f32. If one of them is not finite, the scale was too large: nothing is updated, and the
 //! scale is halved. After many good steps in a row it is doubled. Nothing is copied to the host.
 //!
 //! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
@@ -21,20 +21,20 @@ const START: f32 = 65536.0;
 /// The number of good steps in a row that doubles the scale.
 const GROW_AFTER: f64 = 2000.0;
 
-/// With a larger scale, the product with a loss might not be finite.
+/// The maximal scale: with a larger one, the product with the loss might not be finite.
 const LARGEST: f64 = 16_777_216.0;
 
-/// A smaller scale is useless: a gradient that is not finite then is not finite in f32 either.
+/// The minimal scale: a gradient that is not finite with a smaller one is not finite in f32 either.
 const SMALLEST: f64 = 1.0;
 
-/// The states, as checkpoints name them.
+/// The names of the states, as in checkpoints.
 pub const LOSS_SCALE: &str = "loss_scale";
 const STEPS: &str = "loss_scale_steps";
 
-/// Both.
+/// Both names.
 pub(super) const LOSS_SCALES: [&str; 2] = [LOSS_SCALE, STEPS];
 
-/// Checks the states among a checkpoint's tensors, if they are there.
+/// Checks the states in a checkpoint, if it has them.
 pub(super) fn check_loss_scale(tensors: &TensorFile) -> Result<(), CheckpointProblem> {
     let ranges = [(LOSS_SCALE, SMALLEST, LARGEST), (STEPS, 0.0, GROW_AFTER)];
     for (name, least, most) in ranges {
@@ -70,7 +70,7 @@ pub fn count_not_finite(grads: &[Var]) -> Option<Var> {
 #[derive(Debug)]
 pub struct LossScale {
     scale: Var,
-    /// Good steps since the scale has changed.
+    /// The number of good steps since the last change of the scale.
     steps: Var,
 }
 
@@ -102,7 +102,7 @@ impl LossScale {
         Ok(())
     }
 
-    /// The loss from which the backward pass starts.
+    /// The scaled loss, for the backward pass.
     pub(super) fn scaled(&self, loss: &Var) -> Var {
         loss * &self.scale
     }

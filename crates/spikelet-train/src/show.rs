@@ -44,7 +44,7 @@ fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
     (0..plane).flat_map(pixel).copied().collect()
 }
 
-/// The images with the spikes `[T, N, classes]` and scores `[N, classes]` that they caused.
+/// The images with their output spikes `[T, N, classes]` and scores `[N, classes]`.
 fn examples(
     dataset: &Dataset,
     indices: &[usize],
@@ -94,10 +94,10 @@ fn shape_of(dataset: &Dataset, indices: &[usize]) -> BatchShape {
     }
 }
 
-/// Runs the network on the images `indices` and returns each with the output spikes it caused.
+/// Runs the network on the images `indices` and returns each with its output spikes.
 ///
 /// # Errors
-/// When shapes do not fit or the device fails.
+/// When shapes do not match or the device fails.
 pub fn show_examples(
     module: &dyn Module,
     settings: &Settings,
@@ -122,8 +122,8 @@ pub(super) fn examples_of(
     Ok(examples(dataset, indices, &output, &scores))
 }
 
-/// The first images, at most `most` and as many as a batch has, through an engine that returns the
-/// outputs of all steps: it needs no memory besides that of the evaluation.
+/// The first images, at most `most` and a batch, with an engine that returns the outputs of all steps. It needs no
+/// memory in addition to that of the evaluation.
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
     settings: &Settings,
@@ -157,7 +157,7 @@ pub(super) fn first_examples(
 const SPIKES: &str = ".spike_seq";
 
 impl Activity {
-    /// Runs the network on the images `indices` and keeps the spikes of every layer.
+    /// Runs the network on the images `indices` and records the spikes of every layer.
     ///
     /// ```
     /// use spikelet_nn::network::Network;
@@ -175,7 +175,7 @@ impl Activity {
     /// ```
     ///
     /// # Errors
-    /// When an image is not there, shapes do not fit or the device fails.
+    /// When an index is out of range, shapes do not match, or the device fails.
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
@@ -201,7 +201,7 @@ impl Activity {
             })
             .collect();
         let mut program = cx.compile(store, settings.seed)?;
-        // The draws of an evaluation's first batch, so that both pictures agree.
+        // The random numbers of the first batch of an evaluation, as in the report.
         feed(&program, &batch, Draws::for_evaluation(settings.seed, 0))?;
         program.run()?;
         let layers = (spiking.iter())

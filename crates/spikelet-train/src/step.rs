@@ -1,4 +1,4 @@
-//! One step of training or evaluation, compiled.
+//! The compiled training step.
 
 use super::Settings;
 use super::draws::Draws;
@@ -16,7 +16,7 @@ use spikelet_nn::module::{Context, GENERATOR, Mode, Module, StepOutputs, Traced}
 use spikelet_nn::runtime::{Program, TracePlan, VarStore};
 use std::fmt;
 
-/// Images of a batch: `[N, channels, height, width]`.
+/// The shape of the images of a batch, `[N, channels, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BatchShape {
     /// Images.
@@ -25,17 +25,17 @@ pub struct BatchShape {
     pub image: [usize; 3],
 }
 
-/// Which of several ranks makes a step.
+/// The rank of a data-parallel training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RankInfo {
-    /// From 0.
+    /// The rank, counted from 0.
     pub rank: usize,
-    /// How many there are.
+    /// The number of ranks.
     pub ranks: usize,
 }
 
 impl Default for RankInfo {
-    /// The only rank.
+    /// A single rank.
     fn default() -> Self {
         Self { rank: 0, ranks: 1 }
     }
@@ -46,7 +46,7 @@ impl Default for RankInfo {
 pub struct StepMetrics {
     /// The mean loss of the batch.
     pub loss: f64,
-    /// How many images were classified correctly.
+    /// The number of correctly classified images.
     pub correct: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct StepMetrics {
 #[must_use = "the device's errors come out of `wait`"]
 pub struct PendingMetrics(Found);
 
-/// Metrics on the host, or on their way to it.
+/// Metrics on the host, or in a transfer to it.
 enum Found {
     Here(StepMetrics),
     Coming(Box<dyn HostFuture>),
@@ -68,7 +68,7 @@ impl PendingMetrics {
         Ok(Self(Found::Coming(program.fetch(&Self::OUTPUTS)?)))
     }
 
-    /// Metrics that are on the host already.
+    /// Metrics on the host.
     pub fn known(outcome: StepMetrics) -> Self {
         Self(Found::Here(outcome))
     }
@@ -131,7 +131,7 @@ pub(super) fn feed(program: &Program, batch: &Batch, draws: Draws) -> Result<()>
     Ok(())
 }
 
-/// Forward, backward and update. A step whose loss is not finite updates nothing.
+/// Forward pass, backward pass and update. A step whose loss is not finite does not update anything.
 pub struct TrainStep {
     program: Program,
     settings: Settings,
@@ -139,7 +139,7 @@ pub struct TrainStep {
     traced: Traced,
 }
 
-/// A training step that is planned; nothing is allocated for it yet.
+/// A planned training step. Nothing is allocated yet.
 pub struct StepPlan {
     trace: TracePlan,
     settings: Settings,
@@ -157,7 +157,7 @@ impl StepPlan {
     /// does not have are initialized.
     ///
     /// # Errors
-    /// When memory is short or the device refuses.
+    /// When the device has not enough memory.
     pub fn load(self, store: &mut VarStore) -> Result<TrainStep> {
         if self.scales_loss {
             LossScale::initialize(store)?;
@@ -171,7 +171,7 @@ impl StepPlan {
     }
 }
 
-/// The name of an optimizer's tensor.
+/// The name of a tensor of the optimizer.
 fn state_name(state: &str, parameter: &str) -> String {
     format!("optimizer.{state}.{parameter}")
 }
@@ -180,7 +180,7 @@ fn scalar_name(k: usize) -> String {
     format!("optimizer scalar {k}")
 }
 
-/// The inputs of a step for the optimizer's scalars.
+/// The inputs of a step for the scalars of the optimizer.
 pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
     let count = settings
         .optimizer
@@ -192,7 +192,7 @@ pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
         .collect()
 }
 
-/// Sets those inputs: `step` counts from 1, `epoch` is the progress in epochs.
+/// Sets these inputs: `step` counts from 1, `epoch` is the progress in epochs.
 pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
     let factor = settings.schedule.factor(epoch, settings.epochs as f64);
     let rate = settings.learning_rate * factor;
@@ -207,7 +207,7 @@ impl TrainStep {
     /// Compiles a step. Parameters that the store does not have are initialized.
     ///
     /// # Errors
-    /// When shapes do not fit or the device refuses.
+    /// When shapes do not match or the device has not enough memory.
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
@@ -217,8 +217,8 @@ impl TrainStep {
         Self::for_rank(module, settings, shape, RankInfo::default(), store)
     }
 
-    /// Compiles the step of one of several ranks, each of which brings a batch: gradients are the
-    /// means over all ranks. The store's device must be in a group of as many.
+    /// Compiles the step of one of several ranks, each with its own batch: gradients are the means over all ranks. The
+    /// device of the store must be in a group of this size.
     ///
     /// # Errors
     /// As [`TrainStep::new`].
@@ -232,10 +232,10 @@ impl TrainStep {
         Self::plan(module, settings, shape, place, &**store.backend())?.load(store)
     }
 
-    /// Plans the step of a rank, and allocates nothing.
+    /// Plans the step of a rank. Nothing is allocated.
     ///
     /// # Errors
-    /// When shapes do not fit or the memory budget is too small.
+    /// When shapes do not match or the memory budget is too small.
     pub fn plan(
         module: &dyn Module,
         settings: &Settings,
@@ -246,7 +246,7 @@ impl TrainStep {
         Self::plan_beside(module, settings, shape, place, target, 0)
     }
 
-    /// The same, where `others` bytes of the memory budget are left to other programs.
+    /// The same, with `others` bytes of the memory budget reserved for other programs.
     pub(super) fn plan_beside(
         module: &dyn Module,
         settings: &Settings,
@@ -269,7 +269,7 @@ impl TrainStep {
         let scale = is_scaled(settings).then(|| LossScale::new(tracer));
         let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(&loss));
         let mut grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
-        // Whether a step updates anything is decided alike on all ranks: by the mean of the losses.
+        // All ranks decide in the same way whether to update: by the mean of the losses.
         grads.push(loss.clone());
         grads = average_over_ranks(grads, place.ranks);
         let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
@@ -306,7 +306,7 @@ impl TrainStep {
         &self.program
     }
 
-    /// The compiled program, to be run or profiled directly.
+    /// The compiled program, for running or profiling it directly.
     pub fn program_mut(&mut self) -> &mut Program {
         &mut self.program
     }
@@ -325,7 +325,7 @@ impl TrainStep {
             .map(|parameter| parameter.name.as_str())
     }
 
-    /// Names of the model's buffers, such as running statistics.
+    /// Names of the buffers of the model, such as running statistics.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &str> {
         self.traced
             .buffers

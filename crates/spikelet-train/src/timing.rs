@@ -1,11 +1,11 @@
-//! How long something takes on a device.
+//! Measures times on a device.
 //!
-//! Devices work on their own: a call returns before its kernels have run. So a clock is read only
-//! after the device has been waited for, and short runs are timed in groups.
+//! Devices are asynchronous: a call returns before its kernels have run. The clock is read after waiting for the
+//! device, and short runs are timed in groups.
 
 use std::time::{Duration, Instant};
 
-/// How often something is run to find out how long it takes.
+/// The number of runs of a measurement.
 ///
 /// ```
 /// use spikelet_train::prelude::*;
@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Timed groups of runs; their median counts. Fewer, at least 3, where they take long.
+    /// The number of timed groups of runs, of which the median is used. Fewer, at least 3, if they take long.
     pub repeats: u32,
-    /// Runs before them that do not count; fewer where they take long.
+    /// The number of runs before the measurement; fewer if they take long.
     pub warm_up: u32,
 }
 
@@ -47,31 +47,31 @@ impl Default for Timing {
 pub struct Timed {
     /// Median time of one run.
     pub median: Duration,
-    /// Groups that were timed.
+    /// The number of timed groups.
     pub repeats: u32,
-    /// Runs in a group.
+    /// The number of runs per group.
     pub runs: u32,
 }
 
-/// Runs are timed in groups of at least this length, so that reading the clock and waiting for the
-/// device do not count.
+/// The minimal duration of a group, so that the time of reading the clock and waiting for the device is
+/// negligible.
 const GROUP: Duration = Duration::from_millis(1);
 
-/// When warming up, or measuring, has taken this long, it is enough.
+/// The maximal duration of the warm-up and of the measurement.
 const ENOUGH: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
 
-/// Runs of a group at most, however short they are.
+/// The maximal number of runs per group.
 const MOST: u32 = 1 << 20;
 
-/// Even of slow runs so many are timed.
+/// The minimal number of timed groups.
 const LEAST: u32 = 3;
 
 impl Timing {
-    /// Runs, and takes the median of the times of groups of runs. `wait` returns when the device
-    /// has done all that was started, such as [`Backend::synchronize`](spikelet_graph::Backend::synchronize).
+    /// Measures the median of the times of groups of runs. `wait` returns when the device has finished all work, such
+    /// as [`Backend::synchronize`](spikelet_graph::Backend::synchronize).
     ///
     /// # Errors
-    /// Those of `run` and `wait`.
+    /// The errors of `run` and `wait`.
     pub fn measure<E>(
         &self,
         wait: impl Fn() -> Result<(), E>,

@@ -41,7 +41,7 @@ pub struct Trainer {
     pub(super) output: Output,
     pub(super) checkpoint_every: Duration,
     pub(super) curve_steps: u64,
-    /// Called where the run can be interrupted.
+    /// Returns whether the run should end; called between batches.
     pub(super) end_request: Option<EndRequest>,
     pub(super) loader_threads: usize,
     pub(super) group: Option<Arc<RankGroup>>,
@@ -52,15 +52,15 @@ pub struct Trainer {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FitReport {
-    /// Share of test images classified correctly after the last epoch.
+    /// The fraction of test images that are classified correctly after the last epoch.
     pub test_accuracy: f64,
-    /// The epochs that are done.
+    /// The completed epochs.
     pub history: Vec<EpochRecord>,
     /// The number of epochs trained now; the others were trained before the run was resumed.
     pub epochs_trained: usize,
-    /// Seconds of the whole run, earlier parts of a resumed one included.
+    /// The seconds of the run, including those before it was resumed.
     pub seconds: f64,
-    /// Training images a second, over the whole run.
+    /// Training images per second over the run.
     pub images_per_second: f64,
     /// Memory that training and evaluation used on the device, in bytes.
     pub peak_bytes: usize,
@@ -68,8 +68,7 @@ pub struct FitReport {
     pub interrupted: bool,
     /// The folder of the run, if it is written.
     pub folder: Option<PathBuf>,
-    /// The weights of the best epoch, or of the last one where none is the best, if a folder was
-    /// given.
+    /// The path of the weights of the best epoch, or of the last one without a best epoch, if a folder was given.
     pub checkpoint: Option<PathBuf>,
     /// The report, if a folder was given.
     pub picture: Option<PathBuf>,
@@ -82,9 +81,9 @@ impl FitReport {
         best_of(&self.history)
     }
 
-    /// The highest test accuracy of all epochs. The epoch is selected on the test set, so that this
-    /// overstates the accuracy on other images; it is for comparison with results that select in the
-    /// same way, SpikingJelly's for example.
+    /// The highest test accuracy of all epochs. Since the epoch is selected on the test set, this overestimates the
+    /// accuracy on other images; it is for comparison with results that are selected in the same way, for example
+    /// those of SpikingJelly.
     pub fn highest_test_accuracy(&self) -> f64 {
         let accuracies = self.history.iter().map(|record| record.test_accuracy);
         accuracies.fold(0.0, f64::max)
@@ -95,14 +94,14 @@ impl FitReport {
 pub struct Start<'a> {
     /// The engine of its steps.
     pub engine: &'a dyn Engine,
-    /// The memory that it needs.
+    /// The memory of the run.
     pub memory: RunMemory,
-    /// Its folder, if this rank writes one.
+    /// The folder of the run, if this rank writes one.
     pub folder: Option<&'a Path>,
 }
 
 impl Trainer {
-    /// A trainer of a module, without output and without files.
+    /// A trainer of a module that does not print or write files.
     pub fn new(module: impl Module + 'static, settings: Settings) -> Self {
         Self::of(Arc::new(module), None, settings)
     }
@@ -110,7 +109,7 @@ impl Trainer {
     /// A trainer of a network of this crate, whose settings are stored in its checkpoints.
     ///
     /// # Errors
-    /// When a setting of the network cannot be used.
+    /// When a setting of the network is invalid.
     pub fn network(network: &Network, settings: Settings) -> Result<Self> {
         Ok(Self::of(network.module()?, Some(network.clone()), settings))
     }
@@ -133,7 +132,7 @@ impl Trainer {
         }
     }
 
-    /// Trains on this device; otherwise on the CPU with all its cores.
+    /// Sets the device. The default is the CPU with all cores.
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
@@ -159,7 +158,7 @@ impl Trainer {
         self
     }
 
-    /// Continues the run in the folder from its `last.safetensors`, which must be there. Settings,
+    /// Resumes the run in the folder from its `last.safetensors`, which must exist. Settings,
     /// network and data must be those of that run.
     #[must_use]
     pub fn resume(mut self, yes: bool) -> Self {
@@ -170,7 +169,7 @@ impl Trainer {
         self
     }
 
-    /// Continues this run, as [`Trainer::folder`] and [`Trainer::resume`] do: a folder, or a
+    /// Resumes this run, as [`Trainer::folder`] and [`Trainer::resume`] do: a folder, or a
     /// checkpoint in it.
     #[must_use]
     pub fn resume_from(self, run: impl Into<PathBuf>) -> Self {
@@ -185,8 +184,7 @@ impl Trainer {
         }
     }
 
-    /// Replaces a run that the folder holds. Its checkpoints are removed when the new run has been
-    /// compiled and begins.
+    /// Replaces the run in the folder. Its checkpoints are removed when the new run has been compiled and begins.
     #[must_use]
     pub fn force(mut self, yes: bool) -> Self {
         self.former = match yes {
@@ -227,7 +225,7 @@ impl Trainer {
     }
 
     /// Ctrl-C, SIGTERM and SIGHUP save and end the run instead of the process; after the first of them
-    /// they have the effect that they had before the run. Signals that the program ignores or handles
+    /// they have their previous effect. Signals that the program ignores or handles
     /// itself are unchanged.
     #[must_use]
     pub fn interruptible(mut self, yes: bool) -> Self {
@@ -236,8 +234,8 @@ impl Trainer {
     }
 
     /// Trains as one of several ranks, each of which has such a trainer, within [`RankGroup::run`]. The
-    /// backend must be in the group. The settings' batch size is that of each rank; rank 0 alone
-    /// reads and writes the folder, and prints.
+    /// backend must be in the group. The settings' batch size is that of each rank; only rank 0
+    /// reads and writes the folder and prints.
     #[must_use]
     pub fn group(mut self, group: Arc<RankGroup>) -> Self {
         self.group = Some(group);
@@ -252,7 +250,7 @@ impl Trainer {
         self
     }
 
-    /// Whether the run is to end before its next batch.
+    /// Whether the run should end before its next batch.
     pub(super) fn is_end_requested(&self) -> bool {
         self.end_request.as_ref().is_some_and(|asked| asked())
     }
@@ -260,13 +258,14 @@ impl Trainer {
     /// Trains to the end of the last epoch.
     ///
     /// # Errors
-    /// When settings, shapes, files or the device refuse; a loss that is not finite ends the run.
+    /// When a setting is invalid, shapes do not match, a file cannot be read or written, the device fails, or the loss
+    /// is not finite.
     pub fn fit(&self, data: &Split) -> Result<FitReport> {
         self.fit_with(data, |_| {})
     }
 
-    /// Trains like [`Trainer::fit`], and shows the run before it begins: to print its plan, for
-    /// example.
+    /// Trains like [`Trainer::fit`]. The run is passed to a function before its first step, for example to print its
+    /// plan.
     ///
     /// # Errors
     /// As [`Trainer::fit`].

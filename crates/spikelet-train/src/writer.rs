@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// The state that the two threads share.
+/// The state shared by the two threads.
 #[derive(Default)]
 struct State {
     /// The checkpoints to be written, the newest for each file.
@@ -35,7 +35,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The writing thread's whole life.
+    /// The main function of the writing thread.
     fn write_all(&self, written: impl Fn(&Path, &Progress)) {
         let mut state = self.state();
         loop {
@@ -61,8 +61,7 @@ impl Shared {
     }
 }
 
-/// Writes checkpoints in the background, the newest for each file; each is complete when it
-/// appears.
+/// Writes checkpoints in the background, the newest for each file, atomically.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -79,13 +78,13 @@ impl Writer {
         }
     }
 
-    /// Whether an earlier checkpoint for this file is still on its way.
+    /// Whether an earlier checkpoint for this file is still queued or being written.
     pub(super) fn is_busy(&self, path: &Path) -> bool {
         let state = self.shared.state();
         state.waiting.contains_key(path) || state.writing.as_deref() == Some(path)
     }
 
-    /// Starts to write a checkpoint, in the place of one for this file that still waits.
+    /// Queues a checkpoint. It replaces a queued one for the same file.
     ///
     /// # Errors
     /// When an earlier one could not be written.
@@ -99,10 +98,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until everything is written.
+    /// Waits until all checkpoints are written.
     ///
     /// # Errors
-    /// When something could not be written.
+    /// When a checkpoint could not be written.
     pub(super) fn finish(&self) -> Result<()> {
         let mut state = self.shared.state();
         while state.writing.is_some() || !state.waiting.is_empty() {

@@ -1,6 +1,6 @@
 //! Delta modulation.
 //!
-//! S[t] = 1 if X[t] − X[t−1] ≥ threshold, and, if wanted, −1 if X[t] − X[t−1] ≤ −threshold.
+//! S[t] = 1 if X[t] − X[t−1] ≥ threshold and, with `off_spikes`, −1 if X[t] − X[t−1] ≤ −threshold.
 //!
 //! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `spikegen.delta`).
@@ -13,13 +13,13 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 
-/// Spikes where a sequence changes: a module `[T, N, …] → [T, N, …]`, to be put first in a network.
+/// Spikes at the changes of a sequence: a module `[T, N, …] → [T, N, …]`, the first of a network.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `threshold` | 0.1 | the change that fires |
-/// | `off_spikes` | false | whether a fall fires −1 |
-/// | `from_zero` | false | whether the first step is a change from 0; else it never fires |
+/// | `threshold` | 0.1 | the minimal change for a spike |
+/// | `off_spikes` | false | whether a decrease produces a spike of −1 |
+/// | `from_zero` | false | whether the first step is compared with 0; otherwise it has no spikes |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -31,11 +31,11 @@ use spikelet_graph::op::Recurrence;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {
-    /// The change that fires.
+    /// The minimal change for a spike.
     pub threshold: f64,
-    /// Whether a fall fires −1.
+    /// Whether a decrease produces a spike of −1.
     pub off_spikes: bool,
-    /// Whether the first step is a change from 0; else it never fires.
+    /// Whether the first step is compared with 0; otherwise it has no spikes.
     pub from_zero: bool,
 }
 

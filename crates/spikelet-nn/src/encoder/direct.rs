@@ -6,8 +6,8 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_graph::Var;
 
-/// The value itself at each step: the first layer is the encoder, and learns. What does not
-/// change over time is computed once.
+/// The value at each time step: the first layer is a trainable encoder. Values that are constant over time are
+/// computed once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Plain")]
 pub struct Direct;

@@ -4,7 +4,7 @@
 //! α = e^(T−1) − 1: the larger x, the earlier. Ties are rounded to even.
 //!
 //! Since αx + 1 = e^(T−1)·(x + (1 − x)·e^(1−T)), the second is computed as
-//! −ln(x + (1 − x)·e^(1−T)), which no T makes overflow.
+//! −ln(x + (1 − x)·e^(1−T)), which does not overflow for any T.
 //!
 //! Source: SpikingFlow's `LatencyEncoder`.
 
@@ -17,35 +17,35 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 
-/// Steps are counted in f32, which has all whole numbers up to this one.
+/// Time steps are f32, which represents all integers up to this one.
 const LENGTH: Domain = Domain::whole(1, 1 << 24);
 
 /// One spike, the earlier the larger the value, which should be in 0..1.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `time_steps` | none | T, after which it begins again; none: the length of the sequence |
+/// | `time_steps` | none | T, the period; none: the length of the sequence |
 /// | `code` | linear | linear or log |
 ///
 /// A sequence that continues from call to call needs `time_steps`. Where sequences are stored in
 /// bf16, times beyond 256 are rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// T, after which it begins again; `None`: the length of the sequence.
+    /// T, the period; `None`: the length of the sequence.
     pub time_steps: Option<usize>,
-    /// How the time of the spike follows from the value.
+    /// The function from a value to the time of its spike.
     pub code: LatencyCode,
 }
 
-/// How the time of [`Latency`]'s spike follows from the value.
+/// The function from a value to the time of its spike in [`Latency`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LatencyCode {
-    /// As a straight line.
+    /// Linear.
     #[default]
     Linear,
-    /// As a logarithm.
+    /// Logarithmic.
     Log,
 }
 
@@ -65,7 +65,7 @@ impl Encoder for Latency {
         let last = length - 1.0;
         let time = x.map1(|x| match self.code {
             LatencyCode::Linear => (last * (1.0 - x)).round(),
-            // Of 0 the logarithm is that of a number that may be too small for f32.
+            // For x = 0, the argument of the logarithm may be too small for f32.
             LatencyCode::Log => (-(x + (1.0 - x) * (-last).exp()).ln()).round().min(last),
         });
         let [time_of_spike, now] = ["x", "now"].map(Expr::symbol);

@@ -1,6 +1,6 @@
 //! Encoders turn values into sequences.
 //!
-//! Each is one file. To add your own outside this crate, implement [`Encoder`].
+//! Each has its own file. To define an encoder in another crate, implement [`Encoder`].
 
 mod delta;
 mod periodic;
@@ -19,9 +19,9 @@ use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 use std::sync::Arc;
 
-/// Turns a value that is constant over time, `[N, …]`, into a sequence `[T, N, …]`.
+/// Encodes a value that is constant over time, `[N, …]`, as a sequence `[T, N, …]`.
 pub trait Encoder: Send + Sync {
-    /// The next `time_steps` steps of the sequence; the whole sequence may be longer (see
+    /// The next `time_steps` steps of the sequence; the full sequence may be longer (see
     /// [`Context::time_steps`]).
     fn encode(&self, cx: &Context, x: &Var, time_steps: usize) -> Var;
 
@@ -31,8 +31,7 @@ pub trait Encoder: Send + Sync {
         vec![]
     }
 
-    /// Name and constants, as files hold them and [`from_spec`] reads them; null for an encoder
-    /// that is not one of this crate's.
+    /// The name and constants in the format of [`from_spec`]; null for an encoder of another crate.
     fn spec(&self) -> Value {
         Value::Null
     }
@@ -87,15 +86,15 @@ pub fn from_spec(spec: &Value) -> Result<Arc<dyn Encoder>, DefinitionError> {
 #[derive(Deserialize)]
 struct Plain {}
 
-/// Runs a recurrence over `x`, which is the same at each step. Its states start from 0, and are
-/// carried where those of neurons are.
+/// Runs a recurrence over `x`, which is the same at each step. Its states start from 0 and are carried like
+/// those of neurons.
 fn over_time(cx: &Context, step: Recurrence, x: &Var, time_steps: usize) -> Var {
     let sequence = x.repeat_over_time(time_steps);
     cx.tracer()
         .scope("input encoder", || run(cx, step, &sequence))
 }
 
-/// Runs a recurrence over a sequence, from states that start from 0.
+/// Runs a recurrence over a sequence. Its states start from 0.
 fn run(cx: &Context, step: Recurrence, sequence: &Var) -> Var {
     let shape = &sequence.shape()[1..];
     let states: Vec<Var> = (step.states.iter())

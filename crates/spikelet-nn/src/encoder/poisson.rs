@@ -1,6 +1,6 @@
 //! Poisson encoder.
 //!
-//! S[t] = 1 if u[t] ≤ x, with u uniform on (0, 1] and fresh at each step.
+//! S[t] = 1 if u[t] ≤ x, with u uniform on (0, 1], drawn at each step.
 //!
 //! Source: SpikingFlow's `PoissonEncoder`.
 
@@ -10,7 +10,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_graph::{RandomAxes, Var};
 
-/// Spikes whose probability is the value, which should be in 0..1.
+/// Spikes with the value, from 0 to 1, as their probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Plain")]
 pub struct Poisson;

@@ -1,6 +1,6 @@
 //! Population encoder: Gaussian tuning curves.
 //!
-//! Each value is seen by m neurons with responses exp(−(x − μᵢ)²/2σ²), which are encoded in turn:
+//! Each value is encoded by the responses of m neurons, exp(−(x − μᵢ)²/2σ²), which are passed to another encoder:
 //! μᵢ = low + (2i − 3)/2 · (high − low)/(m − 2) for i = 1 … m, σ = (high − low)/(β·(m − 2)).
 //!
 //! Source: Bohte, Kok & La Poutré, Error-backpropagation in temporally encoded networks of spiking
@@ -16,17 +16,17 @@ use spikelet_graph::{Error, Var};
 use std::fmt;
 use std::sync::Arc;
 
-/// Each curve is an expression; more would not compile in reasonable time.
+/// The maximal number of curves. Each is an expression; more would not compile in reasonable time.
 const MOST_CURVES: u32 = 256;
 
-/// Each value by several tuning curves: the last axis of `[N, …, F]` becomes F·m long.
+/// Encodes each value by several tuning curves: the last axis of `[N, …, F]` becomes F·m.
 ///
 /// | field | default | |
 /// |---|---|---|
 /// | `curves` | 8 | m, at least 3 |
 /// | `low`, `high` | 0, 1 | the range of the values |
-/// | `beta` | 1.5 | how narrow the curves are |
-/// | `then` | latency | how the responses, 0 to 1, are encoded |
+/// | `beta` | 1.5 | inverse width of the curves |
+/// | `then` | latency | encoder of the responses, which are between 0 and 1 |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -42,9 +42,9 @@ pub struct Population {
     pub low: f64,
     /// The largest value.
     pub high: f64,
-    /// How narrow the curves are.
+    /// The inverse width of the curves.
     pub beta: f64,
-    /// How the responses are encoded.
+    /// The encoder of the responses.
     #[serde(serialize_with = "encoder_out", deserialize_with = "encoder_in")]
     pub then: Arc<dyn Encoder>,
 }

@@ -1,7 +1,7 @@
 //! Rate encoder.
 //!
-//! S[t] = 1 if u[t] ≤ x, with u uniform on (0, 1] and fresh at each step, as the Poisson encoder has
-//! it, but drawn with a seed of its own: two models that differ in their seeds see the same spikes.
+//! S[t] = 1 if u[t] ≤ x, with u uniform on (0, 1], drawn at each step, as in the Poisson encoder, but with its
+//! own seed: models with different seeds have the same input spikes.
 
 use super::Encoder;
 use crate::module::Context;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use spikelet_graph::op::GENERATOR_STATE;
 use spikelet_graph::{DType, RandomAxes, Var};
 
-/// Spikes with a probability that is the value, drawn with a seed of its own.
+/// Spikes with the value as their probability, drawn with a separate seed.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `seed` | 0 | takes the place of the model's; steps of training are counted as the model counts |
+/// | `seed` | 0 | replaces the seed of the model; training steps are those of the model |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// Takes the place of the model's seed.
+    /// Replaces the seed of the model.
     pub seed: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Weighted phase encoder.
 //!
-//! The first K binary digits of x, one a step, the largest first: a spike at step k of a period is
-//! worth 2^(−k−1).
+//! The first K binary digits of x, one per step, the most significant first: a spike at step k of a period has
+//! the weight 2^(−k−1).
 //!
 //! Source: Kim et al., Deep neural networks with weighted spikes, Neurocomputing 311:373, 2018.
 
@@ -14,10 +14,10 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
 
-/// A smaller bit is worth nothing in f32.
+/// The maximal K: smaller bits are lost in f32.
 const MOST_BITS: u32 = 126;
 
-/// The bits of the value, which should be in 0 … 1 − 2⁻ᴷ; 1 is encoded as the largest of them.
+/// The bits of the value, from 0 to 1 − 2⁻ᴷ; 1 is encoded as the largest of them.
 ///
 /// | field | default | |
 /// |---|---|---|

@@ -1,7 +1,7 @@
-//! Adaptive pooling: a given number of windows of nearly equal size, as PyTorch's
+//! Adaptive pooling: a given number of windows of nearly equal size, as in PyTorch's
 //! `AdaptiveAvgPool1d/2d/3d` and `AdaptiveMaxPool1d/2d/3d`.
 //!
-//! Of n elements, window k of K takes those from ⌊k·n/K⌋ to ⌈(k + 1)·n/K⌉.
+//! Window k of K has the elements from ⌊k·n/K⌋ to ⌈(k + 1)·n/K⌉ of n.
 
 use super::Pool;
 use super::images::Sizes;
@@ -48,7 +48,7 @@ pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 macro_rules! adaptive {
     ($($type:ident: $pooling:expr;)*) => {$(
         impl<const D: usize> $type<D> {
-            /// Pooling to one size for all axes, or one for each.
+            /// Pooling to one size for all axes, or to a size for each axis.
             pub fn new(outputs: impl Sizes<D>) -> Self {
                 Self {
                     outputs: outputs.sizes(),

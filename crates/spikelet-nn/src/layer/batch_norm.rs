@@ -1,13 +1,12 @@
-//! Batch normalization, and its two kinds for spiking networks.
+//! Batch normalization and two variants for spiking networks.
 //!
 //! y = (x − mean) / √(variance + ε) · weight + bias, for each channel. In training, mean and
-//! variance are those of all steps, images and positions together, and running statistics follow
-//! them: running ← (1 − momentum)·running + momentum·measured, the variance unbiased (PyTorch's
-//! semantics). In evaluation the running statistics are used.
+//! variance are computed over all steps, images and positions, and the running statistics are updated:
+//! running ← (1 − momentum)·running + momentum·measured, with the unbiased variance (as in PyTorch). In evaluation the running statistics are used.
 //!
-//! Where several ranks train together ([`Context::in_group`]), mean and variance can be those of all
-//! their parts of the batch, which are equally large: the mean of means, and the mean of
-//! variance + (mean − mean of all)², which loses no digits however far the data are from zero.
+//! In data-parallel training ([`Context::in_group`]), mean and variance can be those of all ranks, whose shards of
+//! the batch have equal sizes: the mean of the means, and the mean of variance + (mean − mean of all)², which is
+//! accurate for data far from zero too.
 //!
 //! Sources: S. Ioffe, C. Szegedy, arXiv:1502.03167 (2015); threshold-dependent: H. Zheng et al.,
 //! *Going deeper with directly-trained larger spiking neural networks*, AAAI 2021; TEBN: C. Duan
@@ -77,8 +76,8 @@ impl<const D: usize> BatchNorm<D> {
         }
     }
 
-    /// Threshold-dependent: the weight starts at `alpha · v_threshold`, so that the input of a neuron
-    /// is scaled to its threshold. `alpha` is 1 on the main path, 1/√n where n paths meet.
+    /// Threshold-dependent: the initial weight is `alpha · v_threshold`, so that the input of a neuron is scaled
+    /// to its threshold. `alpha` is 1 on the main path and 1/√n where n paths are added.
     #[doc(alias = "ThresholdDependentBatchNorm2d")]
     #[doc(alias = "tdBN")]
     pub fn threshold_dependent(channels: usize, alpha: f64, v_threshold: f64) -> Self {
@@ -88,7 +87,7 @@ impl<const D: usize> BatchNorm<D> {
         }
     }
 
-    /// Temporal effective: each of the time steps has a trainable factor `p`, which starts at 1.
+    /// Temporal effective: each time step has a trainable factor `p`, initially 1.
     #[doc(alias = "TemporalEffectiveBatchNorm2d")]
     #[doc(alias = "TEBN")]
     pub fn temporal_effective(channels: usize, time_steps: usize) -> Self {
@@ -128,7 +127,7 @@ impl<const D: usize> BatchNorm<D> {
         ]
     }
 
-    /// Mean and variance that normalize `x`, `[.., C]`.
+    /// The mean and variance for the normalization of `x`, `[.., C]`.
     fn statistics(&self, cx: &Context, x: &Var) -> [Var; 2] {
         let mean = cx.buffer("running_mean", [self.channels], Init::Constant(0.0));
         let variance = cx.buffer("running_var", [self.channels], Init::Constant(1.0));

@@ -1,6 +1,6 @@
 //! Convolutions over one, two or three axes.
 //!
-//! y[o] = b + Σ_k W[k]·x[o·stride + k·dilation − padding], as PyTorch's `Conv1d/2d/3d`; time and
+//! y[o] = b + Σ_k W[k]·x[o·stride + k·dilation − padding], as in PyTorch's `Conv1d/2d/3d`; time and
 //! batch are folded together.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
@@ -30,15 +30,15 @@ pub struct Conv<const D: usize> {
     pub inputs: usize,
     /// Output channels.
     pub outputs: usize,
-    /// Size of the window.
+    /// The size of the window.
     pub kernel: [usize; D],
-    /// Steps of the window.
+    /// The stride.
     pub stride: [usize; D],
-    /// Zeros on both sides of the input.
+    /// The padding: zeros on both sides of the input.
     pub padding: [usize; D],
-    /// Distance of neighbors in the window.
+    /// The dilation: the distance between neighboring elements of the window.
     pub dilation: [usize; D],
-    /// Groups of channels with separate weights.
+    /// The number of groups of channels with separate weights.
     pub groups: usize,
     /// Whether a bias is added.
     pub bias: bool,
@@ -52,7 +52,7 @@ pub type Conv2d = Conv<2>;
 pub type Conv3d = Conv<3>;
 
 impl<const D: usize> Conv<D> {
-    /// A convolution with a window of `kernel`, step by step, without padding and bias.
+    /// A convolution with a window of `kernel` and a stride of 1, without padding and bias.
     pub fn new(inputs: usize, outputs: usize, kernel: impl Sizes<D>) -> Self {
         Self {
             inputs,
@@ -66,21 +66,21 @@ impl<const D: usize> Conv<D> {
         }
     }
 
-    /// Sets the steps of the window.
+    /// Sets the stride.
     #[must_use]
     pub fn stride(mut self, stride: impl Sizes<D>) -> Self {
         self.stride = stride.sizes();
         self
     }
 
-    /// Sets the number of zeros on both sides.
+    /// Sets the padding: the number of zeros on both sides.
     #[must_use]
     pub fn padding(mut self, padding: impl Sizes<D>) -> Self {
         self.padding = padding.sizes();
         self
     }
 
-    /// Sets the distance of neighbors in the window.
+    /// Sets the dilation: the distance between neighboring elements of the window.
     #[must_use]
     pub fn dilation(mut self, dilation: impl Sizes<D>) -> Self {
         self.dilation = dilation.sizes();

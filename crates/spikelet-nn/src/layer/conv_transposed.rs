@@ -1,5 +1,5 @@
-//! Transposed convolutions: the backward pass of a convolution as a layer, as PyTorch's
-//! `ConvTranspose1d/2d/3d`. The size grows to (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
+//! Transposed convolutions: the backward pass of a convolution as a layer, as in PyTorch's
+//! `ConvTranspose1d/2d/3d`. The output has the size (n − 1)·stride − 2·padding + dilation·(kernel − 1) +
 //! output_padding + 1.
 
 use super::conv::Conv;
@@ -27,9 +27,9 @@ use spikelet_graph::op::ConvPart;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvTransposed<const D: usize> {
-    /// Channels, window, steps, padding, dilation, groups and bias.
+    /// Channels, window, stride, padding, dilation, groups and bias.
     pub conv: Conv<D>,
-    /// Rows that are added at the end of each axis.
+    /// The output padding: rows added at the end of each axis.
     pub output_padding: [usize; D],
 }
 
@@ -44,7 +44,7 @@ pub type ConvTransposed2d = ConvTransposed<2>;
 pub type ConvTransposed3d = ConvTransposed<3>;
 
 impl<const D: usize> ConvTransposed<D> {
-    /// The transposed convolution with these settings; `conv.inputs` are the channels it reads.
+    /// The transposed convolution with these settings; `conv.inputs` is the number of input channels.
     pub fn new(conv: Conv<D>) -> Self {
         Self {
             conv,
@@ -52,7 +52,7 @@ impl<const D: usize> ConvTransposed<D> {
         }
     }
 
-    /// Sets the rows that are added at the end of each axis; less than the stride.
+    /// Sets the output padding: rows added at the end of each axis, fewer than the stride.
     #[must_use]
     pub fn output_padding(mut self, padding: impl Sizes<D>) -> Self {
         self.output_padding = padding.sizes();

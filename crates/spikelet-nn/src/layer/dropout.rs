@@ -7,8 +7,8 @@ use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 
-/// Drops features with probability `p` while training. The mask is drawn once for a call and
-/// stays the same over time, as SpikingJelly's multi-step dropout has it.
+/// Drops features with probability `p` during training. The mask is drawn once per call and is the same at all
+/// time steps, as in SpikingJelly's multi-step dropout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
     /// The probability that a feature is dropped.
@@ -22,7 +22,7 @@ impl Dropout {
     }
 }
 
-/// Drops whole channels of `[T, N, C, …]` with probability `p` while training, at all time steps.
+/// Drops complete channels of `[T, N, C, …]` with probability `p` during training, at all time steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout2d {
     /// The probability that a channel is dropped.

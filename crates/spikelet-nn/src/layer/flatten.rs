@@ -1,4 +1,4 @@
-//! All feature axes as one.
+//! Merges the feature axes.
 
 use crate::module::{Context, Module, Tree};
 use spikelet_core::Result;

@@ -5,7 +5,7 @@ use crate::module::Context;
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
-/// One size for all axes, or one for each.
+/// One size for all axes, or a size for each axis.
 pub trait Sizes<const D: usize> {
     /// One size an axis.
     fn sizes(self) -> [usize; D];

@@ -1,7 +1,7 @@
 //! Layer and group normalization: separately for each image and step.
 //!
 //! y = (x − mean) / √(variance + ε) · weight + bias, with mean and (biased) variance over the last
-//! axes, or over groups of channels with their positions; as PyTorch's `LayerNorm`, `GroupNorm`.
+//! axes, or over groups of channels with their positions; as in PyTorch's `LayerNorm`, `GroupNorm`.
 //!
 //! Sources: J. L. Ba et al., arXiv:1607.06450 (2016); Y. Wu, K. He, arXiv:1803.08494 (2018).
 

@@ -15,7 +15,7 @@ use spikelet_graph::Var;
 /// | `weight` | `[out, in]` | uniform, bound 1/√in (PyTorch's default) |
 /// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
-/// Fed by spikes, it adds the weight rows of those that fired.
+/// For spikes, the product is a sum of the weight rows of the features that fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear {
     /// Input features.
@@ -27,7 +27,7 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer without bias, as the networks of spiking neurons mostly have it.
+    /// A layer without bias, as is common in networks of spiking neurons.
     pub fn new(inputs: usize, outputs: usize) -> Self {
         Self {
             inputs,

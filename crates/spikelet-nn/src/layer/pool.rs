@@ -1,4 +1,4 @@
-//! Pooling: maxima and means of windows, as PyTorch's.
+//! Pooling: maxima and means of windows, as in PyTorch.
 
 use super::images::{Sizes, channels_last, channels_second, expect};
 use crate::LayerProblem;
@@ -9,8 +9,8 @@ use spikelet_graph::op::{Pooling, Window};
 
 /// Pools `[T, N, C, …]` over `D` axes.
 ///
-/// Of equal maxima the first in row-major order takes the gradient. Behind a spiking neuron,
-/// maxima of blocks are taken before the spikes are written.
+/// The first of equal maxima in row-major order has the gradient. After a spiking neuron, the maxima of blocks
+/// are computed before the spikes are written to memory.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -70,7 +70,7 @@ impl<const D: usize> Pool<D> {
         }
     }
 
-    /// Sets something of each window.
+    /// Sets an attribute of the windows.
     fn each(mut self, values: [usize; D], set: impl Fn(&mut Window, usize)) -> Self {
         for (window, value) in self.windows.iter_mut().zip(values) {
             set(window, value);
@@ -78,7 +78,7 @@ impl<const D: usize> Pool<D> {
         self
     }
 
-    /// Sets the distance of two windows.
+    /// Sets the stride: the distance between two windows.
     #[must_use]
     pub fn stride(self, stride: impl Sizes<D>) -> Self {
         self.each(stride.sizes(), |window, value| {
@@ -88,7 +88,7 @@ impl<const D: usize> Pool<D> {
         })
     }
 
-    /// Sets the elements outside on both sides, at most half a window.
+    /// Sets the padding on both sides, at most half a window.
     #[must_use]
     pub fn padding(self, padding: impl Sizes<D>) -> Self {
         self.each(padding.sizes(), |window, value| {
@@ -98,7 +98,7 @@ impl<const D: usize> Pool<D> {
         })
     }
 
-    /// Sets the distance of two elements of a window; for maxima.
+    /// Sets the dilation: the distance between two elements of a window; only for maxima.
     #[must_use]
     pub fn dilation(self, dilation: impl Sizes<D>) -> Self {
         self.each(dilation.sizes(), |window, value| {
@@ -108,7 +108,7 @@ impl<const D: usize> Pool<D> {
         })
     }
 
-    /// Whether a last window may reach over the end.
+    /// Sets whether the last window may extend beyond the end.
     #[must_use]
     pub fn ceil(self, yes: bool) -> Self {
         self.each([usize::from(yes); D], |window, value| {
@@ -118,7 +118,7 @@ impl<const D: usize> Pool<D> {
         })
     }
 
-    /// Whether padding counts as zeros in a mean.
+    /// Sets whether the padding is included in means, as zeros.
     #[must_use]
     pub fn count_padding(mut self, yes: bool) -> Self {
         match &mut self.pooling {

@@ -1,4 +1,4 @@
-//! Recurrent connections: a neuron's spikes are added to its next input.
+//! Recurrent connections: the spikes of a neuron are added to its next input.
 //!
 //! S[t] = neuron(X[t] + W·S[t−1])
 //!
@@ -32,13 +32,12 @@ pub struct Recurrent {
 }
 
 impl Recurrent {
-    /// A neuron, or another module with a state, whose `features` outputs come back through a weight
-    /// matrix.
+    /// A neuron, or another module with a state, whose `features` outputs are fed back through a weight matrix.
     pub fn new(neuron: impl Module + 'static, features: usize) -> Self {
         Self::through(neuron, Linear::new(features, features))
     }
 
-    /// The same with another way back, such as a convolution that keeps its input's shape.
+    /// The same with another feedback module, such as a convolution with outputs of the shape of its inputs.
     pub fn through(neuron: impl Module + 'static, feedback: impl Module + 'static) -> Self {
         Self {
             neuron: Box::new(neuron),

@@ -8,7 +8,7 @@ use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
 use spikelet_graph::Var;
 
-/// How a residual block combines its main branch `a` and its shortcut `b`.
+/// The function that combines the main branch `a` and the shortcut `b` of a residual block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Join {
@@ -50,14 +50,14 @@ impl Residual {
         }
     }
 
-    /// Sets the module of the shortcut, named `shortcut.…`; needed where shapes change.
+    /// Sets the module of the shortcut, named `shortcut.…`; required if the shape changes.
     #[must_use]
     pub fn shortcut(mut self, module: impl Module + 'static) -> Self {
         self.shortcut = Some(Box::new(module));
         self
     }
 
-    /// Sets how the two are combined.
+    /// Sets the function that combines the branches.
     #[must_use]
     pub fn join(mut self, join: Join) -> Self {
         self.join = join;

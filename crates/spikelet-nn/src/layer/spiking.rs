@@ -9,8 +9,8 @@ use spikelet_graph::{RandomAxes, Var};
 use std::fmt;
 use std::sync::Arc;
 
-/// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters are named as the neuron names them, states
-/// too; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
+/// `x_seq [T, N, …] → spike_seq [T, N, …]`. Parameters and states have the names that the
+/// neuron defines; under [`Mode::STREAM`](crate::module::Mode::STREAM) states are carried between calls. A
 /// neuron with a readout returns `[1, N, …]`.
 impl<N: Neuron> Module for N {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
@@ -37,7 +37,7 @@ impl Module for Arc<dyn Neuron> {
 pub struct Spiking {
     /// The output, `[T, N, …]`; of a neuron with a readout `[1, N, …]`.
     pub out: Var,
-    /// Each state after each step, `[T, N, …]`, by its name; computed only if it is read.
+    /// Each state after each step, `[T, N, …]`, by name. Only states that are read are computed.
     pub state_seqs: Vec<(&'static str, Var)>,
 }
 
@@ -62,7 +62,7 @@ impl Spiking {
 /// ```
 ///
 /// # Errors
-/// When the sequence does not fit, or the neuron's definition is wrong.
+/// When the shape of the sequence does not match, or the neuron's definition is wrong.
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
@@ -131,10 +131,10 @@ pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     Ok(Spiking { out, state_seqs })
 }
 
-/// A neuron's layer while it is traced: trainable values become operands of the step.
+/// The layer of a neuron while it is traced: trainable values become operands of the step.
 struct Layer<'a> {
     cx: &'a Context,
-    /// The sequence that charges, `[T, N, …]`.
+    /// The input of the charge, `[T, N, …]`.
     x: &'a Var,
 }
 

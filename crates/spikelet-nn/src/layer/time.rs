@@ -1,4 +1,4 @@
-//! Time utilities: reductions over time, and modules that run step by step or on all steps at once.
+//! Reductions over time, and modules that run step by step or on all steps at once.
 
 use crate::module::{Context, Module, Tree, print_as_tree};
 use spikelet_core::Result;
@@ -38,9 +38,9 @@ impl Module for TimeLast {
     }
 }
 
-/// Runs a module whose input is constant over time on the first step alone and repeats its output:
-/// `[T, N, …] → [T, N, …]`, computed once and never repeated in memory, as the `static_conv` of
-/// SpikingJelly's Fashion-MNIST tutorial. Batch norm in it counts each image once.
+/// Runs a module whose input is constant over time on the first step only and repeats its output:
+/// `[T, N, …] → [T, N, …]`. The output is computed and stored once, like `static_conv` in SpikingJelly's
+/// Fashion-MNIST tutorial. Batch norm in the module counts each image once.
 pub struct StaticInput<M>(pub M);
 
 impl<M: Module> Module for StaticInput<M> {
@@ -70,7 +70,7 @@ impl<M: Module> Module for StaticInput<M> {
 
 /// Runs a function of a batch without a time axis on all steps at once: time is folded into the
 /// batch, `[T, N, …] → [T·N, …]`, and unfolded again (SpikingJelly's `SeqToANNContainer`).
-/// Layers of this crate treat steps alike without it.
+/// The layers of this crate do not need it.
 #[doc(alias = "SeqToANNContainer")]
 pub struct TimeDistributed<F>(pub F);
 
@@ -96,7 +96,7 @@ where
 /// step separately, and its running statistics are updated at each step.
 ///
 /// The module is traced once for each step. A module that needs all steps at once, such as
-/// [`TimeMean`] or a parallel neuron, is an error in it.
+/// [`TimeMean`] or a parallel neuron, is an error.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

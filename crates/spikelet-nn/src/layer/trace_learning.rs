@@ -1,7 +1,7 @@
-//! Online training: a layer that learns from traces of spikes instead of the spikes.
+//! Online training: a layer whose weights are trained with traces of spikes instead of the spikes.
 //!
-//! Forward, y = M(S); backward, y is M(A), with A the neuron's trace of its spikes: the weights of M
-//! learn from A, and the gradient with respect to A is passed to S. With a neuron whose potential has
+//! Forward, y = M(S); backward, y = M(A), with A the trace of the neuron's spikes: the gradient of the weights of M
+//! is computed from A, and the gradient with respect to A is passed to S. With a neuron whose potential has
 //! no gradient through time this is online training: no step needs the values of earlier steps.
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
@@ -16,7 +16,7 @@ use spikelet_graph::Var;
 
 /// A neuron with a state `trace`, and the module after it; parameters are named `neuron.…` and `then.…`.
 ///
-/// The module after it must have no states and no random draws: it runs on the spikes and on the trace.
+/// The module after it runs on the spikes and on the trace. It must not have states or random numbers.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -34,7 +34,7 @@ pub struct TraceLearning<N = OtttLif> {
 }
 
 impl<N: Neuron> TraceLearning<N> {
-    /// A neuron, and the layer that learns from its trace.
+    /// A neuron, and the layer that is trained with its trace.
     pub fn new(neuron: N, then: impl Module + 'static) -> Self {
         Self {
             neuron,

@@ -8,13 +8,13 @@ use spikelet_expr::{Expr, Node};
 use spikelet_graph::op::{Map, Recurrence};
 use spikelet_graph::{DType, Var, broadcast};
 
-/// Values by the names that a step has for them.
+/// The values by their symbols in a step.
 pub(super) fn named<'a>(names: &'a [String], values: &[Var]) -> Vec<(&'a str, Var)> {
     let names = names.iter().map(String::as_str);
     names.zip(values.iter().cloned()).collect()
 }
 
-/// Runs a neuron over the sequences that its step reads. The results are those of a scan: the output,
+/// Runs a neuron over the sequences of its step. The results are those of a scan: the output,
 /// each state after the last step, each state after each step.
 ///
 /// # Errors
@@ -71,14 +71,14 @@ pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
     if expressions.is_empty() {
         return vec![];
     }
-    // Values that only a derivative depends on are operands as well.
+    // Values that only the derivative depends on are operands too.
     let used: Vec<String> = expressions.iter().flat_map(Expr::symbols_of_all).collect();
     let mut operands: Vec<&(&str, Var)> = known
         .iter()
         .filter(|(name, _)| used.iter().any(|u| u == name))
         .collect();
     if operands.is_empty() {
-        // Constants have no shape: that of the input is theirs.
+        // Constants have no shape: they get that of the input.
         operands.push(&known[0]);
     }
     let rename = |name: &str| {
@@ -87,7 +87,7 @@ pub(super) fn kernel(expressions: &[Expr], known: &[(&str, Var)], stored: DType)
     };
     let map = Map {
         expressions: expressions.iter().map(|e| e.substitute(&rename)).collect(),
-        // Where operands do not broadcast, the operation's error names them.
+        // If operands do not broadcast, the error of the operation names them.
         shape: (operands.iter()).fold(vec![], |shape, (_, v)| {
             broadcast(&shape, v.shape()).unwrap_or(shape)
         }),

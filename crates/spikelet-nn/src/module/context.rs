@@ -21,8 +21,8 @@ use std::rc::Rc;
 pub struct Mode {
     /// Dropout is active, batch norm uses the statistics of the batch.
     pub training: bool,
-    /// States are inputs and outputs, so that a later call continues where this one ends.
-    /// Otherwise each call starts from the reset values.
+    /// States are inputs and outputs, so that the next call continues the sequence. Otherwise each call starts
+    /// from the reset values.
     pub carry_state: bool,
 }
 
@@ -51,19 +51,18 @@ pub struct LearnedStart {
     pub state: String,
     /// The parameter's name.
     pub parameter: String,
-    /// How the parameter's values are shared by neurons.
+    /// The granularity of the parameter.
     pub granularity: Granularity,
     /// The bound of the constant.
     pub bound: Bound,
 }
 
-/// A range of the time steps that is a separate program; other programs run the steps before and
-/// after it.
+/// A range of time steps that is a separate program. Other programs run the steps before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Whether it has the first time step: states start from their reset values.
+    /// Whether the chunk has the first time step: states start from their reset values.
     pub begins: bool,
-    /// Whether it has the last: the states after it are unused.
+    /// Whether the chunk has the last time step: the states after it are unused.
     pub ends: bool,
 }
 
@@ -120,7 +119,7 @@ pub struct Traced {
     pub states: Vec<TracedState>,
     /// Carried states that start from a trainable value.
     pub starts: Vec<LearnedStart>,
-    /// The tensors that are kept with the model and are not trained.
+    /// The tensors of the model that are not trained.
     pub buffers: Vec<TracedTensor>,
     /// The recorded values of modules: name and value.
     pub recorded: Vec<(String, Var)>,
@@ -162,7 +161,7 @@ impl Context {
         }
     }
 
-    /// Sets the order in which layers and time steps run; before anything is traced.
+    /// Sets the order in which layers and time steps run. Must be set before anything is traced.
     ///
     /// ```
     /// use spikelet_nn::module::Propagation;
@@ -181,8 +180,8 @@ impl Context {
         self
     }
 
-    /// Sets the element types of matrix products and of stored sequences; before anything is
-    /// traced.
+    /// Sets the element types of matrix products and of stored sequences. Must be set before anything
+    /// is traced.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         self.tracer.set_precision(precision);
@@ -190,7 +189,7 @@ impl Context {
     }
 
     /// Traces for a part of the time steps: states are inputs and outputs of the program, in
-    /// training too; before anything is traced.
+    /// training too. Must be set before anything is traced.
     #[must_use]
     pub fn chunk(mut self, chunk: Chunk) -> Self {
         self.chunk = Some(chunk);
@@ -207,8 +206,8 @@ impl Context {
         self.chunk_states.borrow().clone()
     }
 
-    /// Makes neurons record their inputs and states as well as their spikes; before anything is
-    /// traced.
+    /// Makes neurons record their inputs and states as well as their spikes. Must be set before anything
+    /// is traced.
     #[must_use]
     pub fn watching(mut self) -> Self {
         self.watches = true;
@@ -239,7 +238,7 @@ impl Context {
         self.mode
     }
 
-    /// Parameters and states so far.
+    /// The parameters and states traced so far.
     pub fn traced(&self) -> Traced {
         self.traced.borrow().clone()
     }
@@ -247,7 +246,7 @@ impl Context {
     /// Runs `inside` with `name` added to the path, and returns errors of the trace so far.
     ///
     /// # Errors
-    /// Those of `inside`, and the first error of the trace.
+    /// The error of `inside`, or the first error of the trace.
     pub fn child<T>(&self, name: &str, inside: impl FnOnce(&Context) -> Result<T>) -> Result<T> {
         let result = self.tracer.scope(name, || inside(self))?;
         self.tracer.check()?;
@@ -267,16 +266,16 @@ impl Context {
         var
     }
 
-    /// The state `name` of the current module: carried from call to call if the mode says so,
-    /// else its reset value (a scalar, which broadcasts). Where the network runs step by step, it
-    /// is the value after the previous step.
+    /// The state `name` of the current module: carried from call to call if the mode carries states, otherwise
+    /// its reset value (a scalar, which broadcasts). In a network that runs step by step, it is the value after
+    /// the previous step.
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>, reset: f64) -> Var {
         let start = || self.tracer.fill(self.tracer.float(), [], reset);
         self.state_from(name, shape, reset, start)
     }
 
-    /// As [`Context::state`], where the sequence begins with `start`, which broadcasts to the
-    /// state's shape, and `reset` is the initial value of a carried state before training.
+    /// As [`Context::state`], with the value `start` before the first step, which broadcasts to the shape of the
+    /// state, and `reset` as the initial value of a carried state before training.
     pub(crate) fn state_from(
         &self,
         name: &str,
@@ -344,8 +343,8 @@ impl Context {
         }
     }
 
-    /// The steps of the full sequence, of which the current module is given `here`. A chunk of time
-    /// does not have it: a call records an error that the next check returns.
+    /// The number of time steps of the full sequence; `here` is that of the input of the current module. In a
+    /// chunk of time it is not known: a call records an error, which the next check returns.
     pub fn time_steps(&self, here: usize) -> usize {
         if self.is_chunk() {
             self.tracer.fail(spikelet_graph::Error::Shape {
@@ -359,8 +358,8 @@ impl Context {
         (self.unrolling.borrow().as_ref()).map_or(here, Unrolling::time_steps)
     }
 
-    /// A tensor of the current module that is kept with the model and is not trained, such as running
-    /// statistics. Where the network runs step by step, it is the value after the previous step.
+    /// A tensor of the current module that is stored with the model and is not trained, such as running
+    /// statistics. In a network that runs step by step, it is the value after the previous step.
     pub fn buffer(&self, name: &str, shape: impl Into<Vec<usize>>, init: Init) -> Var {
         let path = self.tracer.path_of(name);
         if let Some(unrolling) = &*self.unrolling.borrow()
@@ -423,20 +422,20 @@ impl Context {
         }
     }
 
-    /// The generator's state for random draws.
+    /// The state of the random number generator.
     pub fn generator(&self) -> Var {
         self.tracer
             .find_input(GENERATOR)
             .unwrap_or_else(|| self.tracer.input(GENERATOR, DType::I64, [GENERATOR_STATE]))
     }
 
-    /// A value of the current module that is the same at all time steps, such as a dropout mask:
-    /// built once, however the network runs.
+    /// A value of the current module that is the same at all time steps, such as a dropout mask. It is traced
+    /// once, also in a network that runs step by step.
     pub fn once(&self, name: &str, build: impl FnOnce() -> Var) -> Var {
         let path = self.tracer.path_of(name);
         let known = self.unrolling.borrow().as_ref().and_then(|u| u.once(&path));
         if let Some((value, streams)) = known {
-            // The draws that follow have the same stream numbers as in the first step.
+            // The following random numbers have the same streams as in the first step.
             self.tracer.draw_from(self.tracer.first_step(), streams);
             return value;
         }
@@ -462,7 +461,7 @@ impl Context {
     /// Traces a network on a sequence.
     ///
     /// # Errors
-    /// When shapes do not fit.
+    /// When shapes do not match.
     pub fn trace(&self, module: &dyn Module, x: Var) -> Result<Var> {
         let time_steps = x.dim(0);
         let part = |steps: Range<usize>| match steps.len() {
@@ -475,7 +474,7 @@ impl Context {
     /// Traces a network on the sequence that an encoder computes from `x`, `[N, …]`.
     ///
     /// # Errors
-    /// When shapes do not fit.
+    /// When shapes do not match.
     pub fn trace_encoded(
         &self,
         module: &dyn Module,
@@ -488,11 +487,11 @@ impl Context {
         self.trace_steps(module, time_steps, part)
     }
 
-    /// Traces a network on a sequence; `part` returns a range of its time steps: all of them, or one
-    /// after the other.
+    /// Traces a network on a sequence. `part` returns a range of its time steps: all of them, or one after the
+    /// other.
     ///
     /// # Errors
-    /// When shapes do not fit.
+    /// When shapes do not match.
     pub fn trace_steps(
         &self,
         module: &dyn Module,
@@ -511,7 +510,7 @@ impl Context {
     /// states at that step. In a network that is traced step by step, `x` is one step and runs as it is.
     ///
     /// # Errors
-    /// Those of `step`.
+    /// The error of `step`.
     pub fn step_loop(&self, x: &Var, step: impl Fn(Var) -> Result<Var>) -> Result<StepOutputs> {
         let time_steps = x.dim(0);
         if self.is_unrolling() || time_steps == 0 {
@@ -520,7 +519,7 @@ impl Context {
         self.in_steps(time_steps, |t| step(x.slice(0, t..t + 1)))
     }
 
-    /// Traces step after step, and carries the states from each to the next.
+    /// Traces one step after the other and carries the states between them.
     fn in_steps(
         &self,
         time_steps: usize,

@@ -2,11 +2,12 @@
 
 use spikelet_random::{Generator, Stream};
 
-/// How a parameter starts. Its draws depend on the model's seed and its name alone.
+/// The initialization of a parameter. Random values depend only on the seed of the model and the name of the
+/// parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Init {
-    /// One value everywhere.
+    /// The same value for all elements.
     Constant(f64),
     /// Uniform on (−bound, bound).
     Uniform {
@@ -33,7 +34,7 @@ impl Init {
 
     /// The values of the parameter `name`.
     pub fn values(self, name: &str, seed: u64, count: usize) -> Vec<f32> {
-        // FNV-1a: a name has its stream, whatever else the model holds.
+        // FNV-1a: the stream depends only on the name, not on the other parameters.
         let id = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         });

@@ -1,8 +1,8 @@
-//! Modules: ordinary Rust that is called once to trace a network.
+//! Modules: Rust code that is called once to trace a network.
 //!
-//! A module's value is its configuration; parameters and states live outside, under the path of
-//! the module (`fc.0.weight`). Every sequence is `[T, N, …]`: a stateless layer treats all time
-//! steps alike, a neuron runs over them. A network that is run step by step ([`Propagation`]) calls
+//! A module has only its configuration; parameters and states are in a store, under the path of the module
+//! (`fc.0.weight`). Every sequence is `[T, N, …]`: a stateless layer is applied to all time steps, a neuron runs over
+//! them. A network that is run step by step ([`Propagation`]) calls
 //! its modules with `[1, N, …]` for one step after the other.
 
 mod context;
@@ -50,7 +50,7 @@ pub trait Module: Send + Sync {
     /// Builds the graph of this module for the sequence `x`, `[T, N, …]`.
     ///
     /// # Errors
-    /// When shapes do not fit; the error names the layer.
+    /// When shapes do not match; the error names the layer.
     fn forward(&self, cx: &Context, x: Var) -> Result<Var>;
 
     /// The modules that this one runs one after the other, with their paths in it, such as
@@ -59,7 +59,7 @@ pub trait Module: Send + Sync {
         vec![]
     }
 
-    /// The module as it prints. By default, the name of its type.
+    /// The printed form of the module. By default, the name of its type.
     fn tree(&self) -> Tree {
         Tree::for_type::<Self>()
     }

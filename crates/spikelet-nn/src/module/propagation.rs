@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The order in which layers and time steps run. Spikes are the same whichever is chosen.
+/// The order in which layers and time steps run. Spikes do not depend on it.
 ///
 /// ```
 /// use spikelet_nn::module::Propagation;
@@ -22,15 +22,15 @@ pub enum Propagation {
     #[default]
     LayerByLayer,
     /// Each time step runs through all layers before the next one begins; states are carried from
-    /// step to step as ordinary values. A neuron is one kernel a step.
+    /// step to step as ordinary values. A neuron is one kernel per step.
     StepByStep,
     /// Step by step without fusion: charge, fire and reset are separate kernels, as in
-    /// a framework that runs one operation after the other. For comparison.
+    /// a framework with eager execution; for comparison.
     StepByStepUnfused,
 }
 
 impl Propagation {
-    /// All of them.
+    /// All orders.
     pub const ALL: [Self; 3] = [
         Self::LayerByLayer,
         Self::StepByStep,

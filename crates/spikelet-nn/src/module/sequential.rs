@@ -21,7 +21,7 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// No modules yet: the identity.
+    /// An empty sequence: the identity.
     pub fn new() -> Self {
         Self::default()
     }

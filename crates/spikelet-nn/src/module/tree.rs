@@ -1,9 +1,9 @@
-//! How modules print: a tree of names, kinds and settings.
+//! The printed form of modules: a tree of names, kinds and settings.
 
 use super::Module;
 use std::fmt::{self, Debug};
 
-/// A module as it prints: its kind, its settings, and the modules in it with their names.
+/// The printed form of a module: its kind, its settings, and its child modules with their names.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -40,7 +40,7 @@ impl Tree {
         Self::new(path.rsplit("::").next().unwrap_or_default())
     }
 
-    /// The type and the fields that `Debug` shows.
+    /// The type and fields in `Debug` format.
     pub fn fields(value: &dyn Debug) -> Self {
         let text = format!("{value:?}");
         let text = text

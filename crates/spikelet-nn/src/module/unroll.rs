@@ -7,24 +7,24 @@ use spikelet_graph::op::Reshape;
 use spikelet_graph::{ValueId, Var};
 use std::collections::{BTreeMap, HashSet};
 
-/// A value over time: a whole sequence `[T, N, …]`, or its time steps `[1, N, …]` one by one.
+/// A value over time: a sequence `[T, N, …]`, or separate time steps `[1, N, …]`.
 #[derive(Clone, Debug)]
 pub struct StepOutputs {
     parts: Vec<Var>,
 }
 
 impl StepOutputs {
-    /// From its parts along axis 0, of which there is at least one.
+    /// The value from its parts along axis 0, at least one.
     pub fn new(parts: Vec<Var>) -> Self {
         Self { parts }
     }
 
-    /// The parts as they were computed: one sequence, or one a time step.
+    /// The parts as they were computed: one sequence, or one part per time step.
     pub fn parts(&self) -> &[Var] {
         &self.parts
     }
 
-    /// The whole sequence, `[T, N, …]`.
+    /// The full sequence, `[T, N, …]`.
     pub fn join(&self) -> Var {
         match &self.parts[..] {
             [whole] => whole.clone(),
@@ -32,7 +32,7 @@ impl StepOutputs {
         }
     }
 
-    /// The mean over time, `[N, …]`. Steps are added one by one: the sequence is not joined.
+    /// The mean over time, `[N, …]`. Steps are added one by one, without concatenation.
     pub fn mean(&self) -> Var {
         let steps: usize = self.parts.iter().map(|part| part.dim(0)).sum();
         let sums = self.parts.iter().map(|part| match part.dim(0) {
@@ -44,20 +44,20 @@ impl StepOutputs {
     }
 }
 
-/// A state on its way through the steps.
+/// A state while the steps are traced.
 struct Carried {
     /// The state before the first step.
     first: Var,
-    /// The state before the present step.
+    /// The state before the current step.
     now: Var,
-    /// The state after it.
+    /// The state after the current step.
     next: Option<Var>,
 }
 
 /// The values that a trace carries from step to step.
 #[derive(Default)]
 pub(super) struct Unrolling {
-    /// The steps of the whole sequence.
+    /// The number of steps of the full sequence.
     time_steps: usize,
     states: BTreeMap<String, Carried>,
     /// Values that are the same at all steps, each with the number of random streams in use when it was traced.
@@ -116,7 +116,7 @@ impl Unrolling {
         }
     }
 
-    /// Goes on to the next step.
+    /// Continues with the next step.
     pub(super) fn advance(&mut self) {
         let mut taken: HashSet<Option<ValueId>> = HashSet::new();
         for state in self.states.values_mut() {

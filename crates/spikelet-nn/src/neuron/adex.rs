@@ -1,7 +1,7 @@
 //! Adaptive exponential integrate-and-fire.
 //!
 //! τ dV/dt = v_rest − V + Δ_T·exp((V − θ_rh)/Δ_T) − W + X, τ_w dW/dt = a·(V − v_rest) − W, and W
-//! grows by b with each spike. Discretised with a step of dt:
+//! grows by b with each spike. Discretized with a step of dt:
 //!
 //! H[t] = V[t−1] + dt/τ·(v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T) − W[t−1] + X[t])
 //!
@@ -19,8 +19,8 @@ use spikelet_expr::Expr;
 /// Adaptive exponential integrate-and-fire neuron.
 ///
 /// The defaults are the paper's, with time in ms and potentials counted from rest (−70.6 mV) in
-/// units of the way to the rheobase threshold (−50.4 mV); X = 1 would bring V there without onset
-/// and adaptation.
+/// units of the distance to the rheobase threshold (−50.4 mV). Without the exponential term and the adaptation,
+/// X = 1 would charge V to that threshold.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|
@@ -29,8 +29,8 @@ use spikelet_expr::Expr;
 /// | `theta_rh` | | 1 | rheobase threshold, where the onset begins |
 /// | `v_rest` | | 0 | resting potential |
 /// | `tau_w` | ms | 144 | time constant of the adaptation |
-/// | `a` | | 0.133 | how much the adaptation follows the potential |
-/// | `b` | | 0.133 | how much it grows with each spike |
+/// | `a` | | 0.133 | coupling of the adaptation to the potential |
+/// | `b` | | 0.133 | increment of the adaptation at each spike |
 /// | `dt` | ms | 1 | length of a step |
 /// | `v_threshold` | | 2 | where a spike that has begun is counted |
 ///
@@ -52,9 +52,9 @@ pub struct Adex {
     pub v_rest: f64,
     /// Time constant of the adaptation.
     pub tau_w: f64,
-    /// How much the adaptation follows the potential.
+    /// Coupling of the adaptation to the potential.
     pub a: f64,
-    /// How much it grows with each spike.
+    /// Increment of the adaptation at each spike.
     pub b: f64,
     /// Length of a step.
     pub dt: f64,

@@ -21,7 +21,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `tau` | steps | 20 | membrane time constant |
 /// | `tau_a` | steps | 200 | time constant of the adaptation |
-/// | `beta` | | 1.8 | how much the adaptation raises the threshold |
+/// | `beta` | | 1.8 | increase of the threshold per unit of adaptation |
 /// | `v_reset` | | none | soft reset |
 ///
 /// ```
@@ -36,7 +36,7 @@ pub struct Alif {
     pub tau: f64,
     /// Time constant of the adaptation, in steps.
     pub tau_a: f64,
-    /// How much the adaptation raises the threshold.
+    /// Increase of the threshold per unit of adaptation.
     pub beta: f64,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]
@@ -59,7 +59,7 @@ impl Default for Alif {
 }
 
 impl Alif {
-    /// B, the threshold of the present step.
+    /// B, the threshold of the current step.
     fn threshold(&self, n: &Scope) -> Expr {
         n.v_threshold() + n.constant("beta", self.beta) * n.state("a")
     }

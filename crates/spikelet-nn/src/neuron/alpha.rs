@@ -5,8 +5,8 @@
 //! H[t] = τ_α·(E[t] + I[t]) − S[t−1]·v_threshold, with τ_α = ln α/(ln β − ln α) + 1; with a hard
 //! reset E, I and H are reset where S[t−1] is 1. V[t] = H[t].
 //!
-//! The reset comes one step after the spike, as snnTorch has it; the soft one is forgotten at once,
-//! since H does not depend on the V before.
+//! The reset comes one step after the spike, as in snnTorch; the soft one has no lasting effect,
+//! since H does not depend on the previous V.
 //!
 //! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Alpha`); Rall, Distinguishing theoretical

@@ -71,23 +71,23 @@ fn is_parameter(name: &str) -> bool {
     !others && name != "out"
 }
 
-/// Where two tensors first part, and by how much they part at most.
+/// The first difference of two tensors, and the largest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The tensor.
     pub tensor: String,
-    /// Index of the first element that differs, one number an axis: time step first.
+    /// The index of the first element that differs, for each axis, beginning with the time step.
     pub first: Vec<usize>,
-    /// Both values there.
+    /// The two values at this index.
     pub values: (f64, f64),
     /// The largest absolute difference.
     pub largest: f64,
-    /// How many elements differ.
+    /// The number of elements that differ.
     pub count: usize,
 }
 
 /// Compares the tensors that two files have in common, element by element: NaN equals NaN.
-/// Tensors whose shapes differ part at once.
+/// Tensors of different shapes differ at their first element.
 pub fn differences(a: &TensorFile, b: &TensorFile) -> Vec<Difference> {
     let common = a
         .tensors

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
-/// Complementary leaky integrate-and-fire neuron. Its reset is always the soft one.
+/// Complementary leaky integrate-and-fire neuron. It always has a soft reset.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|

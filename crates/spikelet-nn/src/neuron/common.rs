@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResetGrad {
-    /// The spike in the reset has the surrogate's derivative, like the one that leaves.
+    /// The spike in the reset has the derivative of the surrogate, like the output spike.
     #[default]
     Surrogate,
     /// No gradient passes through the spike in the reset (`detach_reset`).
@@ -33,19 +33,19 @@ pub enum ResetGrad {
 /// | `trainable` | nothing | trainable constants, by name |
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Common {
-    /// Fires when H reaches it.
+    /// The threshold: the neuron fires if H is at least this.
     pub v_threshold: f64,
-    /// Hard reset to this potential; `None` is the soft reset.
+    /// The potential of the hard reset; `None` is the soft reset.
     pub v_reset: Option<f64>,
     /// The surrogate gradient.
     #[serde(serialize_with = "surrogate_out", deserialize_with = "surrogate_in")]
     pub surrogate: Arc<dyn Surrogate>,
     /// The gradient of the reset.
     pub reset_grad: ResetGrad,
-    /// False: the surrogate's primitive is the output.
+    /// Whether the output is spikes; otherwise it is the primitive of the surrogate.
     pub spiking: bool,
-    /// Trainable constants by name: any that the neuron's equations use, `v_threshold` and
-    /// `v_reset` among them, and `<state>_start`, which a state starts from.
+    /// The trainable constants by name: all constants of the equations, including `v_threshold` and `v_reset`,
+    /// and `<state>_start`, the initial value of a state.
     #[serde(default)]
     pub trainable: BTreeMap<String, Trainable>,
 }
@@ -101,14 +101,14 @@ impl Common {
 /// assert_eq!(lif.common().v_threshold, 0.5);
 /// ```
 pub trait NeuronExt: Neuron + Sized {
-    /// Fires when H reaches this.
+    /// Sets the threshold: the neuron fires if H is at least this.
     #[must_use]
     fn v_threshold(mut self, v: f64) -> Self {
         self.common_mut().v_threshold = v;
         self
     }
 
-    /// Hard reset to a potential, or `None` for the soft reset.
+    /// Sets the potential of the hard reset, or the soft reset with `None`.
     #[must_use]
     fn v_reset(mut self, v: impl Into<Option<f64>>) -> Self {
         self.common_mut().v_reset = v.into();
@@ -129,7 +129,7 @@ pub trait NeuronExt: Neuron + Sized {
         self
     }
 
-    /// No gradient through the reset, if `yes`.
+    /// With `yes`, no gradient passes through the reset.
     #[must_use]
     fn detach_reset(self, yes: bool) -> Self {
         self.reset_grad(if yes {
@@ -146,7 +146,7 @@ pub trait NeuronExt: Neuron + Sized {
         self
     }
 
-    /// False: the surrogate's primitive is the output.
+    /// Whether the output is spikes; otherwise it is the primitive of the surrogate.
     #[must_use]
     fn spiking(mut self, yes: bool) -> Self {
         self.common_mut().spiking = yes;

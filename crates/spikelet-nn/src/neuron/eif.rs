@@ -1,6 +1,6 @@
 //! Exponential integrate-and-fire.
 //!
-//! τ dV/dt = −(V − v_rest) + Δ_T·exp((V − θ_rh)/Δ_T) + X. Discretised with a step of one:
+//! τ dV/dt = −(V − v_rest) + Δ_T·exp((V − θ_rh)/Δ_T) + X. Discretized with a step of one:
 //!
 //! H[t] = V[t−1] + (X[t] + v_rest − V[t−1] + Δ_T·exp((V[t−1] − θ_rh)/Δ_T)) / τ
 //!

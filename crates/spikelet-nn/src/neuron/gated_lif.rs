@@ -1,16 +1,15 @@
 //! Gated leaky integrate-and-fire.
 //!
-//! Each of three gates is between two ways to do a thing: α between exponential and linear decay,
-//! β between an input that is weighted by the time step and one that is not, γ between a reset by
-//! a factor and one by a constant.
+//! Each of three gates interpolates between two variants: α between exponential and linear decay, β between an input
+//! that is weighted by the time step and one that is not, γ between a reset by a factor and one by a constant.
 //!
-//! K[t] = (1 − α·(1 − τ))·V[t−1], the potential that exponential decay leaves
+//! K[t] = (1 − α·(1 − τ))·V[t−1], the potential after the exponential decay
 //!
 //! H[t] = K[t] − (1 − α)·linear_decay + X[t]·(1 − β·(1 − g[t]))
 //!        − K[t]·γ·S[t−1] − (1 − γ)·v_subreset·S[t−1]
 //!
 //! S[t] = Θ(H[t] − v_threshold), V[t] = H[t]; all of α, β, γ, τ, linear_decay, v_subreset,
-//! v_threshold and the conductances g[t] are σ of something learned.
+//! v_threshold and the conductances g[t] are σ of learned parameters.
 //!
 //! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
 //! networks, NeurIPS 2022.
@@ -25,7 +24,7 @@ use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::Var;
 
-/// Gated leaky integrate-and-fire neuron. Its fields are values before training.
+/// Gated leaky integrate-and-fire neuron. Its fields are the initial values of parameters.
 ///
 /// | field | default | |
 /// |---|---|---|
@@ -47,7 +46,7 @@ use spikelet_graph::Var;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "GatedLIFNode")]
 pub struct GatedLif {
-    /// Channels, each with values of its own.
+    /// The number of channels. Each has its own parameters.
     pub inplane: Option<usize>,
     /// Factor of the exponential decay of the potential.
     pub tau: f64,
@@ -55,7 +54,7 @@ pub struct GatedLif {
     pub linear_decay: f64,
     /// Amount of the constant reset.
     pub v_subreset: f64,
-    /// How much of the input the time step lets in.
+    /// The conductance: the weight of the input at each time step.
     pub conduct: f64,
     /// Threshold, surrogate.
     #[serde(flatten)]
@@ -81,7 +80,7 @@ impl Default for GatedLif {
 impl Neuron for GatedLif {
     base!("gated_lif");
 
-    /// All are σ of something learned.
+    /// All are σ of learned parameters.
     fn domains(&self) -> Vec<Constant> {
         let own = [
             ("tau", self.tau),

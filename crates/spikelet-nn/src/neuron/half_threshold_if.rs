@@ -2,8 +2,8 @@
 //!
 //! H[t] = V[t−1] + X[t], soft reset, V[0] = v_threshold/2
 //!
-//! Over T steps it rounds the sum of its inputs to the nearest number of spikes instead of
-//! rounding it down: the neuron of networks that are converted from others.
+//! The number of spikes over T steps is the sum of the inputs rounded to the nearest integer instead of rounded
+//! down. Used in the conversion of non-spiking networks.
 //!
 //! Source: Bu et al., Optimal ANN-SNN conversion for high-accuracy and ultra-low-latency spiking
 //! neural networks, ICLR 2022.

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::sync::Arc;
 
-/// Leaky integrate-and-fire neuron that fires up to D spikes in a step. Its reset is always the
-/// soft one. With a surrogate of single spikes it fires one where H ≥ v_threshold.
+/// Leaky integrate-and-fire neuron that fires up to D spikes in a step. It always has a soft
+/// reset. With a surrogate of single spikes it fires one spike if H ≥ v_threshold.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|

@@ -23,8 +23,8 @@ use spikelet_expr::Expr;
 /// | `v_rest` | | −0.1 | resting potential |
 /// | `w_rest` | | 0 | the adaptation current before the first step |
 /// | `tau_w` | steps | 2 | time constant of the adaptation, > 1 |
-/// | `a` | | 0 | how much the adaptation follows the potential |
-/// | `b` | | 0 | how much it grows with each spike, whatever `reset_grad` is |
+/// | `a` | | 0 | coupling of the adaptation to the potential |
+/// | `b` | | 0 | increment of the adaptation at each spike, whatever `reset_grad` is |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -48,9 +48,9 @@ pub struct Izhikevich {
     pub w_rest: f64,
     /// Time constant of the adaptation, in steps.
     pub tau_w: f64,
-    /// How much the adaptation follows the potential.
+    /// Coupling of the adaptation to the potential.
     pub a: f64,
-    /// How much it grows with each spike.
+    /// Increment of the adaptation at each spike.
     pub b: f64,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]

@@ -22,7 +22,7 @@ use spikelet_expr::Expr;
 /// | `granularity` | | layer | one k for the layer, each channel or each neuron |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they are next to the others.
+/// `Klif { neuron: Lif::new(30.0), ..Klif::default() }`. In files they are on the same level as the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -33,12 +33,12 @@ use spikelet_expr::Expr;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[doc(alias = "KLIFNode")]
 pub struct Klif {
-    /// The neuron whose potential is scaled.
+    /// The neuron that computes F.
     #[serde(flatten)]
     pub neuron: Lif,
-    /// Whether the reset undoes the scale.
+    /// Whether the reset acts on the unscaled potential.
     pub scale_reset: bool,
-    /// How many k there are.
+    /// Granularity of k.
     pub granularity: Granularity,
 }
 

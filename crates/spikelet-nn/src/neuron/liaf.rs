@@ -23,7 +23,7 @@ use spikelet_expr::Expr;
 /// | `threshold_related` | | true | whether it acts on H − v_threshold, or on H |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they are next to the others.
+/// `Liaf { neuron: Lif::new(30.0), ..Liaf::default() }`. In files they are on the same level as the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -39,7 +39,7 @@ pub struct Liaf {
     pub neuron: Lif,
     /// The activation: from the potential to the output.
     pub act: Act,
-    /// Whether it acts on H − v_threshold, or on H.
+    /// Whether the activation is applied to H − v_threshold instead of H.
     pub threshold_related: bool,
 }
 

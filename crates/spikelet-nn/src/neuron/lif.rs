@@ -1,6 +1,6 @@
 //! Leaky integrate-and-fire.
 //!
-//! τ dV/dt = −(V − v_rest) + X. Discretised with a step of one:
+//! τ dV/dt = −(V − v_rest) + X. Discretized with a step of one:
 //!
 //! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest)) / τ, or, if the input does not decay,
 //! H[t] = V[t−1] − (V[t−1] − v_rest) / τ + X[t].
@@ -54,7 +54,7 @@ impl Lif {
         }
     }
 
-    /// H, from a potential V that need not be the state itself.
+    /// H for a potential V, which may differ from the state.
     pub(super) fn charge_from(&self, n: &Scope, v: Expr, x: Expr) -> Expr {
         let tau = n.constant("tau", self.tau);
         let leak = &v - n.v_rest();

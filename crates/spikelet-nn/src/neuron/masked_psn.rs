@@ -1,8 +1,8 @@
 //! Masked parallel spiking neuron.
 //!
-//! H = (W ∘ M(λ))·X + b over the time axis, S = Θ(H). The mask M(λ) = λ·B + (1 − λ)·1 goes from all
-//! steps (λ = 0, the parallel spiking neuron) to the present step and the k − 1 before it (λ = 1),
-//! of which B is the band: training may begin with the one and end with the other.
+//! H = (W ∘ M(λ))·X + b over the time axis, S = Θ(H). The mask is M(λ) = λ·B + (1 − λ)·1, where the
+//! band B has the current step and the k − 1 before it. λ = 0 is the parallel spiking neuron, λ = 1 the band only;
+//! λ can be increased during training.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
@@ -22,7 +22,7 @@ use spikelet_graph::Var;
 /// | field | default | |
 /// |---|---|---|
 /// | `k` | 4 | steps in the window when the mask is on, the current one included |
-/// | `lambda` | 1 | how much the mask is on, 0 to 1 |
+/// | `lambda` | 1 | weight of the mask, 0 to 1 |
 /// | `surrogate` | atan, α = 2 | |
 ///
 /// | parameter | shape | start |
@@ -42,7 +42,7 @@ use spikelet_graph::Var;
 pub struct MaskedPsn {
     /// Steps in the window when the mask is on, the current one included.
     pub k: usize,
-    /// How much the mask is on.
+    /// The weight λ of the mask.
     pub lambda: f64,
     /// The surrogate.
     #[serde(flatten)]

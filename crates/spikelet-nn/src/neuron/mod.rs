@@ -1,7 +1,7 @@
-//! Spiking neurons: one file each, the equation written once.
+//! Spiking neurons. Each has its own file with its equation.
 //!
 //! A neuron defines its charge, H from X and V. Fire, S = Θ(H − v_threshold), and reset have defaults
-//! that it may override. From these equations the engine derives the multi-step forward pass (FPTT)
+//! that a neuron may override. From these equations the engine derives the multi-step forward pass (FPTT)
 //! and the multi-step backward pass (BPTT); derivatives are never written by hand.
 
 mod case;
@@ -36,7 +36,7 @@ use spikelet_graph::Var;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A state of a neuron and the value that it starts from and is reset to.
+/// A state of a neuron and its reset value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// Its symbol; the membrane potential is `v`.
@@ -46,7 +46,7 @@ pub struct State {
 }
 
 impl State {
-    /// A state that starts from `reset`.
+    /// A state with the initial value `reset`.
     pub fn new(name: &'static str, reset: f64) -> Self {
         Self { name, reset }
     }
@@ -61,7 +61,7 @@ impl State {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
-    /// One number for the layer.
+    /// One value for the layer.
     #[default]
     Layer,
     /// One for each channel: axis 2 of `[T, N, C, …]`.
@@ -85,7 +85,7 @@ pub enum OutputKind {
     Counts,
     /// −1, 0 or 1.
     Ternary,
-    /// Any number.
+    /// Any value.
     Real,
 }
 
@@ -96,12 +96,12 @@ pub struct Param {
     pub name: &'static str,
     /// Its value before training.
     pub init: f64,
-    /// How many values it has.
+    /// The granularity.
     pub granularity: Granularity,
 }
 
 impl Param {
-    /// A parameter that starts from `init`.
+    /// A parameter with the initial value `init`.
     pub fn new(name: &'static str, init: f64, granularity: Granularity) -> Self {
         Self {
             name,
@@ -150,7 +150,7 @@ pub trait Neuron: Debug + Send + Sync {
     }
 
     /// The domains of its own constants. A constant outside its domain is an error;
-    /// constants without a domain have to be finite.
+    /// constants without a domain must be finite.
     fn domains(&self) -> Vec<Constant> {
         vec![]
     }
@@ -183,12 +183,11 @@ pub trait Neuron: Debug + Send + Sync {
         self.common().output_kind()
     }
 
-    /// The input of the charge, if it is computed from the full sequence `[T, N, …]` instead of from X
-    /// at each step: for neurons that are not recurrences. [`Neuron::charge`] gets it step by step as
-    /// its X.
+    /// The input of the charge, if it is computed from the full sequence `[T, N, …]`; for neurons that are not
+    /// recurrences. It is the X of [`Neuron::charge`] at each step.
     ///
     /// # Errors
-    /// When the sequence does not fit the neuron.
+    /// When the shape of the sequence does not match.
     fn charge_seq(&self, _cx: &Context, _x_seq: &Var) -> Result<Option<Var>> {
         Ok(None)
     }
@@ -226,7 +225,7 @@ family! { "neuron", Neuron, check;
     non_spiking_lif::NonSpikingLif = "non_spiking_lif", "leaky integrator that never fires: a membrane to be read out";
     alif::Alif = "alif", "leaky integrate-and-fire whose threshold rises with each spike";
     adex::Adex = "adex", "exponential integrate-and-fire with an adaptation current";
-    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as snnTorch has it";
+    synaptic::Synaptic = "synaptic", "leaky integrate-and-fire with a synaptic current, as in snnTorch";
     alpha::Alpha = "alpha", "alpha-function neuron: inputs cause potentials that rise and fall";
     brf::Brf = "brf", "balanced resonate-and-fire, with a refractory threshold in place of a reset";
     refractory_lif::RefractoryLif = "refractory_lif", "leaky integrate-and-fire with an absolute refractory period";

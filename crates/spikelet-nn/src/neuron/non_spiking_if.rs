@@ -1,4 +1,4 @@
-//! Integrator that never fires: a membrane to be read out.
+//! Integrator that never fires: for the readout of a membrane.
 //!
 //! V[t] = V[t−1] + X[t]; the output is V, or one value for all time steps.
 //!

@@ -1,4 +1,4 @@
-//! Leaky integrator that never fires: a membrane to be read out.
+//! Leaky integrator that never fires: for the readout of a membrane.
 //!
 //! V is charged as in the leaky integrate-and-fire neuron; the output is V, or one value for all
 //! time steps.
@@ -21,7 +21,7 @@ use spikelet_expr::Expr;
 /// | `readout` | | none | last, max, max_abs or mean over time; none puts out every step |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are next to the others.
+/// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are on the same level as the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

@@ -1,8 +1,8 @@
-//! Leaky integrate-and-fire that learns online, through traces of its spikes.
+//! Leaky integrate-and-fire for online training with traces of its spikes.
 //!
 //! Forward, the leaky integrate-and-fire neuron, and the trace A[t] = A[t−1]·(1 − 1/τ) + S[t];
-//! backward, no gradient passes from a step to the one before it. The next layer's weights
-//! learn from the trace instead of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
+//! backward, no gradient passes from a step to the one before it. The weights of the next
+//! layer are trained with the trace instead of the spikes: see [`TraceLearning`](crate::layer::TraceLearning).
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
@@ -21,8 +21,8 @@ use spikelet_expr::Expr;
 /// | `v_reset` | | none | soft reset |
 /// | `reset_grad` | | detach | |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
-/// others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
+/// the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

@@ -1,16 +1,15 @@
-//! Products over the time axis, for neurons that are no recurrence.
+//! Products over the time axis, for neurons that are not recurrences.
 
 use crate::domain::Domain;
 use spikelet_graph::Var;
 
-/// Steps that a step may see. More than the sequence has are allowed: those before its beginning
-/// are zero.
+/// The domain of window lengths. A window may be longer than the sequence: the steps before it are zero.
 pub(super) const WINDOW: Domain = Domain::whole(1, 1 << 16);
 
 /// H = W·X + b: every step of H `[T, N, …]` from all steps of X; `weight` is `[T, T]`, `bias`
 /// `[T, 1]` or one number.
 pub(super) fn product(weight: &Var, bias: &Var, x: &Var) -> Var {
-    // Whatever X is stored in, H decides about spikes.
+    // H has full precision even if X is stored in 16 bits.
     let steps = x.flatten(1).cast(weight.ty().dtype);
     (weight.matmul(&steps) + bias).reshape(x.shape())
 }
@@ -18,7 +17,7 @@ pub(super) fn product(weight: &Var, bias: &Var, x: &Var) -> Var {
 /// The `[T, T]` matrix whose diagonals are `taps`: `taps[k − 1]` the main one, `taps[0]` the lowest
 /// of the k, zero elsewhere. There is at least one tap and one time step.
 pub(super) fn band(taps: &Var, time_steps: usize) -> Var {
-    // Taps further back than the sequence reach nothing.
+    // Taps further back than the sequence are unused.
     let k = taps.dim(0).min(time_steps);
     let near = match taps.dim(0) - k {
         0 => taps.clone(),

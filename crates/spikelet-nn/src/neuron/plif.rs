@@ -1,6 +1,6 @@
 //! Leaky integrate-and-fire with a trainable time constant.
 //!
-//! 1/τ = σ(w), and with it the two forms of the leaky integrate-and-fire neuron:
+//! 1/τ = σ(w) in the two forms of the leaky integrate-and-fire neuron:
 //!
 //! H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest))·σ(w), or, if the input does not decay,
 //! H[t] = V[t−1] − (V[t−1] − v_rest)·σ(w) + X[t].
@@ -24,11 +24,11 @@ use spikelet_expr::Expr;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[doc(alias = "ParametricLIFNode")]
 pub struct Plif {
-    /// Time constant before training, in steps; w starts at −ln(init_tau − 1).
+    /// The initial time constant in steps; the initial w is −ln(init_tau − 1).
     pub init_tau: f64,
-    /// Whether X is scaled as well.
+    /// Whether X is multiplied by σ(w) too.
     pub decay_input: bool,
-    /// How many w there are.
+    /// Granularity of w.
     pub granularity: Granularity,
     /// Threshold, reset, surrogate.
     #[serde(flatten)]

@@ -16,8 +16,8 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use std::sync::Arc;
 
-/// Parallel spiking neuron. It has no potential and no reset: of the constants of all neurons, only the
-/// surrogate matters.
+/// Parallel spiking neuron. It has no potential and no reset: of the common constants, only the surrogate is
+/// used.
 ///
 /// | field | default | |
 /// |---|---|---|

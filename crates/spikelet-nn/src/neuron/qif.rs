@@ -1,6 +1,6 @@
 //! Quadratic integrate-and-fire.
 //!
-//! τ dV/dt = a₀·(V − v_rest)·(V − v_c) + X. Discretised with a step of one:
+//! τ dV/dt = a₀·(V − v_rest)·(V − v_c) + X. Discretized with a step of one:
 //!
 //! H[t] = V[t−1] + (X[t] + a₀·(V[t−1] − v_rest)·(V[t−1] − v_c)) / τ
 //!

@@ -1,6 +1,6 @@
 //! Resonate-and-fire.
 //!
-//! dz/dt = (b + iω)·z + X for a complex z = u + iv. Discretised with a step of dt:
+//! dz/dt = (b + iω)·z + X for a complex z = u + iv. Discretized with a step of dt:
 //!
 //! u[t] = e^(b·dt)·(u[t−1]·cos(ω·dt) − V[t−1]·sin(ω·dt)) + X[t]
 //!

@@ -8,13 +8,13 @@ use spikelet_graph::Var;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Readout {
-    /// That of the last step.
+    /// The value of the last step.
     #[serde(alias = "last_mem")]
     Last,
-    /// The largest.
+    /// The maximum.
     #[serde(alias = "max_mem")]
     Max,
-    /// The one furthest from 0.
+    /// The value with the largest absolute value.
     #[serde(alias = "max_abs_mem")]
     MaxAbs,
     /// The mean.

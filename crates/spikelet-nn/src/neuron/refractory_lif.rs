@@ -1,7 +1,7 @@
 //! Leaky integrate-and-fire with an absolute refractory period.
 //!
-//! H is that of the leaky integrate-and-fire neuron; for R steps after a spike the potential is held
-//! and nothing fires: H[t] = V[t−1], S[t] = 0.
+//! H is that of the leaky integrate-and-fire neuron; for R steps after a spike the potential is constant
+//! and the neuron does not fire: H[t] = V[t−1], S[t] = 0.
 //!
 //! Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
 
@@ -11,10 +11,10 @@ use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// The steps are counted in f32, which has all whole numbers up to this one.
+/// Steps are counted in f32, which represents all integers up to this one.
 const MOST_SILENT: u32 = 1 << 24;
 
-/// Leaky integrate-and-fire neuron that is silent for some steps after each spike.
+/// Leaky integrate-and-fire neuron that does not fire for some steps after each spike.
 ///
 /// | field | unit | default | |
 /// |---|---|---|---|
@@ -23,7 +23,7 @@ const MOST_SILENT: u32 = 1 << 24;
 /// | `refractory` | steps | 2 | R, how long it is silent |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
-/// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they are next to the others.
+/// `RefractoryLif { neuron: Lif::new(30.0), ..RefractoryLif::default() }`. In files they are on the same level as the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -36,7 +36,7 @@ pub struct RefractoryLif {
     /// The neuron.
     #[serde(flatten)]
     pub neuron: Lif,
-    /// How many steps it is silent after a spike.
+    /// The number of refractory steps after a spike.
     pub refractory: u32,
 }
 

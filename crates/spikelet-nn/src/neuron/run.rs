@@ -1,4 +1,4 @@
-//! One neuron on its own: forward, and backward from given gradients.
+//! Runs a single neuron: forward, and backward from given gradients.
 
 use super::{Neuron, NeuronExt};
 use crate::RuntimeError;
@@ -28,7 +28,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The gradients that are given, by name.
+    /// The given gradients by name.
     fn weights(&self) -> Vec<(&'static str, &Tensor)> {
         let all = [
             ("grad_spike_seq", &self.grad_spike_seq),
@@ -50,7 +50,7 @@ impl Inputs {
 /// `grad_<state>_init` and `grad_<parameter>`.
 ///
 /// # Errors
-/// When shapes do not fit or the neuron's definition is wrong.
+/// When shapes do not match or the neuron's definition is wrong.
 pub fn run(
     neuron: &dyn Neuron,
     inputs: &Inputs,
@@ -60,10 +60,10 @@ pub fn run(
         return Err(Error::invalid(
             "neuron run",
             "there is no `x_seq`",
-            "give the input sequence [T, N]",
+            "set the input sequence [T, N]",
         ));
     };
-    // 16-bit sequences are stored so; states and parameters are f32.
+    // A 16-bit type is that of stored sequences; states and parameters are f32.
     let float = x.ty().dtype.arithmetic();
     let cx = Context::new(Mode::STREAM, float);
     let x_var = cx.tracer().input("x_seq", x.ty().dtype, x.shape.clone());
@@ -92,8 +92,8 @@ pub fn run(
         let value = value.ok_or_else(|| {
             Error::invalid(
                 format!("`{name}` of neuron `{}`", neuron.name()),
-                "the neuron does not put out what this is the gradient of",
-                "leave it out",
+                "the neuron has no such output",
+                "remove it",
             )
         })?;
         let weight = cx
@@ -150,9 +150,9 @@ fn set_all(store: &mut VarStore, traced: &Traced, inputs: &Inputs) -> Result<()>
     Ok(())
 }
 
-/// Runs a neuron on a small sequence written out in the program.
+/// Runs a neuron on an array.
 pub trait Run: Neuron + Sized {
-    /// The spikes of the sequence `x_seq [T][N]`, or its other output, from the reset potential.
+    /// The output, spikes or not, for the sequence `x_seq [T][N]`, from the reset potential.
     ///
     /// # Errors
     /// When the neuron's definition is wrong.
@@ -171,8 +171,8 @@ pub trait Run: Neuron + Sized {
         let Some(values) = made.get("spike_seq").and_then(Tensor::as_f32) else {
             return Err(Error::invalid(
                 format!("`{}`", self.name()),
-                "the neuron decodes: one value comes out for all steps",
-                "use `spikelet::neuron::run`, which returns it as `out`",
+                "the neuron has a readout: its output is one value for all time steps",
+                "use `neuron::run`, which returns it as `out`",
             ));
         };
         let mut spikes = [[0.0; N]; T];

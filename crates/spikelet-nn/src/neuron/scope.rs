@@ -1,4 +1,4 @@
-//! The names that a neuron's equations can use.
+//! The symbols that the equations of a neuron can use.
 
 use super::{Common, Neuron, ResetGrad};
 use crate::DefinitionError;
@@ -12,7 +12,7 @@ pub struct Scope<'a> {
     common: &'a Common,
     states: Vec<&'static str>,
     params: Vec<&'static str>,
-    /// Constants that were used, with their values.
+    /// The used constants with their values.
     constants: RefCell<Vec<(&'static str, f64)>>,
     next: RefCell<Vec<(&'static str, Expr)>>,
     problem: RefCell<Option<DefinitionError>>,
@@ -69,7 +69,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The constants that were used, in order.
+    /// The used constants in order.
     pub(super) fn constants(&self) -> Vec<(&'static str, f64)> {
         self.constants.borrow().clone()
     }
@@ -119,7 +119,7 @@ impl<'a> Scope<'a> {
     fn primitive(&self, x: &Expr) -> Expr {
         let surrogate = &self.common.surrogate;
         match surrogate.primitive(x) {
-            // The formula of the derivative is exact where autodiff of the primitive is not.
+            // The formula of the derivative is exact; automatic differentiation of the primitive may not be.
             Some(g) => Expr::with_gradient_of(g, x, surrogate.derivative(x)),
             None => {
                 self.fail(DefinitionError::NoPrimitive {
@@ -131,13 +131,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// V after the default reset: [`Scope::hard_reset`] to v_reset, or where there is none
-    /// [`Scope::soft_reset`] by v_threshold.
+    /// V after the default reset: [`Scope::hard_reset`] to v_reset, or [`Scope::soft_reset`] by v_threshold without
+    /// a v_reset.
     pub fn reset(&self, h: &Expr, s: &Expr) -> Expr {
         self.reset_by(h, s, &self.v_threshold())
     }
 
-    /// As [`Scope::reset`], with a threshold of the neuron's own.
+    /// As [`Scope::reset`], with another threshold.
     pub fn reset_by(&self, h: &Expr, s: &Expr, v_threshold: &Expr) -> Expr {
         match self.v_reset() {
             Some(v_reset) => self.hard_reset(h, s, &v_reset, v_threshold),
@@ -179,7 +179,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Records an error, unless there is one already.
+    /// Records an error, unless one is recorded already.
     fn fail(&self, problem: DefinitionError) {
         self.problem.borrow_mut().get_or_insert(problem);
     }

@@ -1,7 +1,7 @@
 //! Sliding parallel spiking neuron.
 //!
 //! H[t] = Σ wᵢ·X[t − k + 1 + i] + b over i = 0 … k − 1, S = Θ(H): the same k weights at every step,
-//! so that it runs over sequences of any length. w starts at 2^(i−k+1), and is trained with b.
+//! for sequences of any length. w is initialized with 2^(i−k+1); w and b are trained.
 //!
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
@@ -25,7 +25,7 @@ use spikelet_graph::Var;
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
-/// | `weight` | `[k]` | 2^(i−k+1): 1 for the present step, half for the one before it, … |
+/// | `weight` | `[k]` | 2^(i−k+1): 1 for the current step, ½ for the previous one, … |
 /// | `bias` | `[]` | −1 |
 ///
 /// ```

@@ -1,7 +1,7 @@
-//! Leaky integrate-and-fire that learns through space, not through time.
+//! Leaky integrate-and-fire with spatial gradients only (spatial learning through time).
 //!
 //! Forward, the leaky integrate-and-fire neuron; backward, no gradient passes from a step to the
-//! one before it. Training needs no memory of earlier steps.
+//! one before it. Training does not store earlier steps.
 //!
 //! Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking
 //! neural networks, ICCV 2023.
@@ -20,8 +20,8 @@ use spikelet_expr::Expr;
 /// | `decay_input` | | true | whether X is divided by τ as well |
 /// | `reset_grad` | | detach | |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
-/// others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
+/// the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! From a neuron's equations to the step that the engine runs.
+//! Derives the step that the engine runs from the equations of a neuron.
 
 use super::{Bound, Granularity, Neuron, OutputKind, Param, Scope, State, scope::NOISE};
 use crate::DefinitionError;
@@ -9,7 +9,7 @@ use spikelet_expr::Expr;
 use spikelet_graph::DType;
 use spikelet_graph::op::Recurrence;
 
-/// Writes one step of a neuron: its output, next states.
+/// Derives one step of a neuron: its output and next states.
 ///
 /// # Errors
 /// When the neuron uses a state or parameter that it does not declare, learns a constant that it
@@ -32,9 +32,9 @@ pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
 pub struct TrainableParam {
     /// Its name in files after the layer's path.
     pub name: String,
-    /// The value that is stored before training; under a bound not that of the constant.
+    /// The initial value of the parameter. With a bound, it differs from that of the constant.
     pub init: f64,
-    /// How many values it has.
+    /// The granularity.
     pub granularity: Granularity,
     /// The bound of the constant.
     pub bound: Bound,
@@ -75,9 +75,9 @@ pub fn constants(neuron: &dyn Neuron) -> Result<Vec<(String, f64)>, DefinitionEr
     Ok(asked.chain(starts).collect())
 }
 
-/// The constants of a neuron that have a domain, its surrogate's excepted: its own, and the threshold
-/// and the reset potential where its equations use them. The threshold is above the potential of the
-/// hard reset, or above 0 where the reset is soft.
+/// The constants of a neuron that have a domain, without those of its surrogate: its own, and the threshold and the
+/// reset potential if its equations use them. The threshold is above the potential of the hard reset, or above 0
+/// with a soft reset.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -196,7 +196,7 @@ impl Layout {
         })
     }
 
-    /// Checks that the equations use all declared parameters: others would never be trained.
+    /// Checks that the equations use all declared parameters: unused ones would never be trained.
     pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), DefinitionError> {
         let values = self.step.outputs.iter().map(|output| &output.value);
         let used: Vec<String> = (values.chain(&self.step.next))
@@ -287,15 +287,15 @@ impl Learned<'_> {
     }
 }
 
-/// One step of a neuron in its parts.
+/// The parts of a step of a neuron.
 pub(crate) struct Parts {
-    /// H, of the input `x`, states and parameters.
+    /// H as a function of the input `x`, states and parameters.
     pub(crate) charge: Expr,
-    /// S, of those and [`CHARGED`].
+    /// S as a function of these and [`CHARGED`].
     pub(crate) fire: Expr,
-    /// The output, of those and [`FIRED`].
+    /// The output as a function of these and [`FIRED`].
     pub(crate) emit: Expr,
-    /// The next states, of the same.
+    /// The next states as functions of the same.
     pub(crate) next: Vec<Expr>,
     /// The constants that the equations use.
     constants: Vec<(&'static str, f64)>,
@@ -307,7 +307,7 @@ pub(crate) const CHARGED: &str = "h[t]";
 /// The symbol of S in the expressions after the spike.
 pub(crate) const FIRED: &str = "s[t]";
 
-/// Writes the parts of a step, each of the results of the one before.
+/// Derives the parts of a step; each uses the results of the previous one.
 ///
 /// # Errors
 /// As [`derive()`].
@@ -315,8 +315,8 @@ pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, DefinitionError> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
 
-/// Writes the parts of a step. `hand_on` returns the form in which later parts use a result: its
-/// expression, or a symbol.
+/// Derives the parts of a step. `hand_on` returns the form in which later parts use a result: its expression, or
+/// a symbol.
 fn write(
     neuron: &dyn Neuron,
     hand_on: impl Fn(&str, &Expr) -> Expr,
@@ -327,7 +327,7 @@ fn write(
     let fire = neuron.fire(&n, &h);
     let s = hand_on(FIRED, &fire);
     let states = neuron.states();
-    // A neuron without states has no reset and uses no constants of it.
+    // A neuron without states has no reset and does not use its constants.
     let v = match states.is_empty() {
         true => h.clone(),
         false => neuron.reset(&n, &h, &s),

@@ -4,7 +4,7 @@
 //!
 //! H[t] = β·V[t−1] + I[t] − S[t−1]·v_threshold, or v_reset where S[t−1] is 1; V[t] = H[t]
 //!
-//! The reset comes one step after the spike, as snnTorch has it.
+//! The reset comes one step after the spike, as in snnTorch.
 //!
 //! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Synaptic`).

@@ -1,4 +1,4 @@
-//! Integrate-and-fire with spikes of either sign.
+//! Integrate-and-fire with positive and negative spikes.
 //!
 //! H[t] = V[t−1] + X[t], S[t] = Θ(H[t] − v_threshold) − Θ(−H[t] − v_threshold)
 //!

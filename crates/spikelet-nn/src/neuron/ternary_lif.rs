@@ -1,7 +1,7 @@
-//! Leaky integrate-and-fire with spikes of either sign.
+//! Leaky integrate-and-fire with positive and negative spikes.
 //!
-//! H as the leaky integrate-and-fire neuron has it, S[t] = Θ(H[t] − v_threshold) −
-//! Θ(−H[t] − v_threshold); the hard reset acts on either sign.
+//! H is that of the leaky integrate-and-fire neuron, S[t] = Θ(H[t] − v_threshold) −
+//! Θ(−H[t] − v_threshold); the hard reset is applied to spikes of both signs.
 //!
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
@@ -19,8 +19,8 @@ use spikelet_expr::Expr;
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
 ///
-/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are next to the
-/// others.
+/// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]; in files they are on the same level as
+/// the others.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

@@ -1,14 +1,14 @@
 //! Trainable constants.
 //!
-//! Any constant of any neuron can be trainable: its equations name their constants; the value is a
-//! number or, if the constant is trainable, the parameter p of that name under its bound.
+//! Any constant of any neuron can be trainable. The equations refer to constants by name; the value is a number or,
+//! for a trainable constant, the parameter p of this name with its bound applied.
 
 use super::Granularity;
 use crate::OutsideBound;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// How a constant is trained.
+/// The granularity and bound of a trainable constant.
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -23,7 +23,7 @@ use spikelet_expr::Expr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Form")]
 pub struct Trainable {
-    /// How many values it has.
+    /// The granularity.
     pub granularity: Granularity,
     /// The bound of the values.
     pub bound: Bound,
@@ -39,17 +39,17 @@ pub enum Bound {
     None,
     /// Between two values: low + (high − low)·σ(p).
     Between {
-        /// Never reached from above.
+        /// The exclusive lower bound.
         low: f64,
-        /// Never reached from below.
+        /// The exclusive upper bound.
         high: f64,
     },
     /// Above a value: low + ln(1 + eᵖ).
     Above {
-        /// Never reached.
+        /// The exclusive bound.
         low: f64,
     },
-    /// Clamped to two values: min(max(p, low), high). Beyond them p has no gradient.
+    /// Clamped to two values: min(max(p, low), high). Outside, the gradient of p is 0.
     Clamp {
         /// The smallest value.
         low: f64,
@@ -122,7 +122,7 @@ impl Bound {
         match self {
             Self::None => p.clone(),
             Self::Between { low, high } => low + (high - low) * p.sigmoid(),
-            // ln(1 + eᵖ), written so that no power overflows.
+            // ln(1 + eᵖ) in a form without overflow.
             Self::Above { low } => low + (p.max(0.0) + (1.0 + (-p.abs()).exp()).ln()),
             Self::Clamp { low, high } => p.clamp(low, high),
         }
@@ -150,7 +150,7 @@ impl Bound {
         }
         Ok(match self {
             Self::Between { low, high } => ((value - low) / (high - value)).ln(),
-            // Where eᵖ − 1 would overflow, p is the value to the last bit.
+            // Where eᵖ − 1 would overflow, p equals the value exactly.
             Self::Above { low } if value - low > 30.0 => value - low,
             Self::Above { low } => (value - low).exp_m1().ln(),
             Self::None | Self::Clamp { .. } => value,

@@ -16,7 +16,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// An input that nothing was written to yet.
+    /// An input without values.
     pub(super) fn new(buffer: Buffer, classes: Option<usize>) -> Self {
         Self {
             buffer,
@@ -25,12 +25,12 @@ impl Input {
         }
     }
 
-    /// Says that something was written to it.
+    /// Records that values were written.
     pub(super) fn mark_given(&self) {
         self.given.store(true, Ordering::Relaxed);
     }
 
-    /// Refuses to run on an input that nothing was written to.
+    /// Checks that values were written.
     pub(super) fn check_given(&self, name: &str) -> Result<()> {
         if self.given.load(Ordering::Relaxed) {
             return Ok(());
@@ -42,7 +42,7 @@ impl Input {
         .into())
     }
 
-    /// Checks values that are to be written to it.
+    /// Checks values before they are written.
     pub(super) fn check(&self, name: &str, values: &HostTensor<'_>) -> Result<()> {
         let (expected, given) = (&self.buffer.ty, count(values));
         if given != expected.len() || values.dtype() != expected.dtype {

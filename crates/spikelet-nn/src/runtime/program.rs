@@ -12,16 +12,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A graph that is planned; nothing is allocated for it yet.
+/// A planned graph. Nothing is allocated yet.
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// How many scores the labels of each input choose from: passes may hide it.
+    /// The number of classes of each input with labels. Passes may remove the operation that defines it.
     classes: BTreeMap<String, usize>,
 }
 
 impl Planned {
-    /// Plans under a budget if there is one, of which `others` bytes are left to others.
+    /// Plans within a budget, if there is one, of which `others` bytes are reserved for other programs.
+    ///
+    /// # Errors
+    /// When the budget is too small.
     pub fn within(
         graph: Graph,
         target: &dyn Target,
@@ -50,7 +53,7 @@ pub struct Program {
     executor: Box<dyn Executor>,
     inputs: BTreeMap<String, Input>,
     outputs: BTreeMap<String, Buffer>,
-    /// Whether all inputs were found to be set; they stay so.
+    /// Whether all inputs are known to be set.
     complete: bool,
     has_run: bool,
 }
@@ -68,7 +71,7 @@ impl Program {
         Self::load(Planned { plan, classes }, store)
     }
 
-    /// As [`Program::new`], with at most so much memory, if a budget is given.
+    /// As [`Program::new`], within a memory budget, if there is one.
     ///
     /// # Errors
     /// As [`Program::new`]; when the budget is too small.
@@ -81,8 +84,7 @@ impl Program {
         Self::load(planned, store)
     }
 
-    /// Makes a plan for the store's device ready to run. Programs that are loaded with one store
-    /// share one arena.
+    /// Loads a plan on the device of the store. Programs that are loaded with one store share one arena.
     ///
     /// # Errors
     /// As [`Program::new`].
@@ -138,12 +140,12 @@ impl Program {
         })
     }
 
-    /// The plan that runs.
+    /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The arena that the device holds for it, in bytes.
+    /// The size of its arena in bytes.
     pub fn arena_bytes(&self) -> usize {
         self.executor.arena_bytes()
     }
@@ -249,8 +251,7 @@ impl Program {
         }
     }
 
-    /// Starts to copy outputs of the last run to the host; a later run does not change what
-    /// arrives.
+    /// Starts to copy outputs of the last run to the host. A later run does not change the copies.
     ///
     /// # Errors
     /// As [`Program::get`].
@@ -260,10 +261,10 @@ impl Program {
         Ok(self.backend.fetch(&buffers)?)
     }
 
-    /// Waits until everything that was started on the device is done.
+    /// Waits until the device has finished all work.
     ///
     /// # Errors
-    /// When something that was started has failed.
+    /// When the device has failed.
     pub fn synchronize(&self) -> Result<()> {
         Ok(self.backend.synchronize()?)
     }

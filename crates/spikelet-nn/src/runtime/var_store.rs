@@ -1,4 +1,4 @@
-//! The tensors that outlive programs.
+//! Named tensors, shared by programs.
 
 use super::{download, host};
 use crate::RuntimeError;
@@ -20,7 +20,7 @@ pub struct VarStore {
     pub(super) buffers: BTreeMap<String, Held>,
     /// Tensors that are not part of a checkpoint.
     pub(super) scratch: BTreeMap<String, Held>,
-    /// Programs run one after the other, so that they share it where it is large enough.
+    /// The arena of all programs, which run one after the other.
     arena: Option<Held>,
 }
 
@@ -54,7 +54,7 @@ impl Held {
 }
 
 impl VarStore {
-    /// No tensors yet.
+    /// An empty store.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self {
             backend,
@@ -81,8 +81,8 @@ impl VarStore {
         Ok(all)
     }
 
-    /// A store of the same names; `make` gives each tensor's device and buffer there, by its device
-    /// and type here.
+    /// A store with the same names. `make` returns the device and buffer of a tensor in it for the device and type
+    /// in this store.
     pub fn mirrored(
         &self,
         backend: &Arc<dyn Backend>,
@@ -121,11 +121,11 @@ impl VarStore {
         map[name].on(backend, name)
     }
 
-    /// The arena that programs on this store's device share, allocated, or allocated again if the plan needs
-    /// more. One that is replaced goes with the last program that was loaded with it.
+    /// The arena that programs on the device of this store share. It is allocated again if the plan needs a larger
+    /// one; the old one is freed with the last program that was loaded with it.
     ///
     /// # Errors
-    /// When memory is short.
+    /// When the device has not enough memory.
     pub fn arena(&mut self, plan: &Plan) -> Result<Buffer> {
         let fits = |held: &&Held| {
             Arc::ptr_eq(&held.backend, &self.backend) && held.buffer.ty.bytes() >= plan.arena_bytes
@@ -133,7 +133,7 @@ impl VarStore {
         if let Some(held) = self.arena.as_ref().filter(fits) {
             return Ok(held.buffer.clone());
         }
-        // The old one is free again where no program has it.
+        // Frees the old arena unless a program uses it.
         self.arena = None;
         let buffer = self.backend.arena(plan)?;
         self.arena = Some(Held {
@@ -143,7 +143,7 @@ impl VarStore {
         Ok(buffer)
     }
 
-    /// Bytes of the arena that programs share.
+    /// The size of the shared arena in bytes.
     pub fn arena_bytes(&self) -> usize {
         self.arena.as_ref().map_or(0, |held| held.buffer.ty.bytes())
     }
@@ -215,8 +215,8 @@ impl VarStore {
         self.set(name, tensor)
     }
 
-    /// Makes the parameters and states that a trace has met and the store has not, with their
-    /// initial values.
+    /// Creates the parameters and buffers of a trace that the store does not have, with their initial values, and
+    /// resets the carried states.
     ///
     /// # Errors
     /// When the device has not enough memory.
@@ -230,8 +230,8 @@ impl VarStore {
         self.reset(traced, float)
     }
 
-    /// Sets the carried states back to their reset values, learned ones as they are now; states of
-    /// another shape (another batch size) are allocated again.
+    /// Resets the carried states. Learned reset values are those of their parameters at this time. States of another
+    /// shape (another batch size) are allocated again.
     ///
     /// # Errors
     /// When the device has not enough memory.

@@ -4,7 +4,7 @@
 //! g(x) = ax + ½ if |x| ≤ c, else bx ± (a − b)c + ½ with the sign of x
 //!
 //! Source: SpikingFlow, `softbp.soft_pulse_function`. Its primitive goes through 0 at x = 0; here
-//! it is moved up by ½, so that with the defaults it rises from 0 at −c to 1 at c, like a step.
+//! The offset of ½ makes g rise from 0 at −c to 1 at c with the defaults.
 
 use super::Surrogate;
 use crate::domain::{Domain, domains};
@@ -12,7 +12,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// A steep piece around the threshold, a flat slope elsewhere.
+/// A steep slope around the threshold, a flat slope elsewhere.
 ///
 /// | field | default | |
 /// |---|---|---|

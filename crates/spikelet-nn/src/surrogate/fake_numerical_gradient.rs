@@ -1,6 +1,6 @@
 //! Fake numerical gradient.
 //!
-//! g′(x) = min(sgn(x)/x, α), α at 0: the slope of the chord of sgn from 0 to x, held below α.
+//! g′(x) = min(sgn(x)/x, α), α at 0: the slope of the chord of sgn from 0 to x, at most α.
 //! There is no primitive.
 //!
 //! Source: SpikingJelly, `surrogate.FakeNumericalGradient`.
@@ -11,7 +11,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// 1/|x|, held below a bound.
+/// 1/|x|, at most α.
 ///
 /// | field | default | |
 /// |---|---|---|

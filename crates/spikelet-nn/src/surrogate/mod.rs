@@ -1,11 +1,11 @@
-//! Surrogate gradients: a hard step forward, a smooth function backward.
+//! Surrogate gradients: a step function forward, a smooth function backward.
 //!
 //! Forward, a neuron fires with the Heaviside step Θ, whose derivative is zero almost everywhere.
 //! Backward, Θ′ is replaced by the derivative of a smooth function of a similar shape
 //! (SpikingFlow's "soft back-propagation"; Wu et al., Frontiers in Neuroscience 12:331, 2018).
 //!
-//! Each surrogate is one file: its constants, its derivative g′, and its primitive g where it has
-//! one. To add your own outside this crate, implement [`Surrogate`].
+//! Each surrogate has its own file with its constants, its derivative g′ and, if it has one, its primitive g. To
+//! define a surrogate in another crate, implement [`Surrogate`].
 
 use crate::DefinitionError;
 use crate::domain::{self, Constant};
@@ -60,7 +60,7 @@ pub trait Surrogate: Debug + Send + Sync {
         vec![]
     }
 
-    /// Name and constants, as files hold them and [`from_spec`] reads them.
+    /// The name and constants in the format of [`from_spec`].
     fn spec(&self) -> Value {
         Value::from(format!("{self:?}"))
     }

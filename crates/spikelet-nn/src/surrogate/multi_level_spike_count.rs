@@ -3,7 +3,7 @@
 //! Forward round(clamp(x, 0, D)), ties to even: up to D spikes in one step;
 //! g(x) = clamp(x, grad_min, grad_max), g′(x) = 1 if grad_min ≤ x ≤ grad_max, else 0
 //!
-//! x counts thresholds: the potential over v_threshold, not its distance from it.
+//! x is the potential divided by v_threshold, not its distance from the threshold.
 //!
 //! Source: Luo et al., Integer-valued training and spike-driven inference spiking neural network
 //! for high-performance and energy-efficient object detection, ECCV 2024.
@@ -14,7 +14,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// Counts are f32, which has all whole numbers up to this one.
+/// Counts are f32, which represents all integers up to this one.
 const MOST: Domain = Domain::whole(1, 1 << 24);
 
 /// Integer spike counts; the gradient passes inside a window.
@@ -26,7 +26,7 @@ const MOST: Domain = Domain::whole(1, 1 << 24);
 /// | `grad_max` | none | upper end of the window; none is D |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MultiLevelSpikeCount {
-    /// D, most spikes in a step.
+    /// D, the maximal number of spikes per step.
     pub max_spike_count: u32,
     /// Lower end of the window that the gradient passes.
     pub grad_min: f64,

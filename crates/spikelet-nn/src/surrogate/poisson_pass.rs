@@ -1,7 +1,7 @@
 //! Poisson pass.
 //!
-//! g(x) = x, g′(x) = 1; forward 1 with probability x: fires where u ≤ x, u uniform on (0, 1] and
-//! fresh at every step. Never for x ≤ 0, always for x ≥ 1.
+//! g(x) = x, g′(x) = 1; forward 1 with probability x: fires if u ≤ x, with u uniform on (0, 1],
+//! drawn at every step. Never for x ≤ 0, always for x ≥ 1.
 //!
 //! Source: Bengio et al., Estimating or propagating gradients through stochastic neurons for
 //! conditional computation, arXiv:1308.3432 (the straight-through estimator); SpikingJelly.

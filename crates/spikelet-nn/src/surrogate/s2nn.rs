@@ -5,7 +5,7 @@
 //! | x < 0 | α·σ(αx)·(1 − σ(αx)) | σ(αx) |
 //! | x ≥ 0 | β/(x + 1) | β·ln(x + 1 + 10⁻⁵) + ½ |
 //!
-//! The 10⁻⁵ is the original's: above the threshold g′ is the derivative of g but for that.
+//! The 10⁻⁵ is from the source: without it, g′ would be the exact derivative of g above the threshold.
 //!
 //! Source: Suetake et al., S²NN: Time step reduction of spiking surrogate gradients for training
 //! energy efficient single-step neural networks, arXiv:2201.10879.

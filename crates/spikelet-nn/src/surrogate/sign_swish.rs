@@ -2,9 +2,8 @@
 //!
 //! u = βx; g(x) = 2σ(u)·(1 + u(1 − σ(u))) − ½, g′(x) = β(2 − u·tanh(u/2)) / (1 + cosh u)
 //!
-//! The original goes from −1 to 1, through 0 at x = 0, since it stands in for the sign. Its
-//! derivative is kept as it is, so its height of 2 is kept too; it is moved up by ½ to meet a
-//! step's middle. It overshoots: g′ is negative for |u| > 2.4.
+//! The source defines a surrogate of the sign function, from −1 to 1. The derivative and the height of 2 are
+//! unchanged; the offset of ½ is that of a step. It overshoots: g′ is negative for |u| > 2.4.
 //!
 //! Source: Darabi et al., Regularized binary network training, arXiv:1812.11800; SpikingFlow,
 //! `softbp.soft_pulse_function`.
@@ -15,7 +14,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// Beyond this e⁻ᵘ is 0 in any type; the bound keeps an overflown u from making 0·∞ of it.
+/// Above this, e⁻ᵘ is 0 in any type. The bound avoids 0·∞ if u overflows.
 const FLAT: f64 = 1e4;
 
 /// Derivative of the sign-swish, negative in its tails.

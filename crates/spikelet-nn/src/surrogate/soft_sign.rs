@@ -38,7 +38,7 @@ impl Surrogate for SoftSign {
     }
 
     fn primitive(&self, x: &Expr) -> Option<Expr> {
-        // αx/(1 + |αx|), written so that no product overflows.
+        // αx/(1 + |αx|) in a form without overflow.
         Some(0.5 * (x / (x.abs() + 1.0 / self.alpha) + 1.0))
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use std::f64::consts::{FRAC_1_PI, TAU};
 
-/// Each term is a part of the expression; more would not compile in reasonable time.
+/// The maximal number of terms: more would not compile in reasonable time.
 const MOST_TERMS: u32 = 256;
 
 /// The first terms of the Fourier series of a square wave.
@@ -56,7 +56,7 @@ impl Surrogate for SquarewaveFourierSeries {
 }
 
 impl SquarewaveFourierSeries {
-    /// x in periods, less the whole ones: far out, angles stay small enough to be accurate.
+    /// The fractional part of x in periods, so that angles are small and accurate.
     fn turns(&self, x: &Expr) -> Expr {
         let turns = x / self.t_period;
         &turns - turns.round()

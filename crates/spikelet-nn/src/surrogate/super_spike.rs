@@ -11,7 +11,7 @@ use crate::registry::spec;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 
-/// A fast sigmoid's derivative, scaled.
+/// The scaled derivative of a fast sigmoid.
 ///
 /// | field | default | |
 /// |---|---|---|

@@ -1,10 +1,10 @@
-//! Why a checkpoint is refused.
+//! The errors of checkpoints.
 
 use spikelet_graph::TensorType;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A checkpoint that cannot be used, and why.
+/// A checkpoint that cannot be used.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("{}: {problem}\n  help: {}", .path.display(), .problem.help())]
 pub struct CheckpointError {
@@ -17,11 +17,11 @@ pub struct CheckpointError {
 /// A setting or another property of a run that differs in the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which, such as `settings.learning_rate`.
+    /// The path of the field, such as `settings.learning_rate`.
     pub field: String,
     /// Its value in the checkpoint, as JSON.
     pub checkpoint: String,
-    /// Its value in the run that was to resume, as JSON.
+    /// Its value in the resumed run, as JSON.
     pub here: String,
 }
 
@@ -43,66 +43,66 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointProblem {
-    /// The metadata is not a checkpoint's.
+    /// The metadata is not that of a checkpoint.
     #[error("it is no checkpoint: {0}")]
     NotACheckpoint(String),
-    /// It was written in another format.
+    /// The checkpoint has another format.
     #[error("its format is `{found}`, this program reads `{expected}`")]
     Format {
-        /// That of the file.
+        /// The one in the file.
         found: String,
-        /// The one that is read here.
+        /// The supported format.
         expected: &'static str,
     },
-    /// Fields of the metadata that a checkpoint must have.
+    /// Required fields of the metadata are missing.
     #[error("its metadata has no {}", .0.join(", "))]
     MissingFields(Vec<String>),
-    /// Fields of the metadata that a checkpoint does not have.
+    /// The metadata has unknown fields.
     #[error("its metadata has fields that are not known: {}", .0.join(", "))]
     UnknownFields(Vec<String>),
-    /// A setting that cannot be used.
+    /// An invalid setting.
     #[error("its settings cannot be used: {0}")]
     Settings(String),
-    /// How far the run is, but no run can be there.
+    /// Invalid progress of the run.
     #[error("its {field} is {found}, expected {expected}")]
     Progress {
-        /// Which number.
+        /// The field.
         field: String,
         /// Its value.
         found: String,
-        /// The values that it may have.
+        /// The allowed values.
         expected: String,
     },
     /// Tensors with elements that are not finite.
     #[error("elements are not finite in the tensors {}", .0.join(", "))]
     NotFinite(Vec<String>),
-    /// A tensor of the loss scale that is out of its range.
+    /// A tensor of the loss scale that is outside its range.
     #[error("tensor `{tensor}` is {found}, expected {expected}")]
     LossScale {
         /// Which.
         tensor: &'static str,
         /// Its value, or type.
         found: String,
-        /// The values that it may have.
+        /// The allowed values.
         expected: String,
     },
-    /// Tensors of the network or its optimizer that it does not have.
+    /// Tensors of the network or its optimizer are missing.
     #[error("it has no tensors {}", .0.join(", "))]
     MissingTensors(Vec<String>),
-    /// Tensors that the network or its optimizer does not have.
+    /// The network or its optimizer does not have these tensors.
     #[error("it has tensors that the network has not: {}", .0.join(", "))]
     UnknownTensors(Vec<String>),
-    /// A tensor of another shape or element type than the network's.
+    /// A tensor has another shape or element type than that of the network.
     #[error("tensor `{tensor}` is {found}, the network's is {expected}")]
     TensorType {
         /// Which.
         tensor: String,
-        /// That of the file.
+        /// The one in the file.
         found: TensorType,
-        /// That of the network.
+        /// The one of the network.
         expected: TensorType,
     },
-    /// It belongs to another run than the one that was to resume.
+    /// The checkpoint belongs to another run.
     #[error("it belongs to another run: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     OtherRun(Vec<Difference>),
 }

@@ -60,7 +60,7 @@ fn json_of(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Reads a value of which every field must be there, and no other.
+/// Reads a value with exactly the known fields.
 pub(super) fn parse<T: DeserializeOwned + Serialize>(
     name: &str,
     text: &str,

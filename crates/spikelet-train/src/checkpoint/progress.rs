@@ -12,70 +12,68 @@ pub struct EpochRecord {
     pub epoch: usize,
     /// Mean loss of the training batches.
     pub train_loss: f64,
-    /// Share of training images classified correctly, while the weights changed.
+    /// The fraction of training images that were classified correctly, measured during training.
     pub train_accuracy: f64,
     /// Mean loss of the validation images, if there are any.
     pub validation_loss: Option<f64>,
-    /// Share of validation images classified correctly, if there are any.
+    /// The fraction of validation images that are classified correctly, if there are any.
     pub validation_accuracy: Option<f64>,
     /// Mean loss of the test set.
     #[serde(deserialize_with = "number_or_nan")]
     pub test_loss: f64,
-    /// Share of test images classified correctly.
+    /// The fraction of test images that are classified correctly.
     pub test_accuracy: f64,
     /// The best validation accuracy so far, if there are validation images.
     pub best_validation_accuracy: Option<f64>,
-    /// Training images a second.
+    /// Training images per second.
     pub images_per_second: f64,
     /// Seconds of this epoch, evaluation included.
     pub seconds: f64,
 }
 
-/// JSON has no NaN and no infinity: such a loss is written as null.
+/// JSON has no NaN or infinity: such a loss is written as null.
 fn number_or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Optimizer steps so far.
+    /// The number of completed training steps.
     pub step: u64,
-    /// The present epoch, counted from 0.
+    /// The current epoch, counted from 0.
     pub epoch: usize,
-    /// The next batch of it, over all ranks together.
+    /// The next batch of this epoch, over all ranks.
     pub batch: usize,
-    /// Images of it that are done, over all ranks: the next batch begins there, also with another
-    /// number of ranks.
+    /// The number of completed images of this epoch, over all ranks: the index of the first image of the next
+    /// batch, also with another number of ranks.
     pub images: usize,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub ranks: usize,
-    /// Sum of the mean losses of its batches so far, over the batches of all ranks.
+    /// The sum of the mean losses of the completed batches of this epoch, over all ranks.
     pub loss_sum: f64,
-    /// Correct images of its batches so far.
+    /// The number of correct images in these batches.
     pub correct: f64,
-    /// Seconds of training batches of this epoch so far.
+    /// The seconds of these batches.
     pub train_seconds: f64,
-    /// Seconds of the run so far.
+    /// The seconds of the run.
     pub seconds: f64,
-    /// The epochs that are done.
+    /// The completed epochs.
     pub history: Vec<EpochRecord>,
 }
 
 impl Progress {
-    /// How many batches of this size the images of the present epoch were so far, each rank's counted
-    /// by itself; at least 1.
+    /// The number of completed batches of this size in the current epoch, over all ranks; at least 1.
     pub(crate) fn batches_of_ranks(&self, batch_size: usize) -> f64 {
         (self.images / batch_size.max(1)).max(1) as f64
     }
 
-    /// The epoch with the best validation accuracy so far, the first of equals; none without
-    /// validation images.
+    /// The first epoch with the best validation accuracy; `None` without validation images.
     pub fn best(&self) -> Option<&EpochRecord> {
         best_of(&self.history)
     }
 
-    /// Checks that a run with these settings and data can be there.
+    /// Checks that the progress is possible for these settings and data.
     pub(super) fn check(
         &self,
         settings: &Settings,
@@ -98,8 +96,8 @@ impl Progress {
             false => images,
         };
         number("progress.images", self.images, 0, most_images)?;
-        // A step had one batch for each rank. Where their number has changed, the epoch's batches
-        // are not known exactly.
+        // A step had one batch per rank. If the number of ranks has changed, the number of batches is not
+        // known exactly.
         let most_batches = self.images / batch_size;
         number(
             "progress.batch",
@@ -162,7 +160,7 @@ impl EpochRecord {
     }
 }
 
-/// The epoch with the best validation accuracy, the first of equals.
+/// The first epoch with the best validation accuracy.
 pub(crate) fn best_of(history: &[EpochRecord]) -> Option<&EpochRecord> {
     let mut best: Option<(&EpochRecord, f64)> = None;
     for record in history {
@@ -184,7 +182,7 @@ fn wrong(field: &str, found: impl Display, expected: impl Display) -> Checkpoint
     }
 }
 
-/// Checks that a number is from `least` to `most`; NaN is not.
+/// Checks that a value is from `least` to `most`; NaN is an error.
 fn number<T: PartialOrd + Display>(
     field: &str,
     found: T,

@@ -1,4 +1,4 @@
-//! The lock on a run's folder.
+//! The lock on the folder of a run.
 
 use super::RunFolderError;
 use spikelet_core::Result;
@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-/// The file that is locked; it holds the id of the process.
+/// The locked file. It contains the id of the process.
 pub(super) const LOCK: &str = ".lock";
 
 /// Locks a folder for this process; `None` if a run that could not start has just removed the folder
@@ -25,7 +25,7 @@ pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
-            // Whoever holds the lock may be about to write it.
+            // The process with the lock may not have written it yet.
             let _ = file.read_to_string(&mut pid);
             return Err(RunFolderError::InUse {
                 folder: folder.to_path_buf(),
@@ -46,7 +46,7 @@ pub(super) fn lock(folder: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Whether an open file is the one that is at this path.
+/// Whether an open file is the file at this path.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -57,7 +57,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Such systems do not remove a file that is open.
+/// These systems do not remove open files.
 #[cfg(not(unix))]
 fn is_at(_file: &File, _path: &Path) -> bool {
     true

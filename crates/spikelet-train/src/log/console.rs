@@ -1,4 +1,4 @@
-//! How the program speaks in a terminal, and how it keeps quiet elsewhere.
+//! Output to a terminal, as text or JSON.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spikelet_core::human::{duration, percent, thousands};
@@ -10,16 +10,16 @@ use std::sync::Mutex;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// Lines for people, a progress bar where there is a terminal.
+    /// Text, with a progress bar in a terminal.
     #[default]
     Text,
-    /// JSON lines on standard output, no bar.
+    /// JSON lines on standard output without a progress bar.
     Json,
-    /// Nothing but errors.
+    /// Errors only.
     Quiet,
 }
 
-/// The first line that could not be printed: standard output belongs to the process.
+/// The first error of standard output, shared by all consoles of the process.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Standard output and standard error, and their properties.
@@ -31,7 +31,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// Asks the surroundings: are these terminals, is `NO_COLOR` set, is `TERM` `dumb`?
+    /// Checks whether the streams are terminals, and the variables `NO_COLOR` and `TERM` (`dumb`).
     pub fn new(output: Output) -> Self {
         let is = |name, test: fn(&str) -> bool| {
             std::env::var_os(name).is_some_and(|value| test(&value.to_string_lossy()))
@@ -78,9 +78,8 @@ impl Console {
         }
     }
 
-    /// Whether all lines so far could be printed, whichever console printed them. A program asks
-    /// this before it ends: a run is not given up for a line. A reader that has gone away
-    /// (`spikelet train | head`) is no error.
+    /// Returns the first error of standard output of any console. A program checks it before it ends, since such an
+    /// error does not stop a run. A closed pipe (`spikelet train | head`) is not an error.
     ///
     /// # Errors
     /// The first error of standard output, such as a full disk.
@@ -90,22 +89,22 @@ impl Console {
         failed.take().map_or(Ok(()), Err)
     }
 
-    /// `text` in bold where color is allowed.
+    /// `text` in bold if colors are enabled.
     pub fn bold(&self, text: impl Display) -> String {
         self.paint("1", text)
     }
 
-    /// `text` in grey where color is allowed.
+    /// `text` in gray if colors are enabled.
     pub fn dim(&self, text: impl Display) -> String {
         self.paint("2", text)
     }
 
-    /// `text` in green where color is allowed.
+    /// `text` in green if colors are enabled.
     pub fn green(&self, text: impl Display) -> String {
         self.paint("32", text)
     }
 
-    /// `text` in red where color is allowed.
+    /// `text` in red if colors are enabled.
     pub fn red(&self, text: impl Display) -> String {
         self.paint("31", text)
     }
@@ -118,8 +117,8 @@ impl Console {
         }
     }
 
-    /// A bar on standard error for one epoch of `batches` batches; invisible where standard error
-    /// is not a terminal and where the output is JSON or quiet.
+    /// A progress bar on standard error for an epoch of `batches` batches. It is hidden if standard error is not a
+    /// terminal or the output is not text.
     pub fn epoch_bar(&self, epoch: usize, epochs: usize, batches: usize) -> EpochBar {
         let target = if self.bar {
             ProgressDrawTarget::stderr()
@@ -153,19 +152,19 @@ fn keep(written: io::Result<()>) {
     }
 }
 
-/// The progress bar of one epoch; disappears when it is dropped, and the epoch's line takes its place.
+/// The progress bar of an epoch. It is removed when it is dropped.
 #[derive(Debug)]
 pub struct EpochBar {
     bar: ProgressBar,
 }
 
 impl EpochBar {
-    /// So many batches are done.
+    /// Sets the number of completed batches.
     pub fn start_at(&self, batches: usize) {
         self.bar.set_position(batches as u64);
     }
 
-    /// One more batch is done.
+    /// Adds a completed batch.
     pub fn advance(&self) {
         self.bar.inc(1);
     }
@@ -188,7 +187,7 @@ impl Drop for EpochBar {
     }
 }
 
-/// The line that remains of an epoch.
+/// The summary line of an epoch.
 ///
 /// ```
 /// # use spikelet_train::log::EpochLine;
@@ -211,9 +210,9 @@ impl Drop for EpochBar {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpochLine {
-    /// Number of the epoch, the first is 1.
+    /// The epoch, counted from 1.
     pub epoch: usize,
-    /// How many there will be.
+    /// The number of epochs.
     pub epochs: usize,
     /// Mean training loss.
     pub loss: f64,
@@ -225,7 +224,7 @@ pub struct EpochLine {
     pub test_accuracy: Option<f64>,
     /// Accuracy on the validation images, 0 to 1, if there are any.
     pub validation_accuracy: Option<f64>,
-    /// The best of it so far, 0 to 1.
+    /// The best validation accuracy, 0 to 1.
     pub best_accuracy: Option<f64>,
     /// Training speed.
     pub images_per_second: f64,
@@ -263,7 +262,7 @@ impl Display for EpochLine {
     }
 }
 
-/// A loss as `0.412`, and as `2.5e-4` where three decimals would show no progress.
+/// A loss as `0.412`, or as `2.5e-4` if three decimals are not enough.
 fn digits(loss: f64) -> String {
     if loss.abs() < 0.01 && loss != 0.0 {
         format!("{loss:.1e}")
@@ -272,7 +271,7 @@ fn digits(loss: f64) -> String {
     }
 }
 
-/// `epoch  3/8`, as wide for every epoch of the run.
+/// `epoch  3/8`, with the same width for all epochs.
 fn epoch_of(epoch: usize, epochs: usize) -> String {
     let width = epochs.to_string().len().max(2);
     format!("epoch {epoch:>width$}/{epochs}")

@@ -1,4 +1,4 @@
-//! A log of JSON lines: one object a line, readable while it is being written.
+//! A log of JSON lines: one object per line, readable while it is written.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file to which objects are appended, one a line.
+/// A file to which objects are appended, one per line.
 ///
 /// ```
 /// # use spikelet_train::log::{JsonLines, jsonl};
@@ -32,7 +32,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Starts an empty log at `path`, in place of an older one; missing folders are created.
+    /// Creates an empty log at `path`, with missing folders. An older log is replaced.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be written.
@@ -42,9 +42,8 @@ impl JsonLines {
         Self::open(path)
     }
 
-    /// Continues the log at `path` (or starts a new one) from a checkpoint at `last`:
-    /// lines whose number `key` is greater than `last` are dropped, and so is a last line that was
-    /// cut off in the middle. Lines without that key stay.
+    /// Continues the log at `path`, or creates it, from a checkpoint at `last`: lines whose value of `key` is greater
+    /// than `last` and an incomplete last line are removed. Lines without this key are kept.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be read or written, [`FileError::Damaged`] if a line
@@ -80,8 +79,8 @@ impl JsonLines {
         })
     }
 
-    /// Appends one object as a line. The line is with the operating system when this returns, so
-    /// it survives the end of this process. Numbers that are not finite become `null`.
+    /// Appends one object as a line. The line is passed to the operating system before this returns. Values that are
+    /// not finite are written as `null`.
     ///
     /// # Errors
     /// [`FileError::Io`] if the line cannot be written, or `object` cannot be written as JSON.
@@ -95,13 +94,13 @@ impl JsonLines {
             .map_err(FileError::io("write", &self.path))
     }
 
-    /// Where the log is.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Reads all lines of a log; a last line that was cut off in the middle is left out.
+/// Reads all lines of a log, without an incomplete last line.
 ///
 /// # Errors
 /// [`FileError::Io`] if the file cannot be read, [`FileError::Damaged`] with the line's number if
@@ -121,14 +120,14 @@ pub fn read<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<Vec<T>, FileE
 /// The lines that end in a line break, with their values.
 fn complete_lines<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a [u8], Value)>, FileError> {
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    // After the last line break there is nothing, or a line whose writing was interrupted.
+    // After the last line break there is nothing or an incomplete line.
     lines.pop();
     let count = lines.len();
     let mut values = Vec::with_capacity(count);
     for (index, line) in lines.into_iter().enumerate() {
         match serde_json::from_slice(line) {
             Ok(value) => values.push((line, value)),
-            // After a power cut the last block may hold anything, a line break included.
+            // After a power failure the last block may have any content, including line breaks.
             Err(_) if index + 1 == count => {}
             Err(error) => return Err(damaged(path, index, &error)),
         }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 use spikelet_nn::{Domain, domains};
 
-/// A mean of which nothing decays would stay at zero.
+/// The domain of the decay factors. With 1, the mean would always be 0.
 const DECAY: Domain = Domain::at_least(0.0).below(1.0);
 
-/// Adam. With `decoupled` weight decay it is AdamW: w ← w·(1 − lr·λ) first, g stays as it is.
+/// Adam. With `decoupled` weight decay it is AdamW: w ← w·(1 − lr·λ) first, g is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Adam {
@@ -21,11 +21,11 @@ pub struct Adam {
     pub beta1: f64,
     /// Decay of the mean of their squares, 0 to below 1.
     pub beta2: f64,
-    /// ε, above 0
+    /// ε, above 0.
     pub epsilon: f64,
-    /// λ, at least 0
+    /// λ, at least 0.
     pub weight_decay: f64,
-    /// Decay the weights themselves (AdamW) instead of adding to the gradient.
+    /// Whether the weight decay is applied to the weights (AdamW) instead of the gradients.
     pub decoupled: bool,
 }
 

@@ -6,14 +6,14 @@ use spikelet_expr::Expr;
 use spikelet_graph::Var;
 use spikelet_nn::domain::{self, Constant, Domain};
 
-/// Keeps gradients small.
+/// Gradient clipping.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Clip {
-    /// Scales all gradients together so that their norm is at most this.
+    /// Scales all gradients by a common factor so that their total norm is at most this.
     Norm(f64),
-    /// Holds each element between −value and value.
+    /// Clamps each element to −value … value.
     Value(f64),
 }
 
@@ -21,7 +21,7 @@ impl Clip {
     /// Checks that the bound can be used.
     ///
     /// # Errors
-    /// When it is not a number above 0.
+    /// [`Error::Invalid`] if it is not above 0.
     pub fn check(&self) -> Result<()> {
         let (name, value) = match *self {
             Self::Norm(most) => ("norm", most),
@@ -50,7 +50,7 @@ impl Clip {
     }
 }
 
-/// The sum of all gradients' squares; nothing if there are no gradients.
+/// The sum of the squares of all gradients; `None` without gradients.
 pub fn squares(grads: &[Var]) -> Option<Var> {
     let each = grads.iter().map(|g| g.square().sum_all());
     each.reduce(|a, b| a + b)

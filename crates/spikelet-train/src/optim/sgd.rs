@@ -2,7 +2,7 @@
 //!
 //! g ← g + λ·w; m ← μ·m + g; w ← w − lr·m, or with Nesterov w ← w − lr·(g + μ·m)
 //!
-//! PyTorch's form of momentum: the learning rate multiplies the sum.
+//! As in PyTorch, the learning rate multiplies the accumulated momentum.
 
 use super::{Optimizer, Update};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use spikelet_nn::{Domain, domains};
 pub struct Sgd {
     /// μ, 0 to below 1
     pub momentum: f64,
-    /// Look ahead by Nesterov's rule.
+    /// Whether Nesterov momentum is used.
     pub nesterov: bool,
     /// λ, at least 0, added to the gradient.
     pub weight_decay: f64,

@@ -7,14 +7,13 @@ use crate::log::EpochLine;
 use spikelet_core::Result;
 use std::time::Instant;
 
-/// Which of the evaluated data sets is which.
+/// The indices of the evaluated data sets.
 const TEST: usize = 0;
 const VALIDATION: usize = 1;
 
 impl Run<'_> {
-    /// Evaluates the network, and begins the next epoch; false if the run was interrupted before it
-    /// was evaluated. The progress is then that of the epoch's last batch: a resumed run has no
-    /// batch to train on, and begins with the evaluation.
+    /// Evaluates the network and begins the next epoch; false if the run was interrupted before the evaluation. The
+    /// progress is then that of the last batch of the epoch: a resumed run begins with the evaluation.
     pub(super) fn end_epoch(&mut self) -> Result<bool> {
         let tested = Instant::now();
         let (parameters, buffers) = (self.engine.parameters(), self.engine.buffers());
@@ -89,9 +88,9 @@ impl Run<'_> {
             self.save_best()?;
         }
         if !self.together.leads() {
-            // Rank 0 looks at the weights, which are the same.
+            // Rank 0 checks the weights, which are the same on all ranks.
         } else if self.logs.is_none() {
-            // Nothing is written: the weights are looked at all the same.
+            // The weights are checked even if no files are written.
             self.look_at_weights()?;
         } else if self.progress.epoch == self.trainer.settings.epochs {
             self.save()?;
@@ -102,7 +101,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Accuracy and mean loss on one of the evaluated data sets; none if the run is to end.
+    /// Accuracy and mean loss on one of the evaluated data sets; `None` if the run was interrupted.
     fn evaluate(&mut self, which: usize) -> Result<Option<Evaluation>> {
         let trainer = self.trainer;
         let stop = || trainer.is_end_requested();

@@ -15,7 +15,7 @@ use spikelet_nn::tensors::TensorFile;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The prefix of the tags of curves with one point for each epoch.
+/// The prefix of the tags of curves with one point per epoch.
 pub(super) const EPOCH_TAGS: &str = "epoch/";
 
 /// The open files of a run.
@@ -32,7 +32,7 @@ impl Logs {
     }
 }
 
-/// The checkpoint that a run continues from, if it does. Rank 0 reads it for all.
+/// The checkpoint from which a run resumes, if any. Rank 0 reads it for all ranks.
 pub(super) fn checkpoint_to_resume(
     trainer: &Trainer,
     folder: Option<&RunFolder>,
@@ -55,7 +55,7 @@ pub(super) fn checkpoint_to_resume(
     Ok(Some(checkpoint))
 }
 
-/// Refuses the checkpoint of a run with another network, other settings or other data.
+/// Checks that the checkpoint is that of a run with the same network, settings and data.
 fn check_same_run(
     trainer: &Trainer,
     dataset: Option<&DatasetId>,
@@ -69,7 +69,7 @@ fn check_same_run(
     {
         theirs.epochs = ours.epochs;
     }
-    // How much memory a run takes decides nothing.
+    // The memory budget does not affect the results.
     theirs.memory_budget = ours.memory_budget;
     theirs.evaluation_batch = ours.evaluation_batch;
     let mut found = differences("network", &checkpoint.network, &trainer.network);
@@ -113,7 +113,7 @@ impl Run<'_> {
                 true => JsonLines::resume(epochs, "epoch", self.progress.epoch as u64)?,
                 false => JsonLines::create(epochs)?,
             },
-            // An earlier run's curves would be drawn into this one's.
+            // The curves of an earlier run would be in the same plot.
             curves: SummaryWriter::resume_with(&curves, |step, tag| {
                 // The points of an epoch have its last step, which a checkpoint that was saved
                 // during the evaluation has too: a run that was killed later may have left them.
@@ -125,7 +125,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Goes on from where a checkpoint is.
+    /// Continues from a checkpoint.
     fn take_up(&mut self, progress: Progress) {
         let (before, now) = (progress.ranks, self.together.ranks());
         if before != now {
@@ -156,7 +156,7 @@ impl Run<'_> {
         };
     }
 
-    /// The tensors of these names as a checkpoint, which are finite.
+    /// A checkpoint of the tensors with these names, after a check that they are finite.
     fn checkpoint(&self, names: Vec<String>, dataset: &DatasetId) -> Result<Checkpoint> {
         let checkpoint = Checkpoint::take(
             &self.store,
@@ -170,7 +170,7 @@ impl Run<'_> {
         Ok(checkpoint)
     }
 
-    /// Looks at the weights where nothing is written.
+    /// Checks the weights if no files are written.
     pub(super) fn look_at_weights(&self) -> Result<()> {
         let mut tensors = TensorFile::default();
         for name in self.engine.model() {
@@ -180,7 +180,7 @@ impl Run<'_> {
         check_weights(&tensors, self.progress.step)
     }
 
-    /// Writes all that a resumed run needs.
+    /// Writes the checkpoint for resuming.
     pub(super) fn save(&mut self) -> Result<()> {
         self.saved = Instant::now();
         self.progress.seconds = self.earlier + self.started.elapsed().as_secs_f64();
@@ -198,8 +198,7 @@ impl Run<'_> {
         logs.checkpoints.submit(logs.path(file), checkpoint)
     }
 
-    /// As [`Run::save`], unless the last one is still being written: epochs may be shorter than
-    /// that takes.
+    /// As [`Run::save`], unless the last checkpoint is still being written: epochs may be shorter than the writing.
     pub(super) fn save_if_idle(&mut self) -> Result<()> {
         let busy = |logs: &Logs| logs.checkpoints.is_busy(&logs.path(LAST));
         if self.logs.as_ref().is_some_and(busy) {
@@ -208,14 +207,14 @@ impl Run<'_> {
         self.save()
     }
 
-    /// Where the weights are that count: those of the best epoch, or else of the last one.
+    /// The path of the weights of the best epoch, or of the last epoch if there is no best one.
     pub(super) fn checkpoint_path(&self) -> Option<PathBuf> {
         let logs = self.logs.as_ref()?;
         let mut files = [BEST, LAST].into_iter().map(|name| logs.path(name));
         files.find(|path| path.exists())
     }
 
-    /// Writes the weights alone.
+    /// Writes a checkpoint of the weights only.
     pub(super) fn save_best(&self) -> Result<()> {
         self.submit(BEST, |run| run.engine.model())
     }

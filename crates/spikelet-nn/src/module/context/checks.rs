@@ -24,7 +24,7 @@ impl Context {
     /// Checks that a sequence has at least `rank` axes, and that none of them is empty.
     ///
     /// # Errors
-    /// When it has fewer, no time steps, or nothing in another axis.
+    /// When it has fewer axes or an axis is empty.
     pub fn expect_rank(&self, what: &str, x: &Var, rank: usize) -> Result<()> {
         if x.rank() < rank {
             return Err(self.error(
@@ -50,13 +50,13 @@ impl Context {
     /// Checks that constants of the current module, which is of this kind, are in their domains.
     ///
     /// # Errors
-    /// Names the first that is not.
+    /// The first constant outside its domain.
     pub fn expect_domains(&self, what: &str, constants: &[Constant]) -> Result<()> {
         domain::check(constants, &self.place(what))
             .map_err(|problem| self.error(what, LayerProblem::Definition(problem)))
     }
 
-    /// Checks that the present module sees all time steps at once.
+    /// Checks that the input of the current module has all time steps.
     ///
     /// # Errors
     /// When the network runs step by step.

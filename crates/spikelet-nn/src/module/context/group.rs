@@ -1,4 +1,4 @@
-//! Processes that run one program together.
+//! Data-parallel processes.
 
 use super::Context;
 

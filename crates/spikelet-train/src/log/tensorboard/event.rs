@@ -1,4 +1,4 @@
-//! TensorBoard's `Event` messages in protobuf's wire format: the few fields that are needed.
+//! TensorBoard's `Event` messages in protobuf's wire format: the required fields.
 //!
 //! ```text
 //! Event     1 wall_time: double  2 step: int64  3 file_version: string  5 summary: Summary
@@ -69,7 +69,7 @@ impl Message {
     }
 }
 
-/// The event that opens every file.
+/// The first event of every file.
 pub(super) fn version(wall_time: f64) -> Vec<u8> {
     Message::default()
         .double(1, wall_time)
@@ -153,7 +153,7 @@ pub(super) fn histogram(wall_time: f64, step: u64, tag: &str, values: &[f32]) ->
     summary(wall_time, step, value)
 }
 
-/// One field of a message: its number and its content.
+/// A field of a message: its number and its content.
 #[derive(Debug, PartialEq)]
 pub(super) enum Field<'a> {
     Integer(u64, u64),

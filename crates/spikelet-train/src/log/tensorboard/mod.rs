@@ -1,6 +1,6 @@
 //! Event files that TensorBoard reads (`tensorboard --logdir runs`), written without TensorFlow.
 //!
-//! A file is a row of TFRecords (`record.rs`), each holding one protobuf `Event` (`event.rs`).
+//! A file is a sequence of TFRecords (`record.rs`), each with one protobuf `Event` (`event.rs`).
 
 mod event;
 mod record;
@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes scalars, histograms and pictures for TensorBoard.
+/// Writes scalars, histograms and images for TensorBoard.
 ///
 /// ```
 /// # use spikelet_train::log::SummaryWriter;
@@ -23,8 +23,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Events are buffered: [`flush`](Self::flush) after each epoch, so that TensorBoard sees them and
-/// nothing is lost if the process is killed.
+/// Events are buffered. Call [`flush`](Self::flush) after each epoch, so that TensorBoard can read them and they are
+/// not lost if the process is killed.
 #[derive(Debug)]
 pub struct SummaryWriter {
     path: PathBuf,
@@ -32,9 +32,8 @@ pub struct SummaryWriter {
 }
 
 impl SummaryWriter {
-    /// Starts a new event file in `folder`, which is created if need be. Event files that are
-    /// already there stay, and TensorBoard draws their curves into the same plot: give each run a
-    /// folder of its own.
+    /// Creates a new event file in `folder`, which is created if needed. Existing event files are kept, and
+    /// TensorBoard draws their curves in the same plot: use a separate folder for each run.
     ///
     /// # Errors
     /// [`FileError::Io`] if the folder or the file cannot be created.
@@ -51,10 +50,9 @@ impl SummaryWriter {
         Self::open(path)
     }
 
-    /// Continues the run in `folder` from a checkpoint at `step`: events of later steps, and a
-    /// last one that was cut off, are removed, and new ones are appended to the same file. So an
-    /// interrupted run leaves the same curves as one that was not. Without an event file in
-    /// `folder` this is [`create`](Self::create).
+    /// Continues the run in `folder` from a checkpoint at `step`: events of later steps and an incomplete last event
+    /// are removed, and new ones are appended to the same file. The curves of an interrupted run are the same as
+    /// those of an uninterrupted one. Without an event file in `folder` this is [`create`](Self::create).
     ///
     /// # Errors
     /// [`FileError::Io`] if a file cannot be read or written.
@@ -62,7 +60,7 @@ impl SummaryWriter {
         Self::resume_with(folder.as_ref(), |of, _| of <= step)
     }
 
-    /// The same with the events for which `keep` returns true, by their step and tag.
+    /// The same with a function of step and tag that returns whether an event is kept.
     pub(crate) fn resume_with(
         folder: &Path,
         keep: impl Fn(u64, &str) -> bool,
@@ -100,7 +98,7 @@ impl SummaryWriter {
         self.write(&event::scalar(now(), step, tag, value))
     }
 
-    /// Adds the distribution of `values`; those that are not finite are left out.
+    /// Adds the histogram of `values`. Values that are not finite are skipped.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be written.
@@ -122,7 +120,7 @@ impl SummaryWriter {
         self.write(&event::image(now(), step, tag, png, size))
     }
 
-    /// Hands everything to the operating system.
+    /// Writes all buffered events to the file.
     ///
     /// # Errors
     /// [`FileError::Io`] if the file cannot be written.
@@ -162,7 +160,7 @@ fn event_files(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
             .map_err(FileError::io("read the folder", folder))?
             .path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Not the temporary files, which begin with a dot, of a rewriting that was interrupted.
+        // Without temporary files, which begin with a dot, of an interrupted rewriting.
         if name.starts_with("events.out.tfevents.") {
             paths.push(path);
         }
@@ -171,7 +169,7 @@ fn event_files(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
-/// The whole records of `file` with a step and a tag that are kept, after a version record.
+/// The complete records of `file` whose step and tag are kept, after a version record.
 fn kept_of(file: &[u8], keep: impl Fn(u64, &str) -> bool) -> Vec<u8> {
     let mut kept = Vec::with_capacity(file.len());
     let mut rest = file;

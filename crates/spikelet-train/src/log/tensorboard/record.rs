@@ -1,7 +1,7 @@
 //! TFRecord framing: length (u64), its checksum, the data, their checksum; all little-endian.
 
-/// CRC-32C as TFRecord stores it: rotated and shifted, so that a checksum over data that hold
-/// checksums is not weakened.
+/// CRC-32C as TFRecord stores it: rotated and shifted, so that a checksum of data with checksums
+/// is not weakened.
 fn masked_checksum(data: &[u8]) -> u32 {
     crc32c::crc32c(data)
         .rotate_right(15)
