@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         batch_size: count,
         encoder: "direct".to_string(),
-        ..Settings::cifar10_net_tutorial()
+        ..Settings::cifar10_net_preset()
     };
     let time_steps = settings.time_steps;
     let partition = net.partition(count, Some(time_steps / 5))?;

@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     // 50 steps of Poisson spikes, cross entropy on the firing rates, Adam at 1e-3.
     let settings = Settings {
         batch_size: batch,
-        ..Settings::cifar10_net_tutorial()
+        ..Settings::cifar10_net_preset()
     };
 
     let partition = net.partition(split, None)?;

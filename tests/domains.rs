@@ -415,7 +415,7 @@ fn settings_of_training_are_checked() {
         ),
         (clip(Clip::Value(0.0)), "`value` of gradient clipping is 0"),
     ];
-    assert!(Settings::default().check().is_ok() && Settings::tutorial().check().is_ok());
+    assert!(Settings::default().check().is_ok() && Settings::mnist_fc_preset().check().is_ok());
     for (settings, expected) in cases {
         match settings.check() {
             Err(Error::Invalid { problem, .. }) => {

@@ -104,7 +104,7 @@ fn cifar10_net() -> Result<Case> {
     let net = Cifar10Net {
         size: 8,
         channels: 4,
-        ..Cifar10Net::tutorial()
+        ..Cifar10Net::preset()
     };
     Ok(Case {
         file: read("net_cifar10.safetensors")?,

@@ -434,8 +434,8 @@ fn presets() -> Vec<(Network, Settings)> {
         Network::Cifar10Net(Cifar10Net::default()),
     ];
     let both = |network: &Network| {
-        let tutorial = (network.tutorial(), Settings::preset_of(network));
-        [(network.clone(), Settings::of_network(network)), tutorial]
+        let preset = (network.preset(), Settings::preset_of(network));
+        [(network.clone(), Settings::of_network(network)), preset]
     };
     all.iter().flat_map(both).collect()
 }
@@ -505,10 +505,10 @@ fn every_preset_fits_into_gpus_of_24_and_140_gib() -> Result<()> {
 #[test]
 fn more_elements_than_a_gpu_counts_are_refused_in_the_plan() -> Result<()> {
     let gpu = OfflineTarget::new(Properties::large((9, 0)));
-    let network = Network::Cifar10Net(Cifar10Net::tutorial());
+    let network = Network::Cifar10Net(Cifar10Net::preset());
     let settings = Settings {
         evaluation_batch: Some(500),
-        ..Settings::cifar10_net_tutorial()
+        ..Settings::cifar10_net_preset()
     };
     let module = network.module()?;
     let found = RunPlans::new(&*module, &settings, network.image(), &[10_000], &gpu);

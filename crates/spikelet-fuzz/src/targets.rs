@@ -364,7 +364,7 @@ fn texts(bytes: &[u8], _: &Path) {
 
 fn specs_corpus(_: &Path) -> Vec<Vec<u8>> {
     let of = |value: Value| value.to_string().into_bytes();
-    let mut corpus: Vec<Vec<u8>> = [network(), Network::MnistFc(MnistFc::tutorial())]
+    let mut corpus: Vec<Vec<u8>> = [network(), Network::MnistFc(MnistFc::preset())]
         .iter()
         .map(|network| of(json!(network)))
         .collect();

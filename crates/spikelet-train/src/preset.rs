@@ -22,13 +22,13 @@ impl Settings {
         }
     }
 
-    /// The settings that the network's source trains it with ([`Network::tutorial`]). All training
+    /// The settings that the network's source trains it with ([`Network::preset`]). All training
     /// images are used, so that no epoch is the best.
     pub fn preset_of(network: &Network) -> Self {
         let settings = match network {
-            Network::MnistFc(_) => Self::tutorial(),
+            Network::MnistFc(_) => Self::mnist_fc_preset(),
             Network::Csnn(_) => Self::csnn(),
-            Network::Cifar10Net(_) => Self::cifar10_net_tutorial(),
+            Network::Cifar10Net(_) => Self::cifar10_net_preset(),
         };
         Self {
             validation: 0.0,
@@ -38,7 +38,7 @@ impl Settings {
 
     /// The settings of SpikingFlow's MNIST tutorial: 1000 epochs, 50 steps of Poisson spikes, batches
     /// of 256, cross entropy on the firing rate, Adam at a constant 1e-2.
-    pub fn tutorial() -> Self {
+    pub fn mnist_fc_preset() -> Self {
         Self {
             time_steps: 50,
             batch_size: 256,
@@ -86,12 +86,12 @@ impl Settings {
 
     /// The settings of SpikingFlow's CIFAR-10 tutorial: 100 epochs, 50 steps of Poisson spikes,
     /// batches of 32, Adam.
-    pub fn cifar10_net_tutorial() -> Self {
+    pub fn cifar10_net_preset() -> Self {
         Self {
             batch_size: 32,
             epochs: 100,
             learning_rate: 1e-3,
-            ..Self::tutorial()
+            ..Self::mnist_fc_preset()
         }
     }
 }

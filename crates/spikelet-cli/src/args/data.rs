@@ -40,7 +40,7 @@ pub enum DataName {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set [default: cifar10 for cifar10-net, else synthetic; with --tutorial the tutorial's; for
+    /// Data set [default: cifar10 for cifar10-net, else synthetic; with --preset the preset's; for
     /// a checkpoint the one it was trained on]
     #[arg(
         long = "dataset",

@@ -11,10 +11,10 @@ mod parallel;
 mod picture;
 mod pipeline;
 mod precision;
+mod preset;
 mod propagation;
 mod schedule;
 mod settings;
-mod tutorial;
 pub mod value;
 
 pub use arch::capability;
@@ -28,10 +28,10 @@ pub use parallel::ParallelArgs;
 pub use picture::svg_path;
 pub use pipeline::PipelineArgs;
 pub use precision::precisions;
+pub use preset::PresetArgs;
 pub use propagation::propagations;
 pub use schedule::ScheduleArgs;
 pub use settings::{SettingsArgs, described, not_negative, per_network, positive};
-pub use tutorial::TutorialArgs;
 pub use value::Setting;
 
 /// A variable of the environment, if it is set to something.

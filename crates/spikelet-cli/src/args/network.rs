@@ -1,6 +1,6 @@
 //! A network as it is named on the command line.
 
-use super::{NeuronArgs, TutorialArgs, neuron_names, per_network, up_to};
+use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to};
 use crate::failure::Failure;
 use spikelet::network::Network;
 use spikelet::train::Settings;
@@ -41,14 +41,14 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkArgs {
-    /// The network and its settings: those of its tutorial or the defaults, with what is given.
+    /// The network and its settings: those of a preset or the defaults, with what is given.
     ///
     /// # Errors
     /// When the network does not have an option, or a constant of the neuron is unknown or of the
     /// wrong kind.
-    pub fn build(&self, start: TutorialArgs) -> Result<(Network, Settings), Failure> {
+    pub fn build(&self, start: PresetArgs) -> Result<(Network, Settings), Failure> {
         let network = Network::find(self.name())?;
-        self.over(start.start(&network)?, start)
+        self.over(start.start(&network)?)
     }
 
     /// The name of the network.
@@ -62,13 +62,13 @@ impl NetworkArgs {
     /// As [`NetworkArgs::build`].
     pub fn build_resumed(
         &self,
-        start: TutorialArgs,
+        start: PresetArgs,
         run: (Network, Settings),
     ) -> Result<(Network, Settings), Failure> {
         let other = self.name.as_ref().is_some_and(|name| name != run.0.name());
         match other || start.is_given() {
             true => self.build(start),
-            false => self.over(run, start),
+            false => self.over(run),
         }
     }
 
@@ -76,13 +76,7 @@ impl NetworkArgs {
     fn over(
         &self,
         (mut network, settings): (Network, Settings),
-        start: TutorialArgs,
     ) -> Result<(Network, Settings), Failure> {
-        start.check(
-            network.neuron_mut(),
-            self.neuron_name.as_deref(),
-            &self.neuron,
-        )?;
         if let Some(hidden) = self.hidden {
             *part(&mut network, "--hidden", hidden_of)? = hidden;
         }

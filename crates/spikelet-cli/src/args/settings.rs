@@ -9,24 +9,25 @@ use spikelet::network::Network;
 use spikelet::optim::{Adam, Clip, OptimizerConfig, Sgd};
 use spikelet::train::{Loss, Settings};
 
-/// Settings of a training step; what is not given stays as it is. Commands that always start from the
-/// tutorial take `SettingsArgs<true>`, whose help has its defaults.
+/// Settings of a training step; settings that are not given keep their value. Commands that always
+/// start from the preset take `SettingsArgs<true>`, whose help prints the preset's values as
+/// defaults.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
-pub struct SettingsArgs<const TUTORIAL: bool = false> {
-    #[arg(help = described_from::<TUTORIAL>("Steps of a sequence", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
+pub struct SettingsArgs<const PRESET: bool = false> {
+    #[arg(help = described_from::<PRESET>("Time steps", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
     time_steps: Option<usize>,
 
-    #[arg(help = described_from::<TUTORIAL>("Images of a batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help = described_from::<PRESET>("Batch size", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = described_from::<TUTORIAL>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
+    #[arg(help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
-    #[arg(help = described_from::<TUTORIAL>("Optimizer", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
+    #[arg(help = described_from::<PRESET>("Optimizer", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
     optimizer: Option<String>,
 
-    #[arg(help = described_from::<TUTORIAL>("What training makes small", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "mse"])]
+    #[arg(help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "mse"])]
     loss: Option<String>,
 
     /// The order in which layers and time steps run [default: layer-by-layer]
@@ -37,7 +38,7 @@ pub struct SettingsArgs<const TUTORIAL: bool = false> {
     #[arg(long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
-    #[arg(help = described_from::<TUTORIAL>("What of a weight is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
+    #[arg(help = described_from::<PRESET>("Weight decay: the share of a weight that is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
     weight_decay: Option<f64>,
 
     /// SGD looks ahead by Nesterov's rule
@@ -68,7 +69,7 @@ pub struct SettingsArgs<const TUTORIAL: bool = false> {
 }
 
 /// What a setting is, with its defaults: one value where all networks agree, else each network's,
-/// and what their tutorials have instead.
+/// and those of their presets.
 pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
     let networks = networks();
     let other: Vec<(&str, String)> = (networks.iter())
@@ -79,23 +80,23 @@ pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
                 value(&Settings::preset_of(n)),
             )
         })
-        .filter(|(_, usual, tutorial)| usual != tutorial)
-        .map(|(name, _, tutorial)| (name, tutorial))
+        .filter(|(_, usual, preset)| usual != preset)
+        .map(|(name, _, preset)| (name, preset))
         .collect();
     let own = of_all(&networks, |n| value(&Settings::of_network(n)));
     match other.is_empty() {
         true => format!("{what} [default: {own}]"),
-        false => format!("{what} [default: {own}; tutorial: {}]", by_value(&other)),
+        false => format!("{what} [default: {own}; preset: {}]", by_value(&other)),
     }
 }
 
-/// The same, or with the tutorials' defaults alone.
-fn described_from<const TUTORIAL: bool>(what: &str, value: impl Fn(&Settings) -> String) -> String {
-    match TUTORIAL {
+/// The same, or with the presets' values alone.
+fn described_from<const PRESET: bool>(what: &str, value: impl Fn(&Settings) -> String) -> String {
+    match PRESET {
         false => described(what, value),
         true => {
-            let tutorials = of_all(&networks(), |n| value(&Settings::preset_of(n)));
-            format!("{what} [default: {tutorials}]")
+            let presets = of_all(&networks(), |n| value(&Settings::preset_of(n)));
+            format!("{what} [default: {presets}]")
         }
     }
 }
@@ -178,8 +179,8 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-impl<const TUTORIAL: bool> SettingsArgs<TUTORIAL> {
-    /// The settings of the network or of its tutorial, with what is given put over them.
+impl<const PRESET: bool> SettingsArgs<PRESET> {
+    /// The settings of the network or of its preset, with what is given put over them.
     ///
     /// # Errors
     /// When an option belongs to another optimizer.
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_starts_from_the_tutorial_names_its_defaults() {
+    fn a_command_that_starts_from_the_preset_names_its_values() {
         let steps = |s: &Settings| s.time_steps.to_string();
         assert_eq!(
             described_from::<true>("Steps", steps),
@@ -375,7 +376,7 @@ mod tests {
         );
         assert_eq!(
             described("Steps", |s| s.time_steps.to_string()),
-            "Steps [default: mnist-fc 8, csnn/cifar10-net 4; tutorial: mnist-fc/cifar10-net 50]"
+            "Steps [default: mnist-fc 8, csnn/cifar10-net 4; preset: mnist-fc/cifar10-net 50]"
         );
     }
 }

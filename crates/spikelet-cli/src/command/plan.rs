@@ -1,7 +1,7 @@
 //! `spikelet plan`
 
 use super::{StepProgram, examples, plan_json, say_table};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, capability, count};
+use crate::args::{DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, capability, count};
 use crate::failure::Failure;
 use crate::table::Table;
 use serde_json::json;
@@ -26,9 +26,9 @@ const TESTED: usize = 10_000;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet plan mnist-fc" => "the plan",
-    "spikelet plan mnist-fc --tutorial --batch-size 64" => "with other settings",
+    "spikelet plan mnist-fc --preset spikingflow --batch-size 64" => "with other settings",
     "spikelet plan csnn --channels 16" => "of another network",
-    "spikelet plan cifar10-net --tutorial --arch 9.0" => "for a GPU that is not there",
+    "spikelet plan cifar10-net --preset spikingflow --arch 9.0" => "for a GPU that is not there",
     "spikelet plan mnist-fc --profile 20" => "with the time that each kernel takes",
 ])]
 pub struct ShowPlan {
@@ -36,7 +36,7 @@ pub struct ShowPlan {
     network: NetworkArgs,
 
     #[command(flatten)]
-    start: TutorialArgs,
+    start: PresetArgs,
 
     #[command(flatten)]
     settings: SettingsArgs,

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn every_setting_that_has_a_value_is_named() {
-        let network = Network::MnistFc(MnistFc::tutorial());
+        let network = Network::MnistFc(MnistFc::preset());
         let settings = Settings::preset_of(&network);
         let text = settings_text(&network, &settings);
         assert!(text.starts_with("network: "), "{text}");

@@ -2,8 +2,8 @@
 
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
-    AugmentArgs, DataName, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, ScheduleArgs,
-    SettingsArgs, TrainingDataArgs, TutorialArgs, count, described, positive, up_to,
+    AugmentArgs, DataName, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, PresetArgs,
+    ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, up_to,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -39,7 +39,7 @@ const INTERRUPTED: u8 = 130;
 #[command(after_help = examples![
     "spikelet train" => "mnist-fc on synthetic digits: needs no files",
     "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
-    "spikelet train --tutorial --download" => "as in SpikingFlow's tutorial: 1000 epochs of MNIST",
+    "spikelet train --preset spikingflow --download" => "the settings of SpikingFlow: 1000 epochs of MNIST",
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
     "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with images changed by chance",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
@@ -56,7 +56,7 @@ pub struct Train {
     network: NetworkArgs,
 
     #[command(flatten)]
-    start: TutorialArgs,
+    start: PresetArgs,
 
     #[command(flatten)]
     data: TrainingDataArgs,
@@ -209,7 +209,7 @@ impl Train {
     }
 
     /// The network, the settings and the data set to start from: those of the run that continues,
-    /// or of the network's tutorial, or its defaults.
+    /// or of the network's preset, or its defaults.
     fn start_from(
         &self,
         resumed: Option<&Checkpoint>,

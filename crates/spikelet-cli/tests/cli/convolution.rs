@@ -36,8 +36,6 @@ fn an_option_that_a_network_does_not_have_is_answered_with_those_that_have_it() 
         let message = complaint(words, 2);
         assert!(message.contains(expected), "{message}");
     }
-    let message = complaint(&["plan", "csnn", "--tau", "3"], 2);
-    assert!(message.contains("`if`, has no time constant"), "{message}");
 }
 
 #[test]
@@ -60,15 +58,15 @@ fn images_that_do_not_fit_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn a_tutorial_takes_its_own_data_set_and_says_how_to_get_it() {
+fn a_preset_takes_its_own_data_set_and_says_how_to_get_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().to_string_lossy();
-    for (network, data) in [
-        ("mnist-fc", "MNIST"),
-        ("csnn", "Fashion-MNIST"),
-        ("cifar10-net", "CIFAR-10"),
+    for (network, preset, data) in [
+        ("mnist-fc", "spikingflow", "MNIST"),
+        ("csnn", "spikingjelly", "Fashion-MNIST"),
+        ("cifar10-net", "spikingflow", "CIFAR-10"),
     ] {
-        let words = ["train", network, "--tutorial", "--data-dir", &dir];
+        let words = ["train", network, "--preset", preset, "--data-dir", &dir];
         let message = complaint(&words, 1);
         let expected = format!("error: {data} is not complete");
         assert!(message.starts_with(&expected), "{message}");
@@ -131,16 +129,17 @@ fn a_network_of_convolutions_is_planned_with_its_own_images() {
     let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
     assert_eq!(plan["network"]["bias"], false);
     assert_eq!(plan["settings"]["loss"], "mse");
-    let tutorial = [
-        "--tutorial",
-        "--tau",
-        "50",
+    let preset = [
+        "--preset",
+        "spikingflow",
+        "--set",
+        "tau=50",
         "--time-steps",
         "2",
         "--device",
         "cpu",
     ];
-    let plan = &said_json(&[&words[..], &tutorial].concat())[0];
+    let plan = &said_json(&[&words[..], &preset].concat())[0];
     assert_eq!(plan["network"]["neuron"]["params"]["tau"], 50.0);
     assert_eq!(plan["settings"]["encoder"], "poisson");
 }

@@ -18,7 +18,7 @@ fn a_constant_outside_its_domain_is_refused_before_anything_runs() {
             "`tau` of neuron `lif` is -3; it must be a number above 1",
         ),
         (
-            &["--tau", "0.5"],
+            &["--preset", "spikingflow", "--set", "tau=0.5"],
             "`tau` of neuron `soft_pulse_lif` is 0.5; it must be a number above 1",
         ),
         (
@@ -55,26 +55,22 @@ fn a_constant_outside_its_domain_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_time_constant_is_given_once() {
-    let twice = complaint(&["plan", "mnist-fc", "--tau", "5", "--set", "tau=3"], 2);
-    assert!(
-        twice.contains("given twice: --tau 5 and --set tau=3"),
-        "{twice}"
-    );
-    let other = complaint(&["plan", "mnist-fc", "--tau", "5", "--neuron", "plif"], 2);
-    assert!(other.contains("`soft_pulse_lif`, not of `plif`"), "{other}");
+fn a_preset_of_another_network_is_refused_with_the_networks_own() {
+    let message = complaint(&["plan", "csnn", "--preset", "spikingflow"], 2);
+    assert!(message.contains("spikingjelly"), "{message}");
+    complaint(&["plan", "csnn", "--preset", "tutorial"], 2);
 }
 
 #[test]
-fn the_first_line_of_a_run_says_that_it_starts_from_a_tutorial() {
+fn the_first_line_of_a_run_names_the_preset_it_starts_from() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run");
     let short = [
         "train",
         "--dataset",
         "synthetic",
-        "--tau",
-        "5",
+        "--preset",
+        "spikingflow",
         "-T",
         "2",
         "-e",
@@ -92,10 +88,7 @@ fn the_first_line_of_a_run_says_that_it_starts_from_a_tutorial() {
     ];
     let text = said(&short);
     let first = text.lines().next().unwrap_or_default();
-    assert!(
-        first.contains("mnist-fc (as in its tutorial, with tau 5) on"),
-        "{first}"
-    );
+    assert!(first.contains("spikingflow"), "{first}");
 }
 
 #[test]

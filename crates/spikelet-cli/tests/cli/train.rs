@@ -151,7 +151,7 @@ fn a_plan_lists_its_kernels_and_their_times() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let plan = &said_json(&["plan", "--batch-size", "8", "--tutorial"])[0];
+    let plan = &said_json(&["plan", "--batch-size", "8", "--preset", "spikingflow"])[0];
     assert_eq!(plan["settings"]["time_steps"], 50);
     assert_eq!(plan["settings"]["batch_size"], 8);
     assert!(
@@ -446,12 +446,13 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
 }
 
 #[test]
-fn a_tutorial_says_its_highest_test_accuracy_and_how_it_was_selected() {
+fn a_preset_prints_its_highest_test_accuracy_and_how_it_was_selected() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = [
         "train",
         "csnn",
-        "--tutorial",
+        "--preset",
+        "spikingjelly",
         "--dataset",
         "synthetic",
         "--channels",

@@ -20,7 +20,7 @@ use spikelet_core::Result;
 /// | `channels` | 256 | of every convolution |
 /// | `classes` | 10 | |
 /// | `bias` | true | whether convolutions have a bias, as in the tutorial |
-/// | `neuron` | lif, τ = 2, input not decayed, atan with α = 2 | as in [`neuron::from_spec`]; [`Cifar10Net::tutorial`] has the tutorial's |
+/// | `neuron` | lif, τ = 2, input not decayed, atan with α = 2 | as in [`neuron::from_spec`]; [`Cifar10Net::preset`] has SpikingFlow's |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cifar10Net {
@@ -52,9 +52,9 @@ impl Default for Cifar10Net {
 }
 
 impl Cifar10Net {
-    /// With the tutorial's neuron: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose
-    /// reset is soft backwards ([`ResetGrad::Soft`](neuron::ResetGrad::Soft)).
-    pub fn tutorial() -> Self {
+    /// The network of SpikingFlow's tutorial: `soft_pulse_lif` with τ = 100, the sigmoid with α = 1 and the
+    /// soft reset gradient ([`ResetGrad::Soft`](neuron::ResetGrad::Soft)).
+    pub fn preset() -> Self {
         Self {
             neuron: json!({
                 "neuron": "soft_pulse_lif", "params": {"tau": 100.0},

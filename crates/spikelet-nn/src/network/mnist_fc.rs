@@ -45,14 +45,14 @@ impl Default for MnistFc {
 }
 
 impl MnistFc {
-    /// The tutorial's network: `soft_pulse_lif` with τ = 100 and the sigmoid with α = 1, whose reset
-    /// is soft backwards ([`ResetGrad::Soft`](crate::neuron::ResetGrad::Soft)).
-    pub fn tutorial() -> Self {
-        Self::tutorial_with(100.0)
+    /// The network of SpikingFlow's tutorial: `soft_pulse_lif` with τ = 100, the sigmoid with α = 1 and the
+    /// soft reset gradient ([`ResetGrad::Soft`](crate::neuron::ResetGrad::Soft)).
+    pub fn preset() -> Self {
+        Self::preset_with(100.0)
     }
 
-    /// The tutorial's network with another time constant.
-    pub fn tutorial_with(tau: f64) -> Self {
+    /// [`MnistFc::preset`] with another time constant.
+    pub fn preset_with(tau: f64) -> Self {
         Self {
             neuron: json!({
                 "neuron": "soft_pulse_lif", "params": {"tau": tau},

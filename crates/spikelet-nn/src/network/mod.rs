@@ -58,12 +58,20 @@ impl Network {
         }
     }
 
-    /// The network as its tutorial has it.
-    pub fn tutorial(&self) -> Self {
+    /// The names of the network's presets: the sources of [`Network::preset`].
+    pub fn presets(&self) -> &'static [&'static str] {
         match self {
-            Self::MnistFc(_) => Self::MnistFc(MnistFc::tutorial()),
+            Self::MnistFc(_) | Self::Cifar10Net(_) => &["spikingflow"],
+            Self::Csnn(_) => &["spikingjelly"],
+        }
+    }
+
+    /// The network as its source trains it.
+    pub fn preset(&self) -> Self {
+        match self {
+            Self::MnistFc(_) => Self::MnistFc(MnistFc::preset()),
             Self::Csnn(_) => Self::Csnn(Csnn::default()),
-            Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::tutorial()),
+            Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::preset()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::measure::{Measurement, Repeats};
 use super::{is_cpu, measured};
-use crate::args::{DeviceArgs, NetworkArgs, SettingsArgs, TutorialArgs, count};
+use crate::args::{DeviceArgs, NetworkArgs, PresetArgs, SettingsArgs, count};
 use crate::command::program::random_batch;
 use crate::command::{examples, say_table};
 use crate::failure::Failure;
@@ -17,15 +17,14 @@ use spikelet::train::{BatchShape, EvalPlan, EvalStep, InFlight, Settings};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Measure how many images a second a network classifies
+/// Measure the inference throughput of a network
 ///
-/// Batches are handed over, the network runs in evaluation mode, and its scores are compared with
-/// labels, two batches under way at a time. The network is its tutorial's, as are all
-/// settings that are not given. Batch norm is part of the neurons that read it: it
-/// costs no pass over memory and no kernel of its own.
+/// Each batch is copied to the device, the network runs in evaluation mode, and its scores are
+/// compared with the labels; two batches are in flight at a time. Network and settings start from
+/// the network's preset. Batch norm is fused into the neurons that read it.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet bench infer csnn" => "the tutorial's network, batches of 1, 32 and 512 images",
+    "spikelet bench infer csnn" => "the network of the preset, batches of 1, 32 and 512 images",
     "spikelet bench infer cifar10-net --batch-sizes 64 --precision bf16" => "other sizes, 16 bits",
 ])]
 pub struct Infer {
@@ -72,7 +71,7 @@ fn planned(
 
 impl Infer {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        let (network, settings) = self.network.build(TutorialArgs::COMPARED)?;
+        let (network, settings) = self.network.build(PresetArgs::COMPARED)?;
         let settings = self.settings.build(settings)?;
         let backend = self.device.open()?;
         let only = self.repeats.only.clone();

@@ -1,7 +1,7 @@
 //! `spikelet bench pipeline`
 
 use super::measure::Repeats;
-use crate::args::{DeviceArgs, NetworkArgs, PipelineArgs, SettingsArgs, TutorialArgs, count};
+use crate::args::{DeviceArgs, NetworkArgs, PipelineArgs, PresetArgs, SettingsArgs, count};
 use crate::command::program::random_batch;
 use crate::command::{StepProgram, examples, median, pipeline_text, say_table};
 use crate::failure::Failure;
@@ -18,22 +18,21 @@ use spikelet::train::{BuildEngine, Settings};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Measure training through a pipeline against one device
+/// Measure pipelined training against one device
 ///
-/// Images a minute as in SpikingFlow's table, for each size of micro-batches, and what each device
-/// holds beside the parameters. Without `--tutorial` the network and its settings are the defaults;
-/// with it the neuron is `lif`, whose reset has the surrogate's gradient.
+/// Prints images per minute for each micro-batch size, and the memory of each device in addition to
+/// the parameters. With `--preset` the neuron is `lif`, whose reset has the surrogate's gradient.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet bench pipeline cifar10-net --tutorial --batch-size 64 --pipeline 0,1,2,3 --splits 2,4,8,16,32" => "the tutorial's network over four GPUs",
-    "spikelet bench pipeline mnist-fc --pipeline cpu:0,cpu:1 --splits 32,64" => "over two halves of the cores",
+    "spikelet bench pipeline cifar10-net --preset spikingflow --batch-size 64 --pipeline 0,1,2,3 --splits 2,4,8,16,32" => "SpikingFlow's network over four GPUs",
+    "spikelet bench pipeline mnist-fc --pipeline cpu:0,cpu:1 --splits 32,64" => "on the two halves of the CPU cores",
 ])]
 pub struct Pipeline {
     #[command(flatten)]
     network: NetworkArgs,
 
     #[command(flatten)]
-    start: TutorialArgs,
+    start: PresetArgs,
 
     #[command(flatten)]
     settings: SettingsArgs,

@@ -3,7 +3,7 @@
 use super::copy::{COPY, Copy, USUAL};
 use super::measure::Repeats;
 use super::{is_cpu, measured, ranks};
-use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, SettingsArgs, TutorialArgs};
+use crate::args::{DeviceArgs, NetworkArgs, ParallelArgs, PresetArgs, SettingsArgs};
 use crate::command::{StepProgram, examples};
 use crate::failure::Failure;
 use serde_json::json;
@@ -14,10 +14,10 @@ use std::process::ExitCode;
 
 /// Measure a training step of a network
 ///
-/// The batch is handed over, the step runs forward, backward and update, and loss and accuracy
-/// are read back, with two steps under way at a time as in training. Without further settings the
-/// network and its settings are those of its tutorial, with `lif` in place of `soft_pulse_lif`: the
-/// neuron that other libraries have too.
+/// The batch is copied to the device, forward pass, backward pass and update run, and loss and
+/// accuracy are read back; two steps are in flight at a time, as in training. Network and settings
+/// start from the network's preset, with the neuron `lif` in place of `soft_pulse_lif`, because other
+/// libraries have it too.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
@@ -43,8 +43,8 @@ pub struct Train {
 
 impl Train {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
-        // The tutorial's network is what others measure too.
-        let (network, settings) = self.network.build(TutorialArgs::COMPARED)?;
+        // Published figures of other libraries are for the preset.
+        let (network, settings) = self.network.build(PresetArgs::COMPARED)?;
         let mut settings = self.settings.build(settings)?;
         self.parallel.put(&mut settings);
         match self.parallel.role()? {
