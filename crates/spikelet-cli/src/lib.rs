@@ -10,6 +10,7 @@ pub mod args;
 pub mod command;
 pub mod equation;
 pub mod failure;
+mod help;
 mod machine;
 mod suggest;
 pub mod table;
@@ -28,7 +29,7 @@ pub struct OutputArgs {
     #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Output")]
     json: bool,
 
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(long, short, global = true, help_heading = "Output")]
     quiet: bool,
 }
@@ -58,7 +59,7 @@ pub trait Cli: Parser {
 /// Parses the command line, runs the command, prints its error.
 pub fn main<C: Cli>() -> ExitCode {
     spikelet::files::refuse_instead_of_signal();
-    let cli = match C::try_parse() {
+    let cli = match parse::<C>() {
         Ok(cli) => cli,
         // clap returns `--help` and `--version` as errors, too.
         Err(error) => return printed(error.print()).unwrap_or(usage(&error)),
@@ -68,6 +69,11 @@ pub fn main<C: Cli>() -> ExitCode {
         Ok(code) => printed(Console::printed()).unwrap_or(code),
         Err(failure) => failure.print(),
     }
+}
+
+fn parse<C: Cli>() -> Result<C, Error> {
+    let mut matches = help::with_short_help(C::command()).try_get_matches()?;
+    C::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut C::command()))
 }
 
 fn usage(error: &Error) -> ExitCode {

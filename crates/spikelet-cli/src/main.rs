@@ -19,9 +19,9 @@ use std::process::ExitCode;
     arg_required_else_help = true
 )]
 #[command(after_help = examples![
-    "spikelet train" => "train a network on synthetic digits: needs no files",
-    "spikelet doctor" => "what this machine offers",
-    "spikelet neuron show lif --surrogate atan" => "one neuron's equations, forward and backward",
+    "spikelet train" => "train a network on generated digits: needs no files",
+    "spikelet doctor" => "check this machine",
+    "spikelet neuron show lif --surrogate atan" => "the equations of a neuron, forward and backward",
 ])]
 struct Spikelet {
     #[command(subcommand)]

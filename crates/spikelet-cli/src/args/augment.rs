@@ -1,22 +1,23 @@
-//! How images are changed before the network sees them, as it is said on the command line.
+//! Augmentation and normalization of images on the command line.
 
 use crate::failure::Failure;
 use crate::suggest::closest;
 use spikelet::data::{Augment, Dataset, Normalize};
 use spikelet::train::Settings;
 
-/// Changes of images.
+/// Augmentation and normalization.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Images")]
 pub struct AugmentArgs {
-    /// Change training images by chance, with commas between: crop=PIXELS, flip, shift=SHARE,
-    /// rotate=DEGREES, scale=SHARE, shear=DEGREES, noise=STD, cutout=PIXELS; or none
+    /// Augment training images: a list, separated by commas, of crop=PIXELS, flip, shift=FRACTION,
+    /// rotate=DEGREES, scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,
 
-    /// Subtract the mean and divide by the deviation: none, auto (of the training images, each
-    /// channel), or MEAN/STD with a value for all channels or one each, such as 0.5,0.5,0.4/0.2
-    #[arg(long, value_name = "HOW", value_parser = normalization, allow_hyphen_values = true)]
+    /// Subtract the mean and divide by the standard deviation: none, auto (statistics of the
+    /// training images per channel), or MEAN/STD with one value for all channels or one per
+    /// channel, as in 0.5,0.5,0.4/0.2
+    #[arg(hide_short_help = true, long, value_name = "VALUES", value_parser = normalization, allow_hyphen_values = true)]
     normalize: Option<Normalization>,
 }
 

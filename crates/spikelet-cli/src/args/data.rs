@@ -25,7 +25,7 @@ const SYNTHETIC_SEED: u64 = 0;
 /// A data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DataName {
-    /// Drawn digits like MNIST's; needs no files
+    /// Generated digits in the format of MNIST; needs no files
     Synthetic,
     /// Handwritten digits
     Mnist,
@@ -40,8 +40,8 @@ pub enum DataName {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set [default: cifar10 for cifar10-net, else synthetic; with --preset the preset's; for
-    /// a checkpoint the one it was trained on]
+    /// Data set [default: that of the preset or of the checkpoint; else cifar10 for cifar10-net,
+    /// synthetic for other networks]
     #[arg(
         long = "dataset",
         visible_alias = "data",
@@ -54,12 +54,12 @@ pub struct DataArgs {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Fetch the files if they are not there
+    /// Download the files if they are missing
     #[arg(long)]
     download: bool,
 
-    /// Use only the first images for testing
-    #[arg(long, value_name = "N", value_parser = count)]
+    /// Number of test images: the first N [default: all]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     test_images: Option<usize>,
 }
 
@@ -70,8 +70,8 @@ pub struct TrainingDataArgs {
     #[command(flatten)]
     of: DataArgs,
 
-    /// Use only the first images for training
-    #[arg(long, value_name = "N", value_parser = count)]
+    /// Number of training images: the first N [default: all]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     train_images: Option<usize>,
 }
 

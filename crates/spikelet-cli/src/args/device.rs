@@ -9,11 +9,11 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Device")]
 pub struct DeviceArgs {
-    /// Device: auto (a GPU if there is one), cpu, cuda, or cuda:1 for a certain GPU
+    /// Device: auto (a GPU if one is available), cpu, cuda, or cuda:1 for the second GPU
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub device: String,
 
-    /// Threads; 0 takes as many as there are cores
+    /// Number of CPU threads; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }

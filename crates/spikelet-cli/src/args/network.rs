@@ -8,21 +8,21 @@ use spikelet::train::Settings;
 /// A network with its settings.
 #[derive(clap::Args, Debug)]
 pub struct NetworkArgs {
-    /// The network [default: mnist-fc]
+    /// Network [default: mnist-fc]
     #[arg(value_name = "NETWORK", value_parser = Network::NAMES)]
     name: Option<String>,
 
-    #[arg(help = per_network("Neurons of the hidden layer", hidden_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
+    #[arg(hide_short_help = true, help = per_network("Number of neurons in the hidden layer", hidden_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     hidden: Option<usize>,
 
-    #[arg(help = per_network("Channels of the convolutions", channels_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
+    #[arg(hide_short_help = true, help = per_network("Number of channels of the convolutions", channels_default), long, help_heading = "Network", value_name = "N", value_parser = size)]
     channels: Option<usize>,
 
-    /// Leave out the bias of convolutions, which batch norm subtracts again: cifar10-net
-    #[arg(long, help_heading = "Network")]
+    /// Convolutions without bias, which batch norm cancels anyway: cifar10-net
+    #[arg(hide_short_help = true, long, help_heading = "Network")]
     no_conv_bias: bool,
 
-    /// The neuron (see `spikelet neuron list`)
+    /// Neuron model (see `spikelet neuron list`)
     #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", value_parser = neuron_names(), hide_possible_values = true)]
     neuron_name: Option<String>,
 

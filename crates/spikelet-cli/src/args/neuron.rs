@@ -17,13 +17,13 @@ pub struct NeuronArgs {
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// A constant of the neuron, or of its surrogate as `surrogate.KEY`; `trainable.KEY=layer`, `channel`
-    /// or `neuron` learns it; may be repeated
+    /// Set a constant of the neuron, or of its surrogate as `surrogate.KEY`; `trainable.KEY=layer`,
+    /// `channel` or `neuron` makes the constant a trainable parameter; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
 
-    /// What the reset lets through backwards
-    #[arg(long, value_name = "WHAT", value_parser = ["surrogate", "detach", "soft"])]
+    /// Gradient through the reset
+    #[arg(hide_short_help = true, long, value_name = "NAME", value_parser = ["surrogate", "detach", "soft"])]
     pub reset_grad: Option<String>,
 }
 

@@ -18,36 +18,40 @@ use std::time::Duration;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Several devices")]
 pub struct ParallelArgs {
-    /// Train on N GPUs of this host, or as N processes with --device cpu; each takes --batch-size
-    /// images of a step. Not needed under torchrun, srun or mpirun, whose variables say it
+    /// Train on N GPUs of this host, or in N processes with --device cpu; each takes --batch-size
+    /// images per step. Not needed under torchrun, srun or mpirun, which set environment variables
     #[arg(long, value_name = "N", value_parser = count)]
     data_parallel: Option<usize>,
 
-    /// Batch norm takes mean and variance over the images of all ranks
-    #[arg(long)]
+    /// Compute the mean and variance of batch norm over all ranks
+    #[arg(hide_short_help = true, long)]
     sync_batch_norm: bool,
 
-    /// Where rank 0 listens, the same for all [default: $MASTER_ADDR:$MASTER_PORT, or what srun
-    /// tells; with --data-parallel alone a free port]
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Address on which rank 0 listens, the same for all ranks [default: $MASTER_ADDR:$MASTER_PORT,
+    /// or the address from srun; with --data-parallel alone a free port]
+    #[arg(hide_short_help = true, long, value_name = "HOST:PORT")]
     master: Option<Address>,
 
-    /// A file with the secret of the run, the same for all ranks, that only its owner can read [default:
-    /// $SPIKELET_RENDEZVOUS_SECRET; --data-parallel makes one]
-    #[arg(long, value_name = "FILE")]
+    /// File with the shared secret of the run, the same for all ranks, readable by its owner only
+    /// [default: $SPIKELET_RENDEZVOUS_SECRET; --data-parallel generates one]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     rendezvous_secret_file: Option<PathBuf>,
 
-    /// Meet without a secret where other hosts reach rank 0: any process there can take part in the run
-    /// or end it
-    #[arg(long, conflicts_with = "rendezvous_secret_file")]
+    /// Connect without a secret although other hosts can reach rank 0: any process there can join
+    /// the run or end it
+    #[arg(
+        hide_short_help = true,
+        long,
+        conflicts_with = "rendezvous_secret_file"
+    )]
     insecure_rendezvous: bool,
 
-    /// How long ranks wait until all have come, in seconds
-    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = positive)]
+    /// Time limit for all ranks to connect, in seconds
+    #[arg(hide_short_help = true, long, value_name = "S", default_value_t = 60.0, value_parser = positive)]
     rendezvous_timeout: f64,
 
-    /// How long a rank may give no sign of life before it ends the run, in seconds
-    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
+    /// Time without a heartbeat after which a rank ends the run, in seconds
+    #[arg(hide_short_help = true, long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     rank_timeout: f64,
 }
 

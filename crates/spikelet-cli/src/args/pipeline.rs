@@ -14,30 +14,33 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Pipeline")]
 pub struct PipelineArgs {
-    /// Device of each stage; one may come again: 0,1,2,0,3 are GPUs, cpu:0,cpu:1 share the cores.
-    /// Devices of one stage, as in 0+1+2,3, take micro-batches by turns
+    /// Device of each pipeline stage: 0,1,2,0,3 are GPUs, of which one has two stages; cpu:0,cpu:1
+    /// share the cores. In 0+1+2,3 the first stage has three devices, which process micro-batches
+    /// in turn
     #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
     pub pipeline: Vec<String>,
 
-    /// Images of a micro-batch [default: the batch in as many parts as there are devices]
-    #[arg(long, value_name = "N", value_parser = count, requires = "pipeline")]
+    /// Number of images per micro-batch [default: the batch size divided by the number of devices]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count, requires = "pipeline")]
     pub split_size: Option<usize>,
 
-    /// Where the network is cut: auto, or the first module of each stage but the first, as in 2,3,6,7
-    #[arg(long, value_name = "CUTS", default_value = "auto", value_parser = stages, requires = "pipeline")]
+    /// Boundaries of the stages: auto, or the first module of each stage but the first, as in
+    /// 2,3,6,7
+    #[arg(hide_short_help = true, long, value_name = "CUTS", default_value = "auto", value_parser = stages, requires = "pipeline")]
     stages: Stages,
 
-    /// Time steps of a chunk: stages work on chunks of a sequence one behind the other [default: all]
-    #[arg(long, value_name = "STEPS", value_parser = count, requires = "pipeline")]
+    /// Number of time steps per chunk: stages process successive chunks of a sequence concurrently
+    /// [default: all]
+    #[arg(hide_short_help = true, long, value_name = "STEPS", value_parser = count, requires = "pipeline")]
     time_chunk: Option<usize>,
 
-    /// Order of forward and backward passes: auto takes 1f1b, which needs less memory, unless
-    /// fill-drain is predicted to be a tenth faster
-    #[arg(long, value_name = "ORDER", default_value = "auto", value_parser = schedules(), requires = "pipeline")]
+    /// Order of forward and backward passes; auto is 1f1b, which needs less memory, unless
+    /// fill-drain is predicted to be at least 10 % faster
+    #[arg(hide_short_help = true, long, value_name = "ORDER", default_value = "auto", value_parser = schedules(), requires = "pipeline")]
     pipeline_schedule: String,
 
-    /// Show the image itself at each step, without an encoder
-    #[arg(long)]
+    /// Feed the image itself at each time step: the same as --encoder direct
+    #[arg(hide_short_help = true, long)]
     pub constant_input: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The numbers that a network computes with, as they are named on the command line.
+//! The number formats of a network on the command line.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use spikelet::module::Precision;
@@ -7,10 +7,16 @@ use spikelet::module::Precision;
 pub fn precisions() -> impl TypedValueParser<Value = Precision> {
     let values = Precision::ALL.map(|precision| {
         PossibleValue::new(precision.name()).help(match precision {
-            Precision::F32 => "32 bits throughout",
-            Precision::Tf32 => "f32, multiplied with 10 binary digits where a device can",
-            Precision::Bf16 => "16 bits between layers, with the range of f32",
-            Precision::F16 => "16 bits between layers, with a scaled loss",
+            Precision::F32 => "32 bits",
+            Precision::Tf32 => {
+                "f32; matrix products with a 10-bit mantissa where the device supports it"
+            }
+            Precision::Bf16 => {
+                "mixed precision: sequences in 16 bits with the exponent range of f32"
+            }
+            Precision::F16 => {
+                "mixed precision: sequences in IEEE half precision, with loss scaling"
+            }
         })
     });
     PossibleValuesParser::new(values).try_map(|name| name.parse())

@@ -1,4 +1,4 @@
-//! The order in which layers and time steps run, as it is named on the command line.
+//! The execution order of layers and time steps on the command line.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use spikelet::module::Propagation;
@@ -7,10 +7,10 @@ use spikelet::module::Propagation;
 pub fn propagations() -> impl TypedValueParser<Value = Propagation> {
     let values = Propagation::ALL.map(|propagation| {
         PossibleValue::new(propagation.name()).help(match propagation {
-            Propagation::LayerByLayer => "each layer runs all time steps, a neuron in one kernel",
-            Propagation::StepByStep => "each time step runs through all layers",
+            Propagation::LayerByLayer => "each layer runs all time steps; a neuron is one kernel",
+            Propagation::StepByStep => "all layers run one time step after the other",
             Propagation::StepByStepUnfused => {
-                "the same, and charge, fire and reset are kernels of their own"
+                "step-by-step with separate kernels for charge, fire and reset"
             }
         })
     });

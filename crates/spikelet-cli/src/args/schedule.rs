@@ -1,4 +1,4 @@
-//! How the learning rate goes with training, as it is said on the command line.
+//! The learning rate schedule on the command line.
 
 use super::{described, not_negative, positive};
 use crate::failure::Failure;
@@ -9,23 +9,24 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = described("How the learning rate goes with training", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
+    #[arg(help = described("Learning rate schedule", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
     schedule: Option<String>,
 
-    /// Epochs that the cosine takes, T_max; the rate stays at its least for the others [default: all]
-    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at
+    /// its minimum [default: all epochs]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     cosine_epochs: Option<f64>,
 
-    /// Epochs between two changes, with --schedule step [default: 32]
-    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    /// Number of epochs between two decays, with --schedule step [default: 32]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     step_epochs: Option<f64>,
 
-    /// What a change multiplies the rate with, with --schedule step [default: 0.1]
-    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    /// Decay factor, with --schedule step [default: 0.1]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     gamma: Option<f64>,
 
-    /// Epochs of linear growth before the schedule [default: 0]
-    #[arg(long, value_name = "EPOCHS", value_parser = not_negative, allow_negative_numbers = true)]
+    /// Number of epochs of linear warm-up before the schedule [default: 0]
+    #[arg(hide_short_help = true, long, value_name = "EPOCHS", value_parser = not_negative, allow_negative_numbers = true)]
     warm_up: Option<f64>,
 }
 

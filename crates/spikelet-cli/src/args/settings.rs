@@ -15,10 +15,10 @@ use spikelet::train::{Loss, Settings};
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct SettingsArgs<const PRESET: bool = false> {
-    #[arg(help = described_from::<PRESET>("Time steps", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
+    #[arg(help = described_from::<PRESET>("Number of time steps", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
     time_steps: Option<usize>,
 
-    #[arg(help = described_from::<PRESET>("Batch size", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help = described_from::<PRESET>("Number of images per batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
     #[arg(help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
@@ -30,41 +30,41 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "mse"])]
     loss: Option<String>,
 
-    /// The order in which layers and time steps run [default: layer-by-layer]
-    #[arg(long, value_name = "ORDER", value_parser = propagations())]
+    /// Execution order of layers and time steps [default: layer-by-layer]
+    #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
-    /// SGD's momentum [default: as the network's; 0.9 where it has another optimizer]
-    #[arg(long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
+    /// Momentum of SGD [default: that of the network; 0.9 if its optimizer is not SGD]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
-    #[arg(help = described_from::<PRESET>("Weight decay: the share of a weight that is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Weight decay: the fraction of each weight that is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
     weight_decay: Option<f64>,
 
-    /// SGD looks ahead by Nesterov's rule
-    #[arg(long)]
+    /// Use Nesterov momentum (SGD)
+    #[arg(hide_short_help = true, long)]
     nesterov: bool,
 
-    /// The numbers of products and sequences [default: f32]
+    /// Number format of matrix products and sequences [default: f32]
     #[arg(long, value_name = "TYPE", value_parser = precisions())]
     precision: Option<Precision>,
 
-    /// Mixed precision: short for --precision bf16
+    /// Mixed precision: the same as --precision bf16
     #[arg(long, conflicts_with = "precision")]
     amp: bool,
 
-    /// The most memory that training and its evaluation may take: an amount (400MiB, 2GB), or a
-    /// share of what they take without a limit (0.5)
-    #[arg(long, value_name = "MEMORY")]
+    /// Memory limit of training and evaluation: an amount (400MiB, 2GB), or a fraction of the
+    /// memory that they need without a limit (0.5); activations are recomputed to keep it
+    #[arg(hide_short_help = true, long, value_name = "MEMORY")]
     memory_budget: Option<MemoryBudget>,
 
-    /// Images that are evaluated at once; changes speed and memory alone [default: as many as fit
-    /// into the memory of a training step, at most 500]
-    #[arg(long, value_name = "N", value_parser = count)]
+    /// Batch size of evaluation; affects speed and memory only [default: the largest that fits into
+    /// the memory of a training step, at most 500]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     eval_batch_size: Option<usize>,
 
-    /// Scale gradients so that their norm is at most this
-    #[arg(long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    /// Maximum norm of the gradients; larger gradients are scaled down to it
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     clip_norm: Option<f64>,
 }
 
@@ -141,7 +141,7 @@ fn by_value(values: &[(&str, String)]) -> String {
 fn encoders() -> String {
     let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
     format!(
-        "How an image becomes a sequence: {}; constants as in latency:code=log",
+        "Spike encoder: {}; with constants as in latency:code=log",
         names.join(", ")
     )
 }

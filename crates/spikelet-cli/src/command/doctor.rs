@@ -14,13 +14,13 @@ use spikelet_cuda::library::{self, Found, Gpu, GpuError, Library, Missing};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// Say what this machine offers: processor, matrix library, devices, folders
+/// Check this machine: processor, matrix library, devices, folders
 ///
-/// Exit code 1 if something that is needed cannot be used.
+/// Exit code 1 if a required component cannot be used.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet doctor" => "for people; send this along with a question",
-    "spikelet doctor --json" => "for machines",
+    "spikelet doctor" => "as text; include it in a bug report",
+    "spikelet doctor --json" => "as JSON",
     "SPIKELET_GEMM=gemm spikelet doctor" => "with the built-in matrix library",
 ])]
 pub struct Doctor {}

@@ -12,20 +12,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Measure a trained network on the test images
+/// Evaluate a trained network on the test images
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet eval runs/mnist-fc/latest/best.safetensors" => "on the data set it was trained on",
-    "spikelet eval best.safetensors --dataset mnist --data-dir /data" => "on another one",
+    "spikelet eval best.safetensors --dataset mnist --data-dir /data" => "on another data set",
 ])]
 pub struct Eval {
-    /// The checkpoint that `spikelet train` wrote
+    /// Checkpoint written by `spikelet train`
     #[arg(value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
-    /// Images that are evaluated at once; changes speed and memory alone [default: as many as fit
-    /// into the memory of a training step, at most 500]
-    #[arg(long, value_name = "N", value_parser = count)]
+    /// Batch size of evaluation; affects speed and memory only [default: the largest that fits into
+    /// the memory of a training step, at most 500]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = count)]
     eval_batch_size: Option<usize>,
 
     #[command(flatten)]

@@ -16,20 +16,20 @@ use std::process::ExitCode;
 /// Test images of MNIST, Fashion-MNIST and CIFAR-10.
 const TESTED: usize = 10_000;
 
-/// Show the plan of a training step: every kernel, its work, its memory
+/// Show the plan of a training step: every kernel with its work and memory
 ///
-/// Nothing is allocated unless kernels are timed: a plan of any size can be looked at.
+/// Nothing is allocated unless kernels are timed, so a plan of any size can be shown.
 ///
-/// Each line is a kernel: its layer, its floating-point operations, the bytes that it must move,
-/// and where its results and operands live (`@` is an offset in the arena). ∂ marks the backward
+/// Each line is a kernel: its layer, its floating-point operations, the bytes it reads and writes,
+/// and the addresses of its results and operands (`@` is an offset in the arena). ∂ marks the backward
 /// pass.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet plan mnist-fc" => "the plan",
+    "spikelet plan mnist-fc" => "the plan of the default network",
     "spikelet plan mnist-fc --preset spikingflow --batch-size 64" => "with other settings",
-    "spikelet plan csnn --channels 16" => "of another network",
-    "spikelet plan cifar10-net --preset spikingflow --arch 9.0" => "for a GPU that is not there",
-    "spikelet plan mnist-fc --profile 20" => "with the time that each kernel takes",
+    "spikelet plan csnn --channels 16" => "for another network",
+    "spikelet plan cifar10-net --preset spikingflow --arch 9.0" => "for a GPU that is not installed",
+    "spikelet plan mnist-fc --profile 20" => "with the time of each kernel",
 ])]
 pub struct ShowPlan {
     #[command(flatten)]
@@ -45,9 +45,9 @@ pub struct ShowPlan {
     #[arg(help_heading = "Measurement", long, value_name = "N", value_parser = count)]
     profile: Option<usize>,
 
-    /// Plan for a large GPU of this compute capability, which need not be there; convolutions are
-    /// given more workspace than they take on most
-    #[arg(help_heading = "Device", long, value_name = "ARCH", value_parser = capability, conflicts_with_all = ["profile", "device"])]
+    /// Plan for a large GPU of this compute capability, which need not be installed; the workspace
+    /// of convolutions is an upper bound
+    #[arg(hide_short_help = true, help_heading = "Device", long, value_name = "ARCH", value_parser = capability, conflicts_with_all = ["profile", "device"])]
     arch: Option<(i32, i32)>,
 
     #[command(flatten)]

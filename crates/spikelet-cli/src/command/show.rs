@@ -11,26 +11,26 @@ use spikelet::report::Activity;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show what a trained network does with a test image, layer by layer
+/// Show a trained network's response to test images, layer by layer
 ///
-/// The firing rate of every layer and the scores of the classes. The picture has the image, the
-/// spikes of the first convolution's neurons at each time step (up to eight channels and steps),
-/// the firing rates, and the output's spikes.
+/// Prints the firing rate of every layer and the scores of the classes. The picture shows the image,
+/// the spikes of the first convolution's neurons at each time step (up to eight channels and steps),
+/// the firing rates, and the spikes of the output.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet show runs/csnn/latest/best.safetensors --index 7 --out picture.png" => "one image of the data set it was trained on",
-    "spikelet show runs/csnn/latest/best.safetensors --index 7,8,9 --json" => "three of them, for machines",
+    "spikelet show runs/csnn/latest/best.safetensors --index 7,8,9 --json" => "three images, as JSON",
 ])]
 pub struct Show {
-    /// The checkpoint that `spikelet train` wrote
+    /// Checkpoint written by `spikelet train`
     #[arg(value_name = "CHECKPOINT")]
     checkpoint: PathBuf,
 
-    /// Numbers of test images, from 0; several with commas
+    /// Indices of test images, from 0; several, separated by commas
     #[arg(long, value_name = "N", default_value = "0", value_delimiter = ',')]
     index: Vec<usize>,
 
-    /// Where to write the picture: .png or .svg
+    /// Write a picture: .png or .svg
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 

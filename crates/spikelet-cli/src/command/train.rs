@@ -28,28 +28,29 @@ const INTERRUPTED: u8 = 130;
 
 /// Train a network
 ///
-/// Each run writes into a folder of its own, such as runs/mnist-fc/2026-11-22-001, to which
-/// runs/mnist-fc/latest leads: best.safetensors (the weights of the epoch with the best validation
-/// accuracy), last.safetensors (all that `--resume` needs), epochs.jsonl and TensorBoard curves, and
-/// report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume` goes on.
+/// Each run writes into its own folder, such as runs/mnist-fc/2026-11-22-001; runs/mnist-fc/latest
+/// is a link to the newest. Files: best.safetensors (the weights of the epoch with the best
+/// validation accuracy), last.safetensors (the complete state for `--resume`), epochs.jsonl,
+/// TensorBoard curves, report.svg. Ctrl-C saves and ends the run (exit code 130); `--resume`
+/// continues it.
 ///
 /// With `--data-parallel N`, or under torchrun, srun or mpirun, several processes train one network;
-/// when one fails, all end with its message (exit code 4 for the others).
+/// if one fails, all end with its message (exit code 4 for the others).
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet train" => "mnist-fc on synthetic digits: needs no files",
-    "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, fetched if it is not there",
-    "spikelet train --preset spikingflow --download" => "the settings of SpikingFlow: 1000 epochs of MNIST",
+    "spikelet train" => "mnist-fc on generated digits: needs no files",
+    "spikelet train --dataset mnist --download --epochs 20" => "on MNIST, downloaded if it is missing",
+    "spikelet train --preset spikingflow --download" => "with the settings of SpikingFlow: 1000 epochs of MNIST",
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
-    "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with images changed by chance",
+    "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with augmentation",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
-    "spikelet train --data-parallel 2 --device cpu" => "as two processes that share the cores",
-    "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "cut over four GPUs, one of which comes again",
-    "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --constant-input" => "over two halves of the cores, without an encoder",
+    "spikelet train --data-parallel 2 --device cpu" => "in two processes that share the cores",
+    "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "as a pipeline of five stages on four GPUs",
+    "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --constant-input" => "as a pipeline on the two halves of the cores, without an encoder",
     "spikelet train --resume" => "continue the latest run of mnist-fc",
     "spikelet train --resume runs/csnn/latest" => "continue that run, with its network, settings and data",
-    "spikelet train --out runs/mine --force" => "into a folder of that name, in place of a run that it holds",
+    "spikelet train --out runs/mine --force" => "into a given folder, replacing the run in it",
 ])]
 pub struct Train {
     #[command(flatten)]
@@ -61,17 +62,18 @@ pub struct Train {
     #[command(flatten)]
     data: TrainingDataArgs,
 
-    /// Threads that prepare batches [default: one, with --augment one for each core up to 8]
-    #[arg(help_heading = "Data", long, short = 'j', value_name = "N", value_parser = loader_threads)]
+    /// Number of threads that load and augment batches [default: 1; with --augment one per core, at
+    /// most 8]
+    #[arg(hide_short_help = true, help_heading = "Data", long, short = 'j', value_name = "N", value_parser = loader_threads)]
     loader_threads: Option<usize>,
 
-    #[arg(help_heading = "Training", help = described("Passes over the training images", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help_heading = "Training", help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
     epochs: Option<usize>,
 
-    #[arg(help_heading = "Training", help = described("Learning rate before the schedule", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(help_heading = "Training", help = described("Base learning rate", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
-    #[arg(help_heading = "Training", help = described("Seed of weights, shuffles and draws", |s| s.seed.to_string()), long, value_name = "N")]
+    #[arg(help_heading = "Training", help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
 
     #[command(flatten)]
@@ -83,15 +85,16 @@ pub struct Train {
     #[command(flatten)]
     images: AugmentArgs,
 
-    #[arg(help_heading = "Training", help = described("Granularity of the training images set aside to choose the best epoch by, the same for all seeds; 0: train on all, the last epoch counts", |s| s.validation.to_string()), long, value_name = "SHARE", value_parser = share)]
+    #[arg(hide_short_help = true, help_heading = "Training", help = described("Fraction of the training images held out to select the best epoch, the same for all seeds; 0: train on all images and keep the last epoch", |s| s.validation.to_string()), long, value_name = "FRACTION", value_parser = share)]
     validation: Option<f64>,
 
     /// Folder of the run [default: a new one in runs/NETWORK, named by date and number]
     #[arg(help_heading = "Output", long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Replace the run that --out holds
+    /// Replace the run in --out
     #[arg(
+        hide_short_help = true,
         help_heading = "Output",
         long,
         requires = "out",
@@ -99,16 +102,16 @@ pub struct Train {
     )]
     force: bool,
 
-    /// Steps between two points of the training curves
-    #[arg(help_heading = "Output", long, value_name = "N", default_value_t = 50, value_parser = count)]
+    /// Number of training steps between two points of the training curves
+    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "N", default_value_t = 50, value_parser = count)]
     curve_steps: usize,
 
-    /// Write what --resume needs at least this often, in seconds
-    #[arg(help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
+    /// Maximum time between two checkpoints for --resume, in seconds
+    #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     checkpoint_seconds: f64,
 
-    /// Continue a run from its last checkpoint, with its network, settings and data: the one in --out,
-    /// or RUN (a folder, or a checkpoint in it), or else the latest run of the network
+    /// Resume a run from its last checkpoint, with its network, settings and data: the run in
+    /// --out, or RUN (a folder or one of its checkpoints), or else the latest run of the network
     #[arg(help_heading = "Output", long, value_name = "RUN", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
 
@@ -121,8 +124,9 @@ pub struct Train {
     #[command(flatten)]
     pipeline: PipelineArgs,
 
-    /// Write when each device did what in a step of the pipeline, in Chrome's trace format
+    /// Write a timeline of one step of the pipeline, in Chrome's trace format
     #[arg(
+        hide_short_help = true,
         help_heading = "Pipeline",
         long,
         value_name = "FILE",

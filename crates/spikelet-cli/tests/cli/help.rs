@@ -45,6 +45,24 @@ fn every_command_has_a_help_with_usage_and_examples() {
     }
 }
 
+#[test]
+fn the_short_help_fits_a_screen_and_leads_to_the_complete_one() {
+    for command in COMMANDS {
+        let words: Vec<&str> = command.split_whitespace().chain(["-h"]).collect();
+        let help = said(&words);
+        let lines = help.lines().count();
+        assert!(lines <= 80, "{command}: {lines} lines");
+        if command == "train" {
+            assert!(help.ends_with("spikelet train --help\n"), "{help}");
+            for rare in ["--rendezvous-timeout", "--gamma", "--curve-steps"] {
+                assert!(!help.contains(rare), "{rare}: {help}");
+            }
+        }
+        let name = format!("{} short", ["spikelet", command].join(" ").trim());
+        insta::assert_snapshot!(name.replace(' ', "_"), without_neurons(&help));
+    }
+}
+
 /// The help with one line in place of the list of neurons, which grows with each new one.
 fn without_neurons(help: &str) -> String {
     let mut kept = String::new();

@@ -25,13 +25,14 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench infer csnn" => "the network of the preset, batches of 1, 32 and 512 images",
-    "spikelet bench infer cifar10-net --batch-sizes 64 --precision bf16" => "other sizes, 16 bits",
+    "spikelet bench infer cifar10-net --batch-sizes 64 --precision bf16" => "another batch size, mixed precision",
 ])]
 pub struct Infer {
     #[command(flatten)]
     network: NetworkArgs,
 
-    /// Images of a batch [default: those of 1, 32 and 512 that the device has memory for]
+    /// Batch sizes, separated by commas [default: those of 1, 32 and 512 that fit into the device's
+    /// memory]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = count)]
     batch_sizes: Vec<usize>,
 

@@ -25,12 +25,13 @@ pub struct Measurement {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Measurement")]
 pub struct Repeats {
-    /// Timed groups of runs; their median counts. Fewer, at least 3, where they take long
+    /// Number of timed groups of runs, whose median is reported; reduced to 3 or more if they take
+    /// long
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: u32,
 
-    /// Runs before them that do not count
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// Number of untimed runs before them
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 3)]
     pub warm_up: u32,
 
     /// One measurement, in this process

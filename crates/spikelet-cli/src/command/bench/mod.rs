@@ -20,16 +20,16 @@ use std::process::ExitCode;
 
 /// Measure time and memory
 ///
-/// On the CPU each measurement runs in a process of its own, so that its peak is its own: the
-/// largest resident memory of the whole process. A device is waited for before a clock is read.
+/// On the CPU each measurement runs in its own process; its peak memory is the maximum resident set
+/// size of that process. Devices are synchronized before the clock is read.
 #[derive(clap::Subcommand)]
 #[command(after_help = examples![
-    "spikelet bench neuron" => "a neuron's passes in three ways, against a copy of memory",
-    "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another one, for machines",
+    "spikelet bench neuron" => "a neuron in three execution orders, against a memory copy",
+    "spikelet bench neuron --neuron plif --time-steps 4 --json" => "another neuron, as JSON",
     "spikelet bench train mnist-fc" => "a training step",
     "spikelet bench train cifar10-net --data-parallel 2" => "the same on two GPUs, against one",
-    "spikelet bench infer csnn" => "images a second without training",
-    "spikelet bench pipeline cifar10-net --pipeline 0,1 --splits 8,16" => "a network over two GPUs, against one",
+    "spikelet bench infer csnn" => "inference, in images per second",
+    "spikelet bench pipeline cifar10-net --pipeline 0,1 --splits 8,16" => "a pipeline on two GPUs, against one",
 ])]
 pub enum Command {
     Neuron(neuron::Neuron),

@@ -21,51 +21,51 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Measure a neuron's passes, and a plain copy of memory to compare with
+/// Measure a neuron's forward and backward passes, and a memory copy for comparison
 ///
-/// Each number of time steps in three ways: one multi-step kernel, one kernel a step, and charge,
-/// fire and reset as kernels of their own. In f32, the multi-step forward pass reads x_seq and
-/// writes spike_seq, 8 bytes an element; forward and backward, as in a training step, 20 bytes.
-/// What the other two move besides are the states between their kernels. The bytes are those of
-/// the plan; `of copy` is the share of the speed at which the same device copies memory.
+/// Each number of time steps is measured in three execution orders: one multi-step kernel, one kernel
+/// per step, and separate kernels for charge, fire and reset. In f32, the multi-step forward pass
+/// reads x_seq and writes spike_seq, 8 bytes per element; forward and backward, as in a training
+/// step, move 20 bytes. The other two orders also move the states between their kernels. The bytes
+/// are those of the plan; `of copy` is the bandwidth relative to a memory copy on the same device.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench neuron" => "LIF with the arc tangent, 32 steps, 262,144 neurons",
-    "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several lengths",
-    "spikelet bench neuron --neurons 65536 --time-steps 8,32,128 --chart lif.svg" => "the three orders of LIF, as a table and as bars",
+    "spikelet bench neuron --time-steps 8,16,32,64,128 --neurons 65536" => "several numbers of time steps",
+    "spikelet bench neuron --neurons 65536 --time-steps 8,32,128 --chart lif.svg" => "the three orders of LIF, as a table and a bar chart",
     "spikelet bench neuron --neuron plif --propagation layer-by-layer" => "the multi-step passes alone",
     "spikelet bench neuron --all --time-steps 16" => "all neurons, each with its own surrogate",
-    "spikelet bench neuron --threads 1 --json" => "one thread, for machines",
+    "spikelet bench neuron --threads 1 --json" => "one thread, as JSON",
 ])]
 pub struct Neuron {
-    /// The neuron
+    /// Neuron model
     #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", default_value = "lif", value_parser = neuron_names())]
     name: String,
 
-    /// All neurons, layer by layer unless said otherwise
-    #[arg(long, help_heading = "Neuron", conflicts_with_all = ["name", "set", "surrogate", "reset_grad"])]
+    /// Measure all neurons, layer by layer unless --propagation is given
+    #[arg(hide_short_help = true, long, help_heading = "Neuron", conflicts_with_all = ["name", "set", "surrogate", "reset_grad"])]
     all: bool,
 
     #[command(flatten)]
     neuron: NeuronArgs,
 
-    /// Steps of the sequence; several with commas
+    /// Number of time steps; several, separated by commas
     #[arg(help_heading = "Size", long, value_name = "T", default_value = "32", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     time_steps: Vec<u32>,
 
-    /// Neurons
+    /// Number of neurons
     #[arg(help_heading = "Size", long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(1..))]
     neurons: u32,
 
-    /// Number type of sequences: f32, bf16, f16 or f64; several with commas
+    /// Number type of sequences: f32, bf16, f16 or f64; several, separated by commas
     #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_delimiter = ',', value_parser = dtype)]
     dtype: Vec<DType>,
 
-    /// The order in which time steps and kernels run; several with commas [default: all]
+    /// Execution order of time steps and kernels; several, separated by commas [default: all]
     #[arg(help_heading = "Size", long, value_name = "ORDER", value_delimiter = ',', value_parser = propagations())]
     propagation: Vec<Propagation>,
 
-    /// Where to draw the times as bars: .svg
+    /// Write a bar chart of the times: .svg
     #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "all", value_parser = svg_path())]
     chart: Option<PathBuf>,
 

@@ -40,12 +40,12 @@ pub struct Pipeline {
     #[command(flatten)]
     pipeline: PipelineArgs,
 
-    /// Sizes of micro-batches, in place of --split-size
+    /// Micro-batch sizes, separated by commas, in place of --split-size
     #[arg(long, help_heading = "Pipeline", value_name = "N,N", value_delimiter = ',', value_parser = count)]
     splits: Vec<usize>,
 
-    /// Leave out the measurement on one device
-    #[arg(long, help_heading = "Pipeline")]
+    /// Skip the measurement on one device
+    #[arg(hide_short_help = true, long, help_heading = "Pipeline")]
     no_single: bool,
 
     #[command(flatten)]

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet bench train mnist-fc" => "50 time steps, batches of 256",
-    "spikelet bench train csnn --amp" => "a convolutional network in 16 bits",
-    "spikelet bench train mnist-fc --time-steps 8 --encoder direct --json" => "other settings, for machines",
+    "spikelet bench train csnn --amp" => "a convolutional network in mixed precision",
+    "spikelet bench train mnist-fc --time-steps 8 --encoder direct --json" => "other settings, as JSON",
 ])]
 pub struct Train {
     #[command(flatten)]

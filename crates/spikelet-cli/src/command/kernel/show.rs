@@ -9,40 +9,41 @@ use serde_json::{Map, Value};
 use spikelet::log::Console;
 use std::process::ExitCode;
 
-/// Print the text of a neuron's kernel, and nothing else
+/// Print the source of a neuron's CUDA kernel
 ///
-/// `auto_cuda` is the text of SpikingJelly's kernel writer, for if, lif and plif: T, N and the
-/// neuron's numbers are arguments, all potentials are written forward and read backward. `fused` is
-/// what the engine runs in a training step, for every neuron: shapes and numbers stand in the text,
-/// potentials are made again backward. `--json` prints the parameters, too. No GPU is needed.
+/// `auto_cuda` is the output of SpikingJelly's kernel generator, for if, lif and plif: T, N and the
+/// neuron's constants are arguments; the forward pass writes all potentials, and the backward pass
+/// reads them. `fused` is the kernel of a training step, for every neuron: shapes and constants are
+/// literals, and the backward pass recomputes the potentials. `--json` also prints the parameters. No
+/// GPU is needed.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet kernel show --neuron lif --surrogate sigmoid --pass bptt" => "LIF backward",
-    "spikelet kernel show --neuron if --dtype half2 --set v_reset=null --markers" => "pairs of halves, a soft reset, marked sections",
-    "spikelet kernel show --neuron plif --style fused --pass bptt -T 8" => "the engine's own, for eight time steps",
+    "spikelet kernel show --neuron if --dtype half2 --set v_reset=null --markers" => "pairs of half-precision numbers, a soft reset, marked sections",
+    "spikelet kernel show --neuron plif --style fused --pass bptt -T 8" => "the kernel of training, for eight time steps",
     "spikelet kernel show --style fused --neurons 4096 --arch 80 --json" => "for an A100, with its parameters",
 ])]
 pub struct Show {
-    /// The neuron
+    /// Neuron model
     #[arg(long = "neuron", help_heading = "Neuron", value_name = "NEURON", default_value = "lif", value_parser = neuron_names())]
     pub(super) name: String,
 
     #[command(flatten)]
     pub(super) neuron: NeuronArgs,
 
-    /// Who writes it
+    /// Kernel generator
     #[arg(help_heading = "Kernel", long, value_enum, default_value_t = Style::AutoCuda)]
     style: Style,
 
-    /// The direction of time
+    /// Direction of time
     #[arg(help_heading = "Kernel", long, value_enum, default_value_t = Pass::Fptt)]
     pub(super) pass: Pass,
 
-    /// The number type: float or half2 for auto_cuda; float, half (also called half2) or bf16 for fused
+    /// Number type: float or half2 for auto_cuda; float, half (also called half2) or bf16 for fused
     #[arg(help_heading = "Kernel", long, value_enum, default_value_t = Dtype::Float)]
     pub(super) dtype: Dtype,
 
-    /// Mark the start and the end of each section
+    /// Mark the start and the end of each section of the source
     #[arg(help_heading = "Kernel", long)]
     pub(super) markers: bool,
 
@@ -50,30 +51,30 @@ pub struct Show {
     pub(super) size: SizeArgs,
 }
 
-/// What the engine's own kernels are written for.
+/// The launch of a fused kernel.
 #[derive(clap::Args)]
 #[command(next_help_heading = "For --style fused")]
 pub struct SizeArgs {
-    /// Time steps [default: 32]
+    /// Number of time steps [default: 32]
     #[arg(long, short = 'T', value_name = "T", value_parser = count)]
     pub(super) time_steps: Option<usize>,
 
-    /// Neurons [default: 262144]
+    /// Number of neurons [default: 262144]
     #[arg(long, short = 'N', value_name = "N", value_parser = count)]
     pub(super) neurons: Option<usize>,
 
-    /// Compute capability; the layout of the threads is for a large GPU that has it [default: 90]
+    /// Compute capability; the launch configuration is that of a large GPU [default: 90]
     #[arg(long, value_name = "ARCH", value_parser = capability)]
     pub(super) arch: Option<(i32, i32)>,
 }
 
-/// Who writes a kernel.
+/// A kernel generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Style {
-    /// SpikingJelly's kernel writer
+    /// SpikingJelly's kernel generator
     #[value(name = "auto_cuda")]
     AutoCuda,
-    /// The engine
+    /// The generator of the kernels that training runs
     Fused,
 }
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet neuron list" => "a table",
-    "spikelet neuron list --json" => "one object a line, with all defaults",
+    "spikelet neuron list --json" => "as JSON, with all defaults",
 ])]
 pub struct List {}
 

@@ -19,17 +19,17 @@ use std::process::ExitCode;
 ///
 /// The backward step is derived from the equations. ∂Y stands for the derivative of the loss
 /// with respect to Y; lower-case v is the potential before the step, V the one after it. Numbers
-/// are shown with six digits; `--json` has all of them.
+/// are printed with six digits; `--json` prints them in full.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet neuron show lif --surrogate atan" => "leaky integrate-and-fire with the arc tangent",
     "spikelet neuron show lif --set tau=100 --set v_reset=null --reset-grad detach"
-        => "a soft reset that no gradient passes",
-    "spikelet neuron show if --surrogate sigmoid --set surrogate.alpha=1" => "a constant of the surrogate",
-    "spikelet neuron show lif --set trainable.tau=channel" => "a time constant that each channel learns",
+        => "a soft reset without gradient",
+    "spikelet neuron show if --surrogate sigmoid --set surrogate.alpha=1" => "with a constant of the surrogate",
+    "spikelet neuron show lif --set trainable.tau=channel" => "a trainable time constant for each channel",
 ])]
 pub struct Show {
-    /// The neuron
+    /// Neuron model
     #[arg(value_name = "NEURON", value_parser = neuron_names())]
     name: String,
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet surrogate list" => "a table",
-    "spikelet surrogate list --json" => "one object a line",
+    "spikelet surrogate list --json" => "as JSON",
 ])]
 pub struct List {}
 

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use spikelet::log::Console;
 use std::process::ExitCode;
 
-/// List and explain surrogate gradients
+/// List surrogate gradients and show their formulas
 #[derive(clap::Subcommand)]
 #[command(after_help = examples![
     "spikelet surrogate list" => "all surrogates with their constants",

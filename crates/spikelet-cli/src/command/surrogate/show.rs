@@ -23,23 +23,23 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet surrogate show atan" => "with its defaults",
-    "spikelet surrogate show sigmoid --vary alpha=1,2,4,8 --out gates.svg" => "a picture for several alpha",
-    "spikelet surrogate show sigmoid --set alpha=1 --json" => "for machines",
+    "spikelet surrogate show sigmoid --vary alpha=1,2,4,8 --out gates.svg" => "a picture with a curve for each alpha",
+    "spikelet surrogate show sigmoid --set alpha=1 --json" => "as JSON",
 ])]
 pub struct Show {
-    /// The surrogate
+    /// Surrogate gradient
     #[arg(value_name = "SURROGATE", value_parser = surrogate_names())]
     name: String,
 
-    /// One of its constants; may be repeated
+    /// Set a constant of the surrogate; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
 
-    /// Where to draw the gate, the potential after the reset, and the derivative: .svg
+    /// Write a picture of the gate, the potential after the reset, and the derivative: .svg
     #[arg(long, short, value_name = "FILE", value_parser = svg_path())]
     out: Option<PathBuf>,
 
-    /// Values of a constant that have a curve each in the picture
+    /// Values of a constant, each a curve in the picture
     #[arg(long, value_name = "KEY=X,X", requires = "out")]
     vary: Option<Vary>,
 }
