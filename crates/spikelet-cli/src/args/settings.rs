@@ -1,12 +1,13 @@
-//! How to train, as it is said on the command line.
+//! Settings of training on the command line.
 
-use super::{count, precisions, propagations};
+use super::{Setting, count, precisions, propagations};
 use crate::failure::Failure;
+use serde_json::{Map, Value};
 use spikelet::MemoryBudget;
 use spikelet::encoder;
 use spikelet::module::{Precision, Propagation};
 use spikelet::network::Network;
-use spikelet::optim::{Adam, Clip, OptimizerConfig, Sgd};
+use spikelet::optim::{Clip, OptimizerConfig};
 use spikelet::train::{Loss, Settings};
 
 /// Settings of a training step; settings that are not given keep their value. Commands that always
@@ -15,19 +16,19 @@ use spikelet::train::{Loss, Settings};
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct SettingsArgs<const PRESET: bool = false> {
-    #[arg(help = described_from::<PRESET>("Number of time steps", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
+    #[arg(help = "Number of time steps", long_help = described_from::<PRESET>("Number of time steps", |s| s.time_steps.to_string()), long, short = 'T', value_name = "T", value_parser = count)]
     time_steps: Option<usize>,
 
-    #[arg(help = described_from::<PRESET>("Number of images per batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help = "Number of images per batch", long_help = described_from::<PRESET>("Number of images per batch", |s| s.batch_size.to_string()), long, short, value_name = "N", value_parser = count)]
     batch_size: Option<usize>,
 
-    #[arg(help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
+    #[arg(help = "Spike encoder, as in poisson or latency:code=log", long_help = described_from::<PRESET>(&encoders(), |s| s.encoder.clone()), long, value_name = "NAME", value_parser = encoder)]
     encoder: Option<String>,
 
-    #[arg(help = described_from::<PRESET>("Optimizer", optimizer_name), long, value_name = "NAME", value_parser = ["adam", "sgd"])]
-    optimizer: Option<String>,
+    #[arg(help = optimizers(), long_help = described_from::<PRESET>(&optimizers(), |s| s.optimizer.name().to_string()), long, value_name = "NAME", value_parser = optimizer)]
+    optimizer: Option<Optimizer>,
 
-    #[arg(help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = ["cross-entropy", "mse"])]
+    #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = Loss::NAMES)]
     loss: Option<String>,
 
     /// Execution order of layers and time steps [default: layer-by-layer]
@@ -206,50 +207,92 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         Ok(settings)
     }
 
-    /// The optimizer. One that is named but is the network's own keeps its constants.
+    /// The optimizer. If the one named is the network's own, its other constants are kept.
     fn optimizer(&self, own: OptimizerConfig) -> Result<OptimizerConfig, Failure> {
-        let named = match (self.optimizer.as_deref(), own) {
-            (Some("sgd"), OptimizerConfig::Adam(_)) => OptimizerConfig::Sgd(Sgd {
-                momentum: 0.9,
-                ..Sgd::default()
-            }),
-            (Some("adam"), OptimizerConfig::Sgd(_)) => OptimizerConfig::Adam(Adam::default()),
+        let named = self.optimizer.as_ref();
+        let mut given = named.map_or_else(Map::new, |optimizer| optimizer.constants.clone());
+        let config = match named.map(|optimizer| optimizer.config) {
+            Some(other) if other.name() != own.name() => {
+                if other.constants().contains_key("momentum") {
+                    given.entry("momentum").or_insert(Value::from(MOMENTUM));
+                }
+                other
+            }
             _ => own,
         };
-        match named {
-            OptimizerConfig::Sgd(mut sgd) => {
-                sgd.momentum = self.momentum.unwrap_or(sgd.momentum);
-                sgd.weight_decay = self.weight_decay.unwrap_or(sgd.weight_decay);
-                sgd.nesterov |= self.nesterov;
-                if sgd.nesterov && sgd.momentum == 0.0 {
-                    return Err(Failure::argument(
-                        "Nesterov's rule needs momentum, which is 0",
-                        "write --momentum 0.9, or leave --nesterov out",
-                    ));
-                }
-                Ok(OptimizerConfig::Sgd(sgd))
+        let options = [
+            ("momentum", self.momentum.map(Value::from)),
+            ("weight_decay", self.weight_decay.map(Value::from)),
+            ("nesterov", self.nesterov.then_some(Value::from(true))),
+        ];
+        for (key, value) in options {
+            let Some(value) = value else { continue };
+            let option = format!("--{}", key.replace('_', "-"));
+            if !config.constants().contains_key(key) {
+                let has = |name: &&str| {
+                    OptimizerConfig::find(name).is_ok_and(|o| o.constants().contains_key(key))
+                };
+                let others: Vec<&str> = OptimizerConfig::NAMES.into_iter().filter(has).collect();
+                let others = others.join(" or ");
+                return Err(Failure::argument(
+                    format!(
+                        "{option} belongs to {others}, the optimizer is {}",
+                        config.name()
+                    ),
+                    format!("write --optimizer {others}, or leave {option} out"),
+                ));
             }
-            OptimizerConfig::Adam(mut adam) => {
-                let wrong = [
-                    ("--momentum", self.momentum.is_some()),
-                    ("--nesterov", self.nesterov),
-                ];
-                if let Some((option, _)) = wrong.into_iter().find(|(_, given)| *given) {
-                    return Err(Failure::argument(
-                        format!("{option} belongs to sgd, the optimizer is adam"),
-                        format!("write --optimizer sgd, or leave {option} out"),
-                    ));
-                }
-                adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
-                Ok(OptimizerConfig::Adam(adam))
+            if named.is_some_and(|optimizer| optimizer.constants.contains_key(key)) {
+                return Err(Failure::argument(
+                    format!("{key} is given twice: by --optimizer and by {option}"),
+                    format!("leave {option} out"),
+                ));
             }
-            other => Ok(other),
+            given.insert(key.to_string(), value);
         }
+        let config = config
+            .with(&given)
+            .map_err(|error| Failure::wrong(&error))?;
+        let constants = config.constants();
+        if constants.get("nesterov") == Some(&Value::from(true))
+            && constants.get("momentum").and_then(Value::as_f64) == Some(0.0)
+        {
+            return Err(Failure::argument(
+                "Nesterov's rule needs momentum, which is 0",
+                "write --momentum 0.9, or leave --nesterov out",
+            ));
+        }
+        Ok(config)
     }
 }
 
-fn optimizer_name(settings: &Settings) -> String {
-    settings.optimizer.name().to_string()
+/// Momentum of an optimizer that replaces the network's own, as in PyTorch's examples.
+const MOMENTUM: f64 = 0.9;
+
+/// `NAME` or `NAME:KEY=VALUE,…` of `--optimizer`.
+#[derive(Clone, Debug)]
+struct Optimizer {
+    /// With the default constants.
+    config: OptimizerConfig,
+    constants: Map<String, Value>,
+}
+
+fn optimizer(text: &str) -> Result<Optimizer, String> {
+    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
+    let config = OptimizerConfig::find(name.trim()).map_err(|error| error.to_string())?;
+    let constants = constants.split(',').filter(|constant| !constant.is_empty());
+    let constants = constants.map(|constant| {
+        let setting: Setting = constant.parse()?;
+        Ok((setting.key, setting.value))
+    });
+    let constants = constants.collect::<Result<_, String>>()?;
+    Ok(Optimizer { config, constants })
+}
+
+/// The help of `--optimizer`.
+fn optimizers() -> String {
+    let names = OptimizerConfig::NAMES.join(", ");
+    format!("Optimizer: {names}; with constants as in adam:beta2=0.99")
 }
 
 fn weight_decay(settings: &Settings) -> String {
@@ -264,6 +307,7 @@ fn loss_name(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
+    use spikelet::optim::{Adam, Sgd};
 
     #[derive(Parser)]
     struct Words {
@@ -327,6 +371,24 @@ mod tests {
         assert_eq!((given.weight_decay, given.nesterov), (0.0, true));
         let other = sgd(&["--optimizer", "sgd"], Settings::default());
         assert_eq!((other.momentum, other.weight_decay), (0.9, 0.0));
+    }
+
+    #[test]
+    fn constants_are_given_with_the_optimizer() {
+        let words = ["--optimizer", "adam:beta2=0.99,decoupled=true"];
+        let expected = Adam {
+            beta2: 0.99,
+            decoupled: true,
+            ..Adam::default()
+        };
+        let found = built(&words, Settings::default()).optimizer;
+        assert_eq!(found, OptimizerConfig::Adam(expected));
+        let twice = ["--optimizer", "sgd:momentum=0.5", "--momentum", "0.9"];
+        assert!(over(Settings::default(), &twice).is_err());
+        let unknown = ["--optimizer", "adam:beta3=0.5"];
+        assert!(over(Settings::default(), &unknown).is_err());
+        let unknown = ["spikelet", "--optimizer", "adagrad"];
+        assert!(Words::try_parse_from(unknown).is_err());
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use schedule::LrSchedule;
 pub use sgd::Sgd;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
 use spikelet_expr::Expr;
 use spikelet_nn::DefinitionError;
@@ -102,6 +103,55 @@ impl OptimizerConfig {
         }
     }
 
+    /// The constants by name.
+    pub fn constants(&self) -> Map<String, Value> {
+        let mut spec = self.spec();
+        spec.remove("name");
+        spec
+    }
+
+    /// The same optimizer with other values of some constants.
+    ///
+    /// # Errors
+    /// When a constant is unknown, of another type, or outside its domain.
+    ///
+    /// ```
+    /// use spikelet_train::optim::OptimizerConfig;
+    /// let adam = OptimizerConfig::find("adam")?;
+    /// let constants = serde_json::json!({"weight_decay": 0.01, "decoupled": true});
+    /// let adamw = adam.with(constants.as_object().expect("an object"))?;
+    /// assert_eq!(adamw.constants()["weight_decay"], 0.01);
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    pub fn with(&self, constants: &Map<String, Value>) -> Result<Self> {
+        let mut spec = self.spec();
+        for (key, value) in constants {
+            if key == "name" || !spec.contains_key(key) {
+                let known: Vec<String> = self.constants().keys().cloned().collect();
+                return Err(Error::invalid(
+                    "optimizer",
+                    format!("`{}` has no constant `{key}`", self.name()),
+                    format!("its constants: {}", known.join(", ")),
+                ));
+            }
+            spec.insert(key.clone(), value.clone());
+        }
+        let changed: Self = serde_json::from_value(Value::Object(spec)).map_err(|error| {
+            let problem = format!("constants of `{}`: {error}", self.name());
+            Error::invalid("optimizer", problem, domain::HELP)
+        })?;
+        changed.check()?;
+        Ok(changed)
+    }
+
+    /// Name and constants, as files hold them.
+    fn spec(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(spec)) => spec,
+            _ => Map::new(),
+        }
+    }
+
     /// The optimizer.
     pub fn get(&self) -> &dyn Optimizer {
         match self {
@@ -120,5 +170,52 @@ impl OptimizerConfig {
             &format!("optimizer `{}`", self.name()),
         )
         .map_err(|error| Error::invalid("optimizer", error.to_string(), domain::HELP))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn with(name: &str, constants: Value) -> Result<OptimizerConfig> {
+        let constants = constants.as_object().expect("an object").clone();
+        OptimizerConfig::find(name)?.with(&constants)
+    }
+
+    #[test]
+    fn every_optimizer_is_found_by_its_name_and_keeps_its_constants() {
+        for name in OptimizerConfig::NAMES {
+            let optimizer = OptimizerConfig::find(name).expect("it is known");
+            assert_eq!(optimizer.name(), name);
+            let same = optimizer.with(&optimizer.constants());
+            assert_eq!(same.ok(), Some(optimizer));
+        }
+    }
+
+    #[test]
+    fn constants_are_set_by_name() {
+        let sgd = with("sgd", json!({"momentum": 0.5, "nesterov": true}));
+        let expected = Sgd {
+            momentum: 0.5,
+            nesterov: true,
+            weight_decay: 0.0,
+        };
+        assert_eq!(sgd.ok(), Some(OptimizerConfig::Sgd(expected)));
+    }
+
+    #[test]
+    fn names_types_and_domains_are_checked() {
+        for (name, constants, given) in [
+            ("adagrad", json!({}), "adagrad"),
+            ("adam", json!({"momentum": 0.9}), "momentum"),
+            ("adam", json!({"name": "sgd"}), "name"),
+            ("adam", json!({"beta1": "much"}), "adam"),
+            ("sgd", json!({"momentum": 1.0}), "momentum"),
+        ] {
+            let refused = with(name, constants).expect_err(given);
+            let problem = refused.to_string();
+            assert!(problem.contains(given), "{problem}");
+        }
     }
 }
