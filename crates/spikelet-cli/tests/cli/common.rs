@@ -1,11 +1,12 @@
-//! Running the program as a user does.
+//! Running the program as users do. Shared by the tests of `spikelet` and `spikelet-dev`, whose
+//! `main.rs` each name the program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The program, in surroundings that do not depend on whose machine this is.
 pub fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_spikelet"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(arguments);
     let variables = ["SPIKELET_DATA", "NO_COLOR", "COLUMNS", "RUST_BACKTRACE"];
     let launchers = [

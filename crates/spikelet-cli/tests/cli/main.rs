@@ -1,5 +1,9 @@
-//! The program as a user meets it: what it prints, what it exits with, what it says of mistakes.
+//! The command line as users run it: output, exit codes, error messages.
 
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_spikelet");
+
+mod bench;
 mod common;
 mod convolution;
 mod data_parallel;
@@ -9,7 +13,10 @@ mod kernel;
 mod neuron;
 mod output;
 mod pipeline;
+mod plan;
+mod run_folder;
 #[cfg(unix)]
 mod signals;
+mod small;
 mod train;
 mod wrong_input;

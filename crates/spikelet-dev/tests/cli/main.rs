@@ -1,7 +1,11 @@
-//! The developers' program: what it writes, what it exits with, what it says of mistakes.
+//! The developers' command line: files, exit codes, error messages.
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_spikelet-dev");
 
 mod bench;
 mod case;
+#[path = "../../../spikelet-cli/tests/cli/common.rs"]
 mod common;
 mod golden;
 mod kernel;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SpikingJelly, snnTorch, Norse and Spyx on a GPU: the work that `spikelet bench` does, done by peers.
+"""SpikingJelly, snnTorch, Norse and Spyx on a GPU: the work that `spikelet bench` does, done by the baselines.
 
     gpu.py neuron        LIF (tau 2, ATan, hard reset), 2^20 neurons: SpikingJelly
     gpu.py linear-lif    Linear(N -> N) + LIF (tau 5), 500 steps, batch 16: all four

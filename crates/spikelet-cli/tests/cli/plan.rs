@@ -1,0 +1,49 @@
+//! Plans of training steps.
+
+use crate::common::{said, said_json};
+
+#[test]
+fn a_plan_lists_its_kernels_and_their_times() {
+    let text = said(&[
+        "plan",
+        "mnist-fc",
+        "--batch-size",
+        "8",
+        "--time-steps",
+        "2",
+        "--profile",
+        "2",
+    ]);
+    for part in [
+        "kernels",
+        "lif_grad",
+        "fc.1",
+        "∂ matmul",
+        "GFLOP/s",
+        "one step: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let plan = &said_json(&["plan", "--batch-size", "8", "--preset", "spikingflow"])[0];
+    assert_eq!(plan["settings"]["time_steps"], 50);
+    assert_eq!(plan["settings"]["batch_size"], 8);
+    assert!(
+        plan["kernels"]
+            .as_array()
+            .is_some_and(|k| k.iter().any(|k| k["name"] == "soft_pulse_lif_grad"))
+    );
+    assert!(plan["peak_bytes"].as_u64() > Some(0));
+    assert!(plan["run_peak_bytes"].as_u64() >= plan["peak_bytes"].as_u64());
+}
+
+#[test]
+fn a_plan_is_shown_of_what_no_machine_can_hold() {
+    let words = ["plan", "cifar10-net", "--batch-size", "1000000"];
+    for device in [["--device", "cpu"], ["--arch", "9.0"]] {
+        // More elements than a GPU can count are refused instead.
+        let words = [&words[..2], &device[..]].concat();
+        said(&words);
+    }
+    let plan = &said_json(&[&words[..], &["--device", "cpu"]].concat())[0];
+    assert!(plan["peak_bytes"].as_u64() > Some(1 << 40), "{plan}");
+}

@@ -1,0 +1,118 @@
+//! Folders of runs, checkpoints, resuming.
+
+use crate::small::{SMALL, complaint_in, said_in};
+
+#[test]
+fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let refused = complaint_in(folder, &["train", "--resume"]);
+    assert!(
+        refused.contains("there is no run in runs/mnist-fc"),
+        "{refused}"
+    );
+
+    let once = ["train", "--epochs", "1", "--schedule", "constant"];
+    let train = [&once[..], &SMALL[..]].concat();
+    said_in(folder, &train);
+    said_in(folder, &[&train[..], &["--seed", "5"]].concat());
+    let runs = folder.join("runs/mnist-fc");
+    let mut names: Vec<String> = std::fs::read_dir(&runs)
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(
+        names[0].ends_with("-001") && names[1].ends_with("-002"),
+        "{names:?}"
+    );
+    assert_eq!(names[2], "latest");
+    let read = |run: &str| {
+        let path = runs.join(run).join("last.safetensors");
+        spikelet::train::Checkpoint::read(&path).expect("a checkpoint")
+    };
+    assert_eq!(
+        (read("latest").settings.seed, read(&names[0]).settings.seed),
+        (5, 0)
+    );
+
+    // Network, settings and data are those of the run.
+    said_in(folder, &["train", "--resume", "--epochs", "2"]);
+    assert_eq!(read(&names[1]).progress.epoch, 2);
+    let first = format!("runs/mnist-fc/{}", names[0]);
+    said_in(folder, &["train", "--resume", &first, "--epochs", "3"]);
+    assert_eq!(read(&names[0]).progress.epoch, 3);
+    let file = format!("{first}/last.safetensors");
+    said_in(folder, &["train", "--epochs", "4", "--resume", &file]);
+    assert_eq!(read(&names[0]).progress.epoch, 4);
+
+    for (words, expected) in [
+        (
+            &["--resume", &first, "--lr", "0.5"][..],
+            "settings.learning_rate is 0.002 in the checkpoint and 0.5 here",
+        ),
+        (
+            &["--resume", &first, "--train-images", "300"],
+            "dataset.train_images is 230 in the checkpoint and 270 here",
+        ),
+        (
+            &["csnn", "--resume", &first],
+            "network.name is \"mnist-fc\" in the checkpoint and \"csnn\" here",
+        ),
+        (
+            &["--resume", "nowhere"],
+            "nothing to resume: there is no checkpoint nowhere/last.safetensors",
+        ),
+        (
+            &["--resume", &first, "--out", "elsewhere"],
+            "leave --out out",
+        ),
+        (&["--out", &first], "holds a run"),
+    ] {
+        let refused = complaint_in(folder, &[&["train"], words].concat());
+        assert!(refused.contains(expected), "{words:?}: {refused}");
+    }
+    let best = format!("{first}/best.safetensors");
+    let refused = complaint_in(folder, &["train", "--resume", &best]);
+    assert!(
+        refused.contains("it has no tensors optimizer."),
+        "{refused}"
+    );
+    let replace = ["--out", &first, "--force", "--seed", "6"];
+    said_in(folder, &[&train[..], &replace].concat());
+    assert_eq!(read(&names[0]).settings.seed, 6);
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused_by_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let once = ["train", "--epochs", "1", "--schedule", "constant"];
+    said_in(folder, &[&once[..], &SMALL[..]].concat());
+    let path = folder.join("runs/mnist-fc/latest/last.safetensors");
+    let mut file = spikelet::tensors::TensorFile::read(&path).expect("a file");
+    let weight = file.tensors.get_mut("fc.3.weight").expect("a weight");
+    let mut values: Vec<f32> = weight.to_f64().iter().map(|x| *x as f32).collect();
+    values[3] = f32::NAN;
+    *weight = spikelet::graph::Tensor::f32(weight.shape.clone(), values);
+    file.write(&path).expect("writable");
+    let last = "runs/mnist-fc/latest/last.safetensors";
+    for words in [
+        &["eval", last][..],
+        &["show", last],
+        &["train", "--resume", "--epochs", "2"],
+    ] {
+        let refused = complaint_in(folder, words);
+        assert!(
+            refused.contains("not finite in the tensors fc.3.weight"),
+            "{words:?}: {refused}"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! Small runs in a folder of their own.
+
+use crate::common::{code, program, stderr, stdout};
+
+/// Options of a run that takes a second.
+pub const SMALL: [&str; 8] = [
+    "--train-images",
+    "256",
+    "--test-images",
+    "100",
+    "--batch-size",
+    "64",
+    "--time-steps",
+    "4",
+];
+
+/// What the program prints in this folder, after it succeeded.
+pub fn said_in(folder: &std::path::Path, words: &[&str]) -> String {
+    let output = program(words).current_dir(folder).output();
+    let output = output.expect("the program starts");
+    assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// The message of a command that fails in this folder.
+pub fn complaint_in(folder: &std::path::Path, words: &[&str]) -> String {
+    let output = program(words).current_dir(folder).output();
+    let output = output.expect("the program starts");
+    assert_ne!(code(&output), 0, "{words:?}");
+    stderr(&output)
+}
