@@ -1,7 +1,8 @@
 //! What a command ends with when it does not succeed.
 
+use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
-use std::io::{IsTerminal, Write, stderr};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Why a command did not do what it was asked to.
@@ -87,13 +88,9 @@ impl Failure {
 
     /// Prints the message on standard error.
     pub fn say(&self) {
-        let error = if stderr_has_color() {
-            "\x1b[1;31merror:\x1b[0m"
-        } else {
-            "error:"
-        };
-        // Nobody is left to be told if standard error is closed.
-        let _ = writeln!(stderr(), "{error} {self}");
+        let style = AnsiColor::Red.on_default().bold();
+        // A closed standard error cannot be reported anywhere.
+        let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {self}");
     }
 
     /// The exit code.
@@ -108,10 +105,4 @@ impl Failure {
             _ => 1,
         }
     }
-}
-
-fn stderr_has_color() -> bool {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
-    stderr().is_terminal() && !forbidden && !dumb
 }

@@ -10,7 +10,7 @@ pub mod args;
 pub mod command;
 pub mod equation;
 pub mod failure;
-mod help;
+pub mod help;
 mod machine;
 mod suggest;
 pub mod table;

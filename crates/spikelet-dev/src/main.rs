@@ -53,9 +53,15 @@ fn main() -> ExitCode {
 mod tests {
     use super::SpikeletDev;
     use clap::CommandFactory;
+    use spikelet_cli::help::check_examples;
 
     #[test]
     fn the_arguments_are_declared_consistently() {
         SpikeletDev::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        assert_eq!(check_examples::<SpikeletDev>(), Ok(()));
     }
 }

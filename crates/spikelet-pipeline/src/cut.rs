@@ -1,5 +1,6 @@
 //! The search for the best partition of a chain into stages.
 
+use spikelet_core::human::bytes;
 use spikelet_core::{Error, Result};
 
 /// The predicted cost of a module of a chain.
@@ -56,9 +57,9 @@ pub(super) fn cut(
         return Err(Error::invalid(
             "pipeline",
             format!(
-                "about {:.1} GiB are needed, {:.1} GiB are free on the devices, and no partition fits into the memory of each device",
-                needed as f64 / f64::from(1 << 30),
-                there as f64 / f64::from(1 << 30)
+                "about {} are needed, {} are free on the devices, and no partition fits into the memory of each device",
+                bytes(needed as u64),
+                bytes(there as u64)
             ),
             "use smaller micro-batches, fewer time steps, a 16-bit precision, or more devices",
         ));

@@ -16,14 +16,7 @@ pub fn run(
     backend: Arc<dyn Backend>,
     dtype: DType,
 ) -> Result<Results> {
-    let mut own = spec.clone();
-    // SpikingJelly's name of the readout, as in `run_case`.
-    if let Some(constants) = own.get_mut("params").and_then(Value::as_object_mut)
-        && let Some(readout) = constants.remove("decode")
-    {
-        constants.insert("readout".to_string(), readout);
-    }
-    let neuron = neuron::from_spec(&own)
+    let neuron = neuron::case_neuron(spec)
         .map_err(|problem| wrong(problem.to_string(), "correct the neuron's specification"))?;
     check_sizes(case, spec)?;
     for learned in neuron::trainables(&*neuron).map_err(|e| wrong(e.to_string(), "correct it"))? {

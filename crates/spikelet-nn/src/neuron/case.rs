@@ -7,12 +7,28 @@
 //! the expected results, and are not read.
 
 use super::{Inputs, Neuron, from_spec, run};
+use crate::DefinitionError;
 use crate::tensors::TensorFile;
 use serde_json::Value;
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, Tensor};
 use std::path::Path;
 use std::sync::Arc;
+
+/// The neuron of a case's specification: as [`from_spec`], with SpikingJelly's name `decode` of the
+/// readout.
+///
+/// # Errors
+/// As [`from_spec`].
+pub fn case_neuron(spec: &Value) -> Result<Arc<dyn Neuron>, DefinitionError> {
+    let mut spec = spec.clone();
+    if let Some(constants) = spec.get_mut("params").and_then(Value::as_object_mut)
+        && let Some(readout) = constants.remove("decode")
+    {
+        constants.insert("readout".to_string(), readout);
+    }
+    from_spec(&spec)
+}
 
 /// Runs the case of a file and returns the results, with the same `spec`.
 ///
@@ -28,15 +44,9 @@ pub fn run_case(case: &TensorFile, path: &Path, backend: Arc<dyn Backend>) -> Re
         .metadata
         .get("spec")
         .ok_or_else(|| bad("no `spec` in the metadata".to_string()))?;
-    let mut spec: Value =
+    let spec: Value =
         serde_json::from_str(spec).map_err(|e| bad(format!("`spec` is not JSON: {e}")))?;
-    // Reference cases use SpikingJelly's name of the readout.
-    if let Some(constants) = spec.get_mut("params").and_then(Value::as_object_mut)
-        && let Some(readout) = constants.remove("decode")
-    {
-        constants.insert("readout".to_string(), readout);
-    }
-    let neuron: Arc<dyn Neuron> = from_spec(&spec).map_err(|error| bad(error.to_string()))?;
+    let neuron = case_neuron(&spec).map_err(|error| bad(error.to_string()))?;
     let tensor = |name: &str| case.tensors.get(name).cloned();
     let mut inputs = Inputs {
         x_seq: tensor("x_seq"),

@@ -13,7 +13,7 @@ mod scope;
 mod step;
 mod trainable;
 
-pub use case::{Difference, differences, run_case};
+pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
 pub use liaf::Act;
 pub use readout::Readout;
