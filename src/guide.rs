@@ -18,6 +18,7 @@ pages! {
     getting_started = "docs/guide/getting-started.md",
     glossary = "docs/guide/glossary.md",
     gpu = "docs/guide/gpu.md",
+    json = "docs/guide/json.md",
     kernels = "docs/guide/kernels.md",
     limits = "docs/guide/limits.md",
     networks = "docs/guide/networks.md",

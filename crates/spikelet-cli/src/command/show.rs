@@ -99,13 +99,13 @@ fn say_image(console: &Console, shown: &Activity, k: usize) {
         let name = shown.classes.get(class).cloned();
         name.unwrap_or_else(|| class.to_string())
     };
-    let verdict = match example.label == example.predicted {
+    let result = match example.label == example.predicted {
         true => console.green("recognized"),
         false => console.red(format!("taken for {}", class(example.predicted))),
     };
     let (index, label) = (shown.indices[k], class(example.label));
     console.say(format!(
-        "image {index}: {label}, {verdict} with a score of {:.3}",
+        "image {index}: {label}, {result} with a score of {:.3}",
         shown.scores[k][example.predicted]
     ));
     let mut table = Table::new(&["layer", "neurons", "firing rate"]).right(&[1, 2]);

@@ -427,14 +427,14 @@ fn finish(console: &Console, outcome: &FitReport, preset: bool) {
     if outcome.interrupted {
         let run = path(&outcome.folder).unwrap_or_default();
         console.say(format!(
-            "interrupted after {epochs} and saved; go on with: spikelet train --resume {run}"
+            "interrupted after {epochs} and saved; resume with: spikelet train --resume {run}"
         ));
         return;
     }
     let test = |accuracy: f64| format!("test accuracy {}", percent(accuracy).trim_start());
     match outcome.epochs_trained {
         0 => console.say(format!(
-            "nothing to do: the run has had its {epochs}; with a constant learning rate, --epochs can be more"
+            "nothing to do: the run has completed its {epochs}; with a constant learning rate, --epochs can be increased"
         )),
         _ => console.say(format!(
             "{} in {} · {} after the last epoch",

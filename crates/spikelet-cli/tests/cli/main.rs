@@ -9,6 +9,7 @@ mod convolution;
 mod data_parallel;
 mod domains;
 mod help;
+mod json;
 mod kernel;
 mod neuron;
 mod output;

@@ -87,7 +87,7 @@ fn every_neuron_can_be_shown_with_every_surrogate() {
 #[test]
 fn a_constant_is_trained_if_it_is_asked_for() {
     let shown = said(&["neuron", "show", "lif", "--set", "trainable.tau=channel"]);
-    let learned = "learnable: tau, one for each channel, starts at 2";
+    let learned = "trainable: tau, one per channel, starts at 2";
     assert!(
         shown.contains(learned) && shown.contains("∂tau ="),
         "{shown}"
@@ -107,7 +107,7 @@ fn a_constant_is_trained_if_it_is_asked_for() {
 #[test]
 fn a_parallel_neuron_says_what_it_charges_with() {
     let shown = said(&["neuron", "show", "psn"]);
-    assert!(shown.contains("x is what the neuron makes of the whole sequence first"));
+    assert!(shown.contains("x is computed from the complete input sequence"));
     assert!(shown.contains("W·X + b"), "{shown}");
 }
 

@@ -74,7 +74,7 @@ fn training_says_what_it_does_in_a_few_lines() {
     // The same run again, with nothing left to do but say so.
     let again = said(&[&words, &SMALL[..], &["--resume"]].concat());
     assert!(
-        again.contains("nothing to do: the run has had its 1 epoch;"),
+        again.contains("nothing to do"),
         "{again}"
     );
     assert!(!again.contains("done in "), "{again}");

@@ -87,7 +87,7 @@ impl Pipeline {
             rows.push(self.through(&network, &settings, &options, console)?);
         }
         let mut table = Table::new(&[
-            "way",
+            "configuration",
             "ms a step",
             "images/min",
             "idle",
@@ -108,7 +108,7 @@ impl Pipeline {
                 held.join(", "),
             ]);
             console.say_json(&json!({
-                "way": row.name, "median_ms": row.ms, "images_per_minute": speed,
+                "configuration": row.name, "median_ms": row.ms, "images_per_minute": speed,
                 "idle": row.idle.map(|(real, _)| real), "predicted_idle": row.idle.map(|(_, p)| p),
                 "device_bytes": row.held, "batch_size": settings.batch_size,
                 "time_steps": settings.time_steps, "precision": settings.precision,

@@ -53,8 +53,8 @@ pub fn measure(
     console.say_json(&json!({
         "network": network, "ranks": ranks, "batch_size": settings.batch_size,
         "time_steps": settings.time_steps, "precision": settings.precision,
-        "median_ms_alone": alone, "median_ms": together,
-        "images_per_second_alone": one, "images_per_second": all, "times": all / one,
+        "median_ms_one_rank": alone, "median_ms": together,
+        "images_per_second_one_rank": one, "images_per_second": all, "speedup": all / one,
     }));
     console.say(format!(
         "{}, {} time steps, batches of {} a rank, {}",

@@ -37,7 +37,7 @@ impl List {
                 "summary": entry.summary,
                 "constants": defaults,
                 "states": made.states().iter().map(|s| s.name).collect::<Vec<_>>(),
-                "learnable": learned.iter().map(|l| &l.name).collect::<Vec<_>>(),
+                "trainable": learned.iter().map(|l| &l.name).collect::<Vec<_>>(),
                 "output_kind": made.output_kind(),
             }));
             let own: Map<String, Value> = defaults

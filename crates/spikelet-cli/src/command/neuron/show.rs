@@ -57,7 +57,7 @@ impl Show {
         console.say(format!("{}  {}", console.bold(entry.name), entry.summary));
         section(console, "forward, from x and the state before the step");
         if is_parallel(&*neuron) {
-            console.say("  x is what the neuron makes of the whole sequence first:");
+            console.say("  x is computed from the complete input sequence first:");
             let head = entry.head();
             head.lines()
                 .skip(1)
@@ -91,11 +91,11 @@ impl Show {
         say_table(console, &table);
         for learned in trainables(&*neuron).map_err(wrong)? {
             let share = match learned.granularity {
-                Granularity::Layer => "one for the layer",
-                Granularity::Channel => "one for each channel",
-                Granularity::Neuron => "one for each neuron",
-                Granularity::Step => "one for each time step",
-                Granularity::StepChannel => "one for each time step and channel",
+                Granularity::Layer => "one per layer",
+                Granularity::Channel => "one per channel",
+                Granularity::Neuron => "one per neuron",
+                Granularity::Step => "one per time step",
+                Granularity::StepChannel => "one per time step and channel",
             };
             // −0 is printed as 0.
             let init = pretty(&Expr::constant(learned.init + 0.0));
@@ -111,7 +111,7 @@ impl Show {
                 }
             };
             console.say(format!(
-                "\nlearnable: {}, {share}, starts at {init}{stands_for}",
+                "\ntrainable: {}, {share}, starts at {init}{stands_for}",
                 console.bold(&learned.name)
             ));
         }
@@ -140,7 +140,7 @@ impl Show {
             "constants": constants,
             "domains": domains_json(&neuron::domains(neuron)),
             "states": neuron.states().iter().map(|s| json!({"name": s.name, "reset": s.reset})).collect::<Vec<_>>(),
-            "learnable": trainables(neuron)?.iter()
+            "trainable": trainables(neuron)?.iter()
                 .map(|l| json!({"name": l.name, "init": l.init, "granularity": l.granularity, "bound": l.bound}))
                 .collect::<Vec<_>>(),
             "output_kind": neuron.output_kind(),
