@@ -10,7 +10,14 @@ use crate::dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;
+use crate::registry::Entry;
 use crate::source::{Files, RecordFiles, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "cifar10",
+    summary: "Photographs of animals and vehicles",
+    source: Some(source),
+};
 
 /// The source of CIFAR-10 in its binary version.
 ///

@@ -10,7 +10,14 @@ use crate::dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;
+use crate::registry::Entry;
 use crate::source::{Files, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "fashion-mnist",
+    summary: "Articles of clothing",
+    source: Some(source),
+};
 
 /// The source of Fashion-MNIST.
 ///

@@ -33,18 +33,15 @@
 mod augment;
 mod batch;
 mod batches;
-pub mod cifar10;
 mod dataset;
 #[cfg(feature = "download")]
 pub mod download;
 mod error;
-pub mod fashion_mnist;
 mod gz;
 pub mod idx;
 mod loader;
-pub mod mnist;
+mod registry;
 mod source;
-pub mod synthetic;
 
 pub use augment::{Augment, Normalize};
 pub use batch::Batch;
@@ -54,4 +51,12 @@ pub use dataset::{Dataset, Split};
 pub use download::Progress;
 pub use error::{Error, Result};
 pub use loader::{Loader, LoaderConfig, Shard};
+pub use registry::Entry;
 pub use source::{Files, RecordFiles, RemoteFile, Source};
+
+registry::data_sets! {
+    synthetic,
+    mnist,
+    fashion_mnist,
+    cifar10,
+}

@@ -1,11 +1,9 @@
 //! Data sets by name.
 
-use super::{count, variable};
+use super::{count, data_names, variable};
 use crate::failure::Failure;
-use clap::ValueEnum;
-use spikelet::data::{
-    self, Dataset, Progress, Source, Split, cifar10, fashion_mnist, mnist, synthetic,
-};
+use clap::builder::TypedValueParser;
+use spikelet::data::{self, Dataset, Progress, Source, Split, synthetic};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
@@ -23,17 +21,13 @@ const FOLDER: &str = "data";
 const SYNTHETIC_SEED: u64 = 0;
 
 /// A data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DataName {
-    /// Generated digits in the format of MNIST; needs no files
-    Synthetic,
-    /// Handwritten digits
-    Mnist,
-    /// Articles of clothing
-    FashionMnist,
-    /// Photographs of animals and vehicles
-    #[value(name = "cifar10", alias = "cifar-10")]
-    Cifar10,
+#[derive(Clone, Copy, Debug)]
+pub struct DataName(data::Entry);
+
+impl PartialEq for DataName {
+    fn eq(&self, other: &Self) -> bool {
+        self.word() == other.word()
+    }
 }
 
 /// A data set and where it lies.
@@ -46,7 +40,7 @@ pub struct DataArgs {
         long = "dataset",
         visible_alias = "data",
         value_name = "NAME",
-        value_enum
+        value_parser = data_name()
     )]
     pub data: Option<DataName>,
 
@@ -75,27 +69,33 @@ pub struct TrainingDataArgs {
     train_images: Option<usize>,
 }
 
+fn data_name() -> impl TypedValueParser<Value = DataName> {
+    data_names().try_map(|name| DataName::find(&name).ok_or("it is unknown"))
+}
+
 impl DataName {
+    /// The data set of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().find(|known| known.word() == name)
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        data::entries().into_iter().map(Self)
+    }
+
     /// The data set of this name in checkpoints.
-    pub fn of_dataset(name: &str) -> Option<Self> {
-        let names = Self::value_variants().iter();
-        names.copied().find(|known| known.title() == name)
+    pub fn of_dataset(title: &str) -> Option<Self> {
+        Self::all().find(|known| known.title() == title)
     }
 
     /// The data sets whose images are of this shape.
     fn fitting(image: [usize; 3]) -> impl Iterator<Item = Self> {
-        let names = Self::value_variants().iter().copied();
-        names.filter(move |name| name.image() == image)
+        Self::all().filter(move |name| name.image() == image)
     }
 
-    /// Where its files come from, if it has some.
+    /// The source of its files, if it has any.
     fn source(self) -> Option<Source> {
-        match self {
-            Self::Synthetic => None,
-            Self::Mnist => Some(mnist::source()),
-            Self::FashionMnist => Some(fashion_mnist::source()),
-            Self::Cifar10 => Some(cifar10::source()),
-        }
+        self.0.source.map(|source| source())
     }
 
     fn title(self) -> String {
@@ -109,10 +109,9 @@ impl DataName {
             .map_or_else(|| no_digits().shape, |source| source.shape)
     }
 
-    /// How it is written on the command line.
-    fn word(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_string())
+    /// The name, as on the command line.
+    fn word(self) -> &'static str {
+        self.0.name
     }
 }
 
@@ -151,7 +150,7 @@ impl DataArgs {
     ) -> Result<Split, Failure> {
         let named = self.data.or(otherwise);
         let name = named.or_else(|| DataName::fitting(network.image()).next());
-        let name = name.unwrap_or(DataName::Synthetic);
+        let name = name.ok_or_else(|| no_fitting(network))?;
         check_fits(name, network)?;
         let mut split = match name.source() {
             Some(source) => self.read(&source, network, console)?,
@@ -250,8 +249,7 @@ impl TrainingDataArgs {
 
     /// Which images are meant, as far as it is known before they are read.
     pub fn meant(&self, otherwise: Option<DataName>) -> String {
-        let name =
-            (self.of.data.or(otherwise)).map_or_else(|| "default".to_string(), DataName::word);
+        let name = (self.of.data.or(otherwise)).map_or_else(|| "default", DataName::word);
         let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
         let [train, test] = [self.train_images, self.of.test_images].map(first);
         format!("{name} ({train} + {test})")
@@ -266,10 +264,22 @@ fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
         "fetch them with --download, put them into {}, or name their folder with --data-dir",
         folder.display()
     );
-    if DataName::Synthetic.image() == network.image() {
+    if no_digits().shape == network.image() {
         help += "; --dataset synthetic needs no files";
     }
     Failure::other(problem.trim_end(), help)
+}
+
+/// The error where no data set has the network's images.
+fn no_fitting(network: &Network) -> Failure {
+    let taken = sizes(network.image());
+    Failure::argument(
+        format!(
+            "no data set has images of {taken}, as {} takes",
+            network.name()
+        ),
+        "train it from a program, with images in IDX files",
+    )
 }
 
 /// Whether the network takes images of this data set, before they are read.
@@ -278,15 +288,15 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
     if given == taken {
         return Ok(());
     }
-    let fitting: Vec<String> = DataName::fitting(taken).map(DataName::word).collect();
-    let help = match fitting.is_empty() {
-        true => "none of the data sets fits this network".to_string(),
-        false => format!(
-            "data sets that fit {}: {}",
-            network.name(),
-            fitting.join(", ")
-        ),
-    };
+    let fitting: Vec<&str> = DataName::fitting(taken).map(DataName::word).collect();
+    if fitting.is_empty() {
+        return Err(no_fitting(network));
+    }
+    let help = format!(
+        "data sets that fit {}: {}",
+        network.name(),
+        fitting.join(", ")
+    );
     Err(Failure::argument(
         format!(
             "{} takes images of {} (channels × height × width), those of {} are {}",

@@ -21,7 +21,7 @@ pub use arch::capability;
 pub use augment::AugmentArgs;
 pub use data::{DATA_VARIABLE, DataArgs, DataName, TrainingDataArgs};
 pub use device::{DeviceArgs, open_device};
-pub use names::{neuron_names, surrogate_names};
+pub use names::{data_names, neuron_names, surrogate_names};
 pub use network::NetworkArgs;
 pub use neuron::{NeuronArgs, overlay};
 pub use parallel::ParallelArgs;

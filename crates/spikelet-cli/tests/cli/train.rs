@@ -1,6 +1,6 @@
 //! Training and evaluation, with small networks.
 
-use crate::common::{code, complaint, program, said, said_json, stderr};
+use crate::common::{code, complaint, mentions, program, said, said_json, stderr};
 use crate::small::{SMALL, said_in};
 
 #[test]
@@ -73,10 +73,7 @@ fn training_says_what_it_does_in_a_few_lines() {
     assert!(lines[6].starts_with("picture: "), "{text}");
     // The same run again, with nothing left to do but say so.
     let again = said(&[&words, &SMALL[..], &["--resume"]].concat());
-    assert!(
-        again.contains("nothing to do"),
-        "{again}"
-    );
+    assert!(again.contains("nothing to do"), "{again}");
     assert!(!again.contains("done in "), "{again}");
 }
 
@@ -86,7 +83,7 @@ fn a_data_set_that_is_not_there_is_answered_with_the_folders_that_were_searched(
     let dir = folder.path().to_string_lossy().into_owned();
     let message = complaint(&["train", "--dataset", "mnist", "--data-dir", &dir], 1);
     assert!(
-        message.contains("MNIST is not complete") && message.contains(&dir),
+        message.contains("MNIST") && message.contains(&dir),
         "{message}"
     );
     let output = program(&["train", "--dataset", "fashion-mnist"])
@@ -113,10 +110,7 @@ fn a_batch_larger_than_the_training_set_is_refused() {
         ],
         1,
     );
-    assert!(
-        message.contains("the training set has 9 images"),
-        "{message}"
-    );
+    mentions(&message, &[" 9 images", "batch"]);
 }
 
 #[test]
@@ -171,14 +165,7 @@ fn a_run_that_does_not_fit_is_refused_at_once_and_leaves_nothing() {
     let refused = stderr(&output);
     assert_eq!(code(&output), 1, "{refused}");
     assert!(!folder.path().join("runs").exists());
-    for part in [
-        "the training step needs",
-        "GiB",
-        "--batch-size",
-        "--memory-budget",
-    ] {
-        assert!(refused.contains(part), "{part}: {refused}");
-    }
+    mentions(&refused, &["GiB", "--batch-size", "--memory-budget"]);
 }
 
 #[test]
@@ -197,10 +184,7 @@ fn a_preset_prints_its_highest_test_accuracy_and_how_it_was_selected() {
         "1",
     ];
     let text = said_in(folder.path(), &[&words[..], &SMALL[..]].concat());
-    assert!(
-        text.contains("(selected on the test set, as SpikingJelly reports it)"),
-        "{text}"
-    );
+    assert!(text.contains("selected on the test set"), "{text}");
     assert!(!text.contains("best by validation"), "{text}");
     assert!(text.contains("last.safetensors"), "{text}");
 }

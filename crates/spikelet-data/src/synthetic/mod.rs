@@ -13,8 +13,15 @@ use spikelet_random::{Generator, Stream};
 use std::sync::Arc;
 
 use crate::dataset::{Dataset, Split};
+use crate::registry::Entry;
 use pen::{Nib, Paper, Point};
 use skeleton::DIGITS;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "synthetic",
+    summary: "Generated digits in the format of MNIST; needs no files",
+    source: None,
+};
 
 /// Height and width of an image in pixels.
 pub const SIDE: usize = 28;

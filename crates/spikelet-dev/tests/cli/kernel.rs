@@ -105,7 +105,7 @@ fn an_architecture_or_a_kernel_that_is_not_there_is_a_wrong_argument() {
     for (words, reason) in [
         (["--arch", "97"], "supports 7.5"),
         (["--arch", "3.5"], "supports 7.5"),
-        (["--name", "sacle"], "it has: add, scale"),
+        (["--name", "sacle"], "scale"),
     ] {
         let output = compile(&file, &words);
         let message = stderr(&output);
@@ -121,15 +121,21 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     let file = folder.path().join("scale.cu");
     let file = file.to_string_lossy();
     let message = complaint(&["kernel", "compile", "not/there.cu"], 1);
-    assert!(message.contains("cannot read not/there.cu"), "{message}");
+    assert!(message.contains("not/there.cu"), "{message}");
     let message = complaint(&["kernel", "compile", &file, "--out", &file], 2);
-    assert!(message.contains("is the source itself"), "{message}");
+    assert!(message.contains(&*file), "{message}");
     let message = complaint(&["kernel", "compile", &file, "--arch", "new"], 2);
-    assert!(message.contains("such as 90"), "{message}");
+    assert!(
+        message.contains("--arch") && message.contains("new"),
+        "{message}"
+    );
     let binary = folder.path().join("binary.cu");
     fs::write(&binary, b"// one\n\xff\xfe").expect("written");
     let message = complaint(&["kernel", "compile", &binary.to_string_lossy()], 1);
-    assert!(message.contains("line 2 is not UTF-8"), "{message}");
+    assert!(
+        message.contains("binary.cu") && message.contains("line 2"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! Data sets by name.
+
+use crate::source::Source;
+
+/// A data set by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name, as on the command line.
+    pub name: &'static str,
+    /// A description in one line.
+    pub summary: &'static str,
+    /// The source of its files; `None` for generated images.
+    pub source: Option<fn() -> Source>,
+}
+
+/// Declares the data sets: a public module for each, with its `ENTRY`.
+macro_rules! data_sets {
+    ($($module:ident,)*) => {
+        $(pub mod $module;)*
+
+        /// All data sets, in the order of their declaration.
+        ///
+        /// ```
+        /// let names: Vec<&str> = spikelet_data::entries().iter().map(|entry| entry.name).collect();
+        /// assert!(names.contains(&"mnist"));
+        /// ```
+        pub fn entries() -> Vec<Entry> {
+            vec![$($module::ENTRY),*]
+        }
+    };
+}
+
+pub(crate) use data_sets;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_and_titles_of_data_sets_are_unique() {
+        let entries = crate::entries();
+        let names: BTreeSet<&str> = entries.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), entries.len());
+        let sources = || entries.iter().filter_map(|entry| entry.source);
+        let titles: BTreeSet<String> = sources().map(|source| source().name).collect();
+        assert_eq!(titles.len(), sources().count());
+    }
+}
