@@ -426,7 +426,7 @@ fn the_batch_of_an_evaluation_does_not_change_what_it_finds() -> Result<()> {
     Ok(())
 }
 
-/// Networks as they are by default and as their tutorials have them.
+/// Networks as they are by default and as their presets have them.
 fn presets() -> Vec<(Network, Settings)> {
     let all = [
         Network::MnistFc(MnistFc::default()),

@@ -25,7 +25,9 @@ use std::process::ExitCode;
 /// What a program prints; the same options for all of its commands.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct OutputArgs {
-    /// Print JSON, one object per line; its keys are listed in the guide, docs/guide/json.md
+    /// Print JSON, one object per line
+    ///
+    /// The keys are listed in the guide, docs/guide/json.md.
     #[arg(long, global = true, conflicts_with = "quiet", help_heading = "Output")]
     json: bool,
 

@@ -9,8 +9,10 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Images")]
 pub struct AugmentArgs {
-    /// Augment training images: a list, separated by commas, of crop=PIXELS, flip, shift=FRACTION,
-    /// rotate=DEGREES, scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none
+    /// Augment training images, as in crop=4,flip,rotate=15
+    ///
+    /// A list, separated by commas, of crop=PIXELS, flip, shift=FRACTION, rotate=DEGREES,
+    /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none.
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,
 

@@ -34,8 +34,10 @@ impl PartialEq for DataName {
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
-    /// Data set [default: that of the preset or of the checkpoint; else cifar10 for cifar10-net,
-    /// synthetic for other networks]
+    /// Data set
+    ///
+    /// The default is that of the preset or of the checkpoint; otherwise cifar10 for cifar10-net
+    /// and synthetic for the other networks.
     #[arg(
         long = "dataset",
         visible_alias = "data",

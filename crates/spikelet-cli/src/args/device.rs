@@ -9,7 +9,9 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Device")]
 pub struct DeviceArgs {
-    /// Device: auto (a GPU if one is available), cpu, cuda, or cuda:1 for the second GPU
+    /// Device: auto, cpu, cuda or cuda:1
+    ///
+    /// auto is a GPU if one is available, cuda:1 the second GPU.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub device: String,
 

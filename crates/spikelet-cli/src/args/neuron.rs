@@ -17,8 +17,9 @@ pub struct NeuronArgs {
     #[arg(long, value_name = "NAME", value_parser = surrogate_names(), hide_possible_values = true)]
     pub surrogate: Option<String>,
 
-    /// Set a constant of the neuron, or of its surrogate as `surrogate.KEY`; `trainable.KEY=layer`,
-    /// `channel` or `neuron` makes the constant a trainable parameter; may be repeated
+    /// Set a constant of the neuron or of its surrogate: tau=4, surrogate.alpha=2; may be repeated
+    ///
+    /// `trainable.KEY=layer`, `channel` or `neuron` makes the constant a trainable parameter.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
 

@@ -18,8 +18,10 @@ use std::time::Duration;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Several devices")]
 pub struct ParallelArgs {
-    /// Train on N GPUs of this host, or in N processes with --device cpu; each takes --batch-size
-    /// images per step. Not needed under torchrun, srun or mpirun, which set environment variables
+    /// Train on N GPUs of this host
+    ///
+    /// With --device cpu, in N processes. Each takes --batch-size images per step. Not needed under
+    /// torchrun, srun or mpirun, which set environment variables.
     #[arg(long, value_name = "N", value_parser = count)]
     data_parallel: Option<usize>,
 

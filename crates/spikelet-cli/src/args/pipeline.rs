@@ -14,9 +14,10 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Pipeline")]
 pub struct PipelineArgs {
-    /// Device of each pipeline stage: 0,1,2,0,3 are GPUs, of which one has two stages; cpu:0,cpu:1
-    /// share the cores. In 0+1+2,3 the first stage has three devices, which process micro-batches
-    /// in turn
+    /// Train as a pipeline of stages on these devices, as in 0,1,2,3
+    ///
+    /// In 0,1,2,0,3 GPU 0 has two stages; cpu:0,cpu:1 share the cores. In 0+1+2,3 the first stage
+    /// has three devices, which process micro-batches in turn.
     #[arg(long, value_name = "DEVICES", value_delimiter = ',')]
     pub pipeline: Vec<String>,
 
@@ -41,7 +42,7 @@ pub struct PipelineArgs {
 
     /// Feed the image itself at each time step: the same as --encoder direct
     #[arg(hide_short_help = true, long)]
-    pub constant_input: bool,
+    pub static_input: bool,
 }
 
 fn schedules() -> clap::builder::PossibleValuesParser {
@@ -61,7 +62,7 @@ fn stages(text: &str) -> Result<Stages, String> {
 impl PipelineArgs {
     /// Puts what is given over the settings.
     pub fn put(&self, settings: &mut Settings) {
-        if self.constant_input {
+        if self.static_input {
             settings.encoder = "direct".to_string();
         }
     }

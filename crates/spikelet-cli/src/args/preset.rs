@@ -30,8 +30,9 @@ impl Preset {
 /// The preset to start from, if one is given.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct PresetArgs {
-    /// Start from the settings and the data set of the network's original source instead of the
-    /// defaults
+    /// Start from the settings and the data set of the network's source
+    ///
+    /// Without it, network and settings start from the defaults.
     #[arg(long, help_heading = "Network", value_name = "NAME", value_enum)]
     preset: Option<Preset>,
 

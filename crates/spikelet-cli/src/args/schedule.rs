@@ -9,7 +9,7 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = described("Learning rate schedule", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
+    #[arg(help = "Learning rate schedule", long_help = described("Learning rate schedule", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
     schedule: Option<String>,
 
     /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at

@@ -47,7 +47,7 @@ const INTERRUPTED: u8 = 130;
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
     "spikelet train --data-parallel 2 --device cpu" => "in two processes that share the cores",
     "spikelet train cifar10-net --pipeline 0,1,2,0,3 --split-size 16" => "as a pipeline of five stages on four GPUs",
-    "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --constant-input" => "as a pipeline on the two halves of the cores, without an encoder",
+    "spikelet train cifar10-net --pipeline cpu:0,cpu:1 --static-input" => "as a pipeline on the two halves of the cores, without an encoder",
     "spikelet train --resume" => "continue the latest run of mnist-fc",
     "spikelet train --resume runs/csnn/latest" => "continue that run, with its network, settings and data",
     "spikelet train --out runs/mine --force" => "into a given folder, replacing the run in it",
@@ -67,13 +67,13 @@ pub struct Train {
     #[arg(hide_short_help = true, help_heading = "Data", long, short = 'j', value_name = "N", value_parser = loader_threads)]
     loader_threads: Option<usize>,
 
-    #[arg(help_heading = "Training", help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
+    #[arg(help_heading = "Training", help = "Number of epochs", long_help = described("Number of epochs", |s| s.epochs.to_string()), long, short, value_name = "N", value_parser = count)]
     epochs: Option<usize>,
 
-    #[arg(help_heading = "Training", help = described("Base learning rate", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(help_heading = "Training", help = "Base learning rate", long_help = described("Base learning rate", |s| s.learning_rate.to_string()), long = "lr", visible_alias = "learning-rate", value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     learning_rate: Option<f64>,
 
-    #[arg(help_heading = "Training", help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
+    #[arg(help_heading = "Training", help = "Random seed of weights, shuffling and encoders", long_help = described("Random seed of weights, shuffling and encoders", |s| s.seed.to_string()), long, value_name = "N")]
     seed: Option<u64>,
 
     #[command(flatten)]
@@ -88,7 +88,9 @@ pub struct Train {
     #[arg(hide_short_help = true, help_heading = "Training", help = described("Fraction of the training images held out to select the best epoch, the same for all seeds; 0: train on all images and keep the last epoch", |s| s.validation.to_string()), long, value_name = "FRACTION", value_parser = share)]
     validation: Option<f64>,
 
-    /// Folder of the run [default: a new one in runs/NETWORK, named by date and number]
+    /// Folder of the run [default: a new one in runs/NETWORK]
+    ///
+    /// The default is named by date and number.
     #[arg(help_heading = "Output", long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -110,8 +112,10 @@ pub struct Train {
     #[arg(hide_short_help = true, help_heading = "Output", long, value_name = "S", default_value_t = 20.0, value_parser = positive)]
     checkpoint_seconds: f64,
 
-    /// Resume a run from its last checkpoint, with its network, settings and data: the run in
-    /// --out, or RUN (a folder or one of its checkpoints), or else the latest run of the network
+    /// Resume a run from its last checkpoint [default: the latest run]
+    ///
+    /// RUN is a folder or one of its checkpoints; without it, the run in --out, or else the latest
+    /// run of the network. Network, settings and data are those of the run.
     #[arg(help_heading = "Output", long, value_name = "RUN", num_args = 0..=1)]
     resume: Option<Option<PathBuf>>,
 

@@ -86,7 +86,7 @@ fn devices_that_take_turns_and_a_network_of_convolutions_work() {
         "cpu:0+cpu:1,cpu:1",
         "--stages",
         "4",
-        "--constant-input",
+        "--static-input",
     ]);
     assert!(text.contains("stage 0 on cpu:0 and cpu:1"), "{text}");
     assert!(text.contains("expected idle"), "{text}");
