@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// An error in building, training or storing a network.
 ///
 /// Errors that belong to one crate (a checkpoint that does not match, a failed rank, …) are
-/// [`Error::Other`]; [`Error::downcast_ref`] gives their type back. `Debug` prints the message as well,
-/// so that a program whose `main` returns a [`Result`] ends with it.
+/// [`Error::Other`]; [`Error::downcast_ref`] returns their type. `Debug` prints the message too, so that
+/// a program whose `main` returns a [`Result`] prints it.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -34,21 +34,21 @@ pub enum Error {
         /// What to do.
         help: String,
     },
-    /// A program that needs more memory than its device has; nothing was allocated for it.
+    /// A program needs more memory than its device has. Nothing was allocated.
     #[error(
         "{program} needs {} of memory on {device}, {} of {} are free\n  help: {help}",
         bytes(*.needed as u64), bytes(*.available as u64), bytes(*.total as u64)
     )]
     Memory {
-        /// The program that does not fit.
+        /// The program.
         program: String,
-        /// The device's name.
+        /// The name of the device.
         device: String,
-        /// Bytes needed.
+        /// The required bytes.
         needed: usize,
-        /// Bytes free.
+        /// The free bytes.
         available: usize,
-        /// Bytes of the device in total.
+        /// The total bytes of the device.
         total: usize,
         /// What to do.
         help: String,
@@ -58,7 +58,7 @@ pub enum Error {
     TensorFile {
         /// The file.
         path: PathBuf,
-        /// What does not match.
+        /// The mismatch.
         problem: String,
         /// What to do.
         help: String,

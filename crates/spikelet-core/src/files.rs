@@ -1,47 +1,47 @@
-//! Files that are either the old one or the new one, never half of one.
+//! Atomic file writes, and reading with limits.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a file: which file, what happened, what to do about it.
+/// An error of a file, with the path and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("cannot {action} {}: {source}\n  help: {}", .path.display(), advice(source))]
     Io {
-        /// What was tried: "create", "read", "write", …
+        /// The operation: "create", "read", "write", …
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is there but does not hold what it should.
+    /// The file exists but its content is invalid.
     #[error("{} is damaged: {problem}\n  help: {help}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong in it, and where.
+        /// The error and its position.
         problem: String,
-        /// What the user can do.
+        /// What to do.
         help: &'static str,
     },
-    /// The path leads to something that is no file with an end: a FIFO, a device, a socket.
+    /// The path is not that of a regular file, but of a FIFO, a device or a socket.
     #[error("cannot read {}: it is no regular file\n  help: copy what it gives into a file, and name that", .path.display())]
     NotRegular {
-        /// What was to be read.
+        /// The path.
         path: PathBuf,
     },
-    /// The file is larger than anything that is read whole.
+    /// The file is too large to be read.
     #[error("cannot read {}: it has {size} bytes, more than the {limit} that a file may have here\n  help: check that it is the file that you mean", .path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its size, in bytes.
+        /// Its size in bytes.
         size: u64,
-        /// The largest size that is read, in bytes.
+        /// The maximal size in bytes.
         limit: u64,
     },
 }
@@ -59,7 +59,7 @@ impl FileError {
 }
 
 fn advice(error: &io::Error) -> &'static str {
-    // The error kind of it is not stable yet.
+    // The kind of this error is not stable yet.
     #[cfg(unix)]
     if error.raw_os_error() == Some(libc::ELOOP) {
         return "symbolic links lead to each other in a circle: remove one of them, or choose another path";
@@ -86,20 +86,20 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// The largest file that is read whole, in bytes: 16 GiB.
+/// The maximal size of a file for [`read`] in bytes: 16 GiB.
 pub const LARGEST: u64 = 16 << 30;
 
-/// Reads a whole file.
+/// Reads a file.
 ///
 /// # Errors
 /// [`FileError::Io`] with the path if the file cannot be read; [`FileError::NotRegular`] if it is a
-/// FIFO or a device, which might never end; [`FileError::TooLarge`] beyond [`LARGEST`].
+/// FIFO or a device, which may have no end; [`FileError::TooLarge`] above [`LARGEST`].
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, FileError> {
     read_at_most(path.as_ref(), LARGEST)
 }
 
 fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    // Looked at before it is opened: to open a FIFO waits for somebody to write into it.
+    // Checked before it is opened: opening a FIFO waits for a writer.
     let found = std::fs::metadata(path).map_err(FileError::io("read", path))?;
     if found.is_dir() {
         return Err(FileError::io("read", path)(ErrorKind::IsADirectory.into()));
@@ -119,9 +119,8 @@ fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     std::fs::read(path).map_err(FileError::io("read", path))
 }
 
-/// From now on, a write beyond the limit of a file's size (`ulimit -f`) is an error that names the
-/// file, instead of a signal that ends the process without a word. For programs; the library does
-/// not change how the process takes signals.
+/// Makes a write beyond the file size limit (`ulimit -f`) an error that names the file, instead of a signal that
+/// ends the process without a message. For programs; the library does not call it.
 pub fn refuse_instead_of_signal() {
     #[cfg(unix)]
     // SAFETY: to ignore a signal installs no handler, and nothing else here uses SIGXFSZ.
@@ -130,8 +129,8 @@ pub fn refuse_instead_of_signal() {
     }
 }
 
-/// Removes what writers that were killed have left in a folder: the temporary files of
-/// [`write_atomically`]. Nobody may be writing there.
+/// Removes the temporary files of killed processes in a folder, those of [`write_atomically`]. No process may be
+/// writing to the folder.
 ///
 /// # Errors
 /// [`FileError::Io`] if the folder cannot be read, or a file cannot be removed.
@@ -149,7 +148,7 @@ pub fn remove_leftovers(folder: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Removes a file, or a folder with all that is in it; it is fine if there is none.
+/// Removes a file, or a folder with its contents, if it exists.
 ///
 /// # Errors
 /// [`FileError::Io`] with the path.
@@ -166,10 +165,10 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// How the names of temporary files end; they begin with a dot.
+/// The suffix of temporary files. Their names begin with a dot.
 const SUFFIX: &str = ".tmp";
 
-/// Creates a folder and its missing parents; one that is already there is fine.
+/// Creates a folder and its missing parents, unless it exists.
 ///
 /// # Errors
 /// [`FileError::Io`] with the path if it cannot be created.
@@ -178,8 +177,8 @@ pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
     std::fs::create_dir_all(path).map_err(FileError::io("create the folder", path))
 }
 
-/// Writes `bytes` to `path` so that a reader, or a crash at any moment, finds either the old
-/// content or the new one in full. Missing parent folders are created.
+/// Writes `bytes` to `path` atomically: readers, also after a crash, find either the complete old content or the
+/// complete new content. Missing parent folders are created.
 ///
 /// ```
 /// # use spikelet_core::files::write_atomically;
@@ -190,15 +189,15 @@ pub fn create_folder(path: impl AsRef<Path>) -> Result<(), FileError> {
 /// ```
 ///
 /// # Errors
-/// [`FileError::Io`] naming the path. The old file, if there was one, is untouched then.
+/// [`FileError::Io`] with the path. An old file is unchanged then.
 pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
     write_atomically_with(path, |file| file.write_all(bytes))
 }
 
-/// [`write_atomically`] for content that is produced piece by piece; writes are buffered.
+/// As [`write_atomically`], for content that is written in pieces. Writes are buffered.
 ///
 /// # Errors
-/// As [`write_atomically`], and whatever `content` returns.
+/// As [`write_atomically`], and the error of `content`.
 pub fn write_atomically_with(
     path: impl AsRef<Path>,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -224,7 +223,7 @@ pub fn write_atomically_with(
     builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
     {
-        // Temporary files are private by default; this one becomes the user's file, so the umask decides.
+        // Temporary files are private by default; this one becomes a regular file, for which the umask applies.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
@@ -247,9 +246,9 @@ pub fn write_atomically_with(
     sync_folder(folder)
 }
 
-/// Makes a rename in `folder` outlast a power cut.
+/// Makes a rename in `folder` durable.
 fn sync_folder(folder: &Path) -> Result<(), FileError> {
-    // Windows neither needs this nor lets a folder be opened like a file.
+    // Not needed on Windows, where folders cannot be opened like files.
     if cfg!(unix) {
         File::open(folder)
             .and_then(|folder| folder.sync_all())

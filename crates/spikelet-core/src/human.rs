@@ -1,8 +1,8 @@
-//! Sizes, counts, shares and durations as people read them.
+//! Human-readable sizes, counts, fractions and durations.
 
 use std::time::Duration;
 
-/// A share of 1 as `91.3 %`.
+/// A fraction of 1 as `91.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{:>4.1} %", 100.0 * share)
 }
@@ -54,7 +54,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// One decimal below ten, none from there.
+/// One decimal below ten, otherwise none.
 fn two_digits(value: f64) -> String {
     let decimals = usize::from(value < 9.95);
     format!("{value:.decimals$}")

@@ -1,11 +1,11 @@
-//! How much memory a program may take.
+//! The memory limit of a program.
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most that a compiled program may take at its peak, buffers included.
+/// The limit of the peak memory of a compiled program, including its buffers.
 ///
 /// ```
 /// use spikelet_core::MemoryBudget;
@@ -19,12 +19,12 @@ use std::str::FromStr;
 pub enum MemoryBudget {
     /// In bytes.
     Bytes(u64),
-    /// As a share of what it takes without a budget.
+    /// As a fraction of the peak without a budget.
     Share(f64),
 }
 
 impl MemoryBudget {
-    /// In bytes, for a program that takes so many by itself.
+    /// The budget in bytes of a program that needs `natural` bytes without a budget.
     pub fn bytes(self, natural: usize) -> usize {
         match self {
             Self::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
@@ -33,7 +33,7 @@ impl MemoryBudget {
     }
 }
 
-/// Names of sizes, and their bytes.
+/// The units of sizes with their numbers of bytes.
 const UNITS: [(&str, u64); 7] = [
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),

@@ -1,7 +1,7 @@
-//! Requests to end: Ctrl-C, SIGTERM and SIGHUP. A signal that the program was told to ignore (`nohup`,
-//! or `&` in a script) stays ignored, and one that a program handles itself stays its own.
+//! Requests to end: Ctrl-C, SIGTERM and SIGHUP. A signal that the process ignores (`nohup`, or `&`
+//! in a script) is still ignored, and the handlers of the program itself are not replaced.
 
-/// What is called for a signal, with its number. It may do only what handlers of signals may.
+/// A handler, called with the number of the signal. It must be async-signal-safe.
 pub type Handler = extern "C" fn(i32);
 
 #[cfg(unix)]
@@ -11,7 +11,7 @@ mod system {
 
     const SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-    /// Gives each signal that is handled by `from` the handler `to`.
+    /// Replaces the handler `from` of each signal by `to`.
     fn replace(from: sighandler_t, to: sighandler_t) {
         for signal in SIGNALS {
             // SAFETY: a `sigaction` of zeros is a valid one: no flags, no blocked signals.
@@ -31,7 +31,7 @@ mod system {
         replace(SIG_DFL, handler as sighandler_t);
     }
 
-    // Called in handlers, too: it makes system calls only.
+    // Called in handlers too: it makes system calls only.
     pub(super) fn release(handler: Handler) {
         replace(handler as sighandler_t, SIG_DFL);
     }
@@ -41,16 +41,16 @@ mod system {
 mod system {
     use super::Handler;
 
-    /// What consoles of such systems have: Ctrl-C alone.
+    /// The only signal of these systems: Ctrl-C.
     const INTERRUPT: i32 = 2;
 
     pub(super) fn catch(handler: Handler) {
-        // Where a program has its own handler, that one stays.
+        // A handler of the program itself is kept.
         let _ = ctrlc::set_handler(move || handler(INTERRUPT));
     }
 
     pub(super) fn release(_: Handler) {
-        // Such systems know no way back.
+        // These systems cannot restore a handler.
     }
 }
 
@@ -59,7 +59,7 @@ pub fn catch(handler: Handler) {
     system::catch(handler);
 }
 
-/// Undoes [`catch`]: the signals do again what they do by default. It may be called in a handler.
+/// Undoes [`catch`]: the signals have their default effect again. It may be called in a handler.
 pub fn release(handler: Handler) {
     system::release(handler);
 }

@@ -21,9 +21,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// The source of CIFAR-10 in its binary version.
 ///
-/// The files may be in the data folder itself or in `cifar-10-batches-bin`. They need not be the
-/// original ones, byte for byte, but have to have their form: 10,000 images each, the red, the
-/// green and the blue plane of each image after its label.
+/// The files may be in the data folder itself or in `cifar-10-batches-bin`. They may be modified
+/// copies of the same format: 10,000 images per file, each with its label and its red, green and blue planes.
 #[must_use]
 pub fn source() -> Source {
     Source {
@@ -69,8 +68,8 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads CIFAR-10 from a subfolder of `dir` and fetches it into `dir/cifar-10-batches-bin` if it is not
-/// there; see [`Source::load_or_download`].
+/// Reads CIFAR-10 from a subfolder of `dir` and downloads it to `dir/cifar-10-batches-bin` if it is
+/// missing; see [`Source::load_or_download`].
 ///
 /// # Errors
 /// As [`Source::load_or_download`].

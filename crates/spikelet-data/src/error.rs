@@ -22,7 +22,7 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
-    /// A file is not the IDX file that it should be.
+    /// A file is not a valid IDX file.
     #[error("{}: {problem}", path.display())]
     Idx {
         /// The file.
@@ -31,7 +31,7 @@ pub enum Error {
         #[source]
         problem: IdxError,
     },
-    /// A file of images and its file of labels do not belong together.
+    /// The numbers of images and labels in two files differ.
     #[error(
         "{} holds {images} images, but {} holds {labels} labels\n  \
          help: the two files must come from the same data set and the same split",
@@ -40,14 +40,14 @@ pub enum Error {
     CountMismatch {
         /// The file of images.
         images_path: PathBuf,
-        /// How many images it holds.
+        /// The number of images.
         images: usize,
         /// The file of labels.
         labels_path: PathBuf,
-        /// How many labels it holds.
+        /// The number of labels.
         labels: usize,
     },
-    /// A file of labels holds a label that no class has.
+    /// A file has a label that is not a class.
     #[error(
         "{}: label {label} at position {index}, but there are {classes} classes (0 to {})\n  \
          help: the file belongs to another data set or is damaged; fetch it again",
@@ -56,14 +56,14 @@ pub enum Error {
     FileLabel {
         /// The file of labels.
         path: PathBuf,
-        /// Where in the file, counted from 0.
+        /// The index in the file, counted from 0.
         index: usize,
-        /// The label found there.
+        /// The label.
         label: u8,
-        /// How many classes there are.
+        /// The number of classes.
         classes: usize,
     },
-    /// The images of a file have another size than the data set's.
+    /// The images of a file have the wrong size.
     #[error(
         "{}: images of {}x{} pixels, {dataset} has {}x{}\n  \
          help: this is another data set's file; read it with `idx::read_images`",
@@ -72,7 +72,7 @@ pub enum Error {
     ImageSize {
         /// The file of images.
         path: PathBuf,
-        /// The data set that was asked for.
+        /// The requested data set.
         dataset: String,
         /// Height and width in the file.
         found: [usize; 2],
@@ -88,11 +88,11 @@ pub enum Error {
     TooMany {
         /// The file.
         path: PathBuf,
-        /// The data set that was asked for.
+        /// The requested data set.
         dataset: String,
-        /// Images or labels that the header promises.
+        /// The number of images or labels in the header.
         found: usize,
-        /// Length of the data set's own file.
+        /// The number in the file of the data set.
         most_bytes: u64,
     },
     /// A file cannot be read.
@@ -106,7 +106,7 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
-    /// A file of records is shorter or longer than it should be.
+    /// A file of records has the wrong length.
     #[error(
         "{}: {found} bytes, but the {records} images of a file of {dataset}, each with a label of \
          one byte, take {expected}\n  \
@@ -118,14 +118,14 @@ pub enum Error {
         path: PathBuf,
         /// The data set.
         dataset: String,
-        /// Length of the file.
+        /// The length of the file.
         found: u64,
-        /// Length expected.
+        /// The expected length.
         expected: u64,
-        /// Images that a file has.
+        /// The number of images per file.
         records: usize,
     },
-    /// A data set's files are not there.
+    /// Files of a data set are missing.
     #[error(
         "{dataset} is not complete: no {} in any of\n{}  \
          help: download them, or put them ({}) into {}",
@@ -139,14 +139,14 @@ pub enum Error {
         dataset: String,
         /// The folders that were searched.
         searched: Vec<PathBuf>,
-        /// The files that the most complete of the folders lacks.
+        /// The missing files of the most complete folder.
         missing: Vec<String>,
-        /// That folder, or where to put the files if there is none.
+        /// This folder, or the folder for the files if none of them exists.
         folder: PathBuf,
-        /// The archive that the files come in, if they do.
+        /// The archive of the files, if there is one.
         archive: Option<String>,
     },
-    /// A folder holds another data set under the same file names.
+    /// A folder has another data set with the same file names.
     #[error(
         "{} holds the files of {found}, not those of {expected}\n  \
          help: the two use the same file names; put those of {expected} into {}",
@@ -155,18 +155,18 @@ pub enum Error {
     OtherDataset {
         /// The folder.
         folder: PathBuf,
-        /// The data set whose files these are.
+        /// The data set of the files.
         found: String,
-        /// The data set that was asked for.
+        /// The requested data set.
         expected: String,
-        /// The folder where the files of the one that was asked for belong.
+        /// The folder for the files of the requested data set.
         target: PathBuf,
     },
-    /// A file could not be downloaded from anywhere.
+    /// A file could not be downloaded from any mirror.
     #[cfg(feature = "download")]
     #[error(transparent)]
     Download(#[from] DownloadError),
-    /// A data set's shape has a zero, is too large to count, or there are no images.
+    /// The shape of a data set has a zero or is too large, or there are no images.
     #[error(
         "data set `{dataset}`: {len} images of shape {shape:?} [channels, height, width] \
          cannot be used\n  help: every number must be at least 1, and there may be at most \
@@ -180,7 +180,7 @@ pub enum Error {
         /// Channels, height, width.
         shape: [usize; 3],
     },
-    /// A data set's pixels are more or fewer than its shape says.
+    /// The number of pixels does not match the shape.
     #[error(
         "data set `{dataset}`: {found} bytes of images, but {len} labels and the shape {shape:?} \
          need {expected}\n  help: images are one byte a channel, [len, channels, height, width]"
@@ -188,16 +188,16 @@ pub enum Error {
     ImageBytes {
         /// The data set.
         dataset: String,
-        /// Bytes given.
+        /// The given number of bytes.
         found: usize,
-        /// Bytes expected.
+        /// The expected number of bytes.
         expected: usize,
         /// Number of labels.
         len: usize,
         /// Channels, height, width.
         shape: [usize; 3],
     },
-    /// A data set has a label that no class has.
+    /// A data set has a label that is not a class.
     #[error(
         "data set `{dataset}`: label {label} of image {index}, but there are {classes} classes\n  \
          help: labels are 0 to the number of classes minus 1; name every class in `classes`"
@@ -205,11 +205,11 @@ pub enum Error {
     Label {
         /// The data set.
         dataset: String,
-        /// Which image, counted from 0.
+        /// The index of the image, counted from 0.
         index: usize,
         /// Its label.
         label: u8,
-        /// How many classes there are.
+        /// The number of classes.
         classes: usize,
     },
     /// Training and test images differ in shape or classes.
@@ -227,7 +227,7 @@ pub enum Error {
         /// Classes of the test images.
         test_classes: usize,
     },
-    /// So many images cannot be set aside for validation.
+    /// The validation fraction is invalid for this data set.
     #[error(
         "validation split: the share {share} of the {len} training images of `{dataset}`\n  \
          help: give a share above 0 and below 1, of two images at least"
@@ -235,22 +235,22 @@ pub enum Error {
     ValidationShare {
         /// The data set.
         dataset: String,
-        /// The share of images given.
+        /// The given fraction.
         share: f64,
         /// Number of images.
         len: usize,
     },
-    /// Images cannot be changed by so much.
+    /// A field of the augmentation is out of range.
     #[error("augmentation: `{field}` is {value}\n  help: it must be {expected}")]
     Augment {
         /// The field of [`Augment`](crate::Augment).
         field: &'static str,
         /// Its value.
         value: f32,
-        /// The values that it may have.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// There are values to normalize with for another number of channels.
+    /// The number of normalization values does not match the channels.
     #[error(
         "normalization: `{field}` has {found} values, the images have {channels} channels\n  \
          help: give one value for each channel, or one for all"
@@ -263,7 +263,7 @@ pub enum Error {
         /// Channels of an image.
         channels: usize,
     },
-    /// A value to normalize with cannot be used.
+    /// A normalization value is invalid.
     #[error(
         "normalization: `{field}` has the value {value}\n  \
          help: means must be finite, deviations finite and more than 0"
@@ -274,7 +274,7 @@ pub enum Error {
         /// The value.
         value: f32,
     },
-    /// A loader's batches would be empty.
+    /// An epoch would have no batch.
     #[error(
         "batches of {batch_size} from the {len} images of `{dataset}`{} make no batch\n  \
          help: choose a batch size from 1 to {len}",
@@ -283,7 +283,7 @@ pub enum Error {
     BatchSize {
         /// The data set.
         dataset: String,
-        /// The batch size given.
+        /// The given batch size.
         batch_size: usize,
         /// Number of images.
         len: usize,
@@ -292,7 +292,7 @@ pub enum Error {
     },
 }
 
-/// Items as an indented list, one on a line.
+/// Items as an indented list, one per line.
 pub(crate) fn lines(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
     items.map(|item| format!("    {item}\n")).collect()
 }

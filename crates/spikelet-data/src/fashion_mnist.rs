@@ -1,4 +1,4 @@
-//! Fashion-MNIST: 70,000 pictures of clothes, 28 × 28 grey pixels, 10 classes.
+//! Fashion-MNIST: 70,000 pictures of clothes, 28 × 28 gray pixels, 10 classes.
 //!
 //! Source: H. Xiao, K. Rasul, R. Vollgraf, *Fashion-MNIST: a novel image dataset for benchmarking
 //! machine learning algorithms*, arXiv:1708.07747 (2017).
@@ -89,7 +89,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads Fashion-MNIST from a subfolder of `dir` and fetches what is not there into `dir/fashion-mnist`;
+/// Reads Fashion-MNIST from a subfolder of `dir` and downloads missing files to `dir/fashion-mnist`;
 /// see [`Source::load_or_download`].
 ///
 /// # Errors

@@ -6,17 +6,17 @@ use flate2::bufread::MultiGzDecoder;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// A reader whose first bytes were looked at and put back.
+/// A reader preceded by its first bytes, which were read before.
 type Peeked<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// A stream of plain bytes from either kind of file.
+/// The uncompressed bytes of a compressed or uncompressed file.
 pub(crate) enum Plain<R: BufRead> {
     Raw(Peeked<R>),
     Gzip(Box<MultiGzDecoder<Peeked<R>>>),
 }
 
 impl<R: BufRead> Plain<R> {
-    /// Looks at the first two bytes of `reader` and decompresses it if they are gzip's.
+    /// Decompresses `reader` if its first two bytes are those of gzip.
     pub(crate) fn new(mut reader: R) -> io::Result<Self> {
         let mut head = Vec::with_capacity(GZIP_MAGIC.len());
         reader
@@ -32,7 +32,7 @@ impl<R: BufRead> Plain<R> {
         })
     }
 
-    /// `reader` as it is, whatever its first bytes are.
+    /// Reads `reader` without decompression.
     #[cfg(feature = "download")]
     pub(crate) fn raw(reader: R) -> Self {
         Self::Raw(Cursor::new(Vec::new()).chain(reader))

@@ -162,7 +162,7 @@ fn type_name(code: u8) -> &'static str {
 /// ```
 ///
 /// # Errors
-/// Whatever [`IdxError`] lists but [`IdxError::NotGzip`], which needs a name.
+/// All of [`IdxError`] except [`IdxError::NotGzip`], which depends on the name.
 pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
     Opened::new(bytes)?.content()
 }
@@ -170,17 +170,17 @@ pub fn parse<const D: usize>(bytes: &[u8]) -> Result<Idx<D>, IdxError> {
 /// Reads an IDX file, raw or compressed, of exactly `D` dimensions.
 ///
 /// # Errors
-/// [`Error::Open`] if it cannot be opened, [`Error::Idx`] for what is wrong in it.
+/// [`Error::Open`] if it cannot be opened, [`Error::Idx`] if it is invalid.
 pub fn read<const D: usize>(path: impl AsRef<Path>) -> Result<Idx<D>> {
     let path = path.as_ref();
     read_if(path, |_| Ok(()))
 }
 
-/// As [`read`], if the dimensions in the header are accepted: a few compressed bytes may stand for
-/// gigabytes of content.
+/// As [`read`], after `accept` has checked the dimensions in the header: a few compressed bytes may be decompressed to
+/// gigabytes.
 ///
 /// # Errors
-/// As [`read`]; that of `accept`, before the content is read.
+/// As [`read`], and the error of `accept`, before the content is read.
 pub(crate) fn read_if<const D: usize>(
     path: &Path,
     accept: impl FnOnce([usize; D]) -> Result<()>,
@@ -213,7 +213,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads a file of grey images: dimensions count, height, width.
+/// Reads a file of gray images: dimensions count, height, width.
 ///
 /// # Errors
 /// As [`read`].
@@ -296,7 +296,7 @@ impl<const D: usize, R: BufRead> Opened<D, R> {
         })
     }
 
-    /// The values behind the header, and nothing behind them.
+    /// Reads the values after the header, up to the end of the file.
     fn content(mut self) -> Result<Idx<D>, IdxError> {
         let failed = failure(&self.reader);
         let (dims, expected) = (self.dims, self.expected);
@@ -310,7 +310,7 @@ impl<const D: usize, R: BufRead> Opened<D, R> {
                 dims: dims.into(),
             });
         }
-        // Reading to the end also has gzip check its checksum.
+        // At the end of the stream, gzip verifies its checksum.
         let mut rest = self.reader.take(COUNTED_EXCESS);
         let excess = io::copy(&mut rest, &mut io::sink()).map_err(failed)?;
         if excess > 0 {
@@ -324,7 +324,7 @@ impl<const D: usize, R: BufRead> Opened<D, R> {
     }
 }
 
-/// The error that a failing reader means.
+/// Converts the error of a reader.
 fn failure<R: BufRead>(reader: &Plain<R>) -> fn(io::Error) -> IdxError {
     match reader.is_gzip() {
         true => IdxError::Gzip,

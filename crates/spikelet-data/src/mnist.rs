@@ -1,4 +1,4 @@
-//! MNIST: 70,000 handwritten digits, 28 × 28 grey pixels, 10 classes.
+//! MNIST: 70,000 handwritten digits, 28 × 28 gray pixels, 10 classes.
 //!
 //! Source: Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, *Gradient-based learning applied to
 //! document recognition*, Proceedings of the IEEE 86 (1998).
@@ -74,7 +74,7 @@ pub fn load(dir: impl AsRef<Path>) -> Result<Split> {
     source().load(dir.as_ref())
 }
 
-/// Reads MNIST from a subfolder of `dir` and fetches what is not there into `dir/mnist`; see
+/// Reads MNIST from a subfolder of `dir` and downloads missing files to `dir/mnist`; see
 /// [`Source::load_or_download`].
 ///
 /// # Errors

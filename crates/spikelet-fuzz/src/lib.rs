@@ -1,9 +1,8 @@
-//! Fuzz targets: a function for each reader of bytes that somebody else has written, with valid inputs to
-//! begin from.
+//! Fuzz targets: a function and a corpus of valid inputs for each reader of untrusted bytes.
 //!
 //! `tools/fuzz` mutates the valid inputs and runs the targets ([`mutate`], the program of this crate);
-//! `fuzz/` has them for cargo-fuzz. A target fails by a panic, by taking too long, or by taking too much
-//! memory; errors are what it should return.
+//! `fuzz/` has them for cargo-fuzz. A target fails if it panics or exceeds the limits of time or memory;
+//! errors are expected.
 
 pub mod mutate;
 mod targets;
@@ -16,9 +15,9 @@ use std::sync::LazyLock;
 pub struct Target {
     /// Its name on the command line and in `fuzz/`.
     pub name: &'static str,
-    /// Valid inputs, to be mutated.
+    /// The valid inputs.
     pub corpus: fn(&Path) -> Vec<Vec<u8>>,
-    /// Reads an input; it may use the folder for files.
+    /// Reads an input. The folder is for temporary files.
     pub run: fn(&[u8], &Path),
 }
 
@@ -32,7 +31,7 @@ impl Target {
     }
 }
 
-/// A folder of this process for the targets' files: in memory, where the system has such a place.
+/// The folder of this process for the files of targets, in memory if the system has such a file system.
 pub fn folder() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");
@@ -50,7 +49,7 @@ pub fn folder() -> &'static Path {
 /// Runs a target once, for cargo-fuzz.
 ///
 /// # Panics
-/// When the target fails, or there is none of this name.
+/// When the target fails or its name is unknown.
 pub fn once(name: &str, bytes: &[u8]) {
     let target = Target::find(name).expect("a target of this name");
     (target.run)(bytes, folder());

@@ -1,8 +1,8 @@
 //! `tools/fuzz`: runs the targets on mutations of their valid inputs.
 //!
-//! A target whose input panics is left, with the input's number and a file with its bytes; ten seconds for
-//! an input, or a gibibyte, end the program so. `--only NUMBER` makes the input again, `--file PATH` takes
-//! it from the file. Exit code 0 says that no input failed.
+//! After a panic, the rest of the target is skipped, and the number of the input and a file with its bytes are printed.
+//! More than ten seconds or a gibibyte for an input end the program in the same way. `--only NUMBER` repeats an input,
+//! `--file PATH` reads it from a file. Exit code 0: no input failed.
 
 use clap::Parser;
 use spikelet_fuzz::mutate::Mutator;
@@ -23,23 +23,23 @@ struct Arguments {
     #[arg(value_parser = named)]
     targets: Vec<&'static str>,
 
-    /// Inputs of each target; otherwise as many as the time allows
+    /// Number of inputs per target [default: as many as the time allows]
     #[arg(long, value_name = "N")]
     inputs: Option<u64>,
 
-    /// Seconds for all targets together
+    /// Total time in seconds
     #[arg(long, value_name = "S", default_value_t = 120.0)]
     seconds: f64,
 
-    /// Another seed makes other inputs
+    /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Runs the input of this number alone
+    /// Runs only the input of this number
     #[arg(long, value_name = "NUMBER")]
     only: Option<u64>,
 
-    /// Runs the targets on the bytes of this file alone
+    /// Runs the targets only on the bytes of this file
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 
@@ -54,27 +54,27 @@ fn named(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| format!("give one of {}", names.join(", ")))
 }
 
-/// The most memory that an input may take.
+/// The memory limit of an input.
 const MEMORY: usize = 1 << 30;
 
-/// The longest time that an input may take.
+/// The time limit of an input.
 const TIME: Duration = Duration::from_secs(10);
 
-/// The target's place in [`TARGETS`] and the number of the present input.
+/// The index of the target in [`TARGETS`] and the number of the current input.
 static TARGET: AtomicUsize = AtomicUsize::new(0);
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// The present input, and where it goes if it fails.
+/// The current input, and the path to which it is written if it fails.
 static INPUT: LazyLock<Mutex<(Vec<u8>, PathBuf)>> = LazyLock::new(Mutex::default);
 
-/// When the present input began, in milliseconds since the program did; `u64::MAX` between inputs.
+/// The start of the current input in milliseconds since the start of the program; `u64::MAX` between inputs.
 static BEGAN: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Bytes that are allocated, and that may be.
+/// The allocated bytes and their limit.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static ALLOWED: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Counts what is allocated, and ends the program where it is too much.
+/// Counts allocated bytes and ends the program above the limit.
 struct Counting;
 
 // SAFETY: all memory is the system's allocator's; counting does not touch it.
@@ -106,13 +106,13 @@ fn count(bytes: usize) {
         .fetch_add(bytes, Ordering::Relaxed)
         .saturating_add(bytes);
     if held > ALLOWED.load(Ordering::Relaxed) {
-        // What follows allocates too.
+        // The code below allocates too.
         ALLOWED.store(usize::MAX, Ordering::Relaxed);
         give_up(&format!("more than {MEMORY} bytes ({bytes} at once)"));
     }
 }
 
-/// Says how the present input fails, and keeps it.
+/// Prints the failure of the current input and writes the input to a file.
 fn report(how: &str) {
     let target = TARGETS[TARGET.load(Ordering::Relaxed)].name;
     let number = NUMBER.load(Ordering::Relaxed);
@@ -127,14 +127,14 @@ fn report(how: &str) {
         )
     });
     let kept = kept.unwrap_or_else(|_| "not written".to_string());
-    // Nobody is left to be told if standard error is closed.
+    // Nothing can be printed if standard error is closed.
     let _ = writeln!(
         std::io::stderr(),
         "error: {target}: input {number}: {how}\n  input: {kept}"
     );
 }
 
-/// Ends the program: memory and time cannot be taken back.
+/// Ends the program: memory and time cannot be reclaimed.
 fn give_up(how: &str) -> ! {
     report(how);
     std::process::abort();
@@ -151,7 +151,7 @@ fn watch(start: Instant) {
     }
 }
 
-/// The inputs that a target has read; `None` if one failed.
+/// The number of inputs that a target has read; `None` if one failed.
 fn fuzz(place: usize, arguments: &Arguments, time: Duration, start: Instant) -> Option<u64> {
     let target = &TARGETS[place];
     let corpus = (target.corpus)(folder());
@@ -206,7 +206,7 @@ fn main() -> ExitCode {
         .iter()
         .map(|&place| fuzz(place, &arguments, time, start));
     let done: Vec<Option<u64>> = done.collect();
-    // What is left there is in the way of nobody.
+    // Remaining files do no harm.
     let _ = std::fs::remove_dir_all(folder());
     let failed = done.iter().filter(|inputs| inputs.is_none()).count();
     let inputs: u64 = done.into_iter().flatten().sum();

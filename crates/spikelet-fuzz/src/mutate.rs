@@ -1,6 +1,6 @@
-//! Valid inputs with some bytes changed: the same for the same seed and number, on every machine.
+//! Mutations of valid inputs. They depend only on the seed and the number of the input.
 
-/// Numbers that readers do not expect, as text.
+/// Unusual numbers as text.
 const NUMBERS: [&str; 14] = [
     "0",
     "-1",
@@ -18,7 +18,7 @@ const NUMBERS: [&str; 14] = [
     "\"nan\"",
 ];
 
-/// Numbers at the edges of their types.
+/// Numbers at the limits of their types.
 const EDGES: [u64; 10] = [
     0,
     1,
@@ -32,10 +32,10 @@ const EDGES: [u64; 10] = [
     u64::MAX,
 ];
 
-/// Longest input.
+/// The maximal length of an input.
 const LONGEST: usize = 1 << 16;
 
-/// SplitMix64: small, and good enough to choose bytes.
+/// SplitMix64, a small generator.
 struct Draws(u64);
 
 impl Draws {
@@ -47,7 +47,7 @@ impl Draws {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 if there is none.
+    /// A number below `end`; 0 for `end` = 0.
     fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
@@ -56,7 +56,7 @@ impl Draws {
         all[self.below(all.len())]
     }
 
-    /// A place and a length within so many bytes.
+    /// A random range of `length` bytes.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length);
         let longest = (length - start).min(64);
@@ -64,7 +64,7 @@ impl Draws {
     }
 }
 
-/// Makes inputs of valid ones.
+/// Mutates valid inputs.
 #[derive(Debug)]
 pub struct Mutator<'a> {
     corpus: &'a [Vec<u8>],
@@ -72,7 +72,7 @@ pub struct Mutator<'a> {
 }
 
 impl<'a> Mutator<'a> {
-    /// For a target of this name.
+    /// A mutator for the target of this name.
     ///
     /// # Panics
     /// When the corpus is empty.
@@ -87,7 +87,7 @@ impl<'a> Mutator<'a> {
         }
     }
 
-    /// The input of this number.
+    /// The input with this number.
     pub fn input(&self, number: u64) -> Vec<u8> {
         let mut draws = Draws(self.seed ^ number.wrapping_mul(0xd1b5_4a32_d192_ed03));
         let mut input = self.corpus[draws.below(self.corpus.len())].clone();

@@ -1,4 +1,4 @@
-//! One function for each reader, and the valid inputs of each.
+//! The function and the valid inputs of each reader.
 
 use crate::Target;
 use flate2::Compression;
@@ -117,7 +117,7 @@ fn idx_corpus(_: &Path) -> Vec<Vec<u8>> {
 }
 
 fn idx_file(bytes: &[u8], folder: &Path) {
-    // Errors are fine, here and below.
+    // Errors are expected, here and below.
     let _ = idx::parse::<3>(bytes);
     let _ = idx::parse::<1>(bytes);
     let path = written(folder, "idx", bytes);
@@ -145,8 +145,8 @@ fn cifar10_file(bytes: &[u8], folder: &Path) {
     let _ = source.load(folder);
 }
 
-/// The header and the tensors of a safetensors file, with a zero between them in place of the header's
-/// length, so that the header can grow; its keys in one order, so that the corpus is always the same.
+/// The header and the tensors of a safetensors file, separated by a zero instead of preceded by the length of the
+/// header, so that the length of the header can change. Its keys are sorted, so that the corpus is constant.
 fn apart(file: &[u8]) -> Vec<u8> {
     let (length, rest) = file.split_at(8);
     let length = u64::from_le_bytes(length.try_into().expect("eight bytes")) as usize;
@@ -227,7 +227,7 @@ fn checkpoint_corpus(folder: &Path) -> Vec<Vec<u8>> {
     vec![together(&apart), apart]
 }
 
-/// Whether what a file asks for is little: more is not refused, and is not looked for here.
+/// Whether the sizes in a file are small. Larger ones are valid and are not tested here.
 fn is_small(checkpoint: &Checkpoint) -> bool {
     let Some(Network::MnistFc(net)) = &checkpoint.network else {
         return false;
@@ -468,7 +468,7 @@ fn archive(bytes: &[u8], folder: &Path) {
     for bytes in [bytes, &gzip(bytes)] {
         let _ = unpack_archive(bytes, &wanted, &inside);
     }
-    // Nothing may be written beside the wanted file.
+    // No other file may be written.
     for (folder, expected) in [(folder.join("archive"), "inside"), (inside, "wanted.bin")] {
         let found = std::fs::read_dir(folder).expect("a folder");
         for file in found.flatten() {

@@ -17,7 +17,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// The inverse of what is drawn for an image of `height` and `width`.
+    /// The inverse of the random map for an image of `height` and `width`.
     pub(super) fn draw(draws: &Draws, augment: &Augment, [height, width]: [usize; 2]) -> Self {
         let size = 1.0 + augment.scale * draws.around_zero(Purpose::Scale);
         let turn = augment.rotate / 360.0 * draws.around_zero(Purpose::Rotate);
@@ -139,7 +139,7 @@ impl Resampler {
                     // The frame moves everything by one.
                     let column = linear[0][0] * x + linear[0][1] * y + origin[0] + 1.0;
                     let row = linear[1][0] * x + linear[1][1] * y + origin[1] + 1.0;
-                    // Beyond the frame it is as black as on it.
+                    // Outside the frame the image is black too.
                     let column = column.max(0.0).min((rightmost + 1) as f32);
                     let row = row.max(0.0).min((lowest + 1) as f32);
                     let left = (column as i32).min(rightmost);

@@ -1,4 +1,4 @@
-//! A square without content.
+//! Cutout: a square that is set to 0.
 //!
 //! Source: T. DeVries, G. Taylor, *Improved regularization of convolutional neural networks with
 //! cutout*, arXiv:1708.04552 (2017).
@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::{Draws, Purpose};
 
-/// Sets a square of `side` in all channels of `image` to 0. Its middle is any pixel; what lies
-/// outside the image is cut off.
+/// Sets a square of `side` in all channels of `image` to 0. Its center is a random pixel; it is clipped at the edges
+/// of the image.
 pub(super) fn cut(draws: &Draws, side: usize, shape: [usize; 3], image: &mut [f32]) {
     let [_, height, width] = shape;
     let rows = around(draws.below(Purpose::CutoutY, height), side, height);
@@ -20,7 +20,7 @@ pub(super) fn cut(draws: &Draws, side: usize, shape: [usize; 3], image: &mut [f3
     }
 }
 
-/// `side` pixels around `middle`, of those up to `end`.
+/// The range of `side` pixels around `middle`, clipped to 0 … `end`.
 fn around(middle: usize, side: usize, end: usize) -> Range<usize> {
     let start = middle.saturating_sub(side / 2);
     start..middle.saturating_add(side - side / 2).min(end)
@@ -41,7 +41,7 @@ mod tests {
             assert_eq!(first, second);
             sizes[first.iter().filter(|&&pixel| pixel == 0.0).count()] += 1;
         }
-        // Whole in the middle, two thirds at an edge, four ninths at a corner.
+        // Complete in the middle, two thirds at an edge, four ninths at a corner.
         assert!(sizes[9] > 100 && sizes[6] > 0 && sizes[4] > 0, "{sizes:?}");
         assert_eq!(sizes[9] + sizes[6] + sizes[4], 200);
     }

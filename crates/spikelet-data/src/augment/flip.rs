@@ -1,8 +1,8 @@
-//! Mirroring left and right.
+//! Horizontal flips.
 
 use super::{Draws, Purpose};
 
-/// Whether this image is to be mirrored: one in two.
+/// Whether this image is flipped, with probability 1/2.
 pub(super) fn draw(draws: &Draws) -> bool {
     draws.below(Purpose::Flip, 2) == 1
 }

@@ -1,8 +1,8 @@
 //! Data augmentation: random changes of training images.
 //!
-//! In this order: the image is turned, sized, slanted and shifted ([`affine`]), cropped ([`crop`])
-//! and mirrored ([`flip`]), all of it by reading every pixel once; noise is added ([`noise`]); it
-//! is normalized; a square is cut out ([`cutout`]). What comes in from outside the image is black.
+//! In this order: the image is rotated, scaled, sheared and shifted ([`affine`]), cropped ([`crop`]) and flipped
+//! ([`flip`]), all in one pass over the pixels; noise is added ([`noise`]); it is normalized; a square is set to 0
+//! ([`cutout`]). Pixels from outside the image are black.
 
 mod affine;
 mod crop;
@@ -20,27 +20,27 @@ use crate::error::{Error, Result};
 pub use normalize::Normalize;
 pub(crate) use pipeline::Pipeline;
 
-/// The stream of random numbers for changes but noise; its step is the epoch, its time the image.
+/// The stream of random numbers except noise; its step is the epoch, its time the image.
 const CHANGE_STREAM: u32 = 0xda7b_0001;
 
-/// The stream for noise, numbered alike.
+/// The stream of noise, with the same indices.
 const NOISE_STREAM: u32 = 0xda7c_0001;
 
-/// More black than this around an image can only be a mistake.
+/// The maximal padding of a crop.
 const MAX_PADDING: usize = 1 << 16;
 
 /// Random data augmentation; none by default.
 ///
 /// | field | unit | |
 /// |---|---|---|
-/// | `crop_padding` | pixels | crop at a random place after as many black pixels were put around |
-/// | `flip` | | mirror left and right, every other time |
-/// | `shift` | height, width | move by up to this share, up or down and left or right |
-/// | `rotate` | degrees | turn by up to this, either way |
-/// | `scale` | | make smaller or larger by up to this share: 0.1 is 0.9 to 1.1 times |
-/// | `shear` | degrees | slant by up to this, either way |
+/// | `crop_padding` | pixels | random crop of the original size after padding with black pixels |
+/// | `flip` | | horizontal flip with probability 1/2 |
+/// | `shift` | height, width | maximal shift in each direction, as a fraction |
+/// | `rotate` | degrees | maximal rotation in both directions |
+/// | `scale` | | maximal relative change of the size: 0.1 is a factor of 0.9 to 1.1 |
+/// | `shear` | degrees | maximal shear in both directions |
 /// | `noise` | white | standard deviation of normal noise in every channel and pixel |
-/// | `cutout` | pixels | set a square of this side to 0, its middle anywhere in the image |
+/// | `cutout` | pixels | side of a square that is set to 0, with its center at a random pixel |
 ///
 /// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
 /// the data set.

@@ -1,13 +1,12 @@
-//! Pixels with the mean 0 and the deviation 1.
+//! Normalization of pixels to mean 0 and standard deviation 1.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What to subtract from and to divide by in each channel: (pixel − mean) / std, where the pixel is
-/// 0 (black) to 1 (white).
+/// The normalization of each channel, (pixel − mean) / std, where pixels are 0 (black) to 1 (white).
 ///
-/// One value stands for all channels.
+/// A single value is used for all channels.
 ///
 /// ```
 /// use spikelet_data::{Loader, LoaderConfig, Normalize, synthetic};
@@ -31,8 +30,8 @@ pub struct Normalize {
 }
 
 impl Normalize {
-    /// Checks that there are values for images of so many channels, and that every mean is finite
-    /// and every deviation finite and more than 0. [`Loader`](crate::Loader) calls it.
+    /// Checks that the number of values is 1 or the number of channels, that all means are finite, and that all standard
+    /// deviations are finite and above 0. [`Loader`](crate::Loader) calls it.
     ///
     /// # Errors
     /// [`Error::NormalizeLength`] or [`Error::NormalizeValue`].
@@ -53,7 +52,7 @@ impl Normalize {
         Ok(())
     }
 
-    /// Mean and deviation of a channel, once they have been checked.
+    /// The mean and standard deviation of a channel, after the check.
     pub(super) fn of_channel(&self, channel: usize) -> (f32, f32) {
         let pick = |values: &[f32]| values[channel.min(values.len() - 1)];
         (pick(&self.mean), pick(&self.std))

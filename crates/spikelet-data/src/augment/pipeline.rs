@@ -1,28 +1,27 @@
-//! From the bytes of an image to the pixels that the network sees.
+//! From the bytes of an image to the input of the network.
 
 use std::array;
 
 use super::affine::{Map, Resampler};
 use super::{Augment, Draws, Normalize, crop, cutout, flip, noise};
 
-/// All that is done to an image, with the memory for it. Each thread has its own.
+/// The processing of an image, with its buffers. Each thread has its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     augment: Augment,
     normalize: Option<Normalize>,
     shape: [usize; 3],
     seed: u64,
-    /// What each byte becomes: a pixel of 0 to 1.
+    /// The pixel value of each byte, 0 to 1.
     shades: Box<[f32; 256]>,
-    /// The same after normalization, for each channel. Without noise and resampling, a byte is
-    /// looked up here and done.
+    /// The same after normalization, for each channel. Without noise and interpolation, it is the final value.
     normalized: Vec<[f32; 256]>,
     resampler: Resampler,
     noise: Vec<f32>,
 }
 
 impl Pipeline {
-    /// For images of `shape` in an epoch with `seed`; both sets of values have been checked.
+    /// The processing of images of `shape` in an epoch with `seed`. The configurations have been checked.
     pub(crate) fn new(
         augment: Augment,
         normalize: Option<Normalize>,
@@ -53,8 +52,8 @@ impl Pipeline {
         }
     }
 
-    /// Writes image number `index` of the data set, whose bytes are `image`, as it is in `epoch`
-    /// into `out`, which is as long.
+    /// Writes the image `index` of the data set, with the bytes `image` and the augmentation of `epoch`, to `out`, which
+    /// has the same length.
     pub(crate) fn write(&mut self, image: &[u8], epoch: u64, index: u32, out: &mut [f32]) {
         let draws = Draws::new(self.seed, epoch, index);
         let padding = self.augment.crop_padding;
@@ -87,7 +86,7 @@ impl Pipeline {
         }
     }
 
-    /// Copies the pixels to their places, normalized on the way if nothing is to come between.
+    /// Copies the pixels to their positions, normalized if there is no step in between.
     fn place(
         &self,
         image: &[u8],

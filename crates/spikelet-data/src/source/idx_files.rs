@@ -11,8 +11,8 @@ use crate::download::{self, DownloadError, Progress};
 use crate::error::{Error, Result};
 use crate::{fashion_mnist, idx, mnist};
 
-/// Reads the four files at `paths`, which lie in `folder`; those of another data set would belong
-/// elsewhere and this one's into `target`.
+/// Reads the four files at `paths` in `folder`. If they are those of another data set, the error names `target` as the
+/// folder for the files of this one.
 pub(super) fn load(
     source: &Source,
     files: &[RemoteFile; 4],
@@ -32,7 +32,7 @@ pub(super) fn load(
     Split::new(read(source, &files[..2], &paths[..2])?, test)
 }
 
-/// Fetches those of `files` that `target` lacks.
+/// Downloads the files that are missing in `target`.
 #[cfg(feature = "download")]
 pub(super) fn fetch(
     files: &[RemoteFile; 4],
@@ -58,8 +58,8 @@ pub(super) fn fetch(
     Ok(())
 }
 
-/// The known data set, not `source`, whose test labels these are. Several data sets name their
-/// files as MNIST does, so that a folder easily passes for the wrong one.
+/// The known data set other than `source` with these test labels. Several data sets have the file names of MNIST, so
+/// that folders are easily confused.
 fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
     let count = u32::try_from(test_labels.len()).ok()?;
     let mut file = vec![0, 0, 8, 1];
@@ -76,13 +76,12 @@ fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
     })
 }
 
-/// Reads a file of images and its file of labels. What the headers say is compared with the data
-/// set, and with each other, before the contents are read: they take no more memory than the data
-/// set's own files.
+/// Reads a file of images and its file of labels. The headers are compared with the data set and with each other
+/// before the contents are read, so that memory is limited by the sizes of the data set.
 fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<Dataset> {
     let (images_path, labels_path) = (paths[0], paths[1]);
     let most = |file: &RemoteFile, count: usize, bytes: u64, path: &Path| match file.bytes {
-        // A copy may be shorter than the original, a longer one is another data set.
+        // A copy may be shorter than the original; a longer file is that of another data set.
         most if bytes > most => Err(Error::TooMany {
             path: path.to_owned(),
             dataset: source.name.clone(),
@@ -119,7 +118,7 @@ fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<Datase
     Dataset::new(&source.name, images.data, labels, source.shape, classes)
 }
 
-/// A file's names, the preferred first: raw before compressed, which is slower to read.
+/// The accepted names of a file, the preferred one first: compressed files are slower to read.
 pub(super) fn spellings(name: &str) -> [String; 4] {
     let dotted = name.replacen("-idx", ".idx", 1);
     [

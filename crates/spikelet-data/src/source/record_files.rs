@@ -1,4 +1,4 @@
-//! A data set in files of records, each a label of one byte and the bytes of its image.
+//! A data set in files of records: a label of one byte and the bytes of its image.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,15 +15,15 @@ use crate::error::{Error, Result};
 /// `[channels, height, width]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFiles {
-    /// The archive (`.tar.gz`) that the mirrors have the files in.
+    /// The archive (`.tar.gz`) of the files on the mirrors.
     pub archive: RemoteFile,
     /// Names of the files with training images.
     pub train: Vec<String>,
     /// Name of the file with test images.
     pub test: String,
-    /// Names of files that are unpacked as well and not read.
+    /// The names of files that are unpacked but not read.
     pub extra: Vec<String>,
-    /// Images in each file.
+    /// The number of images per file.
     pub records: usize,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn load(source: &Source, files: &RecordFiles, paths: &[&Path]) -> Res
     )
 }
 
-/// The records of all files, one after another.
+/// The concatenated records of all files.
 fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
     let mut content = Vec::new();
     let image_len = source
@@ -69,7 +69,7 @@ fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
     for (done, path) in paths.iter().enumerate() {
         let expected = records.saturating_mul(record_len);
         read_exactly(path, source, records, expected, &mut content)?;
-        // All at once, but not before the first file has proved to be there.
+        // Allocated once, after the first file has been opened.
         images.reserve_exact((paths.len() - done) * records * image_len);
         for (index, record) in content.chunks_exact(record_len).enumerate() {
             let (&label, image) = record.split_first().expect("a record has a label");
@@ -89,7 +89,7 @@ fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
     Dataset::new(&source.name, images, labels, source.shape, classes)
 }
 
-/// The bytes of the file at `path` into `content`, if they are `expected` many.
+/// Appends the bytes of the file at `path` to `content`, if their number is `expected`.
 fn read_exactly(
     path: &Path,
     source: &Source,
@@ -105,7 +105,7 @@ fn read_exactly(
         path: path.to_owned(),
         source: error,
     };
-    // A file that is far too long is not read.
+    // Files that are much too long are not read to the end.
     let found = file.metadata().map_err(read_failed)?.len();
     content.clear();
     if found == expected as u64 {

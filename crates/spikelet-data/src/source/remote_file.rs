@@ -2,14 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
-/// A file as it must be once it is here.
+/// The name, length and checksum of a file.
 ///
-/// A file of [`Files::Idx`](crate::Files::Idx) is described uncompressed, the archive of
-/// [`RecordFiles`](crate::RecordFiles) as it lies on the server.
+/// Those of a file of [`Files::Idx`](crate::Files::Idx) are of the uncompressed content; those of the archive of
+/// [`RecordFiles`](crate::RecordFiles) are of the file on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
-    /// Name of the file, without a folder; the mirrors have what is not an archive with `.gz`
-    /// behind.
+    /// The name of the file, without a folder. Except for archives, `.gz` is appended for downloads.
     pub name: String,
     /// Length of the content, in bytes.
     pub bytes: u64,

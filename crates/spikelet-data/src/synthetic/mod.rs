@@ -61,7 +61,7 @@ pub fn digits(seed: u64) -> Split {
     digits_of(seed, 60_000, 10_000)
 }
 
-/// As [`digits`], with `train` and `test` images: the first of those that [`digits`] makes.
+/// As [`digits`], with `train` and `test` images: the first ones of [`digits`].
 ///
 /// The classes are balanced: each group of ten images has every digit once.
 ///
@@ -106,13 +106,13 @@ fn part(seed: u64, streams: Streams, len: usize) -> Dataset {
 }
 
 fn generator(seed: u64, id: u32, step: usize) -> Generator {
-    // More than 2³² images would not fit a data set.
+    // A data set cannot have more than 2³² images.
     let step = step as u32;
     Generator::new(Stream { seed, id, step })
 }
 
-/// A number around 0, within `spread` of it, the nearer the likelier: a bell without tails, so
-/// that no digit is torn apart by an extreme draw.
+/// A random number from −`spread` to `spread` with a bell-shaped density without tails, so that no digit is distorted by
+/// an extreme value.
 fn around_zero(random: &mut Generator, spread: f32) -> f32 {
     let sum = random.unit() + random.unit() + random.unit();
     (sum - 1.5) * (spread / 1.5)
@@ -122,15 +122,15 @@ fn between(random: &mut Generator, low: f32, high: f32) -> f32 {
     low + (high - low) * random.unit()
 }
 
-/// How an image's writer moves the points of a skeleton on the way to the paper.
+/// The random map from the points of a skeleton to the image.
 struct Hand {
     /// Quadratic bend of x and y, by x², xy and y².
     bend: [[f32; 3]; 2],
     /// Sine-like sway of x and y along y and x.
     sway: [f32; 2],
-    /// Linear map to pixels: size, lean and turn.
+    /// Linear map to pixels: scale, shear and rotation.
     map: [[f32; 2]; 2],
-    /// Where the middle of the digit goes, in pixels.
+    /// The position of the center of the digit, in pixels.
     middle: Point,
 }
 
@@ -138,10 +138,10 @@ impl Hand {
     fn new(random: &mut Generator) -> Self {
         let bend = [(); 2].map(|()| [(); 3].map(|()| around_zero(random, 0.48)));
         let sway = [(); 2].map(|()| around_zero(random, 0.48));
-        // Half the height of the digit in pixels, and how wide it is for that.
+        // Half the height of the digit in pixels, and its aspect ratio.
         let height = 9.2 + around_zero(random, 2.0);
         let width = height * (1.0 + around_zero(random, 0.42));
-        // People lean to the right more than to the left.
+        // Handwriting leans to the right more often than to the left.
         let lean = -0.15 + around_zero(random, 0.62);
         // A rotation by the angle whose half has this tangent, without sine and cosine.
         let half = around_zero(random, 0.22);
@@ -165,7 +165,7 @@ impl Hand {
         }
     }
 
-    /// From the skeleton's coordinates to pixels.
+    /// From coordinates of the skeleton to pixels.
     fn place(&self, (x, y): Point) -> Point {
         let bent = |[xx, xy, yy]: [f32; 3]| xx * x * x + xy * x * y + yy * (y * y - 0.4);
         // t (1 − t²) rises, falls and rises like a sine, and is cheap.
@@ -191,7 +191,7 @@ fn write_digit(digit: u8, mut random: Generator, image: &mut [u8]) {
     let shake = between(&mut random, 0.04, 0.2);
 
     let mut paper = Paper::<SIDE>::new();
-    // A point that strokes share is shaken once, so that they stay joined.
+    // A point of several strokes is moved once, so that the strokes stay connected.
     let mut shaken: Vec<(Point, Point)> = Vec::new();
     for &stroke in strokes {
         let path = pen::trace(stroke, |point| {

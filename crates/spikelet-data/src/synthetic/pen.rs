@@ -1,18 +1,18 @@
-//! From the path of a pen to grey pixels.
+//! From the path of a pen to gray pixels.
 //!
 //! Only +, −, ×, ÷ and √ are used, which round the same everywhere: an image has the same bytes on
 //! every machine.
 
 use super::skeleton::Stroke;
 
-/// Straight pieces between two points of a curve.
+/// The number of line segments between two points of a curve.
 const PIECES: usize = 6;
 
-/// A point on paper, in pixels.
+/// A point of the image, in pixels.
 pub(super) type Point = (f32, f32);
 
-/// The points of a stroke, close enough together to be joined by straight lines. Each of the
-/// stroke's own points is put through `place` first.
+/// The points of a stroke, close enough to be connected by line segments. `place` is applied to the control points of
+/// the stroke first.
 pub(super) fn trace(stroke: Stroke, mut place: impl FnMut(Point) -> Point) -> Vec<Point> {
     let mut placed = |points: &[Point]| points.iter().map(|&point| place(point)).collect();
     let (points, closed): (Vec<Point>, bool) = match stroke {
@@ -21,7 +21,7 @@ pub(super) fn trace(stroke: Stroke, mut place: impl FnMut(Point) -> Point) -> Ve
         Stroke::Loop(points) => (placed(points), true),
     };
     let len = points.len() as isize;
-    // Past its ends an open curve stands still, a closed one goes round.
+    // Beyond its ends an open curve is constant and a closed one is periodic.
     let at = |index: isize| {
         let index = if closed {
             index.rem_euclid(len)
@@ -54,18 +54,18 @@ fn catmull_rom(p: [f32; 4], t: f32) -> f32 {
     p[1] + 0.5 * t * (slope + t * (square + t * cube))
 }
 
-/// A pen's mark.
+/// The profile of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nib {
-    /// Half the width of the line where the stroke begins, in pixels.
+    /// Half the width at the beginning of the stroke, in pixels.
     pub(super) radius: f32,
-    /// How much wider the line is where the stroke ends, in pixels.
+    /// The increase of this at the end of the stroke, in pixels.
     pub(super) swell: f32,
     /// Width of the soft edge, in pixels.
     pub(super) softness: f32,
 }
 
-/// A square of paper; 0 is untouched, 1 is full ink.
+/// A square image; 0 is the background, 1 is full ink.
 pub(super) struct Paper<const SIDE: usize> {
     ink: [[f32; SIDE]; SIDE],
 }
@@ -81,7 +81,7 @@ impl<const SIDE: usize> Paper<SIDE> {
         &self.ink
     }
 
-    /// Draws the straight lines between the points of `path`.
+    /// Draws the line segments between the points of `path`.
     pub(super) fn draw(&mut self, path: &[Point], nib: Nib) {
         let pieces = path.len().saturating_sub(1).max(1) as f32;
         for (index, ends) in path.windows(2).enumerate() {
@@ -95,8 +95,8 @@ impl<const SIDE: usize> Paper<SIDE> {
         }
     }
 
-    /// Inks every pixel by its distance to the line from `a` to `b`: fully up to `radius` less half
-    /// the soft edge, fading to nothing at `radius` and half the soft edge.
+    /// Draws the line from `a` to `b`. A pixel is 1 at a distance of up to `radius` minus half the soft edge and decreases to
+    /// 0 at `radius` plus half the soft edge.
     fn draw_line(&mut self, a: Point, b: Point, radius: f32, softness: f32) {
         let reach = radius + 0.5 * softness;
         let rows = Self::pixels(a.1.min(b.1) - reach, a.1.max(b.1) + reach);
@@ -117,7 +117,7 @@ impl<const SIDE: usize> Paper<SIDE> {
         }
     }
 
-    /// The pixels whose centers lie from `low` to `high`, cut off at the edges of the paper.
+    /// The pixels with centers from `low` to `high`, clipped at the edges of the image.
     fn pixels(low: f32, high: f32) -> std::ops::Range<usize> {
         let first = low.clamp(0.0, SIDE as f32).ceil() as usize;
         let end = (high + 1.0).clamp(0.0, SIDE as f32).floor() as usize;

@@ -1,10 +1,9 @@
-//! How people write the digits: the path of the pen, in strokes.
+//! The strokes of handwritten digits.
 //!
 //! Coordinates: x to the right, y downwards; a digit is two units high, from −1 to 1, and about
-//! one wide. Points that strokes share are written with the same coordinates; they stay together
-//! when the hand shakes.
+//! one wide. Points of several strokes have the same coordinates, so that they are moved together.
 
-/// One movement of the pen.
+/// A stroke.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stroke {
     /// Straight from point to point.
@@ -17,7 +16,7 @@ pub(super) enum Stroke {
 
 use Stroke::{Curve, Line, Loop};
 
-/// The ways to write each digit.
+/// The skeletons of each digit.
 #[rustfmt::skip]
 pub(super) const DIGITS: [&[&[Stroke]]; 10] = [
     // 0: closed and round; begun and ended beside the top; narrow.

@@ -10,7 +10,7 @@
 use super::over_time::{self, WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
 use crate::domain::{Domain, domains};
-use crate::module::{Context, Init};
+use crate::module::Context;
 use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
@@ -68,16 +68,12 @@ impl MaskedPsn {
 
 impl Neuron for MaskedPsn {
     base!("masked_psn");
+    over_time::parallel_step!();
     domains! { k: WINDOW, lambda: Domain::at_least(0.0).at_most(1.0) }
-
-    fn states(&self) -> Vec<State> {
-        vec![]
-    }
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         let time = x_seq.dim(0);
-        let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
-        let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
+        let (weight, bias) = over_time::parameters(cx, time);
         let ones = cx
             .tracer()
             .fill(cx.tracer().float(), [self.k.min(time)], 1.0);
@@ -86,13 +82,5 @@ impl Neuron for MaskedPsn {
             &x[0] * (self.lambda * &x[1] + (1.0 - self.lambda))
         });
         Ok(Some(over_time::product(&masked, &bias, x_seq)))
-    }
-
-    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
-        x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike(h)
     }
 }

@@ -1,10 +1,37 @@
 //! Products over the time axis, for neurons that are not recurrences.
 
 use crate::domain::Domain;
+use crate::module::{Context, Init};
 use spikelet_graph::Var;
 
 /// The domain of window lengths. A window may be longer than the sequence: the steps before it are zero.
 pub(super) const WINDOW: Domain = Domain::whole(1, 1 << 16);
+
+/// Defines the methods that are the same for all parallel neurons: they have no states, and the charge is
+/// the value of [`charge_seq`](crate::neuron::Neuron::charge_seq).
+macro_rules! parallel_step {
+    () => {
+        fn states(&self) -> Vec<State> {
+            vec![]
+        }
+
+        fn charge(&self, _: &Scope, x: Expr) -> Expr {
+            x
+        }
+
+        fn fire(&self, n: &Scope, h: &Expr) -> Expr {
+            n.spike(h)
+        }
+    };
+}
+pub(super) use parallel_step;
+
+/// The weight `[T, T]` and the bias `[T, 1]` of a product over `time` steps.
+pub fn parameters(cx: &Context, time: usize) -> (Var, Var) {
+    let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
+    let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
+    (weight, bias)
+}
 
 /// H = W·X + b: every step of H `[T, N, …]` from all steps of X; `weight` is `[T, T]`, `bias`
 /// `[T, 1]` or one number.

@@ -7,7 +7,7 @@
 //! long-term dependencies, NeurIPS 2023.
 
 use super::{Common, Neuron, Scope, State, over_time};
-use crate::module::{Context, Init};
+use crate::module::Context;
 use crate::registry::base;
 use crate::surrogate::Atan;
 use serde::{Deserialize, Serialize};
@@ -60,23 +60,11 @@ impl Default for Psn {
 
 impl Neuron for Psn {
     base!("psn");
-
-    fn states(&self) -> Vec<State> {
-        vec![]
-    }
+    over_time::parallel_step!();
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         let time = x_seq.dim(0);
-        let weight = cx.parameter("weight", [time, time], Init::fan_in(time));
-        let bias = cx.parameter("bias", [time, 1], Init::Constant(-1.0));
+        let (weight, bias) = over_time::parameters(cx, time);
         Ok(Some(over_time::product(&weight, &bias, x_seq)))
-    }
-
-    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
-        x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike(h)
     }
 }

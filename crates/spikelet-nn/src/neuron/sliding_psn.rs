@@ -62,24 +62,13 @@ impl SlidingPsn {
 
 impl Neuron for SlidingPsn {
     base!("sliding_psn");
+    over_time::parallel_step!();
     domains! { k: WINDOW }
-
-    fn states(&self) -> Vec<State> {
-        vec![]
-    }
 
     fn charge_seq(&self, cx: &Context, x_seq: &Var) -> Result<Option<Var>> {
         let weight = cx.parameter("weight", [self.k], Init::Doubling);
         let bias = cx.parameter("bias", [], Init::Constant(-1.0));
         let whole = over_time::band(&weight, x_seq.dim(0));
         Ok(Some(over_time::product(&whole, &bias, x_seq)))
-    }
-
-    fn charge(&self, _n: &Scope, x: Expr) -> Expr {
-        x
-    }
-
-    fn fire(&self, n: &Scope, h: &Expr) -> Expr {
-        n.spike(h)
     }
 }

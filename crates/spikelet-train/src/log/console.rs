@@ -130,7 +130,7 @@ impl Console {
             ProgressStyle::with_template(
                 "{prefix}  {wide_bar} {percent:>3} %  {msg}  {eta:>4} left",
             )
-            .expect("the template is a constant and sound")
+            .expect("the template is valid")
             .progress_chars("━╸─"),
         );
         bar.set_prefix(epoch_of(epoch, epochs));

@@ -1,6 +1,6 @@
 //! The activity of a network for some images, layer by layer.
 //!
-//! [`Activity::of`] runs the network.
+//! [`Activity::new`] runs the network.
 
 use super::Example;
 use spikelet_core::files;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// The spikes of a layer for some images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerActivity {
-    /// The layer's path, such as `conv.0`.
+    /// The path of the layer, such as `conv.0`.
     pub name: String,
     /// Of one image at one time step: channels, height and width, or neurons.
     pub shape: Vec<usize>,
@@ -60,7 +60,7 @@ fn share(spikes: &[bool]) -> f64 {
     spikes.iter().filter(|fired| **fired).count() as f64 / spikes.len().max(1) as f64
 }
 
-/// What a network did with some images; see [`Activity::new`].
+/// The output of a network for some images; see [`Activity::new`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
     /// The indices of the images in their data set.
@@ -98,7 +98,7 @@ impl Activity {
             _ => Err(Error::invalid(
                 "picture",
                 format!("{} is neither .svg nor .png", path.display()),
-                "end its name in one of them",
+                "use one of these extensions",
             )),
         }
     }
@@ -106,7 +106,7 @@ impl Activity {
     /// Writes the figure, as PNG or SVG by the extension of the path.
     ///
     /// # Errors
-    /// When the path has another ending or cannot be written.
+    /// When the path has another extension or cannot be written.
     pub fn save(&self, title: &str, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         Self::check_path(path)?;

@@ -1,6 +1,6 @@
-//! Axes: which values a panel shows, and where its ticks stand. Ticks stand at round numbers.
+//! Axes: the range of a panel and its ticks, which are at round numbers.
 
-/// Numbers beyond this are treated like infinity: their differences would overflow.
+/// Larger values are treated like infinity: their differences would overflow.
 const LARGEST: f64 = 1e100;
 
 /// Whether a value can be drawn.
@@ -18,13 +18,13 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis that shows all drawable `values`, with about `wanted` ticks: from round number to
-    /// round number, but never beyond `bounds`.
+    /// A linear axis with all drawable `values` and about `wanted` ticks. Its limits are round numbers within
+    /// `bounds`.
     pub fn linear(values: impl Iterator<Item = f64>, bounds: [f64; 2], wanted: usize) -> Self {
         let (mut min, mut max) = range(values).unwrap_or((0.0, 1.0));
         let size = min.abs().max(max.abs());
         if max - min <= 1e-3 * size || size == 0.0 {
-            // All but equal: drawn as the flat line that it is, with labels that tell apart.
+            // Nearly equal values are drawn as a flat line, with labels that can be distinguished.
             let (middle, margin) = (
                 0.5 * (min + max),
                 if size == 0.0 { 0.5 } else { 5e-3 * size },
@@ -39,7 +39,7 @@ impl Axis {
             .map(|i| (first + f64::from(i)) * step)
             .take_while(|tick| *tick <= high + 1e-6 * step)
             .collect();
-        // One notation for all ticks of an axis.
+        // All ticks of an axis have the same notation.
         let largest = ticks
             .iter()
             .fold(0.0, |most: f64, tick| most.max(tick.abs()));
@@ -98,7 +98,7 @@ impl Axis {
         }
     }
 
-    /// An axis of whole numbers from `first` to `last`, with at most `most` ticks.
+    /// An axis of integers from `first` to `last`, with at most `most` ticks.
     pub fn whole(first: usize, last: usize, most: usize) -> Self {
         let span = last.saturating_sub(first);
         let step = (0..)
@@ -111,7 +111,7 @@ impl Axis {
         if ticks.is_empty() {
             ticks.push(first);
         }
-        // A little room, so that the first and the last mark do not sit on the frame.
+        // A margin, so that the first and the last mark are not on the frame.
         let margin = if span == 0 { 0.5 } else { 0.02 * span as f64 };
         Self {
             low: first as f64 - margin,
@@ -124,12 +124,12 @@ impl Axis {
         }
     }
 
-    /// Values and labels of the ticks, in rising order.
+    /// The values and labels of the ticks, in ascending order.
     pub fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
     }
 
-    /// Where `value` lies: 0 at the lower end, 1 at the upper. `None` if it cannot be drawn.
+    /// The position of `value`: 0 at the lower end, 1 at the upper. `None` if it cannot be drawn.
     pub fn position(&self, value: f64) -> Option<f64> {
         let position = if self.logarithmic {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -160,7 +160,7 @@ fn round_step(step: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A tick's label with the decimals that its neighbors, `step` away, need.
+/// The label of a tick with the decimals required for ticks at a distance of `step`.
 fn label(tick: f64, step: f64, plain: bool) -> String {
     if tick.abs() < 1e-6 * step {
         return "0".to_string();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_at_round_numbers() {
+    fn ticks_are_at_round_numbers() {
         let axis = Axis::linear([0.413, 2.29].into_iter(), FREE, 5);
         assert_eq!(labels(&axis), ["0", "0.5", "1.0", "1.5", "2.0", "2.5"]);
         let axis = Axis::linear([1.4612, 1.4629].into_iter(), FREE, 4);

@@ -31,7 +31,7 @@ impl Canvas {
         }
     }
 
-    /// Sets a pixel, if it lies on the page.
+    /// Sets a pixel, if it is on the page.
     fn set(&mut self, x: usize, y: usize, color: [u8; 3]) {
         if x < self.width && y < self.height {
             let at = 3 * (y * self.width + x);
@@ -39,7 +39,7 @@ impl Canvas {
         }
     }
 
-    /// Left, right, top and bottom of an area in whole pixels; at least one each way.
+    /// The left, right, top and bottom of an area in pixels; at least one pixel wide and high.
     fn pixels_of(area: Area) -> [usize; 4] {
         let whole = |from: f64, to: f64| {
             let (from, to) = (from.round().max(0.0) as usize, to.round().max(0.0) as usize);
@@ -75,14 +75,14 @@ impl Canvas {
             for x in left..right.min(self.width) {
                 let column = (x - left) * picture.width / (right - left);
                 let at = channels * (row * picture.width + column);
-                // Grey stands for all three colors.
+                // A gray value is that of all three colors.
                 let value = |k: usize| picture.pixels[at + k.min(channels - 1)];
                 self.set(x, y, [value(0), value(1), value(2)]);
             }
         }
     }
 
-    /// Text in the built-in letters, as large as their whole multiples come.
+    /// Draws text in the built-in font, scaled by an integer.
     pub(super) fn text(&mut self, at: [f64; 2], style: TextStyle, text: &str) {
         let scale = ((style.size / (HEIGHT + 1) as f64).round() as usize).max(1);
         let width = (text.chars().count() * ADVANCE * scale) as f64;
@@ -92,7 +92,7 @@ impl Canvas {
             Anchor::End => at[0] - width,
         };
         let left = left.round().max(0.0) as usize;
-        // The last row of a letter hangs below the base line.
+        // The last row of a letter is below the base line.
         let top = (at[1].round() as usize).saturating_sub((HEIGHT - 1) * scale);
         let color = color(style.color);
         for (k, letter) in text.chars().enumerate() {

@@ -190,14 +190,14 @@ mod tests {
     use super::event::Field;
     use super::*;
 
-    /// (tag, step, value) of all scalars; fails on anything that is not a whole, sound record.
+    /// (tag, step, value) of all scalars; panics on an invalid record.
     fn scalars(path: &Path) -> Vec<(String, u64, f32)> {
         let bytes = files::read(path).unwrap();
         let mut rest = &bytes[..];
         let mut found = Vec::new();
         let mut first = true;
         while !rest.is_empty() {
-            let (data, after) = record::split(rest).expect("a sound record");
+            let (data, after) = record::split(rest).expect("a valid record");
             rest = after;
             if std::mem::take(&mut first) {
                 assert!(event::fields(data).any(|f| f == Field::Bytes(3, b"brain.Event:2")));
@@ -256,7 +256,7 @@ mod tests {
         writer.flush().unwrap();
         let path = writer.path().to_path_buf();
         drop(writer);
-        // The kill came in the middle of a record.
+        // The process was killed in the middle of a record.
         let bytes = files::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
 
