@@ -13,9 +13,7 @@ fn compile(time_steps: usize, store: &mut VarStore) -> Result<(Program, spikelet
     let x = cx.tracer().input("x_seq", DType::F32, [time_steps, 2, 16]);
     let spikes = cx.trace(&net, x)?;
     cx.tracer().output("spike_seq", &spikes);
-    let traced = cx.traced();
-    store.initialize(&traced, DType::F32, 7)?;
-    Ok((Program::new(cx.tracer().finish()?, store)?, traced))
+    Ok((cx.compile(store, 7)?, cx.traced()))
 }
 
 fn main() -> Result<()> {
