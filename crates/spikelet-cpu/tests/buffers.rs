@@ -233,7 +233,7 @@ fn plans_that_share_an_arena_may_be_run_from_several_threads() {
 struct ThroughABuffer {
     cpu: Cpu,
     buffer: Buffer,
-    told: Mutex<Option<Error>>,
+    reported: Mutex<Option<Error>>,
 }
 
 impl std::fmt::Debug for ThroughABuffer {
@@ -259,7 +259,7 @@ impl CustomOp for ThroughABuffer {
                 self.cpu.download(&self.buffer, HostTensorMut::F32(y))
             });
         copied.map_err(|error| {
-            *self.told.lock().unwrap() = Some(error);
+            *self.reported.lock().unwrap() = Some(error);
             InvalidOp::new("the copy failed", "see why")
         })
     }
@@ -269,7 +269,7 @@ fn run_through_a_buffer_of(cpu: &Cpu, copies: &Cpu) -> (Result<()>, Option<Error
     let op = Arc::new(ThroughABuffer {
         cpu: copies.clone(),
         buffer: copies.allocate(&ty(&[4])).unwrap(),
-        told: Mutex::default(),
+        reported: Mutex::default(),
     });
     let tracer = Tracer::new(F);
     let x = tracer.input("x", F, [4]);
@@ -282,20 +282,20 @@ fn run_through_a_buffer_of(cpu: &Cpu, copies: &Cpu) -> (Result<()>, Option<Error
     let mut y = [0.0; 4];
     cpu.download(outputs[0].as_ref().unwrap(), HostTensorMut::F32(&mut y))
         .unwrap();
-    let told = op.told.lock().unwrap().take();
-    (ran, told, y)
+    let reported = op.reported.lock().unwrap().take();
+    (ran, reported, y)
 }
 
 #[test]
 fn a_custom_operation_that_calls_the_backend_that_runs_it_gets_an_error() {
     let cpu = Cpu::new(2).unwrap();
-    let (ran, told, _) = run_through_a_buffer_of(&cpu, &cpu);
+    let (ran, reported, _) = run_through_a_buffer_of(&cpu, &cpu);
     assert!(matches!(ran, Err(Error::Backend { .. })), "{ran:?}");
-    assert!(matches!(told, Some(Error::Busy { .. })), "{told:?}");
+    assert!(matches!(reported, Some(Error::Busy { .. })), "{reported:?}");
     // Another backend is its own master, and this one works as before.
-    let (ran, told, y) = run_through_a_buffer_of(&cpu, &Cpu::new(1).unwrap());
+    let (ran, reported, y) = run_through_a_buffer_of(&cpu, &Cpu::new(1).unwrap());
     ran.unwrap();
-    assert!(told.is_none());
+    assert!(reported.is_none());
     assert_eq!(y, [1.0, 2.0, 3.0, 4.0]);
 }
 

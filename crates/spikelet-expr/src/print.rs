@@ -88,12 +88,12 @@ impl Named {
 enum Item<'a> {
     Text(&'static str),
     /// In parentheses, unless its precedence is at least this.
-    Part(&'a Expr, u8),
+    Operand(&'a Expr, u8),
 }
 
 fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result {
-    use Item::{Part, Text};
-    let mut open = vec![Part(root, 0)];
+    use Item::{Operand, Text};
+    let mut open = vec![Operand(root, 0)];
     let mut at_root = true;
     while let Some(item) = open.pop() {
         let (expr, at_least) = match item {
@@ -101,7 +101,7 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
                 f.write_str(text)?;
                 continue;
             }
-            Part(expr, at_least) => (expr.valued(), at_least),
+            Operand(expr, at_least) => (expr.valued(), at_least),
         };
         let inside = !std::mem::take(&mut at_root);
         if let Some(k) = named.numbers.get(&expr.pointer()).filter(|_| inside) {
@@ -119,38 +119,38 @@ fn print(f: &mut fmt::Formatter<'_>, root: &Expr, named: &Named) -> fmt::Result 
             Node::CustomGradient { .. } => {}
             Node::Unary(Unary::Neg, a) => {
                 f.write_str("-")?;
-                open.push(Part(a, 4));
+                open.push(Operand(a, 4));
             }
             Node::Unary(Unary::Abs, a) => {
                 f.write_str("|")?;
-                open.extend([Text("|"), Part(a, 0)]);
+                open.extend([Text("|"), Operand(a, 0)]);
             }
             Node::Unary(op, a) => {
                 write!(f, "{}(", op.name())?;
-                open.extend([Text(")"), Part(a, 0)]);
+                open.extend([Text(")"), Operand(a, 0)]);
             }
             Node::Binary(op @ (Binary::Pow | Binary::Min | Binary::Max), a, b) => {
                 write!(f, "{}(", op.sign())?;
-                open.extend([Text(")"), Part(b, 0), Text(", "), Part(a, 0)]);
+                open.extend([Text(")"), Operand(b, 0), Text(", "), Operand(a, 0)]);
             }
             // a + (b + c) and (a + b) + c differ in the last bits: keep the parentheses.
             Node::Binary(op, a, b) => open.extend([
-                Part(b, own + 1),
+                Operand(b, own + 1),
                 Text(" "),
                 Text(op.sign()),
                 Text(" "),
-                Part(a, own + u8::from(op.is_comparison())),
+                Operand(a, own + u8::from(op.is_comparison())),
             ]),
             Node::Select {
                 condition,
                 then,
                 otherwise,
             } => open.extend([
-                Part(otherwise, 1),
+                Operand(otherwise, 1),
                 Text(" : "),
-                Part(then, 1),
+                Operand(then, 1),
                 Text(" ? "),
-                Part(condition, 1),
+                Operand(condition, 1),
             ]),
         }
     }

@@ -1,4 +1,4 @@
-//! What a device must offer to run plans.
+//! The interface of a device that runs plans.
 
 use crate::buffer::Buffer;
 use crate::determinism::Determinism;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// All that there is.
+    /// The total.
     pub total: usize,
-    /// What nobody uses.
+    /// The part that is not in use.
     pub available: usize,
 }
 
@@ -24,46 +24,46 @@ pub struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceKind {
-    /// The host's processor; buffers lie in its memory.
+    /// The host's processor; buffers are in host memory.
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
-    /// A backend of the program's own.
+    /// A custom backend.
     Other,
 }
 
-/// A device: memory, and plans made ready to run.
+/// A device: allocates memory, and prepares plans for execution.
 ///
-/// Several executors may share buffers (training and evaluation share the parameters). They run
-/// one after the other in the order in which they are called, and so do copies: a device may
-/// still be at work when [`Executor::run`] returns, [`Backend::upload`] changes nothing that an
-/// earlier run still reads, and [`Backend::download`] waits for what was started before it.
+/// Several executors can share buffers (training and evaluation share the parameters). Runs and copies
+/// execute in the order of the calls. They may be asynchronous: a run may still execute when
+/// [`Executor::run`] returns, [`Backend::upload`] changes no memory that an earlier run still reads,
+/// and [`Backend::download`] waits for all work started before it.
 pub trait Backend: Target + Send + Sync {
     /// A short name: `cpu`, `cuda:0`.
     fn name(&self) -> String;
 
-    /// What kind of device it is, whatever its name.
+    /// The kind of the device, independent of its name.
     fn kind(&self) -> DeviceKind {
         DeviceKind::Other
     }
 
-    /// What the device promises about the bits of its results.
+    /// The agreement of the device's results with the reference and between runs.
     fn determinism(&self) -> Determinism;
 
-    /// Bytes of the device's memory, where it has its own.
+    /// The bytes of the device's own memory, if it has any.
     fn memory_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// The memory that the device works in, its own or the machine's, where it can tell.
+    /// The memory that the device uses, its own or the host's, if it is known.
     fn memory(&self) -> Option<Memory> {
         None
     }
 
-    /// Memory for one tensor, set to zero.
+    /// Allocates memory for one tensor, set to zero.
     ///
     /// # Errors
-    /// When the device has not enough memory.
+    /// When the device is out of memory.
     fn allocate(&self, ty: &TensorType) -> Result<Buffer>;
 
     /// Copies host values into a buffer of the same element type and size.
@@ -73,15 +73,15 @@ pub trait Backend: Target + Send + Sync {
     /// backend allocated the buffer.
     fn upload(&self, to: &Buffer, values: HostTensor<'_>) -> Result<()>;
 
-    /// Waits for what was started and copies a buffer to the host.
+    /// Waits for all started work and copies a buffer to the host.
     ///
     /// # Errors
     /// As [`Backend::upload`].
     fn download(&self, from: &Buffer, values: HostTensorMut<'_>) -> Result<()>;
 
-    /// Starts to copy buffers to the host, with the values that they have when all that was
-    /// started before is done; later runs and copies do not change what arrives. A device that
-    /// works while the program goes on returns at once; by default the copies are made here.
+    /// Starts to copy buffers to the host, with their values after all work started before; later
+    /// runs and copies do not change the result. An asynchronous device returns immediately; the
+    /// default implementation copies synchronously.
     ///
     /// # Errors
     /// As [`Backend::download`].
@@ -95,10 +95,10 @@ pub trait Backend: Target + Send + Sync {
         Ok(Box::new(ReadyHost(tensors)))
     }
 
-    /// Waits until everything that was started is done.
+    /// Waits until all started work has finished.
     ///
     /// # Errors
-    /// When something that was started has failed.
+    /// When started work has failed.
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
@@ -119,8 +119,8 @@ pub trait Backend: Target + Send + Sync {
         event.wait()
     }
 
-    /// Offers a buffer, as it is when all that was started is done, to another device. Until that
-    /// one has it, nothing may be started that changes the buffer.
+    /// Offers a buffer to another device, with its values after all work started before. Until the
+    /// other device has received it, no work may be started that changes the buffer.
     ///
     /// # Errors
     /// When the device fails.
@@ -150,15 +150,15 @@ pub trait Backend: Target + Send + Sync {
         Ok(Arc::new(ReadyEvent::now()))
     }
 
-    /// Makes a plan ready to run: arena allocated, kernels prepared. `inputs` are the buffers of
-    /// the graph's inputs in order; `outputs` those of its outputs, `None` for one that updates
-    /// an input in place.
+    /// Prepares a plan for execution: allocates the arena and prepares the kernels. `inputs` are the
+    /// buffers of the graph's inputs in order, `outputs` those of its outputs, `None` for an output
+    /// that updates an input in place.
     ///
     /// # Errors
-    /// When memory is short or a buffer has another type than the plan;
+    /// When the device is out of memory or a buffer has another type than the plan;
     /// [`Error::ForeignBuffer`](crate::Error::ForeignBuffer) when another backend allocated a
-    /// buffer; [`Error::Plan`](crate::Error::Plan) when the plan was made for another device or
-    /// number of threads and cannot run on this one.
+    /// buffer; [`Error::Plan`](crate::Error::Plan) when the plan was computed for another device
+    /// or number of threads and cannot run on this one.
     fn load(
         &self,
         plan: &Plan,
@@ -169,18 +169,17 @@ pub trait Backend: Target + Send + Sync {
         self.load_into(plan, inputs, outputs, &arena)
     }
 
-    /// An arena for a plan, and for others that need no more.
+    /// Allocates an arena for a plan, which other plans that need at most as much can share.
     ///
     /// # Errors
-    /// When memory is short.
+    /// When the device is out of memory.
     fn arena(&self, plan: &Plan) -> Result<Buffer> {
         let words = plan.arena_bytes.div_ceil(8);
         self.allocate(&TensorType::new(DType::I64, [words]))
     }
 
-    /// As [`Backend::load`], with an arena that is given: a buffer of at least as many bytes as the
-    /// plan's, which is none of its inputs and outputs. Plans that run one after the other can
-    /// share one.
+    /// As [`Backend::load`], with a given arena: a buffer of at least [`Plan::arena_bytes`], different
+    /// from all inputs and outputs. Plans that run one after the other can share an arena.
     ///
     /// # Errors
     /// As [`Backend::load`]; [`Error::Plan`](crate::Error::Plan) when the arena is too small or the
@@ -194,16 +193,16 @@ pub trait Backend: Target + Send + Sync {
     ) -> Result<Box<dyn Executor>>;
 }
 
-/// Copies that are on their way from a device.
+/// Copies to the host that may not have finished.
 pub trait HostFuture: Send {
-    /// Waits for them: one tensor a buffer, in the order in which they were asked for.
+    /// Waits for the copies and returns one tensor per buffer, in the order of the request.
     ///
     /// # Errors
     /// When the device has failed.
     fn wait(self: Box<Self>) -> Result<Vec<Tensor>>;
 }
 
-/// Copies that were made when they were asked for.
+/// Copies that have finished.
 struct ReadyHost(Vec<Tensor>);
 
 impl HostFuture for ReadyHost {
@@ -212,7 +211,7 @@ impl HostFuture for ReadyHost {
     }
 }
 
-/// A plan with its memory on a device.
+/// A plan that is loaded on a device.
 pub trait Executor: Send {
     /// Runs the plan once.
     ///
@@ -220,10 +219,10 @@ pub trait Executor: Send {
     /// When the device fails.
     fn run(&mut self) -> Result<()>;
 
-    /// The arena that is held, in bytes: equal to the plan's prediction.
+    /// The bytes of the arena, as predicted by the plan.
     fn arena_bytes(&self) -> usize;
 
-    /// Runs the plan once and returns the seconds that each kernel took, in the plan's order.
+    /// Runs the plan once and returns the time of each kernel in seconds, in the plan's order.
     ///
     /// # Errors
     /// When the device fails.

@@ -8,22 +8,22 @@ use spikelet_expr::Expr;
 use std::fmt;
 use std::sync::Arc;
 
-/// What an operation sees while its derivative is built.
+/// The state of differentiation at one node, with methods that append operations to the graph.
 pub struct Backward<'a> {
-    /// The graph that grows.
+    /// The graph that the backward pass is appended to.
     pub graph: &'a mut Graph,
     /// The gradient of each output of the node; `None` where the result does not depend on it.
     pub grads: Vec<Option<ValueId>>,
     /// Which inputs of the node need a gradient.
     pub wanted: Vec<bool>,
-    /// The gradient of each input that later operations gave it.
+    /// The partial gradient of each input, from later operations.
     partial_grad: Vec<Option<ValueId>>,
     layer: Arc<str>,
 }
 
 impl Backward<'_> {
-    /// The sum of the gradients that later operations gave input `k`, if there are any. Who takes
-    /// it adds it: what the operation returns for this input is then the whole sum.
+    /// The partial gradient of input `k`: the sum of the gradients from later operations, if any. An
+    /// operation that takes it returns the complete sum as the gradient of this input.
     pub fn take_partial_grad(&mut self, k: usize) -> Option<ValueId> {
         self.partial_grad[k].take()
     }
@@ -74,7 +74,7 @@ impl Backward<'_> {
         Ok(self.map(map, operands)?[0])
     }
 
-    /// The value under another floating-point type.
+    /// The value cast to another floating-point type.
     ///
     /// # Errors
     /// When one of the types is f64 and the other is not.
@@ -86,7 +86,7 @@ impl Backward<'_> {
         self.push1(cast, &[value])
     }
 
-    /// The value under the element type of another.
+    /// The value cast to the element type of another.
     ///
     /// # Errors
     /// As [`Backward::cast`].
@@ -95,7 +95,7 @@ impl Backward<'_> {
         self.cast(value, dtype)
     }
 
-    /// The value under another shape.
+    /// The value reshaped.
     ///
     /// # Errors
     /// When the number of elements differs.
@@ -106,7 +106,7 @@ impl Backward<'_> {
         self.push1(Reshape { shape }, &[value])
     }
 
-    /// The value under the shape of another.
+    /// The value reshaped to the shape of another.
     ///
     /// # Errors
     /// When the number of elements differs.
@@ -135,8 +135,8 @@ impl Backward<'_> {
         self.push1(Fill { ty, value: 0.0 }, &[])
     }
 
-    /// The adjoint of broadcasting: sums `value` down to the shape of `like`, of whose type the
-    /// sum is.
+    /// The adjoint of broadcasting: sums `value` to the shape of `like`, with the element type of
+    /// `like`.
     ///
     /// # Errors
     /// When `like` does not broadcast to the value's shape.
@@ -144,13 +144,13 @@ impl Backward<'_> {
         let from = self.graph.shape(value).to_vec();
         let to = self.graph.shape(like).to_vec();
         if broadcast(&to, &from).as_ref() != Some(&from) {
-            let refusal = mismatch(
-                "a gradient is summed to a shape that does not broadcast to its own",
+            let error = mismatch(
+                "the target shape of a gradient's sum does not broadcast to the gradient's shape",
                 &to,
                 &from,
                 "axes must be equal or 1, counted from the last",
             );
-            return Err(refusal.at(&self.layer, "sum", &[self.graph.ty(value).clone()]));
+            return Err(error.at(&self.layer, "sum", &[self.graph.ty(value).clone()]));
         }
         let extra = from.len() - to.len();
         let axes: Vec<usize> = (0..from.len())
@@ -175,7 +175,8 @@ pub fn gradients(graph: &mut Graph, loss: ValueId, wrt: &[ValueId]) -> Result<Ve
     if graph.ty(loss).len() != 1 || !graph.ty(loss).dtype.is_float() {
         return Err(Error::Gradient {
             what: format!("a loss of type {}", graph.ty(loss)),
-            problem: "a loss is one floating-point number; reduce it by sum or mean".to_string(),
+            problem: "the loss must have one floating-point element; reduce it by sum or mean"
+                .to_string(),
         });
     }
     let seed = Fill {
@@ -206,7 +207,7 @@ pub fn vjp(
             return Err(Error::Gradient {
                 what: format!("a value of type {}", graph.ty(value)),
                 problem: format!(
-                    "its gradient was given as {}; give one of the value's type",
+                    "the given gradient is {}; pass one of the value's type",
                     graph.ty(grad)
                 ),
             });
@@ -230,7 +231,7 @@ pub fn vjp(
             graph: &mut *graph,
         };
         let parts = node.op.differentiate(&mut b, &node)?;
-        // Who took a sum has added it.
+        // An operation that took the partial gradient has accumulated into it.
         for (&input, left) in node.inputs.iter().zip(std::mem::take(&mut b.partial_grad)) {
             if left.is_none() {
                 grads[input.index()] = None;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One device that a program has opened: an instance of a backend, shared by its clones.
 ///
-/// Two backends of the same kind, such as two CPUs, have different ids. Each orders only what is
-/// done through itself, so a buffer is used by the device that allocated it and by no other.
+/// Two backends of the same kind, such as two CPUs, have different ids. Each orders
+/// only its own work, so a buffer is used only by the device that allocated it.
 ///
 /// ```
 /// use spikelet_graph::DeviceId;
@@ -46,12 +46,12 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The memory behind the buffer, for the device that allocated it. Backends come by memory in
-    /// no other way, so none touches another one's.
+    /// The memory of the buffer, for the device that allocated it. Backends access memory only through this
+    /// method, so none accesses another one's.
     ///
     /// # Errors
     /// [`Error::ForeignBuffer`] when another device allocated it, [`Error::Storage`] when the
-    /// memory is smaller than the buffer's type says.
+    /// memory is smaller than the buffer's type needs.
     pub fn storage<S: Storage>(&self, device: DeviceId, name: &str) -> Result<&S> {
         let handle: &dyn Any = &*self.handle;
         let own = handle.downcast_ref::<S>().filter(|s| s.device() == device);
@@ -61,7 +61,7 @@ impl Buffer {
                 buffer: "the buffer".to_string(),
             });
         };
-        // A buffer's type is anybody's to change, the memory behind it is not.
+        // The type of a buffer is public and may have been changed, the memory is not.
         if self.ty.bytes() > storage.bytes() {
             return Err(Error::Storage {
                 backend: name.to_string(),

@@ -1,4 +1,4 @@
-//! What a backend promises about the bits of its results.
+//! How reproducible the results of a backend are.
 
 /// How closely two results agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl Agreement {
     }
 }
 
-/// What a backend promises about the bits of its results in f32.
+/// The reproducibility of a backend's f32 results: a promise that the backend declares.
 ///
 /// The reference is the CPU backend with its built-in matrix products, on any machine and with any
 /// number of threads. Tests that compare devices take their tolerances from here.

@@ -1,19 +1,19 @@
-//! Code for a GPU that a custom operation brings with it, as plain data.
+//! The GPU code of a custom operation, as plain data.
 //!
-//! Nothing here knows CUDA: a backend that does compiles and launches what is described.
+//! This crate does not depend on CUDA: a backend compiles and launches the described kernels.
 
 use crate::types::TensorType;
 use half::{bf16, f16};
 
-/// What a custom operation's code is asked for.
+/// The types for which a custom operation's code is requested.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceCall<'a> {
     /// The types of the operands.
     pub inputs: &'a [TensorType],
     /// The types of the results.
     pub outputs: &'a [TensorType],
-    /// Which results have memory: all but those that [`CustomOp::may_skip`] leaves out when nobody
-    /// reads them. The address of one that has none is zero.
+    /// Which results have memory: all but unread results that may be skipped ([`CustomOp::may_skip`]). The
+    /// address of a result without memory is zero.
     ///
     /// [`CustomOp::may_skip`]: crate::op::CustomOp::may_skip
     pub wanted: &'a [bool],
@@ -48,10 +48,9 @@ impl DeviceCode {
     /// Kernels that run in this order, without scratch memory.
     ///
     /// # Safety
-    /// Nothing checks the text of a kernel. With its grid, its block and its arguments, each has to
-    /// stay within the operands, the results and the scratch memory that it is given, for all
-    /// operands of the types that it was made for: a wrong index writes over other memory of the
-    /// program.
+    /// The text of a kernel is not checked. With its grid, its block and its arguments, each kernel must
+    /// stay within its operands, results and scratch memory, for all operands of the given types: a
+    /// wrong index overwrites other memory of the program.
     pub unsafe fn new(kernels: impl IntoIterator<Item = DeviceKernel>) -> Self {
         Self {
             kernels: kernels.into_iter().collect(),
@@ -59,19 +58,19 @@ impl DeviceCode {
         }
     }
 
-    /// Asks for bytes of scratch memory that all kernels share. It is part of the plan's arena,
-    /// starts at a multiple of 256, and holds anything when the first kernel starts.
+    /// Sets the bytes of scratch memory that all kernels share. It is part of the plan's arena, starts at a
+    /// multiple of 256, and has any content when the first kernel starts.
     pub fn scratch(mut self, bytes: usize) -> Self {
         self.scratch = bytes;
         self
     }
 
-    /// What runs, in order.
+    /// The kernels in order.
     pub fn kernels(&self) -> &[DeviceKernel] {
         &self.kernels
     }
 
-    /// Bytes of scratch memory.
+    /// The bytes of scratch memory.
     pub fn scratch_bytes(&self) -> usize {
         self.scratch
     }
@@ -80,8 +79,8 @@ impl DeviceCode {
 /// One kernel and its launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceKernel {
-    /// CUDA C++ in which `name` is an `extern "C" __global__` function. Several kernels may have
-    /// one source.
+    /// CUDA C++ in which `name` is an `extern "C" __global__` function. Several kernels may share
+    /// a source.
     pub source: String,
     /// The function's name.
     pub name: String,
@@ -91,11 +90,11 @@ pub struct DeviceKernel {
     pub block: u32,
     /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
-    /// What the function is given, in the order of its parameters.
+    /// The arguments, in the order of the function's parameters.
     pub arguments: Vec<DeviceArgument>,
 }
 
-/// Threads of a block, unless said otherwise.
+/// The default number of threads of a block.
 const BLOCK: u32 = 256;
 
 impl DeviceKernel {
@@ -111,8 +110,8 @@ impl DeviceKernel {
         }
     }
 
-    /// As many blocks of 256 threads as give each of `count` items a thread; the last block may
-    /// have threads without one. More than a grid can have is refused when the plan is loaded.
+    /// Sets the grid so that each of `count` items has a thread, with blocks of 256 threads; the last block
+    /// may have threads without an item. A grid that is too large is rejected when the plan is loaded.
     pub fn threads(self, count: usize) -> Self {
         let blocks = count.div_ceil(BLOCK as usize);
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
@@ -158,7 +157,7 @@ impl DeviceKernel {
         self.argument(DeviceArgument::InputAt(k, offset))
     }
 
-    /// Adds the address of this byte of result `k`, which must not be one that can be left out.
+    /// Adds the address of this byte of result `k`, which must not be one that can be skipped.
     pub fn output_at(self, k: usize, offset: usize) -> Self {
         self.argument(DeviceArgument::OutputAt(k, offset))
     }
@@ -179,28 +178,28 @@ impl DeviceKernel {
     }
 }
 
-/// What a parameter of a kernel is given.
+/// An argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceArgument {
     /// The address of operand k.
     Input(usize),
-    /// The address of result k; zero where it has no memory.
+    /// The address of result k; zero if it has no memory.
     Output(usize),
     /// The address of this byte of operand k, from which on the kernel reads.
     InputAt(usize, usize),
-    /// The address of this byte of result k, which has to have memory.
+    /// The address of this byte of result k, which must have memory.
     OutputAt(usize, usize),
     /// The address of this byte of the scratch memory.
     Scratch(usize),
-    /// The address of these bytes in device memory, where they are put when the plan is loaded:
-    /// numbers that the kernel takes by pointer or by reference. Kernels only read them.
+    /// The address of these bytes in device memory, copied there when the plan is loaded: values that the
+    /// kernel takes by pointer or by reference, and only reads.
     Constant(Vec<u8>),
-    /// These bytes themselves: numbers, or a `struct`, that the kernel takes by value.
+    /// These bytes by value: numbers or a `struct`.
     Value(Vec<u8>),
 }
 
-/// A number as a GPU holds it; an array of numbers stands for a short vector (`float4`, `half2`)
-/// or a table.
+/// A number in the GPU's representation; an array of numbers is a short vector (`float4`, `half2`) or a
+/// table.
 ///
 /// ```
 /// use spikelet_graph::op::DeviceNumber;
@@ -208,7 +207,7 @@ pub enum DeviceArgument {
 /// assert_eq!([1.0_f32, -2.0].bytes().len(), 8);
 /// ```
 pub trait DeviceNumber {
-    /// Its bytes.
+    /// The bytes.
     fn bytes(&self) -> Vec<u8>;
 }
 

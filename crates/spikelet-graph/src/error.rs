@@ -2,44 +2,44 @@
 
 use crate::types::{ShapeText, TensorType};
 
-/// What can be wrong with a network or a plan.
+/// The errors of tracing, planning and running.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// Operands that do not fit an operation.
+    /// An operation rejects its operands.
     #[error("{operation}{}: {problem}\n  given: {given}\n  help: {help}", place(.layer))]
     Shape {
         /// The path of the layer, such as `fc.0`.
         layer: String,
         /// The operation, such as `matmul`.
         operation: String,
-        /// What does not fit, with the numbers.
+        /// The violated rule, with the sizes.
         problem: String,
         /// The operands' types.
         given: String,
-        /// What to do.
+        /// How to correct it.
         help: String,
     },
-    /// A name used twice or not at all.
+    /// A name is used twice, or not at all.
     #[error("{kind} `{name}`: {problem}")]
     Name {
         /// `input`, `parameter`, `output` or `state`.
         kind: &'static str,
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The violated rule.
         problem: String,
     },
-    /// A tensor that is not of the type that the plan was made for.
+    /// A tensor has another type than the plan expects.
     #[error("`{name}` is {given}, the plan expects {expected}; compile the network for this shape")]
     Type {
         /// The input's name.
         name: String,
-        /// What was given.
+        /// The given type.
         given: TensorType,
-        /// What the plan was compiled for.
+        /// The type that the plan expects.
         expected: TensorType,
     },
-    /// An expression inside an operation does not compile.
+    /// An expression of an operation does not compile.
     #[error("{operation}{}: {source}", place(.layer))]
     Expression {
         /// The path of the layer.
@@ -49,7 +49,7 @@ pub enum Error {
         /// The reason.
         source: spikelet_expr::CompileError,
     },
-    /// A gradient that cannot be had.
+    /// A gradient does not exist or is not implemented.
     #[error("no gradient of `{what}`: {problem}")]
     Gradient {
         /// The value or operation.
@@ -57,45 +57,45 @@ pub enum Error {
         /// The reason.
         problem: String,
     },
-    /// A plan that cannot be run with the buffers that were given, or at all.
+    /// A plan cannot run on this device, or with these buffers.
     #[error("the plan cannot be loaded: {problem}")]
     Plan {
-        /// What is wrong, and what to do.
+        /// The violated rule, and how to correct it.
         problem: String,
     },
-    /// A memory budget below the least that a plan needs.
+    /// A memory budget below the smallest peak that was found.
     #[error(
-        "{} MiB were allowed, {} MiB are the least that was found ({} MiB of it are parameters, states and inputs); allow more, use a smaller batch, fewer time steps or a 16-bit precision",
+        "the memory budget is {} MiB, the smallest peak found is {} MiB ({} MiB of it are parameters, states and inputs); raise the budget, use a smaller batch, fewer time steps or a 16-bit precision",
         mebibytes(*allowed), mebibytes(*least), mebibytes(*fixed)
     )]
     Budget {
         /// The budget in bytes.
         allowed: usize,
-        /// The lowest peak that was found, in bytes.
+        /// The smallest peak that was found, in bytes.
         least: usize,
-        /// Bytes of it that no plan can save: parameters, states and inputs.
+        /// The bytes of parameters, states and inputs, which every plan needs.
         fixed: usize,
     },
-    /// A buffer that another device allocated, be it one of the same kind.
+    /// A buffer was allocated by another backend instance, possibly of the same kind.
     #[error("{backend}: {buffer} belongs to another backend; allocate it from this one")]
     ForeignBuffer {
-        /// The device that it was given to.
+        /// The device that received it.
         backend: String,
-        /// What it was given as.
+        /// The role of the buffer, such as the buffer of an input.
         buffer: String,
     },
-    /// A buffer whose type was changed to one that its memory cannot hold.
+    /// The type of a buffer needs more memory than the buffer has.
     #[error("{backend}: a buffer of {bytes} bytes cannot hold {ty}; allocate one of that type")]
     Storage {
         /// The device.
         backend: String,
         /// The size of the memory.
         bytes: usize,
-        /// The type that the buffer claims to have.
+        /// The type of the buffer.
         ty: TensorType,
     },
-    /// A backend that a custom operation calls while that backend runs it: the call would wait for
-    /// the run, and the run for the operation.
+    /// A custom operation called the backend that is running it: the call would wait for the run, and
+    /// the run for the operation.
     #[error(
         "{backend}: called by an operation that it is running; pass what the operation needs as an \
          operand, or give it a backend of its own"
@@ -104,12 +104,12 @@ pub enum Error {
         /// The device.
         backend: String,
     },
-    /// Something that only a backend can find out.
+    /// An error of a backend.
     #[error("{backend}: {problem}")]
     Backend {
         /// The device.
         backend: String,
-        /// What happened, and what to do.
+        /// The cause, and how to correct it.
         problem: String,
     },
 }
@@ -118,7 +118,7 @@ fn mebibytes(bytes: usize) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Where an operation is, for a message; nothing outside of all layers.
+/// The layer of an operation as part of a message; empty outside of all layers.
 fn place(layer: &str) -> String {
     if layer.is_empty() {
         String::new()
@@ -130,7 +130,7 @@ fn place(layer: &str) -> String {
 /// The result of tracing, planning or running.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation refuses its operands; the layer and the shapes are added by the graph.
+/// Why an operation rejects its operands; the graph adds the layer and the types.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{problem}; {help}")]
 pub struct InvalidOp {
@@ -139,7 +139,7 @@ pub struct InvalidOp {
 }
 
 impl InvalidOp {
-    /// A refusal with what does not fit and what to do about it.
+    /// An error with the violated rule and how to correct it.
     pub fn new(problem: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             problem: problem.into(),
@@ -159,7 +159,7 @@ impl InvalidOp {
     }
 }
 
-/// A refusal because of two shapes that should be related.
+/// An error about two shapes that do not match.
 pub(crate) fn mismatch(what: &str, a: &[usize], b: &[usize], help: &str) -> InvalidOp {
     InvalidOp::new(
         format!("{what}: {} against {}", ShapeText(a), ShapeText(b)),

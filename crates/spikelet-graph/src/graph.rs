@@ -1,4 +1,4 @@
-//! The tensor graph: values, nodes in an order in which they can run, inputs and outputs.
+//! The tensor graph: values, nodes in execution order, inputs and outputs.
 
 use crate::error::{Error, InvalidOp, Result};
 use crate::op::{Map, Op, Operation};
@@ -6,79 +6,79 @@ use crate::types::{DType, TensorType};
 use std::fmt;
 use std::sync::Arc;
 
-/// Names a value of a graph.
+/// The id of a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(pub(crate) u32);
 
 impl ValueId {
-    /// Its place among the values.
+    /// The index among the values of the graph.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What an input is to the program.
+/// The role of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InputKind {
-    /// Given with each call: images, labels, learning rate.
+    /// Supplied for each run: images, labels, learning rate.
     Data,
-    /// Learnable, lives as long as the model.
+    /// A trainable tensor, stored with the model.
     Parameter,
-    /// Carried from call to call: membrane potentials, running statistics, optimizer moments.
+    /// Carried from run to run: membrane potentials, running statistics, optimizer moments.
     State,
 }
 
 /// An input of a graph.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its name, unique among the inputs.
+    /// The name, unique among the inputs.
     pub name: String,
-    /// What it is.
+    /// The role.
     pub kind: InputKind,
-    /// Its value.
+    /// The value.
     pub value: ValueId,
 }
 
 /// An output of a graph.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Its name, unique among the outputs.
+    /// The name, unique among the outputs.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: ValueId,
-    /// The input whose place it takes when the program has run, if any.
+    /// The input that it replaces after a run, if any.
     pub updates: Option<ValueId>,
 }
 
-/// One operation applied.
+/// An operation applied to values.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The operation.
     pub op: Op,
-    /// What it reads.
+    /// The operands.
     pub inputs: Vec<ValueId>,
-    /// What it makes. Outputs that nobody reads are not computed.
+    /// The results. Results that are not read are not computed.
     pub outputs: Vec<ValueId>,
-    /// The layer that it comes from.
+    /// The path of the layer that it was traced in.
     pub layer: Arc<str>,
     /// Whether it belongs to the backward pass.
     pub backward: bool,
 }
 
-/// A static tensor program.
+/// A static tensor program: nodes in execution order, inputs and outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// The nodes; every value is made before it is read.
+    /// The nodes in execution order: every value is computed before it is read.
     pub nodes: Vec<Node>,
-    /// What is given.
+    /// The inputs.
     pub inputs: Vec<Input>,
-    /// What is wanted.
+    /// The outputs.
     pub outputs: Vec<Output>,
-    /// Whether elementwise operations stay the kernels they were traced as, so that the cost of
-    /// not joining them can be seen.
+    /// Whether elementwise operations stay separate kernels, in order to measure the effect of
+    /// fusion.
     pub disable_fusion: bool,
     types: Vec<TensorType>,
-    /// How often each value is read, where it was counted and the nodes did not change since.
+    /// The use counts, if they were computed and the nodes did not change since.
     counted: Option<Arc<Vec<usize>>>,
 }
 
@@ -93,7 +93,7 @@ impl Graph {
         &self.ty(value).shape
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn values(&self) -> usize {
         self.types.len()
     }
@@ -103,7 +103,7 @@ impl Graph {
         self.types.iter().map(|t| t.dtype).collect()
     }
 
-    /// A new value without a maker yet.
+    /// A new value, without a producer yet.
     pub(crate) fn add_value(&mut self, ty: TensorType) -> ValueId {
         let id = u32::try_from(self.types.len()).expect("a graph has fewer than 2^32 values");
         self.types.push(ty);
@@ -117,13 +117,14 @@ impl Graph {
     /// Adds an input.
     ///
     /// # Errors
-    /// When the name is taken, or the shape has more elements than memory can have.
+    /// When the name is in use, or the shape exceeds the largest size of a tensor.
     pub fn add_input(&mut self, name: &str, kind: InputKind, ty: TensorType) -> Result<ValueId> {
         if self.inputs.iter().any(|i| i.name == name) {
             return Err(Error::Name {
                 kind: "input",
                 name: name.to_string(),
-                problem: "the name is taken; give each input its own".to_string(),
+                problem: "the name is already in use; use a different name for each input"
+                    .to_string(),
             });
         }
         ty.check(&format!("input `{name}`"))?;
@@ -136,7 +137,7 @@ impl Graph {
         Ok(value)
     }
 
-    /// Applies an operation and returns what it makes.
+    /// Applies an operation and returns its results.
     ///
     /// # Errors
     /// When the operands do not fit; the error names the layer, the operation and the shapes.
@@ -152,7 +153,7 @@ impl Graph {
         Ok(outputs)
     }
 
-    /// Applies an operation that makes one value.
+    /// Applies an operation with one result.
     ///
     /// # Errors
     /// As [`Graph::push`].
@@ -165,10 +166,10 @@ impl Graph {
         Ok(self.push(op, inputs, layer)?[0])
     }
 
-    /// The value under another floating-point type: itself, or a new node.
+    /// The value cast to another floating-point type; the value itself if it has that type.
     ///
     /// # Errors
-    /// When one of the types is f64 and the other is not, or one is no float.
+    /// When only one of the types is f64, or one is not a floating-point type.
     pub fn cast(&mut self, value: ValueId, dtype: DType, layer: &Arc<str>) -> Result<ValueId> {
         if self.ty(value).dtype == dtype {
             return Ok(value);
@@ -184,7 +185,7 @@ impl Graph {
         backward: bool,
     ) -> Result<Node> {
         let types: Vec<TensorType> = inputs.iter().map(|&v| self.ty(v).clone()).collect();
-        let made = results(&op, &types).map_err(|refusal| refusal.at(layer, &op.name(), &types))?;
+        let made = results(&op, &types).map_err(|error| error.at(layer, &op.name(), &types))?;
         let outputs = made.into_iter().map(|ty| self.add_value(ty)).collect();
         Ok(Node {
             op,
@@ -195,7 +196,7 @@ impl Graph {
         })
     }
 
-    /// The index of the node that makes each value; `None` for inputs.
+    /// The index of the node that computes each value; `None` for inputs.
     pub fn producers(&self) -> Vec<Option<usize>> {
         let mut producers = vec![None; self.values()];
         for (k, node) in self.nodes.iter().enumerate() {
@@ -217,18 +218,18 @@ impl Graph {
     }
 }
 
-/// The types of an operation's results: as many as it says that it has, each of a size that memory
-/// can have.
+/// The types of an operation's results, checked: their number is that of [`Operation::outputs`], and
+/// none exceeds the largest size of a tensor.
 fn results(op: &Op, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
     let made = op.infer(inputs)?;
     let expected = op.outputs(inputs.len());
     if made.len() != expected {
         return Err(InvalidOp::new(
             format!(
-                "has {expected} results, but names the types of {}",
+                "has {expected} results, but `infer` returns {} types",
                 made.len()
             ),
-            "let the operation's `outputs` be the number of types that its `infer` returns",
+            "return from `outputs` the number of types that `infer` returns",
         ));
     }
     if made.is_empty() {
@@ -255,17 +256,17 @@ impl Graph {
         }
     }
 
-    /// Counts once how often each value is read: devices ask it of every node.
+    /// Computes the use counts once: devices read them for every node.
     pub(crate) fn count_uses(&mut self) {
         self.counted = Some(Arc::new(self.use_counts()));
     }
 
-    /// The counts, for code that keeps them up to date itself.
+    /// The use counts, for code that updates them itself.
     pub(crate) fn use_counts_mut(&mut self) -> &mut Vec<usize> {
         Arc::make_mut(self.counted.get_or_insert_default())
     }
 
-    /// Discards the counts: the graph is about to change.
+    /// Discards the use counts before the graph changes.
     pub(crate) fn forget_uses(&mut self) {
         self.counted = None;
     }
@@ -276,7 +277,7 @@ impl Graph {
 }
 
 impl fmt::Display for Graph {
-    /// One line a node: `%3 = matmul(%0, %2)  f32[8, 10]  fc.0`.
+    /// One line for each node: `%3 = matmul(%0, %2)  f32[8, 10]  fc.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for input in &self.inputs {
             let (id, ty) = (input.value.0, self.ty(input.value));
@@ -301,6 +302,11 @@ impl fmt::Display for Graph {
                 node.layer
             );
             writeln!(f, "{}", line.trim_end())?;
+            if let Some(body) = node.op.body() {
+                for line in body.to_string().lines() {
+                    writeln!(f, "    {line}")?;
+                }
+            }
         }
         for output in &self.outputs {
             let (name, id) = (&output.name, output.value.0);

@@ -1,4 +1,4 @@
-//! Tensors in host memory, as custom operations and copies to and from devices see them.
+//! Views of tensors in host memory, for custom operations and copies to and from devices.
 
 use crate::error::InvalidOp;
 use crate::tensor::{Data, Tensor};
@@ -74,7 +74,7 @@ impl HostTensor<'_> {
     /// The elements of an f32 tensor.
     ///
     /// # Errors
-    /// When they are of another type.
+    /// When the elements have another type.
     pub fn f32(&self) -> Result<&[f32], InvalidOp> {
         match self {
             Self::F32(values) => Ok(values),
@@ -98,7 +98,7 @@ impl HostTensorMut<'_> {
     /// The elements of an f32 tensor, to be written.
     ///
     /// # Errors
-    /// When they are of another type.
+    /// When the elements have another type.
     pub fn f32(&mut self) -> Result<&mut [f32], InvalidOp> {
         match self {
             Self::F32(values) => Ok(values),
@@ -125,12 +125,12 @@ mod tests {
         HostTensorMut::from(&mut x).f32().unwrap()[0] = 3.0;
         assert_eq!(x.to_f64(), [3.0, 2.0]);
         let mut labels = Tensor::i64([1], [7]);
-        let refusal = HostTensor::from(&labels).f32().unwrap_err();
+        let error = HostTensor::from(&labels).f32().unwrap_err();
         assert_eq!(
-            refusal.to_string(),
+            error.to_string(),
             "it reads f32 on the CPU, the tensor is i64; cast it to f32 before the operation"
         );
-        let refusal = HostTensorMut::from(&mut labels).f32().unwrap_err();
-        assert!(refusal.to_string().starts_with("it writes f32"));
+        let error = HostTensorMut::from(&mut labels).f32().unwrap_err();
+        assert!(error.to_string().starts_with("it writes f32"));
     }
 }

@@ -116,8 +116,20 @@ pub(crate) fn liveness(
 
 /// The size in bytes of the arena of a graph as it is.
 pub(crate) fn arena_bytes(graph: &Graph, target: &dyn Target) -> usize {
-    let workspace = |graph: &Graph, node: &Node| target.workspace(graph, node);
+    let workspace = |graph: &Graph, node: &Node| workspace(graph, node, target);
     arena::assign(&mut liveness(graph, target, workspace).requests)
+}
+
+/// The workspace of a node in bytes: the arena of the graph that its operation owns, if any, then
+/// the memory that the target asks for.
+pub(crate) fn workspace(graph: &Graph, node: &Node, target: &dyn Target) -> usize {
+    let own = target.workspace(graph, node);
+    match node.op.body() {
+        None => own,
+        Some(body) => arena_bytes(body, target)
+            .checked_next_multiple_of(arena::ALIGNMENT)
+            .map_or(usize::MAX, |bytes| bytes.saturating_add(own)),
+    }
 }
 
 /// The value whose memory each value is: itself, what it is a view of, or what it is joined to.

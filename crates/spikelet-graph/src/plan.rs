@@ -1,4 +1,4 @@
-//! A graph laid out for a device: kernels in order, and where every value lives.
+//! A graph laid out for a device: kernels in order, and the location of every value.
 
 mod check;
 mod check_buffers;
@@ -26,32 +26,32 @@ use crate::types::TensorType;
 pub struct Kernel {
     /// The node that it runs.
     pub node: usize,
-    /// Where its operands live.
+    /// The locations of its operands.
     pub reads: Vec<Location>,
-    /// Where its results live.
+    /// The locations of its results.
     pub writes: Vec<Location>,
-    /// Its scratch memory: offset in the arena and bytes.
+    /// The workspace: offset in the arena and size, in bytes.
     pub workspace: Option<(usize, usize)>,
     /// Floating-point operations.
     pub flops: u64,
-    /// Bytes that it must move: each operand read once, each result written once.
+    /// The bytes that it reads and writes at least: each operand and each result once.
     pub bytes: u64,
 }
 
-/// A graph ready for a device.
+/// A graph with the memory layout for a device.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The graph after all passes.
     pub graph: Graph,
-    /// What runs, in order.
+    /// The kernels in execution order.
     pub kernels: Vec<Kernel>,
-    /// Results that are copied to a buffer at the end, since they cannot be made there.
+    /// Results that are copied to a buffer at the end, since they cannot be computed in it.
     pub copies: Vec<(Location, Location, TensorType)>,
-    /// Everything that lives in the arena.
+    /// The allocations in the arena.
     pub allocations: Vec<Allocation>,
-    /// The size of the arena in bytes: the peak of what the run needs beside the buffers.
+    /// The size of the arena in bytes: the peak of a run without the buffers.
     pub arena_bytes: usize,
-    /// What the passes did.
+    /// The reports of the passes.
     pub reports: Vec<Report>,
     places: Vec<Location>,
 }
@@ -63,11 +63,11 @@ impl Plan {
         Self::of(graph, target, reports)
     }
 
-    /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Less is kept for the
-    /// backward pass then, and more is made again; the results keep their bits.
+    /// As [`Plan::new`], with a peak of at most `bytes`, buffers included. Fewer values are saved for the
+    /// backward pass and more are recomputed; the results keep their bits.
     ///
     /// # Errors
-    /// [`Error::Budget`] when the peak cannot be brought that low; it has the lowest that was found.
+    /// [`Error::Budget`] when the peak cannot be reduced to the limit; it has the smallest peak found.
     pub fn within(mut graph: Graph, target: &dyn Target, bytes: usize) -> Result<Plan> {
         let mut reports = pass::run_all(&mut graph, target);
         let buffers = buffer_bytes(&graph);
@@ -86,8 +86,8 @@ impl Plan {
     }
 
     fn of(mut graph: Graph, target: &dyn Target, mut reports: Vec<Report>) -> Plan {
-        let parts = pass::time_chunking::run(&mut graph, target);
-        reports.extend(Some(parts).filter(|report| report.changes > 0));
+        let chunks = pass::time_chunking::run(&mut graph, target);
+        reports.extend(Some(chunks).filter(|report| report.changes > 0));
         copy_before_update::copy(&mut graph);
         graph.count_uses();
         let layout = layout::lay_out(&graph, target);
@@ -141,12 +141,12 @@ impl Plan {
         }
     }
 
-    /// Where a value lives.
+    /// The location of a value.
     pub fn place(&self, value: ValueId) -> Location {
         self.places[value.index()]
     }
 
-    /// Bytes of the buffers that the plan is bound to: parameters, states, inputs, outputs.
+    /// The bytes of the buffers that the plan is bound to: parameters, states, inputs, outputs.
     pub fn buffer_bytes(&self) -> usize {
         buffer_bytes(&self.graph)
     }
@@ -176,7 +176,7 @@ fn buffer_bytes(graph: &Graph) -> usize {
     total(values.map(|v| graph.ty(v).bytes()))
 }
 
-/// Bytes together; `usize::MAX` for more, which no device has.
+/// The sum of bytes; `usize::MAX` if it overflows.
 fn total(bytes: impl Iterator<Item = usize>) -> usize {
     bytes.fold(0, usize::saturating_add)
 }

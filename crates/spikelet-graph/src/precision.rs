@@ -1,12 +1,12 @@
-//! What a network computes with.
+//! The precision of a network.
 
 use crate::types::DType;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What the large products and sequences of a network are stored in and multiplied with.
-/// Parameters, optimizer tensors and carried states are f32 in any case.
+/// The storage type of long sequences, and the precision of matrix products and convolutions.
+/// Parameters, optimizer states and carried states are always f32.
 ///
 /// ```
 /// use spikelet_graph::Precision;
@@ -19,12 +19,12 @@ pub enum Precision {
     /// f32 throughout.
     #[default]
     F32,
-    /// f32, multiplied with 10 binary digits after the point where a device can.
+    /// f32 storage; products in TF32 (10 bits of mantissa) on devices with tensor cores.
     Tf32,
-    /// Products and sequences in bf16: as wide a range as f32, 7 binary digits after the point.
+    /// Products and sequences in bf16: the range of f32, 7 bits of mantissa.
     Bf16,
-    /// Products and sequences in f16: 10 binary digits after the point, numbers from 6·10⁻⁸ to
-    /// 65504. Small gradients vanish and large ones overflow: scale the loss.
+    /// Products and sequences in f16: 10 bits of mantissa, magnitudes from 6·10⁻⁸ to 65504. Small
+    /// gradients underflow and large ones overflow: scale the loss.
     F16,
 }
 

@@ -1,24 +1,24 @@
-//! What processes that run the same program tell each other.
+//! Communication between processes that run the same program.
 
 use crate::error::Result;
 
-/// A group of ranks: processes, on one host or several, that run the same program and meet at the
-/// same points of it. All ranks must make the same calls in the same order.
+/// A group of ranks: processes, on one host or several, that run the same program. All ranks must
+/// make the same calls in the same order.
 ///
-/// Values go through the host; groups of GPUs bring their own way to add gradients, and use this
-/// one to find each other.
+/// Values are communicated through the host. Groups of GPUs sum gradients through NCCL and use this
+/// group to connect to each other.
 pub trait ProcessGroup: Send + Sync {
-    /// This process's number, from 0.
+    /// The rank of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
 
-    /// Replaces each value by its sum over all ranks: the same bits on every rank, and in every
-    /// run of as many ranks.
+    /// Replaces each value by its sum over all ranks, with the same bits on every rank and in every
+    /// run with the same number of ranks.
     ///
     /// # Errors
-    /// When a rank is gone, does not answer in time, or brings another number of values.
+    /// When a rank is lost, does not answer in time, or passes another number of values.
     fn all_reduce(&self, values: &mut [f32]) -> Result<()>;
 
     /// Replaces the bytes by those of rank `root`.
@@ -27,7 +27,7 @@ pub trait ProcessGroup: Send + Sync {
     /// As [`ProcessGroup::all_reduce`].
     fn broadcast(&self, bytes: &mut Vec<u8>, root: usize) -> Result<()>;
 
-    /// Waits until every rank is here.
+    /// Waits until every rank has made this call.
     ///
     /// # Errors
     /// As [`ProcessGroup::all_reduce`].

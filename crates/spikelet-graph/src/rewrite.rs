@@ -32,10 +32,12 @@
 //! An operation may own a graph, such as the body of a loop. [`for_each_graph`] applies a pass to a
 //! graph and to all graphs inside it.
 
+mod cost;
+mod order;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub use tests::WithBody;
+
+pub(crate) use cost::cost;
 
 use crate::error::Result;
 use crate::graph::{Graph, Node, ValueId};
@@ -72,12 +74,6 @@ struct Slot {
     /// The time of the node, once it was asked for.
     cost: Option<u64>,
 }
-
-/// The distance between the positions of neighbors that were numbered together.
-const SPACING: u64 = 1 << 32;
-
-/// Floating-point operations in the time in which a device moves one byte.
-const FLOPS_PER_BYTE: u64 = 150;
 
 /// A graph whose nodes are being changed. Dropping it puts the nodes back into the graph.
 pub struct Rewriter<'a> {
@@ -134,37 +130,6 @@ impl<'a> Rewriter<'a> {
     /// The shape of a value.
     pub fn shape(&self, value: ValueId) -> &[usize] {
         self.graph.shape(value)
-    }
-
-    /// The nodes in execution order, as they are now: edits do not change the list.
-    pub fn order(&self) -> Vec<NodeId> {
-        let mut order = vec![];
-        let mut at = self.first.exists();
-        while let Some(node) = at {
-            order.push(node);
-            at = self.next(node);
-        }
-        order
-    }
-
-    /// The node after `node`.
-    pub fn next(&self, node: NodeId) -> Option<NodeId> {
-        self.slots[node.index()].next.exists()
-    }
-
-    /// The node before `node`.
-    pub fn previous(&self, node: NodeId) -> Option<NodeId> {
-        self.slots[node.index()].previous.exists()
-    }
-
-    /// Whether `a` runs before `b`.
-    pub fn precedes(&self, a: NodeId, b: NodeId) -> bool {
-        self.position(a) < self.position(b)
-    }
-
-    /// A number that ascends in execution order; edits may renumber all nodes.
-    pub fn position(&self, node: NodeId) -> u64 {
-        self.slots[node.index()].position
     }
 
     /// Whether the node was not removed.
@@ -378,25 +343,6 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Moves a node to the place after another; to the start if there is none.
-    pub fn move_after(&mut self, node: NodeId, at: Option<NodeId>) {
-        if at == Some(node) {
-            return;
-        }
-        self.unlink(node);
-        let (previous, next) = match at {
-            Some(at) => (at, self.slots[at.index()].next),
-            None => (NodeId::NONE, self.first),
-        };
-        self.link(node, previous, next);
-    }
-
-    /// Moves a node to the end.
-    pub fn move_last(&mut self, node: NodeId) {
-        self.unlink(node);
-        self.link(node, self.last, NodeId::NONE);
-    }
-
     /// Offers every node to a rule, in execution order, and returns how often it changed something.
     /// Nodes that the rule inserts are not offered; nodes that it removed are skipped.
     pub fn apply(&mut self, mut rule: impl FnMut(&mut Self, NodeId) -> Option<()>) -> usize {
@@ -449,52 +395,6 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Puts a node between two neighbors.
-    fn link(&mut self, id: NodeId, previous: NodeId, next: NodeId) {
-        let slot = &mut self.slots[id.index()];
-        (slot.previous, slot.next) = (previous, next);
-        match previous.exists() {
-            Some(previous) => self.slots[previous.index()].next = id,
-            None => self.first = id,
-        }
-        match next.exists() {
-            Some(next) => self.slots[next.index()].previous = id,
-            None => self.last = id,
-        }
-        let low = previous.exists().map_or(0, |k| self.position(k));
-        let position = match next.exists() {
-            Some(next) => low + (self.position(next) - low) / 2,
-            None => low + SPACING,
-        };
-        self.slots[id.index()].position = position;
-        if position == low {
-            self.number();
-        }
-    }
-
-    fn unlink(&mut self, id: NodeId) {
-        let Slot { previous, next, .. } = self.slots[id.index()];
-        match previous.exists() {
-            Some(previous) => self.slots[previous.index()].next = next,
-            None => self.first = next,
-        }
-        match next.exists() {
-            Some(next) => self.slots[next.index()].previous = previous,
-            None => self.last = previous,
-        }
-    }
-
-    /// Numbers all nodes anew where two neighbors had no position between them.
-    fn number(&mut self) {
-        let mut position = 0;
-        let mut at = self.first.exists();
-        while let Some(node) = at {
-            position += SPACING;
-            self.slots[node.index()].position = position;
-            at = self.next(node);
-        }
-    }
-
     /// Makes room for the values that the graph has.
     fn grow(&mut self) {
         let values = self.graph.values();
@@ -513,20 +413,6 @@ impl Drop for Rewriter<'_> {
         // From here on the list of nodes is open to changes that nothing counts.
         self.graph.forget_uses();
     }
-}
-
-/// See [`Rewriter::cost`].
-pub(crate) fn cost(graph: &Graph, node: &Node) -> u64 {
-    if node.op.is_view() {
-        return 0;
-    }
-    let types = |values: &[ValueId]| -> Vec<TensorType> {
-        values.iter().map(|v| graph.ty(*v).clone()).collect()
-    };
-    let (inputs, outputs) = (types(&node.inputs), types(&node.outputs));
-    let sizes = inputs.iter().chain(&outputs).map(TensorType::bytes);
-    let moved = sizes.fold(0, usize::saturating_add);
-    (node.op.flops(&inputs, &outputs) / FLOPS_PER_BYTE).max(moved as u64)
 }
 
 /// Applies a pass to every graph that an operation of `graph` owns, and to those inside them, then

@@ -21,7 +21,7 @@ impl TensorType {
     /// assert!(TensorType::new(DType::F32, [1 << 40, 1 << 40]).check("allocate").is_err());
     /// ```
     pub fn check(&self, operation: &str) -> crate::Result<()> {
-        let named = |refusal: InvalidOp| refusal.at("", operation, std::slice::from_ref(self));
+        let named = |error: InvalidOp| error.at("", operation, std::slice::from_ref(self));
         self.check_size().map_err(named)
     }
 

@@ -57,13 +57,13 @@ impl Tensor {
     /// A tensor of zeros.
     ///
     /// # Errors
-    /// When the shape has more elements than memory can have, or the host is short of memory.
+    /// When the shape exceeds the largest size of a tensor, or the host is out of memory.
     pub fn zeros(ty: &TensorType) -> Result<Self> {
         ty.check("zeros")?;
         let short = |_| {
-            let problem = format!("the host has no memory for {} bytes", ty.bytes());
-            let refusal = InvalidOp::new(problem, "use a smaller batch or network");
-            refusal.at("", "zeros", std::slice::from_ref(ty))
+            let problem = format!("the host cannot allocate {} bytes", ty.bytes());
+            let error = InvalidOp::new(problem, "use a smaller batch or network");
+            error.at("", "zeros", std::slice::from_ref(ty))
         };
         let n = ty.len();
         let data = match ty.dtype {
@@ -85,7 +85,7 @@ impl Tensor {
         let sound = tensor.ty().check("tensor");
         assert!(
             sound.is_ok() && tensor.len() == expected,
-            "{} values were given for the shape {}, which has {expected}",
+            "{} values were given for the shape {}, which has {expected} elements",
             tensor.len(),
             ShapeText(&tensor.shape)
         );
@@ -128,7 +128,7 @@ impl Tensor {
         }
     }
 
-    /// The elements converted to f64, whatever their type.
+    /// The elements converted to f64.
     pub fn to_f64(&self) -> Vec<f64> {
         match &self.data {
             Data::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
@@ -139,8 +139,8 @@ impl Tensor {
         }
     }
 
-    /// The same values as another floating-point type, each rounded once, to the nearest, ties
-    /// to even; integers stay integers.
+    /// The elements cast to another floating-point type, each rounded once to the nearest, ties to
+    /// even; integers are unchanged.
     ///
     /// ```
     /// use spikelet_graph::{DType, Tensor};
@@ -163,7 +163,7 @@ impl Tensor {
     }
 }
 
-/// Zeros, or an error where there is no memory for them.
+/// Zeros; an error if they cannot be allocated.
 fn zeros<T: Clone>(n: usize, zero: T) -> std::result::Result<Vec<T>, TryReserveError> {
     let mut values = vec![];
     values.try_reserve_exact(n)?;
@@ -171,7 +171,7 @@ fn zeros<T: Clone>(n: usize, zero: T) -> std::result::Result<Vec<T>, TryReserveE
     Ok(values)
 }
 
-/// A number as a 16-bit type holds it; unchanged for other types.
+/// A number rounded to a 16-bit type; unchanged for other types.
 pub(crate) fn rounded(x: f64, dtype: DType) -> f64 {
     match dtype {
         DType::F16 => to_f16(x).to_f64(),
@@ -188,8 +188,8 @@ fn to_bf16(x: f64) -> bf16 {
     bf16::from_f32(to_odd(x))
 }
 
-/// The f32 next to `x` on the side of zero, with its last bit set if anything was cut off: a
-/// second rounding to fewer digits is then as if it were the only one.
+/// `x` rounded to f32 toward zero, with the last bit set if the result is inexact (round to odd): a
+/// second rounding to fewer digits then gives the result of a single rounding.
 fn to_odd(x: f64) -> f32 {
     let near = x as f32;
     if f64::from(near) == x || x.is_nan() {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a rank waits for the others.
+/// How long a rank waits for the other ranks.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A rank of a group of threads: for tests, and for several devices in one process.
@@ -17,8 +17,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// std::thread::scope(|scope| {
 ///     let ranks = ThreadProcessGroup::group(3).into_iter();
 ///     let threads = ranks.map(|rank| scope.spawn(move || {
-///         let mut mine = [rank.rank() as f32, 1.0];
-///         rank.all_reduce(&mut mine).map(|()| mine)
+///         let mut own = [rank.rank() as f32, 1.0];
+///         rank.all_reduce(&mut own).map(|()| own)
 ///     }));
 ///     let threads: Vec<_> = threads.collect();
 ///     sums.extend(threads.into_iter().filter_map(|t| t.join().ok()?.ok()));
@@ -27,16 +27,16 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// ```
 pub struct ThreadProcessGroup {
     rank: usize,
-    meeting: Arc<Meeting>,
+    shared: Arc<Shared>,
 }
 
-struct Meeting {
-    patience: Duration,
+struct Shared {
+    timeout: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// What a rank has come for.
+/// A call of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     Sum(usize),
@@ -45,11 +45,11 @@ enum Call {
 }
 
 struct State {
-    /// How often all have met.
-    meetings: u64,
+    /// The number of completed calls.
+    completed: u64,
     arrived: usize,
-    /// The first rank that left or failed: without it nobody meets again.
-    gone: Option<usize>,
+    /// The first rank that left or failed: no further call can complete without it.
+    failed: Option<usize>,
     calls: Vec<Call>,
     values: Vec<Vec<f32>>,
     bytes: Vec<u8>,
@@ -63,88 +63,87 @@ fn failure(problem: String) -> Error {
 }
 
 impl ThreadProcessGroup {
-    /// The ranks of a group, to be given to as many threads. Each waits at most a minute for the
-    /// others.
+    /// The ranks of a group, one for each thread. A call waits at most a minute for the other ranks.
     pub fn group(size: usize) -> Vec<Self> {
         Self::group_within(size, TIMEOUT)
     }
 
     /// As [`ThreadProcessGroup::group`], with another time to wait.
-    pub fn group_within(size: usize, patience: Duration) -> Vec<Self> {
+    pub fn group_within(size: usize, timeout: Duration) -> Vec<Self> {
         let state = State {
-            meetings: 0,
+            completed: 0,
             arrived: 0,
-            gone: None,
+            failed: None,
             calls: vec![Call::Barrier; size],
             values: vec![vec![]; size],
             bytes: vec![],
         };
-        let meeting = Arc::new(Meeting {
-            patience,
+        let shared = Arc::new(Shared {
+            timeout,
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
         let rank = |rank| Self {
             rank,
-            meeting: meeting.clone(),
+            shared: shared.clone(),
         };
         (0..size).map(rank).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        let state = self.meeting.state.lock();
+        let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all are here.
-    fn meet<'a>(&self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>> {
-        let meeting = state.meetings;
-        if let Some(rank) = state.gone {
-            return Err(failure(format!("rank {rank} is gone")));
+    /// Waits until all ranks have made this call.
+    fn wait_for_all<'a>(&self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>> {
+        let call = state.completed;
+        if let Some(rank) = state.failed {
+            return Err(failure(format!("rank {rank} is lost")));
         }
         state.arrived += 1;
         if state.arrived == state.calls.len() {
             state.arrived = 0;
-            state.meetings += 1;
-            self.meeting.changed.notify_all();
+            state.completed += 1;
+            self.shared.changed.notify_all();
             return Ok(state);
         }
-        let end = Instant::now() + self.meeting.patience;
-        while state.meetings == meeting {
-            if let Some(rank) = state.gone {
-                return Err(failure(format!("rank {rank} is gone")));
+        let end = Instant::now() + self.shared.timeout;
+        while state.completed == call {
+            if let Some(rank) = state.failed {
+                return Err(failure(format!("rank {rank} is lost")));
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // Who comes now would count this rank in.
-                state.gone.get_or_insert(self.rank);
+                // A late rank must not count this one as present.
+                state.failed.get_or_insert(self.rank);
                 return Err(failure(format!(
-                    "{} of {} ranks were there after {:.0} s",
+                    "{} of {} ranks had made the call after {:.0} s",
                     state.arrived,
                     state.calls.len(),
-                    self.meeting.patience.as_secs_f64()
+                    self.shared.timeout.as_secs_f64()
                 )));
             }
-            let woken = self.meeting.changed.wait_timeout(state, left);
+            let woken = self.shared.changed.wait_timeout(state, left);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(state)
     }
 
-    /// Meets the others, who must have come for the same.
-    fn agree<'a>(
+    /// Waits for the other ranks, which must make the same call.
+    fn begin<'a>(
         &self,
         mut state: MutexGuard<'a, State>,
         call: Call,
     ) -> Result<MutexGuard<'a, State>> {
         state.calls[self.rank] = call;
-        let mut state = self.meet(state)?;
+        let mut state = self.wait_for_all(state)?;
         let Some(rank) = state.calls.iter().position(|other| *other != call) else {
             return Ok(state);
         };
-        state.gone.get_or_insert(self.rank);
+        state.failed.get_or_insert(self.rank);
         Err(failure(format!(
-            "rank {} has come for {call:?}, rank {rank} for {:?}; all ranks must run the same program",
+            "rank {} called {call:?} while rank {rank} called {:?}; all ranks must run the same program",
             self.rank, state.calls[rank]
         )))
     }
@@ -161,10 +160,10 @@ impl ProcessGroup for ThreadProcessGroup {
 
     fn all_reduce(&self, values: &mut [f32]) -> Result<()> {
         let mut state = self.lock();
-        let mine = &mut state.values[self.rank];
-        mine.clear();
-        mine.extend_from_slice(values);
-        let state = self.agree(state, Call::Sum(values.len()))?;
+        let own = &mut state.values[self.rank];
+        own.clear();
+        own.extend_from_slice(values);
+        let state = self.begin(state, Call::Sum(values.len()))?;
         let (first, others) = state.values.split_at(1);
         values.copy_from_slice(&first[0]);
         for other in others {
@@ -172,36 +171,36 @@ impl ProcessGroup for ThreadProcessGroup {
                 *sum += value;
             }
         }
-        // Nobody may bring something new before all have read.
-        self.meet(state).map(drop)
+        // No rank may write a new value before all have read this one.
+        self.wait_for_all(state).map(drop)
     }
 
     fn broadcast(&self, bytes: &mut Vec<u8>, root: usize) -> Result<()> {
         let mut state = self.lock();
         if root >= state.calls.len() {
             return Err(failure(format!(
-                "there is no rank {root} among {}",
+                "rank {root} does not exist in a group of {}",
                 state.calls.len()
             )));
         }
         if root == self.rank {
             state.bytes.clone_from(bytes);
         }
-        let state = self.agree(state, Call::Broadcast(root))?;
+        let state = self.begin(state, Call::Broadcast(root))?;
         bytes.clone_from(&state.bytes);
-        self.meet(state).map(drop)
+        self.wait_for_all(state).map(drop)
     }
 
     fn barrier(&self) -> Result<()> {
-        let state = self.agree(self.lock(), Call::Barrier)?;
-        self.meet(state).map(drop)
+        let state = self.begin(self.lock(), Call::Barrier)?;
+        self.wait_for_all(state).map(drop)
     }
 }
 
 impl Drop for ThreadProcessGroup {
     fn drop(&mut self) {
-        self.lock().gone.get_or_insert(self.rank);
-        self.meeting.changed.notify_all();
+        self.lock().failed.get_or_insert(self.rank);
+        self.shared.changed.notify_all();
     }
 }
 

@@ -16,7 +16,7 @@ pub enum DType {
     BF16,
     /// 64-bit integers: labels, counters.
     I64,
-    /// Binary values, one bit each; the last axis is padded to whole 64-bit words.
+    /// Binary values, one bit each; the last axis is padded to 64-bit words.
     Bits,
 }
 
@@ -46,8 +46,8 @@ impl DType {
         }
     }
 
-    /// The type that arithmetic on elements of this type is done in, and that neurons keep
-    /// their states in: f32 for the 16-bit types, otherwise the type itself.
+    /// The type of arithmetic on elements of this type, and of neurons' states: f32 for the 16-bit
+    /// types, otherwise the type itself.
     pub fn arithmetic(self) -> Self {
         if self.is_half() { Self::F32 } else { self }
     }
@@ -76,7 +76,7 @@ pub struct TensorType {
 }
 
 impl TensorType {
-    /// A type from its parts.
+    /// A type of this element type and shape.
     pub fn new(dtype: DType, shape: impl Into<Vec<usize>>) -> Self {
         Self {
             dtype,

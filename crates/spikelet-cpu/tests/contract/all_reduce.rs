@@ -129,7 +129,7 @@ fn the_gradient_of_what_a_rank_puts_in_is_the_sum_of_all_ranks_gradients() {
     }
 }
 
-fn refusal(ranks: usize, cpu: &Cpu) -> String {
+fn load_error(ranks: usize, cpu: &Cpu) -> String {
     let plan = Plan::new(three(ranks), cpu);
     let graph = &plan.graph;
     let inputs = graph.inputs.iter().map(|i| cpu.allocate(graph.ty(i.value)));
@@ -146,10 +146,10 @@ fn refusal(ranks: usize, cpu: &Cpu) -> String {
 #[test]
 fn a_plan_for_another_group_is_rejected() {
     let cpu = Cpu::new(1).unwrap();
-    assert!(refusal(2, &cpu).contains("2 ranks"));
+    assert!(load_error(2, &cpu).contains("2 ranks"));
     let two = ThreadProcessGroup::group(2).remove(0);
     let cpu = cpu.in_group(Arc::new(two));
-    let text = refusal(3, &cpu);
+    let text = load_error(3, &cpu);
     assert!(
         text.contains("3 ranks") && text.contains("group of 2"),
         "{text}"

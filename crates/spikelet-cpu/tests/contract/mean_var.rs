@@ -70,7 +70,7 @@ fn a_constant_channel_has_no_variance() {
 }
 
 #[test]
-fn moments_have_gradients() {
+fn mean_var_have_gradients() {
     let x = [tensor(&[3, 4, 2], 1)];
     check_gradients(&x, |_, v| both(&v[0]));
     check_gradients(&x, |_, v| v[0].mean_var()[0].square());
@@ -82,7 +82,7 @@ fn moments_have_gradients() {
 }
 
 #[test]
-fn moments_give_the_same_bits_for_any_number_of_threads() {
+fn mean_var_give_the_same_bits_for_any_number_of_threads() {
     let x = [tensor(&[64, 14, 14, 33], 1).cast(DType::F32)];
     for_any_number_of_threads(&x, |_, v| v[0].mean_var().to_vec());
 }

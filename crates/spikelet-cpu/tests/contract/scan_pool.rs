@@ -41,8 +41,8 @@ struct Case {
 /// Maxima of blocks, by the scan or by an operation behind it.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    Together,
-    Apart,
+    Fused,
+    Separate,
 }
 
 impl Case {
@@ -66,7 +66,7 @@ impl Case {
     fn build(&self, way: Way, tracer: &Tracer, v: &[Var]) -> Vec<Var> {
         let r = &self.recurrence;
         let scan = Scan {
-            pool: (way == Way::Together).then_some(self.block),
+            pool: (way == Way::Fused).then_some(self.block),
             ..Scan::new(r.clone(), self.time)
         };
         let made = tracer.apply(scan, &v.iter().collect::<Vec<_>>());
@@ -76,8 +76,8 @@ impl Case {
         let maxima: Vec<Var> = outputs
             .iter()
             .map(|s| match way {
-                Way::Together => s.clone(),
-                Way::Apart => s.pool(Pooling::Max, windows),
+                Way::Fused => s.clone(),
+                Way::Separate => s.pool(Pooling::Max, windows),
             })
             .collect();
         let mut results = [&maxima[..], states].concat();
@@ -90,7 +90,7 @@ impl Case {
         }
         let wrt: Vec<&Var> = v.iter().collect();
         results.extend(tracer.gradients(&loss, &wrt));
-        if way == Way::Apart {
+        if way == Way::Separate {
             // What is read as it is stays a scan of its own.
             results.extend(outputs.iter().cloned());
         }
@@ -108,8 +108,8 @@ impl Case {
         }
         let mut loaded = Loaded::new(tracer.finish().unwrap(), 2);
         let text = loaded.plan.graph.to_string();
-        assert_eq!(text.contains("max_pool"), way == Way::Apart, "{text}");
-        assert_eq!(text.contains("pooled"), way == Way::Together, "{text}");
+        assert_eq!(text.contains("max_pool"), way == Way::Separate, "{text}");
+        assert_eq!(text.contains("pooled"), way == Way::Fused, "{text}");
         for (k, input) in inputs.iter().enumerate() {
             loaded.set(&format!("x{k}"), input);
         }
@@ -124,7 +124,7 @@ impl Case {
 
     fn check(&self) {
         for dtype in [DType::F32, DType::F64] {
-            let (one, two) = (self.run(Way::Together, dtype), self.run(Way::Apart, dtype));
+            let (one, two) = (self.run(Way::Fused, dtype), self.run(Way::Separate, dtype));
             for (k, (one, two)) in one.iter().zip(&two).enumerate() {
                 assert_eq!(one.len(), two.len());
                 let at = one.iter().zip(two).position(|(a, b)| a != b);
@@ -179,7 +179,7 @@ fn a_pooled_scan_gives_the_same_bits_for_any_number_of_threads() {
         param: vec![33],
     };
     let inputs: Vec<Tensor> = case.inputs().iter().map(|t| t.cast(DType::F32)).collect();
-    for_any_number_of_threads(&inputs, |tracer, v| case.build(Way::Together, tracer, v));
+    for_any_number_of_threads(&inputs, |tracer, v| case.build(Way::Fused, tracer, v));
 }
 
 #[test]

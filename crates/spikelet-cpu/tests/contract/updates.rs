@@ -65,8 +65,8 @@ fn moments_and_parameters_of_an_optimizer_are_updated_together() {
         tracer.input("g", F, [5]),
     );
     let next = Var::map_many(&[&w, &m, &g], |x| {
-        let moment = &x[1] * 0.9 + &x[2] * 0.1;
-        vec![&x[0] - &moment * 0.5, moment]
+        let momentum = &x[1] * 0.9 + &x[2] * 0.1;
+        vec![&x[0] - &momentum * 0.5, momentum]
     });
     tracer.update(&w, &next[0]);
     tracer.update(&m, &next[1]);

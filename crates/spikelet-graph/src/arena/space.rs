@@ -118,11 +118,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Piece = ((usize, usize), usize, usize);
+    type Placed = ((usize, usize), usize, usize);
 
     /// The same by a look at every other piece.
-    fn by_looking(placed: &[Piece], alive: (usize, usize), bytes: usize) -> usize {
-        let mut others: Vec<&Piece> = placed.iter().collect();
+    fn by_looking(placed: &[Placed], alive: (usize, usize), bytes: usize) -> usize {
+        let mut others: Vec<&Placed> = placed.iter().collect();
         others.sort_by_key(|piece| piece.1);
         let mut end = 0;
         let mut tightest: Option<(usize, usize)> = None;
@@ -146,7 +146,7 @@ mod tests {
             pieces in prop::collection::vec((0..40_usize, 0..40_usize, 1..3000_usize), 1..60),
         ) {
             let mut space = Space::new(40);
-            let mut placed: Vec<Piece> = vec![];
+            let mut placed: Vec<Placed> = vec![];
             for (a, b, bytes) in pieces {
                 let alive = (a.min(b), a.max(b));
                 let offset = space.fit(alive, bytes);

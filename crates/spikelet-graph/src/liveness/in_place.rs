@@ -77,7 +77,7 @@ pub(super) fn overwrite_operands(
     }
 }
 
-/// Who reads each piece of memory, by its root.
+/// The readers of each allocation, by root.
 pub(super) struct Readers {
     /// How many outputs it is.
     outputs: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Sums over all ranks of a group, and the wait for them.
+//! Sums over all ranks of a group.
 
 use super::{Operation, elements};
 use crate::backward::Backward;
@@ -6,40 +6,36 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
-/// Starts to add tensors up over all ranks: one result for each operand, of its shape, f32.
+/// Starts to sum tensors over all ranks: one result for each operand, of its shape, in f32.
 ///
-/// All ranks run the same program, and so start the same sums in the same order. A result may be
-/// read by the [`AllReduceDone`] that belongs to it and by nobody else: a device adds up while it goes on
-/// with what stands between the two. It lives where its operand lives, if nobody reads that
-/// otherwise.
+/// All ranks run the same program, and therefore start the same sums in the same order. A result is
+/// read only by its [`AllReduceDone`]: the sum overlaps with the operations between the two. A
+/// result is stored in the memory of its operand, if no other operation reads the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AllReduceStart {
-    /// How many ranks there are.
+    /// The number of ranks.
     pub ranks: usize,
 }
 
-/// Waits for the sums that one [`AllReduceStart`] has started: its operands are all results of that,
-/// and its own results are views of them.
+/// Waits for the sums of one [`AllReduceStart`]: its operands are all results of that, and its results
+/// are views of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AllReduceDone;
 
 fn expect_f32(inputs: &[TensorType]) -> std::result::Result<(), InvalidOp> {
     if inputs.is_empty() {
-        return Err(InvalidOp::new(
-            "there is nothing to add up",
-            "give at least one tensor",
-        ));
+        return Err(InvalidOp::new("no operands", "pass at least one tensor"));
     }
     match inputs.iter().find(|t| t.dtype != DType::F32) {
         None => Ok(()),
         Some(other) => Err(InvalidOp::new(
-            format!("ranks add up f32, an operand is {}", other.dtype),
+            format!("sums f32 tensors; an operand is {}", other.dtype),
             "cast it to f32 first; f64 is for references, which run as one rank",
         )),
     }
 }
 
-/// Adds up over all ranks and waits.
+/// Sums over all ranks and waits.
 fn sum(b: &mut Backward<'_>, op: AllReduceStart, values: &[ValueId]) -> Result<Vec<ValueId>> {
     let started = b.push(op, values)?;
     b.push(AllReduceDone, &started)

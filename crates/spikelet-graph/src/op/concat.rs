@@ -1,4 +1,4 @@
-//! Tensors joined along an axis.
+//! Concatenation along an axis.
 
 use super::{Operation, Slice};
 use crate::backward::Backward;
@@ -6,7 +6,7 @@ use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::TensorType;
 
-/// Joins tensors that agree in all axes but one along that one.
+/// Concatenates tensors along one axis; all other axes must be equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Concat {
     /// The axis.
@@ -24,10 +24,7 @@ impl Operation for Concat {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first() else {
-            return Err(InvalidOp::new(
-                "nothing to join",
-                "give at least one tensor",
-            ));
+            return Err(InvalidOp::new("no operands", "pass at least one tensor"));
         };
         if self.axis >= first.shape.len() {
             return Err(InvalidOp::new(
@@ -52,10 +49,10 @@ impl Operation for Concat {
             };
             if !fits {
                 return Err(mismatch(
-                    "tensors to join differ",
+                    "the tensors' shapes or types differ",
                     &first.shape,
                     &input.shape,
-                    "all axes but the joined one, and the element types, must agree",
+                    "all axes except the concatenated one, and the element types, must be equal",
                 ));
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! `y[n, o, c] = Σ_k Σ_i x[n, o·stride + k·dilation − padding, i] · w[c, k, i]`, as PyTorch's
 //! convolution with the axes in another order. The three products of a convolution (the result,
-//! the gradient of the input, the gradient of the weight) are one operation with three parts;
-//! each part's derivative is made of the other two. A transposed convolution is the input part.
+//! the gradient of the input, the gradient of the weight) are one operation with three variants; the
+//! derivative of each consists of the other two. A transposed convolution is [`ConvPart::Input`].
 
 use super::{MAX_STEP, MatmulPrecision, Operation, arity, product};
 use crate::backward::Backward;
@@ -11,7 +11,7 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, elements};
 
-/// What of `y = conv(x, w)` is computed.
+/// The product of `y = conv(x, w)` that is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConvPart {
     /// `(x, w) → y`
@@ -28,27 +28,27 @@ pub enum ConvPart {
 /// all axes before the spatial ones are folded into the batch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Conv {
-    /// Which product.
+    /// The product.
     pub part: ConvPart,
-    /// Steps of the window, one a spatial axis.
+    /// The stride of the window, for each spatial axis.
     pub stride: Vec<usize>,
-    /// Zeros on both sides of `x`.
+    /// The number of zeros on both sides of `x`.
     pub padding: Vec<usize>,
-    /// Distance between neighbors of the kernel.
+    /// The distance between neighboring elements of the kernel.
     pub dilation: Vec<usize>,
-    /// Groups of channels that do not see each other.
+    /// The number of independent groups of channels.
     pub groups: usize,
-    /// What the operands do not tell: the spatial size of `x` for [`ConvPart::Input`], of the
-    /// kernel for [`ConvPart::Weight`]; empty for [`ConvPart::Forward`].
+    /// The size that the operands do not determine: the spatial size of `x` for [`ConvPart::Input`], of
+    /// the kernel for [`ConvPart::Weight`]; empty for [`ConvPart::Forward`].
     pub size: Vec<usize>,
-    /// How f32 numbers are multiplied.
+    /// The precision of f32 products.
     pub precision: MatmulPrecision,
 }
 
-/// The sizes that all three parts have in common.
+/// The sizes that all three products have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ConvSizes {
-    /// Images: all axes before the spatial ones together.
+    /// The number of images: the product of all axes before the spatial ones.
     pub batch: usize,
     /// Channels of `x`.
     pub inputs: usize,
@@ -63,7 +63,7 @@ pub struct ConvSizes {
 }
 
 impl Conv {
-    /// A convolution over `axes` axes, step by step, without padding.
+    /// A convolution over `axes` axes with stride 1 and without padding.
     pub fn new(axes: usize) -> Self {
         Self {
             part: ConvPart::Forward,
@@ -76,7 +76,7 @@ impl Conv {
         }
     }
 
-    /// Another part of the same convolution.
+    /// Another product of the same convolution.
     pub fn part(&self, part: ConvPart, size: impl Into<Vec<usize>>) -> Self {
         Self {
             part,
@@ -90,7 +90,7 @@ impl Conv {
         self.stride.len()
     }
 
-    /// The positions of a window along one axis; 0 where it does not fit.
+    /// The number of positions of a window along one axis; 0 if it does not fit.
     fn positions(&self, axis: usize, size: usize, kernel: usize) -> usize {
         if kernel == 0 {
             return 0;
@@ -102,7 +102,7 @@ impl Conv {
         }
     }
 
-    /// The elements of an axis of `size` with the zeros on both sides; `usize::MAX` for more.
+    /// The elements of an axis of `size` with the padding on both sides; `usize::MAX` if it overflows.
     fn padded(&self, axis: usize, size: usize) -> usize {
         self.padding[axis].saturating_mul(2).saturating_add(size)
     }
@@ -113,7 +113,7 @@ impl Conv {
         (leading, &rest[..self.axes()], rest[self.axes()])
     }
 
-    /// The sizes of the convolution of which these are the operands.
+    /// The sizes of the convolution with these operands.
     pub fn sizes(&self, inputs: &[TensorType]) -> ConvSizes {
         let (a, b) = (&inputs[0].shape, &inputs[1].shape);
         let (leading, first, channels) = self.split(a);
@@ -166,7 +166,7 @@ impl Conv {
                     ShapeText(&self.padding),
                     ShapeText(&self.dilation)
                 ),
-                "give one number of each for each of one to three spatial axes",
+                "pass one value of each for every spatial axis, of one to three axes",
             ));
         }
         if self.groups == 0 || self.stride.contains(&0) || self.dilation.contains(&0) {
@@ -179,13 +179,13 @@ impl Conv {
         if steps.into_iter().flatten().any(|n| *n > MAX_STEP) {
             return Err(InvalidOp::new(
                 format!("a stride, a padding or a dilation is more than {MAX_STEP}"),
-                "use a smaller one",
+                "use a smaller value",
             ));
         }
         let (a, b) = (&inputs[0], &inputs[1]);
         if a.dtype != b.dtype || !a.dtype.is_float() {
             return Err(InvalidOp::new(
-                format!("convolves {} with {}", a.dtype, b.dtype),
+                format!("cannot convolve {} with {}", a.dtype, b.dtype),
                 "convert the operands to one floating-point type",
             ));
         }
@@ -247,7 +247,7 @@ impl Operation for Conv {
         if !fitting || !sizes.outputs.is_multiple_of(self.groups) {
             return Err(InvalidOp::new(
                 format!(
-                    "{} groups of {per_group} input channels, the input has {} and the output {}",
+                    "{} groups of {per_group} input channels; the input has {} channels, the output {}",
                     self.groups, sizes.inputs, sizes.outputs
                 ),
                 "input and output channels must be multiples of the groups, and the weight fit the input",
@@ -266,7 +266,7 @@ impl Operation for Conv {
         {
             return Err(InvalidOp::new(
                 format!(
-                    "a kernel {} does not take images of {} to {}",
+                    "kernel {} on images of {} does not give images of {}",
                     ShapeText(&sizes.kernel),
                     ShapeText(&sizes.x),
                     ShapeText(&sizes.y)
@@ -312,7 +312,7 @@ impl Operation for Conv {
             ConvPart::Weight => ((input, second, g), (forward, first, g)),
         };
         let mut grads = vec![None, None];
-        // The second operand's first: what it reads is then free for the first one's result.
+        // The second operand's gradient first: the memory that it reads is then free for the other's result.
         for (k, (op, left, right)) in [of_first, of_second].into_iter().enumerate().rev() {
             if b.wanted[k] {
                 grads[k] = Some(b.push1(op, &[left, right])?);

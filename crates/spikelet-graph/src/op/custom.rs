@@ -1,4 +1,4 @@
-//! A user's own operation, with its own backward pass.
+//! Custom operations with custom backward passes.
 
 use super::{Operation, elements};
 use crate::backward::Backward;
@@ -10,23 +10,23 @@ use crate::types::TensorType;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// An operation that the graph does not know: shape rule, computation and backward pass.
+/// A custom operation: shape rule, computation and backward pass.
 ///
-/// It runs where it has code: on the CPU by [`CustomOp::run`], on a GPU by
-/// [`CustomOp::device_code`]. Its operands and results have the types that they were traced with,
-/// whatever precision the network around it has. The same operands must give the same results:
-/// under a memory budget it may run a second time instead of keeping them.
+/// It runs on the CPU if it has [`CustomOp::run`], on a GPU if it has [`CustomOp::device_code`]. Its
+/// operands and results have the types that they were traced with, independent of the precision of the
+/// network. The same operands must give the same results: under a memory budget it may run a second
+/// time instead of storing them.
 pub trait CustomOp: Debug + Send + Sync {
-    /// Its name in errors and printed plans.
+    /// The name in errors and printed plans.
     fn name(&self) -> String;
 
-    /// How many outputs it has. So many [`Var`](crate::Var)s come out of it, also where an earlier
-    /// error keeps it from being traced.
+    /// The number of outputs. [`Var::custom`](crate::Var::custom) returns this number of values, also
+    /// after an earlier error.
     fn outputs(&self) -> usize {
         1
     }
 
-    /// The types of its outputs, [`CustomOp::outputs`] of them.
+    /// The types of its [`CustomOp::outputs`] outputs.
     ///
     /// # Errors
     /// When the operands do not fit.
@@ -34,13 +34,14 @@ pub trait CustomOp: Debug + Send + Sync {
 
     /// Computes the outputs on the CPU. Every element of every output must be written.
     ///
-    /// It may use another backend, but not the one that it runs on: that one copies no buffers and
-    /// runs no other plan meanwhile. In this thread, and in tasks of its pool, such a call is
-    /// [`Error::Busy`](crate::Error::Busy); a thread that the operation starts would wait for the
-    /// end of the run.
+    /// It may use another backend, but not the one that is running it, which copies no buffers and runs
+    /// no other plan during a run. In this thread, and in tasks of its pool, such a call returns
+    /// [`Error::Busy`](crate::Error::Busy); a thread that the operation starts would wait for the end of
+    /// the run.
     ///
     /// # Errors
-    /// When it cannot; by default always, for an operation without code for the CPU.
+    /// When the computation fails. The default implementation, of an operation without code for the CPU,
+    /// always fails.
     fn run(&self, _call: &mut HostCall<'_>) -> std::result::Result<(), InvalidOp> {
         Err(InvalidOp::new(
             "it has no code for the CPU",
@@ -48,9 +49,9 @@ pub trait CustomOp: Debug + Send + Sync {
         ))
     }
 
-    /// Its code for a GPU; `None`: it has code for the CPU only. Asked for when a plan is made
-    /// and when it is loaded; the same call must get the same code. What the kernels' texts do is
-    /// up to them, so [`DeviceCode::new`] is `unsafe`.
+    /// The code for a GPU; `None` for an operation with code for the CPU only. It is called when a graph
+    /// is planned and when the plan is loaded; the same call must return the same code. The kernels'
+    /// text is not checked, so [`DeviceCode::new`] is `unsafe`.
     ///
     /// # Errors
     /// When there is no code for these operands.
@@ -61,35 +62,34 @@ pub trait CustomOp: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The operation whose inputs are those that [`CustomOp::backward_operands`] lists, and whose
-    /// outputs are the gradients of this one's inputs, one each. `None`: no gradient.
+    /// The backward operation: its inputs are those that [`CustomOp::backward_operands`] lists, its
+    /// outputs the gradients of this operation's inputs, one each. `None` if there is no gradient.
     fn backward(&self) -> Option<Arc<dyn CustomOp>> {
         None
     }
 
-    /// What the backward operation reads, in order; by default all inputs of this one, then the
-    /// gradients of all its outputs. What is not listed need not be kept for the backward pass. A
-    /// gradient that nothing depends on is passed as zeros.
+    /// The operands of the backward operation, in order; by default all inputs of this operation, then
+    /// the gradients of all its outputs. Tensors that are not listed are not saved for the backward pass.
+    /// The gradient of an output that the loss does not depend on is passed as zeros.
     fn backward_operands(&self, inputs: usize, outputs: usize) -> Vec<BackwardOperand> {
         let inputs = (0..inputs).map(BackwardOperand::Input);
         let gradients = (0..outputs).map(BackwardOperand::Gradient);
         inputs.chain(gradients).collect()
     }
 
-    /// Whether an output is left out, without memory, when nobody reads it: one that only the
-    /// backward operation wants, or a gradient that nobody asked for. By default all outputs are
-    /// written.
+    /// Whether an output is skipped, without memory, if it is not read: one that only the backward
+    /// operation reads, or a gradient that is not needed. By default all outputs are written.
     fn may_skip(&self, _output: usize) -> bool {
         false
     }
 
-    /// Floating-point operations; one an element of the outputs unless said otherwise.
+    /// Floating-point operations; by default one for each element of the outputs.
     fn flops(&self, _inputs: &[TensorType], outputs: &[TensorType]) -> u64 {
         elements(outputs)
     }
 }
 
-/// What a custom operation reads and writes on the CPU.
+/// The operands and results of a custom operation on the CPU.
 #[derive(Debug)]
 pub struct HostCall<'a> {
     /// The types of the operands.
@@ -98,8 +98,8 @@ pub struct HostCall<'a> {
     pub output_types: &'a [TensorType],
     /// The operands, row-major.
     pub inputs: Vec<HostTensor<'a>>,
-    /// The results, row-major, with any content. One that [`CustomOp::may_skip`] leaves out has no
-    /// elements.
+    /// The results, row-major, with any content. A result that is skipped ([`CustomOp::may_skip`]) has
+    /// no elements.
     pub outputs: Vec<HostTensorMut<'a>>,
 }
 
@@ -108,7 +108,7 @@ pub struct HostCall<'a> {
 pub enum BackwardOperand {
     /// Input k of the forward operation.
     Input(usize),
-    /// Output k of the forward operation, which is kept for this.
+    /// Output k of the forward operation, which is saved for this.
     Output(usize),
     /// The gradient of output k of the forward operation.
     Gradient(usize),
@@ -119,7 +119,7 @@ pub enum BackwardOperand {
 pub struct Custom(pub Arc<dyn CustomOp>);
 
 impl Custom {
-    /// Which outputs of `node`, which holds this operation, have memory.
+    /// Which outputs of `node`, the node of this operation, have memory.
     pub fn wanted(&self, graph: &Graph, node: &Node) -> Vec<bool> {
         let outputs = node.outputs.iter().enumerate();
         outputs
@@ -185,14 +185,15 @@ impl Operation for Custom {
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let Some(backward) = self.0.backward() else {
             return Err(self.refuse(
-                "the operation defines no `backward`; give it one or detach its result".to_string(),
+                "the operation defines no `backward`; implement it or detach the result"
+                    .to_string(),
             ));
         };
         let operands = self.operands_of_backward(b, node)?;
         let made = b.push(Custom(backward), &operands)?;
         if made.len() != node.inputs.len() {
             return Err(self.refuse(format!(
-                "its backward makes {} tensors for {} inputs; make one each",
+                "its backward operation returns {} gradients for {} inputs; return one for each input",
                 made.len(),
                 node.inputs.len()
             )));
@@ -200,7 +201,7 @@ impl Operation for Custom {
         for (&grad, &input) in made.iter().zip(&node.inputs) {
             if b.graph.ty(input).dtype.is_float() && b.graph.ty(grad) != b.graph.ty(input) {
                 return Err(self.refuse(format!(
-                    "its backward makes {} for an input of {}; make them alike",
+                    "its backward operation returns a gradient of type {} for an input of type {}; return the input's type",
                     b.graph.ty(grad),
                     b.graph.ty(input)
                 )));

@@ -6,49 +6,49 @@ use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, ShapeText, TensorType, broadcast};
 
-/// What is drawn.
+/// The distribution of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Uniform on (0, 1].
     Uniform,
     /// Standard normal.
     Normal,
-    /// 1 with the probability that the second operand gives, else 0.
+    /// 1 with the probability in the second operand, else 0.
     Bernoulli,
 }
 
-/// Independent draws, the same on every device and for every thread count.
+/// Independent random numbers, the same on every device and for every number of threads.
 ///
-/// Operand 0 is the generator's state, i64 `[4]`: seed, step, the number of time steps that went
-/// before the program's first one, and the number of images that went before its first one, where
-/// a batch is worked on in parts. Operand 1, for Bernoulli draws, is the probability, broadcast to
-/// the shape. A draw is numbered by its element in the time step, the time step, the stream and the
-/// step: see `spikelet_random::Stream`. Parts of a batch draw what the whole batch would.
+/// Operand 0 is the generator's state, i64 `[4]`: seed, step, the offset of the program's first time
+/// step, and the offset of its first image in the complete batch. Operand 1, for Bernoulli draws, is the
+/// probability, broadcast to the shape. A draw is indexed by its element in the time step, the time
+/// step, the stream and the step: see `spikelet_random::Stream`. Micro-batches draw the numbers of the
+/// complete batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// What is drawn.
+    /// The distribution of a draw.
     pub distribution: Distribution,
-    /// Tells the draws of one program apart.
+    /// The stream: different for each draw of a program.
     pub stream: u32,
     /// Whether axis 0 is time; otherwise the draw is the same at every time step.
     pub over_time: bool,
-    /// The time step of the program at which axis 0 begins, where a network runs step by step;
-    /// without meaning for a draw that is not over time.
+    /// The time step of the program at which axis 0 begins, if a network is traced step by step; unused
+    /// for a draw that is not over time.
     pub first_step: u32,
-    /// Elements of a time step that an image of the batch has; 0 where images do not have their own.
+    /// The elements of an image in a time step; 0 if all images share the draws.
     pub per_image: usize,
-    /// The result's shape.
+    /// The shape of the result.
     pub shape: Vec<usize>,
-    /// The result's element type.
+    /// The element type of the result.
     pub dtype: DType,
 }
 
-/// Numbers of a generator's state.
+/// The number of elements of a generator's state.
 pub const GENERATOR_STATE: usize = 4;
 
 impl Draw {
-    /// Whether the draws can be written as bits: of spikes in rows that start, in any part of a
-    /// batch, at a whole group of the four draws that the generator makes together.
+    /// Whether the draws can be written as bits: they are spikes, and each row starts, in every
+    /// micro-batch, at a multiple of the four draws that the generator computes together.
     pub fn writes_bits(&self) -> bool {
         let row = self.shape.last().copied().unwrap_or(1);
         let whole = row > 0 && row.is_multiple_of(4) && self.per_image.is_multiple_of(4);
@@ -80,10 +80,10 @@ impl Operation for Draw {
         if inputs[0] != TensorType::new(DType::I64, [GENERATOR_STATE]) {
             return Err(InvalidOp::new(
                 format!("the generator's state is {}", inputs[0]),
-                "pass i64[4]: seed, step, time, images before",
+                "pass i64[4]: seed, step, offset in time steps, offset in images",
             ));
         }
-        // Storage may differ, arithmetic may not.
+        // The storage types may differ, the types of arithmetic may not.
         let fits = |p: DType| p.is_float() && p.arithmetic() == self.dtype.arithmetic();
         if !self.dtype.is_float() || inputs.get(1).is_some_and(|p| !fits(p.dtype)) {
             let given = inputs.get(1).map_or(String::new(), |p| {
@@ -105,7 +105,7 @@ impl Operation for Draw {
         if self.over_time && self.shape.is_empty() {
             return Err(InvalidOp::new(
                 format!(
-                    "draws over time have a time axis, the shape is {}",
+                    "draws over time need a time axis; the shape is {}",
                     ShapeText(&self.shape)
                 ),
                 "make the shape [T, ...]",
@@ -114,7 +114,7 @@ impl Operation for Draw {
         Ok(vec![TensorType::new(self.dtype, self.shape.clone())])
     }
 
-    /// A Bernoulli draw passes gradients straight through to its probability.
+    /// The gradient of a Bernoulli draw is passed to its probability unchanged (straight-through estimator).
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let mut grads = vec![None; node.inputs.len()];
         if let (Some(g), Some(&p)) = (b.grads[0], node.inputs.get(1)) {

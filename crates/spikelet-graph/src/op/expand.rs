@@ -6,7 +6,7 @@ use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType, broadcast};
 
-/// Repeats along new and unit axes. Passes keep it virtual wherever the reader can broadcast.
+/// Repeats along new axes and axes of length 1. It is not materialized if the reader can broadcast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expand {
     /// The new shape.

@@ -7,7 +7,7 @@ use crate::graph::{Node, ValueId};
 use crate::tensor::rounded;
 use crate::types::TensorType;
 
-/// A tensor with one value everywhere.
+/// A tensor whose elements all have one value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
     /// The tensor's type.
@@ -17,7 +17,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// The value as the tensor's type holds it.
+    /// The value rounded to the tensor's type.
     pub fn stored(&self) -> f64 {
         rounded(self.value, self.ty.dtype)
     }

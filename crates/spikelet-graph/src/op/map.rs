@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 /// `y_j[i] = expression_j(x_0[i], x_1[i], …)`, operands broadcast to one shape.
 ///
-/// In the expressions the operands are the symbols that [`Map::operand`] gives. Arithmetic is f64
-/// if the operands are, and f32 for any mix of f32, f16 and bf16; each output is then rounded to
-/// its own type of storage.
+/// In the expressions the operands are the symbols of [`Map::operand`]. Arithmetic is in f64 if the
+/// operands are f64, and in f32 for any mix of f32, f16 and bf16; each output is then rounded to its
+/// storage type.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// One expression an output.
+    /// One expression for each output.
     pub expressions: Vec<Expr>,
     /// The shape of every output, to which the operands broadcast.
     pub shape: Vec<usize>,
-    /// The element type of each output. Empty: that of the operands for all outputs; f32 where
-    /// the operands' types differ.
+    /// The element type of each output. Empty: the operands' type for all outputs, or f32 if the
+    /// operands' types differ.
     pub dtypes: Vec<DType>,
 }
 
@@ -34,7 +34,7 @@ impl Map {
         }
     }
 
-    /// The same values under another floating-point type.
+    /// A cast to another floating-point type.
     pub fn cast(shape: impl Into<Vec<usize>>, dtype: DType) -> Self {
         Self {
             expressions: vec![Self::operand(0)],
@@ -50,7 +50,7 @@ impl Map {
         self.expressions.len() == 1 && only(&self.expressions[0])
     }
 
-    /// The type of outputs whose type is not named.
+    /// The type of outputs for which `dtypes` has none.
     pub(crate) fn common(inputs: impl IntoIterator<Item = DType>) -> DType {
         let mut inputs = inputs.into_iter();
         let first = inputs.next().unwrap_or(DType::F32);
@@ -99,7 +99,7 @@ impl Map {
         let common = Self::common(all);
         let (expressions, kept) = prune(map.expressions, operands.len());
         let operands: Vec<ValueId> = kept.iter().map(|&k| operands[k]).collect();
-        // An operand that is dropped has its say in the type all the same.
+        // Unused operands still take part in dtype promotion.
         let left = operands.iter().map(|v| graph.ty(*v).dtype);
         if map.dtypes.is_empty() && Self::common(left) != common {
             map.dtypes = vec![common; expressions.len()];
@@ -112,7 +112,7 @@ impl Map {
     }
 }
 
-/// Renumbers the operands that are used; one is kept in any case, so that the type is known.
+/// Renumbers the operands that are used. At least one remains, which determines the type.
 pub(crate) fn prune(expressions: Vec<Expr>, operands: usize) -> (Vec<Expr>, Vec<usize>) {
     let mut used: Vec<String> = expressions.iter().flat_map(Expr::symbols).collect();
     used.sort();
@@ -147,7 +147,7 @@ impl Operation for Map {
 
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
         let Some(first) = inputs.first() else {
-            return Err(InvalidOp::new("has no operand", "use a fill for constants"));
+            return Err(InvalidOp::new("no operands", "use `Fill` for constants"));
         };
         let arithmetic = first.dtype.arithmetic();
         for input in inputs {
@@ -179,11 +179,11 @@ impl Operation for Map {
             let given: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
             return Err(InvalidOp::new(
                 format!(
-                    "stores {} results of {arithmetic} arithmetic as [{}]",
+                    "cannot store {} results of {arithmetic} arithmetic as [{}]",
                     self.expressions.len(),
                     given.join(", ")
                 ),
-                "name one type a result: f64 for f64 arithmetic, else f32, f16 or bf16",
+                "pass one type for each result: f64 for f64 arithmetic, else f32, f16 or bf16",
             ));
         }
         Ok(self.dtypes.iter().map(|d| made(*d)).collect())
@@ -209,8 +209,8 @@ impl Operation for Map {
         if wanted.is_empty() {
             return Ok(grads);
         }
-        // A gradient has the type of its operand. One that is summed first, where the operand
-        // was broadcast, stays as narrow as what flows in: the sum is made in f32.
+        // A gradient has the type of its operand. If the operand was broadcast, the gradient is summed
+        // first and keeps the type of the incoming gradient: the sum is computed in f32.
         let inflow = Self::common(b.grads.iter().flatten().map(|g| b.graph.ty(*g).dtype));
         let stored = |k: &usize| {
             let own = b.graph.ty(node.inputs[*k]);
@@ -220,7 +220,7 @@ impl Operation for Map {
                 inflow
             }
         };
-        // A gradient that passes unchanged is not copied.
+        // A gradient that is passed unchanged is not copied.
         let names_of_all: Vec<String> = (0..operands.len()).map(Map::operand_name).collect();
         let passed = |k: usize| {
             let is = |v: &ValueId, j: usize| {
@@ -265,7 +265,7 @@ impl Operation for Map {
     }
 }
 
-/// An expression error with its place.
+/// An error of an expression with the operation and the layer.
 pub(crate) fn expression_error(
     layer: &str,
     operation: &str,

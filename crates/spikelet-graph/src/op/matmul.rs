@@ -6,14 +6,14 @@ use crate::error::{InvalidOp, Result, mismatch};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
-/// How the numbers of an f32 product are multiplied, where a device has the choice.
+/// The precision of the multiplications of an f32 product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MatmulPrecision {
-    /// With all their digits.
+    /// Full f32.
     #[default]
     Full,
-    /// With 10 binary digits after the point each, added in f32: the tensor cores' TF32. A device
-    /// without it multiplies in full.
+    /// TF32 of tensor cores: factors with 10 bits of mantissa, accumulation in f32. A device without
+    /// TF32 uses full f32.
     Tf32,
 }
 
@@ -22,22 +22,22 @@ pub enum MatmulPrecision {
 /// Transposition is of the folded matrix. Without `transpose_a` the result keeps the leading
 /// axes of `a`, so that a linear layer maps `[T, N, in]` to `[T, N, out]`.
 ///
-/// Products of 16-bit numbers are added in f32.
+/// Products of 16-bit operands are accumulated in f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatMul {
     /// Use the transpose of the folded `a`.
     pub transpose_a: bool,
     /// Use the transpose of the folded `b`.
     pub transpose_b: bool,
-    /// How f32 numbers are multiplied.
+    /// The precision of f32 products.
     pub precision: MatmulPrecision,
-    /// The element type of the result; `None`: that of the operands. A product of 16-bit
-    /// operands may be stored as f32.
+    /// The element type of the result; `None` for that of the operands. A product of 16-bit operands
+    /// may be stored as f32.
     pub out: Option<DType>,
 }
 
 impl MatMul {
-    /// A product in full precision whose result has the operands' type.
+    /// A product in full precision; the result has the operands' type.
     pub fn new(transpose_a: bool, transpose_b: bool) -> Self {
         Self {
             transpose_a,
@@ -83,7 +83,7 @@ impl Operation for MatMul {
         let (a, b) = (&inputs[0], &inputs[1]);
         if a.shape.is_empty() || b.shape.is_empty() {
             return Err(mismatch(
-                "a matrix has at least one axis",
+                "an operand has no axis",
                 &a.shape,
                 &b.shape,
                 "reshape scalars to matrices first",
@@ -95,7 +95,7 @@ impl Operation for MatMul {
             || (a.dtype != b.dtype && a.dtype != DType::Bits && b.dtype != DType::Bits)
         {
             return Err(InvalidOp::new(
-                format!("multiplies {} by {}", a.dtype, b.dtype),
+                format!("cannot multiply {} by {}", a.dtype, b.dtype),
                 "convert the operands to one floating-point type",
             ));
         }
@@ -104,7 +104,7 @@ impl Operation for MatMul {
         let other = if self.transpose_b { columns } else { rows };
         if k != other {
             return Err(InvalidOp::new(
-                format!("expects {other} input features, the operand has {k}"),
+                format!("expects {other} input features; the operand has {k}"),
                 format!("the weight must have {k} input features, or the input {other}"),
             ));
         }
@@ -122,7 +122,7 @@ impl Operation for MatMul {
         let dtype = self.out.unwrap_or(own);
         if dtype != own && !(own.is_half() && dtype == DType::F32) {
             return Err(InvalidOp::new(
-                format!("stores a product of {own} as {dtype}"),
+                format!("cannot store a product of {own} as {dtype}"),
                 "store it in the operands' type; products of f16 or bf16 may be stored as f32",
             ));
         }
@@ -134,7 +134,7 @@ impl Operation for MatMul {
             return Ok(vec![None, None]);
         };
         let (x, w) = (node.inputs[0], node.inputs[1]);
-        // The operands have one type, which the product need not have.
+        // The operands have the same type; the type of the product may differ.
         let g = b.cast_as(g, x)?;
         let plain = |transpose_a, transpose_b| MatMul {
             precision: self.precision,

@@ -26,15 +26,15 @@ impl Operation for MeanVar {
         if !x.dtype.is_float() || x.shape.len() < 2 || x.is_empty() {
             return Err(InvalidOp::new(
                 "mean and variance need floating-point elements, at least one for each channel",
-                "give a tensor [.., channels] that is not empty",
+                "pass a tensor [.., channels] that is not empty",
             ));
         }
         let (_, channels) = x.rows_and_columns();
         Ok(vec![TensorType::new(x.dtype.arithmetic(), [channels]); 2])
     }
 
-    /// `dx = (d_mean + 2·d_variance·(x − mean)) / n`, added to what is known of the gradient of
-    /// `x`: normalization reads the same `x`, and one pass over it serves both.
+    /// `dx = (d_mean + 2·d_variance·(x − mean)) / n`, accumulated into the partial gradient of `x`:
+    /// normalization reads the same `x`, and both need only one pass over it.
     fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
         let (x, mean) = (node.inputs[0], node.outputs[0]);
         let ty = b.graph.ty(x).clone();

@@ -1,7 +1,7 @@
 //! The operations of a graph, one file each.
 //!
-//! Every operation states its shape rule, its derivative as graph operations, and its cost.
-//! The same file name on another floor (`spikelet-cpu/src/op/…`) runs it there.
+//! Every operation defines its shape rule, its derivative as graph operations, and its cost. The
+//! kernels are in the files of the same name in `spikelet-cpu/src/op` and `spikelet-cuda/src/op`.
 
 mod all_reduce;
 mod arg_max;
@@ -26,6 +26,8 @@ mod scan;
 mod scan_grad;
 mod slice;
 mod time_chunk;
+#[cfg(test)]
+mod with_body;
 
 pub use crate::device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKernel, DeviceNumber};
 pub use crate::host_tensor::{HostTensor, HostTensorMut};
@@ -54,36 +56,37 @@ pub use scan_grad::ScanGrad;
 pub use slice::Slice;
 pub(crate) use time_chunk::time_chunk_type;
 pub use time_chunk::{ConcatChunks, TimeChunk};
+#[cfg(test)]
+pub use with_body::WithBody;
 
 use crate::backward::Backward;
 use crate::error::{InvalidOp, Result};
 use crate::graph::{Graph, Node, ValueId};
-#[cfg(test)]
-use crate::rewrite::WithBody;
 use crate::types::{DType, TensorType};
 
-/// What the graph needs to know of an operation.
+/// The rules of an operation.
 pub trait Operation {
-    /// Its name, as in error messages.
+    /// The name in error messages.
     fn name(&self) -> String;
 
-    /// Its name with what sets it apart, as in a printed graph.
+    /// The name with the parameters, as in a printed graph.
     fn describe(&self) -> String {
         self.name()
     }
 
-    /// The types of its outputs.
+    /// The types of the results.
     ///
     /// # Errors
-    /// When the operands do not fit.
+    /// When the operands do not fit the operation.
     fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp>;
 
-    /// The number of its outputs, given that of its operands.
+    /// The number of results for this number of operands.
     fn outputs(&self, _operands: usize) -> usize {
         1
     }
 
-    /// Builds the gradients of its inputs from those of its outputs; `None` where there is none.
+    /// Appends the gradients of the operands, computed from those of the results (the vector-Jacobian
+    /// product); `None` for an operand without a gradient.
     ///
     /// # Errors
     /// When the operation has no derivative.
@@ -92,25 +95,36 @@ pub trait Operation {
     /// Floating-point operations.
     fn flops(&self, inputs: &[TensorType], outputs: &[TensorType]) -> u64;
 
-    /// Whether the output is the inputs' memory under another shape. Of several outputs, each is
-    /// the input of its place.
+    /// Whether the result is a view of the operand's memory. Of several results, each is a view of the
+    /// operand with the same index.
     fn is_view(&self) -> bool {
         false
     }
 
-    /// Whether a device has something to do for it, be it to wait.
+    /// Whether a device has work to do for it, such as to wait for an all-reduce.
     fn runs(&self) -> bool {
         !self.is_view()
     }
 
-    /// Whether all outputs are written, even those that nobody reads. (A custom operation says for
-    /// each of its outputs whether it is.)
+    /// Whether all results are written, even those that are not read. (A custom operation defines it
+    /// for each result.)
     fn writes_all(&self) -> bool {
         false
     }
 
-    /// The graph that the operation runs, such as the body of a loop. Passes rewrite it as they
-    /// rewrite the graph around it (see [`crate::rewrite::for_each_graph`]).
+    /// The graph that the operation runs, such as the body of a loop.
+    ///
+    /// The body reads no value of the graph around it: every value that it captures is an operand of
+    /// the operation, so that lifetimes and use counts of the outer graph are complete. The planner
+    /// treats a body as follows:
+    ///
+    /// - Passes rewrite it as they rewrite the outer graph ([`crate::rewrite::for_each_graph`]); types
+    ///   of its inputs and outputs do not change.
+    /// - The workspace of the operation begins with the arena of its body, followed by the workspace
+    ///   that the target asks for, so that peaks and memory limits include it. A backend lays out the
+    ///   body in this memory with a plan of its own.
+    /// - `pass::time_chunking` divides neither the operation nor its body, and `pass::rematerialize`
+    ///   recomputes it only completely.
     fn body(&self) -> Option<&Graph> {
         None
     }
@@ -121,8 +135,7 @@ pub trait Operation {
     }
 }
 
-/// A kind of operation, for patterns: `Conv::of(&node.op)` is the convolution that a node runs, if
-/// it is one.
+/// A kind of operation, for patterns: `Conv::of(&node.op)` is `Some` if the node is a convolution.
 pub trait OpKind: Sized {
     /// The operation, if it is of this kind.
     fn of(op: &Op) -> Option<&Self>;
@@ -216,31 +229,32 @@ impl Operation for Op {
     }
 }
 
-/// The longest stride, padding, dilation or window along an axis: what 32 bits with a sign hold,
-/// which is what devices' libraries count in.
+/// The largest stride, padding, dilation or window along an axis: libraries of devices use 32-bit
+/// signed integers.
 pub(crate) const MAX_STEP: usize = i32::MAX as usize;
 
-/// The elements of all types together.
+/// The number of elements of all types together.
 pub(crate) fn elements(types: &[TensorType]) -> u64 {
     let lengths = types.iter().map(|t| t.len() as u64);
     lengths.fold(0, u64::saturating_add)
 }
 
-/// The product of counts; `u64::MAX` for more. Costs are counted of shapes that no memory holds, too.
+/// The product of counts; `u64::MAX` if it overflows, since costs are also computed for shapes that no
+/// memory holds.
 pub(crate) fn product(counts: impl IntoIterator<Item = usize>) -> u64 {
     counts
         .into_iter()
         .fold(1, |a, n| a.saturating_mul(n as u64))
 }
 
-/// Checks that an operation has the number of operands it needs.
+/// Checks the number of operands.
 pub(crate) fn arity(inputs: &[TensorType], expected: usize) -> std::result::Result<(), InvalidOp> {
     if inputs.len() == expected {
         return Ok(());
     }
     Err(InvalidOp::new(
-        format!("takes {expected} operands, {} were given", inputs.len()),
-        "pass exactly the operands that the operation names",
+        format!("takes {expected} operands; {} were given", inputs.len()),
+        "pass exactly the operands of the operation",
     ))
 }
 

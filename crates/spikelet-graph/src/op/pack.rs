@@ -1,4 +1,4 @@
-//! Binary values under another type.
+//! Conversion of binary values to bits and back.
 
 use super::{Operation, arity};
 use crate::backward::Backward;
@@ -6,8 +6,8 @@ use crate::error::{Error, InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, TensorType};
 
-/// Values that are 0 or 1, from a floating-point type to bits or back. Made by the planner, which
-/// knows what is binary; whatever is not 0 becomes 1.
+/// Converts values that are 0 or 1 from a floating-point type to bits or back. Inserted by the planner for
+/// values that are known to be binary; other values than 0 become 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pack {
     /// The new type.
@@ -39,8 +39,7 @@ impl Operation for Pack {
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Err(Error::Gradient {
             what: self.name(),
-            problem: "bits have no gradient; the planner packs after gradients are taken"
-                .to_string(),
+            problem: "bits have no gradient; values are packed after differentiation".to_string(),
         })
     }
 

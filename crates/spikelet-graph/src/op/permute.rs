@@ -1,4 +1,4 @@
-//! Axes in another order.
+//! Permutation of axes.
 
 use super::{Operation, arity};
 use crate::backward::Backward;
@@ -13,7 +13,7 @@ pub struct Permute {
     pub order: Vec<usize>,
 }
 
-/// The order that turns axes back.
+/// The inverse permutation.
 pub(crate) fn inverse(order: &[usize]) -> Vec<usize> {
     let mut back = vec![0; order.len()];
     for (to, &from) in order.iter().enumerate() {
@@ -42,7 +42,7 @@ impl Operation for Permute {
                     ShapeText(&self.order),
                     inputs[0].shape.len()
                 ),
-                "name each axis exactly once, counted from 0",
+                "list each axis exactly once, counted from 0",
             ));
         }
         let shape: Vec<usize> = self.order.iter().map(|&k| inputs[0].shape[k]).collect();

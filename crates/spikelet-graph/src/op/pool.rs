@@ -1,4 +1,4 @@
-//! Maxima and means of windows, channels last.
+//! Max and average pooling, channels last.
 
 use super::{MAX_STEP, Operation, arity, elements};
 use crate::backward::Backward;
@@ -9,20 +9,20 @@ use crate::types::{ShapeText, TensorType};
 /// The windows along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// A window of fixed size that moves.
+    /// A sliding window of fixed size.
     Sliding {
-        /// Elements of a window.
+        /// The size of a window.
         kernel: usize,
-        /// Distance of two windows.
+        /// The distance between neighboring windows.
         stride: usize,
-        /// Elements outside, on both sides; at most half a window.
+        /// The padding on both sides; at most half a window.
         padding: usize,
-        /// Distance of two elements of a window.
+        /// The distance between neighboring elements of a window.
         dilation: usize,
-        /// Whether a last window may reach over the end.
+        /// Whether the last window may extend beyond the end.
         ceil: bool,
     },
-    /// As many windows as asked for, of nearly equal size: window `o` of `n` elements reaches
+    /// A given number of windows of nearly equal size: window `o` of `n` elements extends
     /// from `⌊o·n/outputs⌋` to `⌈(o+1)·n/outputs⌉`.
     Adaptive {
         /// The number of windows.
@@ -31,7 +31,7 @@ pub enum Window {
 }
 
 impl Window {
-    /// Windows next to each other.
+    /// Adjacent windows without overlap.
     pub fn blocks(kernel: usize) -> Self {
         Self::Sliding {
             kernel,
@@ -42,7 +42,7 @@ impl Window {
         }
     }
 
-    /// How many windows `n` elements have; 0 where none fits.
+    /// The number of windows of `n` elements; 0 if none fits.
     pub fn outputs(self, n: usize) -> usize {
         match self {
             _ if !self.is_valid() => 0,
@@ -54,7 +54,7 @@ impl Window {
                 dilation,
                 ceil,
             } => {
-                // What is valid is far below the largest number.
+                // Valid values are far below the maximum.
                 let reach = dilation * (kernel - 1) + 1;
                 let Some(room) = n.saturating_add(2 * padding).checked_sub(reach) else {
                     return 0;
@@ -101,11 +101,11 @@ impl Window {
     }
 }
 
-/// What becomes of a window.
+/// The value computed from a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pooling {
-    /// The largest element; of equal ones the first in row-major order takes the gradient. NaN
-    /// counts as largest.
+    /// The maximum; of equal elements the first in row-major order gets the gradient. NaN is the
+    /// largest.
     Max,
     /// The mean.
     Average {
@@ -114,12 +114,12 @@ pub enum Pooling {
     },
 }
 
-/// Pools `[…, spatial…, channels]`.
+/// Pooling of `[…, spatial…, channels]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pool {
     /// Maximum or mean.
     pub pooling: Pooling,
-    /// One a spatial axis.
+    /// The windows of each spatial axis.
     pub windows: Vec<Window>,
 }
 
@@ -139,10 +139,10 @@ impl Pool {
         if !x.dtype.is_float() || !(1..=3).contains(&axes) || x.shape.len() < axes + 2 {
             return Err(InvalidOp::new(
                 format!(
-                    "pools {axes} spatial axes of a tensor with {} axes",
+                    "cannot pool {axes} spatial axes of a tensor with {} axes",
                     x.shape.len()
                 ),
-                "give floating-point images [batch, spatial, channels] with one to three spatial axes",
+                "pass floating-point images [batch, spatial, channels] with one to three spatial axes",
             ));
         }
         let (_, sizes, _) = self.split(&x.shape);
@@ -157,7 +157,7 @@ impl Pool {
         if !valid || sizes.contains(&0) || outputs.into_iter().any(|n| n == 0) {
             return Err(InvalidOp::new(
                 format!(
-                    "no window {:?} fits images of {}",
+                    "windows {:?} do not fit images of {}",
                     self.windows,
                     ShapeText(sizes)
                 ),
@@ -166,7 +166,7 @@ impl Pool {
         }
         if self.pooling != Pooling::Max && self.windows.iter().any(dilated) {
             return Err(InvalidOp::new(
-                "means of dilated windows are not built",
+                "dilated average pooling is not implemented",
                 "use a dilation of 1",
             ));
         }
@@ -240,18 +240,17 @@ impl Operation for Pool {
     }
 }
 
-/// The gradient of a [`Pool`]: operands are the gradient of its result and, for maxima, its
-/// operand.
+/// The gradient of a [`Pool`]. Operands: the gradient of its result and, for maxima, its operand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PoolGrad {
-    /// What is derived.
+    /// The pooling.
     pub pool: Pool,
     /// The spatial size of its operand.
     pub size: Vec<usize>,
 }
 
 impl PoolGrad {
-    /// Whether it is that of maxima of blocks, each element in just one.
+    /// Whether it is the gradient of maxima of blocks, where each element is in exactly one block.
     pub fn by_blocks(&self) -> bool {
         let covers = |(w, n): (&Window, &usize)| w.as_blocks(*n).is_some();
         self.pool.pooling == Pooling::Max && self.pool.windows.iter().zip(&self.size).all(covers)
@@ -286,7 +285,7 @@ impl Operation for PoolGrad {
         self.pool.check(&x)?;
         if self.pool.pooled(&x) != *g || (max && inputs[1] != x) {
             return Err(InvalidOp::new(
-                format!("the gradient is not that of a pooled {x}"),
+                format!("the gradient does not match a pooled {x}"),
                 "pass the gradient of the pooled tensor, and the tensor that was pooled",
             ));
         }
@@ -299,7 +298,7 @@ impl Operation for PoolGrad {
             (Pooling::Average { .. }, None) => Ok(vec![None]),
             (Pooling::Max, _) => Err(Error::Gradient {
                 what: self.name(),
-                problem: "second derivatives through a maximum are not built".to_string(),
+                problem: "second derivatives of max pooling are not implemented".to_string(),
             }),
         }
     }

@@ -6,25 +6,25 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{DType, ShapeText, TensorType};
 
-/// What a reduction computes.
+/// The function of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The sum.
     Sum,
-    /// The largest element; equal ones share the gradient.
+    /// The maximum; equal elements share the gradient.
     Max,
 }
 
-/// Reduces over `axes`, which are dropped from the shape.
+/// Reduces over `axes`, which are removed from the shape.
 ///
-/// The order of summation is fixed: it does not depend on threads or devices' load.
+/// The order of summation is fixed: it does not depend on the number of threads or the load of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduce {
     /// Sum or maximum.
     pub reduction: Reduction,
     /// The axes, ascending.
     pub axes: Vec<usize>,
-    /// The element type of the result; `None`: that of the operand, f32 for bits.
+    /// The element type of the result; `None` for that of the operand, f32 for bits.
     ///
     /// A 16-bit operand is summed in f32 and the sum rounded once.
     pub out: Option<DType>,
@@ -86,18 +86,18 @@ impl Operation for Reduce {
                     ShapeText(&self.axes),
                     x.shape.len()
                 ),
-                "name each axis once, in ascending order, counted from 0",
+                "list each axis once, in ascending order, counted from 0",
             ));
         }
         if self.reduction == Reduction::Max && self.axes.iter().any(|&k| x.shape[k] == 0) {
             return Err(InvalidOp::new(
                 "maximum over an empty axis",
-                "give it at least one element",
+                "pass a tensor with at least one element",
             ));
         }
         if x.dtype == DType::I64 {
             return Err(InvalidOp::new(
-                "reduces integers",
+                "cannot reduce integers",
                 "convert to a floating-point type",
             ));
         }
@@ -114,7 +114,7 @@ impl Operation for Reduce {
         let rounds = self.reduction == Reduction::Max && dtype.is_half() && dtype != own;
         if !dtype.is_float() || dtype.arithmetic() != own.arithmetic() || rounds {
             return Err(InvalidOp::new(
-                format!("stores the {} of {} as {dtype}", self.name(), x.dtype),
+                format!("cannot store the {} of {} as {dtype}", self.name(), x.dtype),
                 "store it in the operand's own type or in f32; a sum may become f16 or bf16",
             ));
         }

@@ -1,4 +1,4 @@
-//! Another shape for the same elements.
+//! Reshaping.
 
 use super::{Operation, arity};
 use crate::backward::Backward;
@@ -6,7 +6,7 @@ use crate::error::{InvalidOp, Result};
 use crate::graph::{Node, ValueId};
 use crate::types::{ShapeText, TensorType};
 
-/// The same elements in the same order under another shape.
+/// The same elements in the same order, with another shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshape {
     /// The new shape.

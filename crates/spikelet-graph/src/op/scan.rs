@@ -1,4 +1,4 @@
-//! The neuron scan: a recurrence over time, one independent element each.
+//! The neuron scan: a recurrence over time, independent for each element.
 
 use super::{Operation, ScanGrad, map::expression_error, product};
 use crate::backward::Backward;
@@ -8,18 +8,18 @@ use crate::types::{ShapeText, TensorType, broadcast};
 use spikelet_expr::{CompileError, Expr, Program, vjp};
 use std::sync::Arc;
 
-/// One output of a recurrence's step.
+/// One output of a step.
 #[derive(Clone, Debug)]
 pub struct StepOutput {
-    /// Its name, such as `s`.
+    /// The name, such as `s`.
     pub name: String,
-    /// What it is.
+    /// The expression.
     pub value: Expr,
-    /// Whether it is 0 or 1, so that one bit can hold it.
+    /// Whether its values are 0 or 1 and can be stored as bits.
     pub binary: bool,
 }
 
-/// A step in time, written once: what comes out and what the states become.
+/// One time step as expressions: the outputs and the next states.
 ///
 /// ```
 /// use spikelet_expr::Expr;
@@ -30,17 +30,17 @@ pub struct StepOutput {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Recurrence {
-    /// Its name in plans and kernels, such as `lif`.
+    /// The name in plans and kernels, such as `lif`.
     pub name: String,
-    /// Symbols of the sequences that it reads.
+    /// The symbols of the sequences.
     pub inputs: Vec<String>,
-    /// Symbols of its states.
+    /// The symbols of the states.
     pub states: Vec<String>,
-    /// Symbols of its parameters, which do not change over time.
+    /// The symbols of the parameters, which are constant over time.
     pub params: Vec<String>,
-    /// What comes out of each step.
+    /// The outputs of a step.
     pub outputs: Vec<StepOutput>,
-    /// What each state becomes.
+    /// The next value of each state.
     pub next: Vec<Expr>,
 }
 
@@ -73,26 +73,26 @@ impl Recurrence {
         self
     }
 
-    /// Says what the states become.
+    /// Sets the next values of the states.
     pub fn next(mut self, next: Vec<Expr>) -> Self {
         self.next = next;
         self
     }
 
-    /// Names the parameters.
+    /// Sets the names of the parameters.
     pub fn params<'a>(mut self, params: impl IntoIterator<Item = &'a str>) -> Self {
         self.params = params.into_iter().map(String::from).collect();
         self
     }
 
-    /// Whether every parameter is one number, or one a channel, among the operands of a scan.
+    /// Whether every parameter among a scan's operands is a scalar or has one value for each channel.
     pub fn params_by_channel(&self, inputs: &[TensorType]) -> bool {
         let params = &inputs[self.inputs.len() + self.states.len()..][..self.params.len()];
         let by_channel = |t: &TensorType| t.shape.iter().rev().skip(1).all(|&n| n == 1);
         params.iter().all(by_channel)
     }
 
-    /// Whether a step takes elementary functions of what changes from step to step.
+    /// Whether a step computes elementary functions of values that change over time.
     pub fn needs_functions(&self) -> bool {
         let varies = |name: &str| !self.params.iter().any(|param| param == name);
         self.next.iter().any(|e| e.needs_function_of(&varies))
@@ -103,11 +103,11 @@ impl Recurrence {
         format!("d_{name}")
     }
 
-    /// One step of the multi-step forward pass (FPTT): held parameters; inputs then states; the
-    /// chosen outputs then the next states.
+    /// One step of the multi-step forward pass (FPTT). Uniform inputs: the parameters. Varying inputs:
+    /// inputs, then states. Outputs: the selected outputs, then the next states.
     ///
     /// # Errors
-    /// When an expression uses a symbol that the recurrence does not name.
+    /// When an expression uses an unknown symbol.
     pub fn forward_program(&self, outputs: &[bool]) -> std::result::Result<Program, CompileError> {
         let chosen = self.outputs.iter().zip(outputs).filter(|(_, want)| **want);
         let mut values: Vec<Expr> = chosen.map(|(o, _)| o.value.clone()).collect();
@@ -141,9 +141,9 @@ impl Recurrence {
         vjp(&pairs, &wrt)
     }
 
-    /// One step of the multi-step backward pass (BPTT): held parameters; inputs, states before
-    /// the step, adjoints of the present outputs, adjoints of the states after it; gradients of
-    /// the wanted inputs, of all states, of the wanted parameters.
+    /// One step of the multi-step backward pass (BPTT). Uniform inputs: the parameters. Varying inputs:
+    /// inputs, states before the step, adjoints of the present outputs, adjoints of the states after the
+    /// step. Outputs: gradients of the selected inputs, of all states, of the selected parameters.
     ///
     /// # Errors
     /// As [`Recurrence::forward_program`].
@@ -200,31 +200,31 @@ fn names(list: &[String]) -> Vec<&str> {
 /// Operands: the sequences `[T, …]` (or `[1, …]` for one that is constant over time), the
 /// initial states and the parameters, both broadcast to `[…]`. Results: the output sequences
 /// `[T, …]`, the last states `[…]`, the state sequences `[T, …]` (each state after each step).
-/// What nobody reads is not computed.
+/// Results that are not read are not computed.
 ///
-/// All sequences have one floating-point type. Where it is f16 or bf16, the step computes in f32,
-/// and initial states, parameters and last states are f32.
+/// All sequences have the same floating-point type. If it is f16 or bf16, the step computes in f32, and
+/// initial states, parameters and last states are f32.
 ///
 /// With a `checkpoint` every K steps there is one more result for each state: the state after the
 /// steps K, 2K, … before the last, `[⌈T/K⌉ − 1, …]`, of the type of the states.
 ///
 /// With a `pool` the output sequences are the maxima of blocks of neurons: `[T, …, H/h, W/w, C]`
-/// for steps `[…, H, W, C]`. States stay those of single neurons.
+/// for steps `[…, H, W, C]`. States are not pooled.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The step.
     pub recurrence: Arc<Recurrence>,
     /// The number of steps.
     pub time_steps: usize,
-    /// After how many steps the states are kept for the backward pass: from 1 to one less than
-    /// the number of steps.
+    /// The number of steps between checkpoints of the states for the backward pass: from 1 to one less
+    /// than the number of time steps.
     pub checkpoint: Option<usize>,
-    /// Height and width of the blocks whose maxima come out; only spikes are pooled.
+    /// Height and width of the pooled blocks; only spikes are pooled.
     pub pool: Option<[usize; 2]>,
 }
 
 impl Scan {
-    /// A scan that keeps no states and pools nothing.
+    /// A scan without checkpoints and pooling.
     pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
         Self {
             recurrence,
@@ -234,13 +234,13 @@ impl Scan {
         }
     }
 
-    /// The number of the first result that holds kept states: one a state follows, if any are
-    /// kept.
+    /// The index of the first result with checkpoints: there is one result for each state, if
+    /// `checkpoint` is set.
     pub fn first_checkpoint(&self) -> usize {
         self.recurrence.outputs.len() + 2 * self.recurrence.states.len()
     }
 
-    /// The type of each state that is checkpoint every so many steps.
+    /// The type of the checkpoints of a state.
     pub(crate) fn checkpoint_type(&self, inputs: &[TensorType], every: usize) -> TensorType {
         checkpoint_type(inputs, self.time_steps, every)
     }
@@ -251,8 +251,8 @@ impl Scan {
     }
 }
 
-/// Whether these are sequences, states and parameters of a recurrence over `time_steps` steps;
-/// operands behind them are not looked at.
+/// Checks the sequences, states and parameters of a recurrence over `time_steps` steps; operands after
+/// them are not checked.
 pub(super) fn check_operands(
     r: &Recurrence,
     time_steps: usize,
@@ -261,7 +261,7 @@ pub(super) fn check_operands(
     if time_steps == 0 {
         return Err(InvalidOp::new(
             "no time steps",
-            "give sequences [T, N, ...] of at least one step",
+            "pass sequences [T, N, ...] of at least one step",
         ));
     }
     if r.inputs.is_empty() || r.next.len() != r.states.len() {
@@ -272,7 +272,7 @@ pub(super) fn check_operands(
                 r.states.len(),
                 r.next.len()
             ),
-            "give at least one sequence, and say what each state becomes",
+            "pass at least one sequence, and define the next value of each state",
         ));
     }
     let first = &inputs[0];
@@ -290,7 +290,7 @@ pub(super) fn check_operands(
     }
     if first.shape.len() < 2 {
         return Err(InvalidOp::new(
-            "a sequence has a time axis and at least one more",
+            "a sequence has fewer than two axes",
             "make the input [T, N, ...]",
         ));
     }
@@ -301,7 +301,7 @@ pub(super) fn check_operands(
             let mut expected = vec![time_steps];
             expected.extend(step);
             return Err(mismatch(
-                "sequences differ",
+                "the shapes of the sequences differ",
                 &x.shape,
                 &expected,
                 "make all sequences [T, N, ...]",
@@ -363,7 +363,7 @@ pub(super) fn checkpoint_type(
     TensorType::new(inputs[0].dtype.arithmetic(), shape)
 }
 
-/// Whether states can be kept that often.
+/// Checks the number of steps between checkpoints.
 pub(super) fn check_checkpoints(
     time_steps: usize,
     every: usize,
@@ -372,8 +372,8 @@ pub(super) fn check_checkpoints(
         return Ok(());
     }
     Err(InvalidOp::new(
-        format!("keeps the states of every {every} of {time_steps} steps"),
-        "keep them after at least one step, and after fewer than there are",
+        format!("cannot store checkpoints every {every} of {time_steps} steps"),
+        "use at least 1 and less than the number of time steps",
     ))
 }
 
@@ -414,8 +414,8 @@ impl Operation for Scan {
         };
         if self.pool.is_some() && r.outputs.iter().any(|o| !o.binary) {
             return Err(InvalidOp::new(
-                "pools outputs that are no spikes",
-                "pool them by an operation of its own",
+                "pools outputs that are not spikes",
+                "pool them by a separate operation",
             ));
         }
         let whole = sequence(step);
@@ -438,7 +438,7 @@ impl Operation for Scan {
         if of_kept.iter().any(Option::is_some) {
             return Err(Error::Gradient {
                 what: self.name(),
-                problem: "kept states are for the backward pass; read the state sequence instead"
+                problem: "checkpoints have no gradient; read the state sequence instead"
                     .to_string(),
             });
         }

@@ -17,37 +17,37 @@ use std::sync::Arc;
 /// initial states and of the parameters, the last two with the full shape of a time step, and in
 /// f32 where the sequences are f16 or bf16.
 ///
-/// With a `checkpoint` the next operands are the states that the [`Scan`] kept, one tensor a
-/// state: the states between two of them can be computed again from the first.
+/// With a `checkpoint` the next operands are the checkpoints of the [`Scan`], one tensor for each state:
+/// the states between two checkpoints are recomputed from the first.
 ///
 /// With a `pool` the gradients of the outputs are those of the pooled sequences; of equal maxima
-/// of a block the first in row-major order takes the gradient.
+/// of a block the first in row-major order gets the gradient.
 ///
-/// With `accumulates` the last operands are what the gradients of these parameters start from, one each:
-/// those of later steps, where a sequence goes through in parts.
+/// With `accumulates` the last operands are the partial gradients of these parameters, one each: those of
+/// later time chunks.
 ///
-/// With `channel_sums` the gradients of the parameters are sums over all axes but the last: a
-/// device that can do that on the way spares passes over memory.
+/// With `channel_sums` the gradients of the parameters are sums over all axes but the last, computed in the
+/// same pass over memory.
 #[derive(Clone, Debug)]
 pub struct ScanGrad {
-    /// The step that is derived.
+    /// The differentiated step.
     pub recurrence: Arc<Recurrence>,
     /// The number of steps.
     pub time_steps: usize,
     /// Which of the scan's results have a gradient: outputs, last states, state sequences.
     pub present: Vec<bool>,
-    /// After how many steps the scan kept its states, if it did.
+    /// The number of steps between the scan's checkpoints, if it has any.
     pub checkpoint: Option<usize>,
     /// Height and width of the blocks that the scan pooled.
     pub pool: Option<[usize; 2]>,
     /// Whether the gradients of the parameters are `[C]`, the length of the last axis.
     pub channel_sums: bool,
-    /// Which parameters' gradients start from an operand; empty: none.
+    /// Which parameters' gradients are accumulated into an operand; empty if none.
     pub accumulates: Vec<bool>,
 }
 
 impl ScanGrad {
-    /// The backward pass of a scan that kept nothing, with no gradient present yet.
+    /// The backward pass of a scan without checkpoints, with no gradient present yet.
     pub fn new(recurrence: Arc<Recurrence>, time_steps: usize) -> Self {
         Self {
             present: vec![false; recurrence.outputs.len() + 2 * recurrence.states.len()],
@@ -60,32 +60,32 @@ impl ScanGrad {
         }
     }
 
-    /// The operands before kept states.
+    /// The number of operands before the checkpoints.
     fn own_operands(&self) -> usize {
         let r = &self.recurrence;
         let present = self.present.iter().filter(|p| **p).count();
         r.inputs.len() + r.states.len() + r.params.len() + present
     }
 
-    /// The first operand that holds kept states, one a state, if any were kept.
+    /// The first operand with checkpoints, one for each state, if there are any.
     pub fn checkpoint_operand(&self) -> Option<usize> {
         self.checkpoint.map(|_| self.own_operands())
     }
 
-    /// The operands before what gradients start from.
+    /// The number of operands before the partial gradients.
     fn operands_before_adds(&self) -> usize {
         self.own_operands() + self.checkpoint.map_or(0, |_| self.recurrence.states.len())
     }
 
-    /// The operand that the gradient of parameter `k` starts from, if there is one.
+    /// The partial gradient that the gradient of parameter `k` is accumulated into, if there is one.
     pub fn accumulator_operand(&self, k: usize) -> Option<usize> {
         let here = self.accumulates.get(k).copied().unwrap_or(false);
         let before = || self.accumulates[..k].iter().filter(|a| **a).count();
         here.then(|| self.operands_before_adds() + before())
     }
 
-    /// The operand that result `k` is the continuation of: the gradient of a state at the end for
-    /// that at the start, what was summed for a parameter over later steps for its sum.
+    /// The operand that result `k` is carried from: the gradient of a state at the end for the gradient
+    /// at the start, the partial gradient of a parameter over later steps for its sum.
     pub fn carried_from(&self, k: usize) -> Option<usize> {
         let r = &self.recurrence;
         let k = k.checked_sub(r.inputs.len())?;
@@ -146,12 +146,12 @@ impl Operation for ScanGrad {
         if self.present.len() != results || self.accumulates.len() > r.params.len() {
             return Err(InvalidOp::new(
                 format!(
-                    "says of {} results and {} parameters which have gradients",
+                    "`present` has {} entries and `accumulates` {}",
                     self.present.len(),
                     self.accumulates.len()
                 ),
                 format!(
-                    "say it of the {results} results of the scan and of at most {} parameters",
+                    "pass one entry for each of the {results} results of the scan, and at most {} for parameters",
                     r.params.len()
                 ),
             ));
@@ -161,8 +161,8 @@ impl Operation for ScanGrad {
             let expected = checkpoint_type(inputs, self.time_steps, every);
             if let Some(other) = inputs[before..all].iter().find(|t| **t != expected) {
                 return Err(InvalidOp::new(
-                    format!("kept states are {other}, not {expected}"),
-                    "pass the states that the scan over the same operands kept",
+                    format!("the checkpoints are {other}, not {expected}"),
+                    "pass the checkpoints of the scan over the same operands",
                 ));
             }
         }
@@ -195,14 +195,14 @@ impl Operation for ScanGrad {
         };
         if self.channel_sums && all < inputs.len() {
             return Err(InvalidOp::new(
-                "sums over channels cannot start from those of later steps",
+                "channel sums cannot be accumulated into those of later steps",
                 "sum them over channels afterwards",
             ));
         }
         if let Some(other) = inputs[all..].iter().find(|t| **t != param) {
             return Err(InvalidOp::new(
-                format!("gradients start from {other}, not {param}"),
-                "pass what the backward scan over later steps gave",
+                format!("the partial gradient is {other}, not {param}"),
+                "pass the result of the backward scan over later steps",
             ));
         }
         let mut made = inputs[..r.inputs.len()].to_vec();
@@ -214,7 +214,7 @@ impl Operation for ScanGrad {
     fn differentiate(&self, _: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
         Err(Error::Gradient {
             what: self.name(),
-            problem: "second derivatives through a neuron are not built".to_string(),
+            problem: "second derivatives of a neuron are not implemented".to_string(),
         })
     }
 

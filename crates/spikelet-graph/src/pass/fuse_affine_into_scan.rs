@@ -1,4 +1,4 @@
-//! Takes normalization before a neuron, and maxima of blocks behind it, into the neuron's scan.
+//! Fuses normalization before a neuron, and max pooling of blocks after it, into the neuron's scan.
 //!
 //! ```text
 //! %5 = map[x0 · x1 + x2](%3, %scale, %shift)
@@ -6,20 +6,18 @@
 //! %7 = max_pool2d[2 by 2, padding 0](%6)
 //! ```
 //!
-//! An elementwise operation of one sequence and of numbers that do not change over time (batch
-//! norm's scale and shift, a bias) becomes part of the neuron's step, and the numbers parameters
-//! of it: the normalized sequence is never written, and what is derived from the step has the
-//! gradients of scale and shift with it. Spikes of which only the maxima of blocks are read leave
-//! the scan as maxima. Allowed because the same numbers are computed in the same order; a sequence
-//! of 16 bits misses one rounding on its way into the neuron.
+//! An elementwise operation over one sequence and values that are constant over time (batch norm's
+//! scale and shift, a bias) becomes part of the neuron's step, with these values as parameters: the
+//! normalized sequence is never written, and the derivative of the step contains the gradients of scale
+//! and shift. If only the maxima of blocks of spikes are read, the scan writes the maxima. Allowed
+//! because the same operations run in the same order; a 16-bit sequence is rounded once less.
 //!
-//! What is added to each channel (a convolution's bias) moves behind maxima and behind mean and
-//! variance first, and so into the neuron too. Of two elements of a block that the addition would
-//! round to the same number, the larger takes the gradient.
+//! A value that is added to each channel (a convolution's bias) first moves behind max pooling and behind
+//! mean and variance, and then into the neuron. Of two elements of a block that the addition would
+//! round to the same number, the larger gets the gradient.
 //!
-//! It runs before gradients are taken, so that the backward pass is that of what is left. What is
-//! taken in stays in the graph for others who may read it, and is dropped as dead code if nobody
-//! does.
+//! The pass runs before differentiation, so that the backward pass is that of the fused graph. The fused
+//! operations stay in the graph for other readers; dead code elimination removes them if there are none.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
@@ -30,20 +28,20 @@ use spikelet_expr::Expr;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A pooled scan keeps its blocks' neurons through all steps in registers.
+/// The largest number of steps of a pooled scan, which keeps the neurons of its blocks in registers.
 const MAX_POOLED_STEPS: usize = 16;
 
-/// A neuron with more parameters than this is left as it is.
+/// The largest number of parameters of a neuron after fusion.
 const MAX_PARAMS: usize = 12;
 
-/// Joins scans with what stands before and behind them.
+/// Fuses scans with the operations before and after them.
 pub fn run(graph: &mut Graph) -> Report {
     if graph.disable_fusion {
         return report(0, 0);
     }
     let mut graph = Rewriter::new(graph);
     let mut maps = graph
-        .apply(|graph, k| pool_before_shift(graph, k).or_else(|| moments_before_shift(graph, k)));
+        .apply(|graph, k| pool_before_shift(graph, k).or_else(|| mean_var_before_shift(graph, k)));
     let mut taken = HashSet::new();
     for k in graph.order() {
         while let Some((joined, map)) = with_map(&graph, k, &taken) {
@@ -65,7 +63,7 @@ fn report(maps: usize, pools: usize) -> Report {
         pass: "affine fusion into neurons",
         changes: maps + pools,
         summary: format!(
-            "{maps} elementwise operations and {pools} poolings taken into neuron scans"
+            "{maps} elementwise operations and {pools} poolings fused into neuron scans"
         ),
     }
 }
@@ -83,8 +81,7 @@ fn readers(graph: &Rewriter<'_>, value: ValueId, taken: &HashSet<ValueId>) -> us
     graph.output_count(value) + nodes
 }
 
-/// What is added to each channel of `value`, if that is how it is computed: the sequence and the
-/// addends `[C]`.
+/// The sequence and the addends `[C]`, if `value` is computed by an addition to each channel.
 fn shift(graph: &Rewriter<'_>, value: ValueId) -> Option<(ValueId, ValueId)> {
     let (node, map) = graph.made_by::<Map>(value)?;
     let (&[x, b], [expression]) = (&graph.node(node).inputs[..], &map.expressions[..]) else {
@@ -123,7 +120,7 @@ fn pool_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
 }
 
 /// Mean and variance of `x + b` are the mean of `x`, plus `b`, and the variance of `x`.
-fn moments_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
+fn mean_var_before_shift(graph: &mut Rewriter<'_>, k: NodeId) -> Option<()> {
     let op = *graph.op::<MeanVar>(k)?;
     let (source, b) = shift(graph, graph.node(k).inputs[0])?;
     let node = graph.node(k).clone();

@@ -1,4 +1,4 @@
-//! Keeps repetitions over time virtual, and computes what is constant over time once.
+//! Keeps repetitions over time virtual, and computes values that are constant over time once.
 //!
 //! ```text
 //! %2 = expand[T, N, 784](%1)               %4 = matmul[a·bᵀ](%1, %w)     once, not T times

@@ -1,21 +1,21 @@
 //! Passes over a graph.
 //!
-//! Before gradients are taken ([`prepare`]), so that the backward pass is that of the graph that
-//! they leave:
+//! Before differentiation ([`prepare`]), so that the backward pass is the derivative of the rewritten
+//! graph:
 //!
-//! 1. [`hoist_time`]: computes what is constant over time once, and never repeats it in memory.
+//! 1. [`hoist_time`]: computes values that are constant over time once, without repeating them in memory.
 //! 2. [`layout`]: keeps images channels-last between the operations that need them so.
-//! 3. [`precision`]: stores sequences in 16 bits, where that was asked for.
-//! 4. [`fuse_affine_into_scan`]: takes normalization and pooling into neuron scans.
+//! 3. [`precision`]: stores sequences in 16 bits, if a 16-bit precision is set.
+//! 4. [`fuse_affine_into_scan`]: fuses normalization and pooling into neuron scans.
 //!
 //! For a target, in [`crate::Plan::new`] ([`run_all`]):
 //!
 //! 1. [`hoist_time`] again, for the backward pass.
 //! 2. [`dead_code`]: removes nodes whose results are not read.
 //! 3. [`fold_casts`]: lets matrix products and draws write the type that their reader casts to.
-//! 4. [`fuse`]: joins elementwise operations that feed each other.
+//! 4. [`fuse`]: fuses elementwise operations that feed each other.
 //! 5. [`channel_sums`]: lets backward scans sum the gradients of parameters by channel.
-//! 6. [`checkpoint`]: lets neuron scans store some of their states, where the target asks for it.
+//! 6. [`checkpoint`]: lets neuron scans store some of their states, if the target requests it.
 //! 7. [`recompute_cheap`]: recomputes cheap values in the backward pass instead of storing them.
 //! 8. [`bit_pack_spikes`]: stores spikes as bits where all readers can use bits.
 //! 9. [`early_updates`]: updates large parameters as soon as their gradients are computed.
@@ -57,7 +57,7 @@ pub struct Report {
     pub pass: &'static str,
     /// The number of changes.
     pub changes: usize,
-    /// A sentence for people.
+    /// A summary in one sentence.
     pub summary: String,
 }
 

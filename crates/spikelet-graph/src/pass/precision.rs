@@ -8,11 +8,11 @@
 //!                                                  %5 = sum[0](%3)             f32
 //! ```
 //!
-//! Parameters, states and what is given stay f32, and so do all outputs: a product's operands are
-//! cast, once each. From the products 16 bits spread to the scans and draws around them, and
-//! through what moves elements or computes one by one. Sums, scores, losses and labels are f32.
-//! This changes results, within the digits that 16 bits have: it runs only where a precision was
-//! asked for, before gradients are taken, so that the backward pass follows.
+//! Parameters, states, inputs and outputs stay f32: the operands of a product are cast, once each.
+//! From the products, 16-bit storage propagates to the scans and draws around them, through data
+//! movement and elementwise operations. Sums, scores, losses and labels are f32. This changes
+//! results within the precision of 16 bits: it runs only if a precision was set, before
+//! differentiation, so that the backward pass has the same types.
 
 use super::Report;
 use crate::graph::{Graph, Node, ValueId};
@@ -69,8 +69,8 @@ fn store_as_16_bit(graph: &mut Graph, dtype: DType) -> usize {
     pass.changes
 }
 
-/// Which f32 values a reader wants in 16 bits: products, and scans that feed one, whatever moves
-/// or reshapes the elements on the way.
+/// Which f32 values are to be stored in 16 bits: operands of products, and of scans that feed one,
+/// also through operations that move or reshape elements.
 fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     let mut wanted = vec![false; graph.values()];
     let fits = |v: ValueId| [DType::F32, half].contains(&graph.ty(v).dtype);
@@ -93,7 +93,7 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     wanted
 }
 
-/// Whether the result has its operands' elements, or is made of them within their digits.
+/// Whether the result consists of its operands' elements, or of maxima or means of them.
 fn moves(op: &Op) -> bool {
     matches!(
         op,

@@ -19,7 +19,7 @@ mod memory;
 use super::{Report, time_chunking};
 use crate::arena::Allocation;
 use crate::graph::{Graph, Node, ValueId};
-use crate::liveness::{arena_bytes, liveness, roots};
+use crate::liveness::{arena_bytes, liveness, roots, workspace};
 use crate::op::{Distribution, Op, Operation, Pack, Reshape};
 use crate::rewrite::{NodeId, Rewriter, cost};
 use crate::target::Target;
@@ -70,8 +70,8 @@ impl Budget {
     }
 }
 
-/// Brings the arena under `limit` bytes, or as low as it can: first with whole sequences, and if
-/// that does not do, with sequences in parts.
+/// Reduces the arena to `limit` bytes, or as far as possible: first with undivided sequences, and if that
+/// does not suffice, with sequences in time chunks.
 pub fn run(graph: &mut Graph, target: &dyn Target, limit: usize) -> Budget {
     let before = cut_bytes(graph, target);
     let usual = Costs::default().of(graph, &graph.nodes);
@@ -109,9 +109,9 @@ fn cut_bytes(graph: &Graph, target: &dyn Target) -> usize {
     arena_bytes(&graph, target)
 }
 
-/// Lets go of what can be made again until the arena is under `limit`, or nothing helps.
+/// Frees values that can be recomputed until the arena fits `limit`, or no candidate reduces the peak.
 fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budget) {
-    // What lives together bounds the arena from below; what lies between is lost to gaps.
+    // The bytes that are live at the peak are a lower bound of the arena; gaps add to it.
     let mut aim = limit;
     let mut now = peak(graph, target);
     let mut costs = Costs::default();
@@ -132,8 +132,8 @@ fn lower(graph: &mut Graph, target: &dyn Target, limit: usize, budget: &mut Budg
 
 /// The predicted time of nodes, in bytes that could be moved meanwhile.
 ///
-/// The search asks for the same nodes at every step, and rewrites no node such that its time
-/// changes: it is computed once, by the first result of the node.
+/// The search needs the same nodes at every step, and no rewrite changes the time of a node: it is
+/// computed once, with the first result of the node as the key.
 #[derive(Default)]
 struct Costs(HashMap<ValueId, u64>);
 
@@ -153,11 +153,11 @@ impl Costs {
 /// an operation that it will divide needs no workspace for its complete sequence.
 fn requests_before_cut(graph: &Graph, target: &dyn Target) -> Vec<Allocation> {
     let rule = time_chunking::Rule::of(graph, target);
-    let workspace = |graph: &Graph, node: &Node| match &rule {
+    let at_peak = |graph: &Graph, node: &Node| match &rule {
         Some(rule) if rule.cuts_always(graph, node) => 0,
-        _ => target.workspace(graph, node),
+        _ => workspace(graph, node, target),
     };
-    liveness(graph, target, workspace).requests
+    liveness(graph, target, at_peak).requests
 }
 
 #[derive(Clone, Copy, Debug)]

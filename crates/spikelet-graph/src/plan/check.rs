@@ -1,7 +1,7 @@
-//! What must hold of a plan itself before a device runs it.
+//! Invariants of a plan that a device relies on.
 //!
-//! Devices follow a plan's places without looking: these checks, and those of the buffers and of
-//! the target, are what makes that safe.
+//! Devices use the locations of a plan unchecked; these checks, with those of the buffers and of the
+//! target, make that safe.
 
 use super::{Kernel, Location, Plan, check_collective};
 use crate::arena;
@@ -11,32 +11,32 @@ use crate::op::{Op, Operation};
 use crate::types::TensorType;
 use std::collections::HashSet;
 
-pub(super) fn refusal(problem: impl Into<String>) -> Error {
+pub(super) fn plan_error(problem: impl Into<String>) -> Error {
     Error::Plan {
         problem: problem.into(),
     }
 }
 
 impl Plan {
-    /// Checks that what is read was made before, that no two allocations that live at the same time
-    /// overlap, that every value fits its place, and that no kernel writes over anything else that it touches, but for a map,
-    /// a backward scan, a gradient of pooling or a sum over ranks that takes the place of an operand of the same type. True for every plan that
-    /// [`Plan::new`] makes; executors rely on it.
+    /// Checks that every value is computed before it is read, that no two allocations that are live at
+    /// the same time overlap, that every value fits its location, and that no kernel overwrites other
+    /// memory that it uses. A map, a backward scan, a gradient of pooling or a sum over ranks may
+    /// overwrite an operand of the same type. Every plan of [`Plan::new`] passes; executors rely on it.
     ///
     /// # Errors
-    /// When one of these does not hold.
+    /// When one of these is violated.
     pub fn check(&self) -> Result<()> {
         if !arena::is_sound(&self.allocations, self.arena_bytes) {
-            return Err(refusal(
-                "its allocations overlap; it was not made by Plan::new",
+            return Err(plan_error(
+                "its allocations overlap; use a plan from Plan::new unchanged",
             ));
         }
         let mut made: HashSet<ValueId> = self.graph.inputs.iter().map(|i| i.value).collect();
         for node in &self.graph.nodes {
             if let Some(missing) = node.inputs.iter().find(|v| !made.contains(v)) {
                 let (name, layer) = (node.op.name(), &node.layer);
-                return Err(refusal(format!(
-                    "{name} in `{layer}` reads %{}, which nobody has made yet",
+                return Err(plan_error(format!(
+                    "{name} in `{layer}` reads %{}, which is not computed before",
                     missing.index()
                 )));
             }
@@ -54,12 +54,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether [`Plan::check`] finds nothing.
+    /// Whether [`Plan::check`] passes.
     pub fn is_sound(&self) -> bool {
         self.check().is_ok()
     }
 
-    /// Checks that a value of this type fits its place.
+    /// Checks that a value of this type fits its location.
     fn check_place(&self, place: Location, ty: &TensorType) -> Result<()> {
         let bytes = |value: Option<ValueId>| value.map_or(0, |v| self.graph.ty(v).bytes());
         let room = match place {
@@ -70,20 +70,24 @@ impl Plan {
         };
         let off = matches!(place, Location::Arena(offset) if offset % arena::ALIGNMENT != 0);
         if ty.bytes() > room || off {
-            return Err(refusal(format!("{ty} does not fit its place {place:?}")));
+            return Err(plan_error(format!(
+                "{ty} does not fit its location {place:?}"
+            )));
         }
         Ok(())
     }
 
-    /// Checks that a kernel has a place for every operand and result, and that an operand whose
-    /// place a result takes is one that can be overwritten element by element.
+    /// Checks that a kernel has a location for every operand and result, and that a result overwrites
+    /// only an operand for which the operation allows that.
     fn check_places(&self, kernel: &Kernel) -> Result<()> {
         let Some(node) = self.graph.nodes.get(kernel.node) else {
-            return Err(refusal(format!("it has no node {}", kernel.node)));
+            return Err(plan_error(format!("it has no node {}", kernel.node)));
         };
         if kernel.reads.len() != node.inputs.len() || kernel.writes.len() != node.outputs.len() {
             let name = node.op.name();
-            return Err(refusal(format!("{name} lacks places for what it touches")));
+            return Err(plan_error(format!(
+                "{name} has fewer locations than operands and results"
+            )));
         }
         let reads = || kernel.reads.iter().zip(&node.inputs);
         let writes = || kernel.writes.iter().zip(&node.outputs);
@@ -94,7 +98,9 @@ impl Plan {
             let in_buffer = matches!(place, Location::Input(_) | Location::Output(_));
             if in_buffer && kernel.writes[..k].contains(place) {
                 let name = node.op.name();
-                return Err(refusal(format!("{name} writes two results to one place")));
+                return Err(plan_error(format!(
+                    "{name} writes two results to one location"
+                )));
             }
         }
         for (k, (read, from)) in reads().enumerate() {
@@ -112,15 +118,15 @@ impl Plan {
             });
             if nowhere || !in_place {
                 let name = node.op.name();
-                return Err(refusal(format!(
-                    "{name} reads what it overwrites, or what is nowhere"
+                return Err(plan_error(format!(
+                    "{name} overwrites an operand that it still reads, or an operand has no location"
                 )));
             }
         }
         Ok(())
     }
 
-    /// Checks that what a kernel writes in the arena overlaps nothing else that it touches there.
+    /// Checks that the results of a kernel in the arena overlap no other memory that the kernel uses.
     fn check_pieces(&self, kernel: &Kernel) -> Result<()> {
         let node = &self.graph.nodes[kernel.node];
         let pieces = |places: &[Location], values: &[ValueId]| -> Vec<(usize, usize)> {
@@ -142,7 +148,7 @@ impl Plan {
                 .workspace
                 .map(|(offset, bytes)| (offset, offset.saturating_add(bytes))),
         );
-        // An operand whose place a result takes was looked at with the places.
+        // Operands that a result overwrites were checked with the locations.
         let apart = kernel.reads.iter().zip(&node.inputs);
         let apart = apart.filter(|(place, _)| !kernel.writes.contains(place));
         let (places, values): (Vec<Location>, Vec<ValueId>) = apart.unzip();
@@ -153,8 +159,8 @@ impl Plan {
             let outside = piece.1 > self.arena_bytes || piece.0 % arena::ALIGNMENT != 0;
             if outside || others.into_iter().any(|other| meets(piece, other)) {
                 let name = node.op.name();
-                return Err(refusal(format!(
-                    "{name} writes over what it uses; it was not made by Plan::new"
+                return Err(plan_error(format!(
+                    "{name} overwrites memory that it uses; use a plan from Plan::new unchanged"
                 )));
             }
         }

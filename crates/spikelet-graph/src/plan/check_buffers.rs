@@ -1,6 +1,6 @@
-//! What must hold of the buffers that a plan is loaded with.
+//! Checks of the buffers that a plan is loaded with.
 
-use super::check::refusal;
+use super::check::plan_error;
 use super::{Location, Plan};
 use crate::buffer::{Buffer, DeviceId};
 use crate::error::{Error, Result};
@@ -11,28 +11,27 @@ use std::sync::Arc;
 /// The buffers that a plan is bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a> {
-    /// Those of the graph's inputs, in order.
+    /// The buffers of the graph's inputs, in order.
     pub inputs: &'a [Buffer],
-    /// Those of its outputs; `None` for one that updates an input in place.
+    /// The buffers of its outputs; `None` for an output that updates an input in place.
     pub outputs: &'a [Option<Buffer>],
-    /// Where everything else lives while the plan runs.
+    /// The memory of all other values.
     pub arena: &'a Buffer,
 }
 
 fn missing_output(graph: &Graph, k: usize) -> Error {
     let name = &graph.outputs[k].name;
-    refusal(format!("output `{name}` needs a buffer, none was given"))
+    plan_error(format!("output `{name}` has no buffer; pass one"))
 }
 
 impl Plan {
-    /// Checks that there is a buffer for each input and each output that updates none, of the
-    /// types of the plan; that the arena is large enough; that all of them were allocated by
-    /// `device`, which is called `name`; and that what is written, the arena included, is nobody
-    /// else's memory.
+    /// Checks that there is a buffer of the plan's type for each input and each output that updates
+    /// none; that the arena is large enough; that all of them were allocated by `device`, whose name is
+    /// `name`; and that memory that is written, the arena included, is not shared.
     ///
     /// # Errors
-    /// [`Error::Type`], [`Error::ForeignBuffer`] or [`Error::Plan`] when one of these does not
-    /// hold.
+    /// [`Error::Type`], [`Error::ForeignBuffer`] or [`Error::Plan`] when one of these is
+    /// violated.
     pub fn check_buffers(&self, bound: &Bound<'_>, device: DeviceId, name: &str) -> Result<()> {
         let Bound {
             inputs,
@@ -41,8 +40,8 @@ impl Plan {
         } = *bound;
         let graph = &self.graph;
         if inputs.len() != graph.inputs.len() || outputs.len() != graph.outputs.len() {
-            return Err(refusal(format!(
-                "it has {} inputs and {} outputs, {} and {} buffers were given",
+            return Err(plan_error(format!(
+                "it has {} inputs and {} outputs; {} and {} buffers were given",
                 graph.inputs.len(),
                 graph.outputs.len(),
                 inputs.len(),
@@ -78,8 +77,8 @@ impl Plan {
         }
         own(arena, &|| "the arena".to_string())?;
         if arena.handle.bytes() < self.arena_bytes {
-            return Err(refusal(format!(
-                "an arena of {} bytes was given, it needs {}",
+            return Err(plan_error(format!(
+                "an arena of {} bytes was given; it needs {}",
                 arena.handle.bytes(),
                 self.arena_bytes
             )));
@@ -102,7 +101,7 @@ impl Plan {
         self.check_writers(bound)
     }
 
-    /// An output in whose place something is made needs a buffer, whatever it updates.
+    /// An output in whose memory a value is computed needs a buffer, whatever it updates.
     fn check_used_outputs(&self, outputs: &[Option<Buffer>]) -> Result<()> {
         let of_kernels = self
             .kernels
@@ -119,7 +118,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What is written must be nobody else's memory.
+    /// Memory that is written must not be shared.
     fn check_writers(&self, bound: &Bound<'_>) -> Result<()> {
         let Bound {
             inputs,
@@ -143,15 +142,15 @@ impl Plan {
         let mut owners: HashMap<*const (), (&String, bool)> = HashMap::new();
         for (name, buffer, written) in held.chain(fresh) {
             if memory(buffer) == memory(arena) {
-                return Err(refusal(format!(
-                    "its arena is the buffer of `{name}`, and the arena is written; allocate one of its own"
+                return Err(plan_error(format!(
+                    "its arena is the buffer of `{name}`, and the arena is written; allocate a separate arena"
                 )));
             }
             if let Some((other, also)) = owners.insert(memory(buffer), (name, written))
                 && (written || also)
             {
-                return Err(refusal(format!(
-                    "`{other}` and `{name}` share a buffer and one of them is written; give each its own"
+                return Err(plan_error(format!(
+                    "`{other}` and `{name}` share a buffer and one of them is written; allocate a separate buffer for each"
                 )));
             }
         }

@@ -1,12 +1,12 @@
-//! What must hold of the all-reduces of a plan.
+//! Checks of the all-reduces of a plan.
 
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, ValueId};
 use crate::op::{Op, Operation};
 use std::collections::HashMap;
 
-/// Checks that every all-reduce that is started is waited for: all its results are operands of one
-/// node that waits for them, and of no other.
+/// Checks that every all-reduce that is started is completed: all its results are operands of one
+/// [`AllReduceDone`](crate::op::AllReduceDone), and of no other node.
 pub(super) fn check(graph: &Graph) -> Result<()> {
     let refuse = |node: &Node, problem: &str| {
         Err(Error::Plan {
@@ -23,15 +23,12 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
                 return refuse(node, "has no matching start of an all-reduce");
             };
             if sum.outputs != node.inputs {
-                return refuse(
-                    node,
-                    "waits for other tensors than the all-reduce that it waits for has",
-                );
+                return refuse(node, "completes other tensors than its all-reduce has");
             }
         } else if node.inputs.iter().any(|v| of(v).is_some()) {
             return refuse(
                 node,
-                "reads the result of an all-reduce that was not waited for",
+                "reads the result of an all-reduce before it is completed",
             );
         }
         if matches!(node.op, Op::AllReduceStart(_)) {
@@ -46,13 +43,13 @@ pub(super) fn check(graph: &Graph) -> Result<()> {
     if let Some(output) = given {
         return Err(Error::Plan {
             problem: format!(
-                "output `{}` is the result of an all-reduce that was not waited for",
+                "output `{}` is the result of an all-reduce that is not completed",
                 output.name
             ),
         });
     }
     match waiting.values().next() {
-        Some(node) => refuse(node, "is never waited for"),
+        Some(node) => refuse(node, "is never completed"),
         None => Ok(()),
     }
 }

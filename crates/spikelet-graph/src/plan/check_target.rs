@@ -1,25 +1,25 @@
-//! What must hold of a plan for the device that is to run it.
+//! Checks of a plan for the device that runs it.
 //!
-//! A plan is laid out for one target: with its workspaces, its spikes as bits, and its gradients in
-//! the place of what they are gradients of. Another one, be it the same device with more threads,
-//! may need or allow something else.
+//! A plan is laid out for one target: its workspaces, its spikes stored as bits, its gradients that
+//! overwrite operands. Another target, such as the same device with more threads, may have other
+//! requirements.
 
-use super::check::refusal;
+use super::check::plan_error;
 use super::{Kernel, Location, Plan};
 use crate::error::Result;
 use crate::graph::Node;
+use crate::liveness::workspace;
 use crate::op::{Op, Operation};
 use crate::target::Target;
 use crate::types::DType;
 
 impl Plan {
-    /// Checks that `target` can run the plan as it is laid out: that there is a kernel for every node
-    /// ([`Target::check_node`]), that it has the workspace that it needs there, takes and makes
-    /// bits only where it can, writes over an operand only where it reads each element first, and
-    /// sums what it can sum.
+    /// Checks that `target` can run the plan as it is laid out: that it has a kernel for every node
+    /// ([`Target::check_node`]) and enough workspace for it, and that nodes read and write bits,
+    /// overwrite operands and sum by channel only where the target supports that.
     ///
     /// # Errors
-    /// [`Error::Plan`](crate::Error::Plan) when one of these does not hold; those of
+    /// [`Error::Plan`](crate::Error::Plan) when one of these is violated; those of
     /// [`Target::check_node`].
     pub fn check_target(&self, target: &dyn Target) -> Result<()> {
         for kernel in &self.kernels {
@@ -31,7 +31,7 @@ impl Plan {
                     "" => name,
                     layer => format!("{name} in `{layer}`"),
                 };
-                return Err(refusal(format!(
+                return Err(plan_error(format!(
                     "{name} {problem}; it was made for another device or number of threads, plan \
                      the graph for this one"
                 )));
@@ -44,7 +44,7 @@ impl Plan {
     fn unfit(&self, kernel: &Kernel, node: &Node, target: &dyn Target) -> Option<String> {
         let graph = &self.graph;
         let given = kernel.workspace.map_or(0, |(_, bytes)| bytes);
-        let needed = target.workspace(graph, node);
+        let needed = workspace(graph, node, target);
         if needed > given {
             return Some(format!(
                 "needs {needed} bytes of workspace here and has {given}"

@@ -2,7 +2,7 @@
 
 use crate::arena::{self, Allocation};
 use crate::graph::Graph;
-use crate::liveness::{Liveness, Location, liveness};
+use crate::liveness::{Liveness, Location, liveness, workspace};
 use crate::target::Target;
 
 pub(super) struct Layout {
@@ -12,7 +12,7 @@ pub(super) struct Layout {
     pub(super) bytes: usize,
 }
 
-/// Lays out a graph as it is: every node has the workspace that the device asks for.
+/// Lays out a graph as it is: with the workspace of every node.
 pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
     let Liveness {
         roots,
@@ -20,7 +20,7 @@ pub(super) fn lay_out(graph: &Graph, target: &dyn Target) -> Layout {
         mut places,
         mut requests,
         workspace_of,
-    } = liveness(graph, target, |graph, node| target.workspace(graph, node));
+    } = liveness(graph, target, |graph, node| workspace(graph, node, target));
     let bytes = arena::assign(&mut requests);
     for request in &requests {
         if let Some(value) = request.value {

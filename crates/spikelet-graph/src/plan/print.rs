@@ -1,4 +1,4 @@
-//! A plan for people.
+//! Printing plans.
 
 use super::{Location, Plan};
 use crate::op::Operation;

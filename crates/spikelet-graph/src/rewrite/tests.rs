@@ -1,47 +1,8 @@
 //! Edits, and the questions that a pass asks after each of them.
 
 use super::*;
-use crate::backward::Backward;
-use crate::error::InvalidOp;
 use crate::graph::InputKind;
 use crate::op::{Fill, Map, MatMul, Reshape};
-use crate::pass;
-use spikelet_expr::Expr;
-
-/// An operation that runs a graph of its own, as a loop will: its results are the body's outputs.
-#[derive(Clone, Debug)]
-pub struct WithBody(pub Graph);
-
-impl Operation for WithBody {
-    fn name(&self) -> String {
-        "with_body".to_string()
-    }
-
-    fn infer(&self, _: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
-        let outputs = self.0.outputs.iter();
-        Ok(outputs.map(|o| self.0.ty(o.value).clone()).collect())
-    }
-
-    fn outputs(&self, _: usize) -> usize {
-        self.0.outputs.len()
-    }
-
-    fn differentiate(&self, _: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
-        Ok(vec![None; node.inputs.len()])
-    }
-
-    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
-        0
-    }
-
-    fn body(&self) -> Option<&Graph> {
-        Some(&self.0)
-    }
-
-    fn body_mut(&mut self) -> Option<&mut Graph> {
-        Some(&mut self.0)
-    }
-}
 
 fn layer() -> Arc<str> {
     Arc::from("")
@@ -67,7 +28,7 @@ fn chain(count: usize) -> Graph {
     graph
 }
 
-/// What a rewriter keeps up to date is what a look at all nodes gives.
+/// Compares the rewriter's state with one computed from all nodes.
 fn assert_consistent(rewriter: &Rewriter<'_>) {
     let order = rewriter.order();
     assert!(order.is_sorted_by_key(|k| rewriter.position(*k)));
@@ -212,37 +173,4 @@ fn the_cost_of_a_node_follows_its_operation() {
     };
     rewriter.set(node, fill);
     assert_eq!(rewriter.cost(node), 16);
-}
-
-#[test]
-fn passes_rewrite_the_graphs_that_operations_own() {
-    let inner = chain(3);
-    let mut middle = chain(1);
-    let x = middle.inputs[0].value;
-    middle.push(WithBody(inner), &[x], &layer()).unwrap();
-    let mut graph = chain(2);
-    let x = graph.inputs[0].value;
-    let body = graph.push(WithBody(middle), &[x], &layer()).unwrap();
-    graph.outputs.push(crate::graph::Output {
-        name: "body".to_string(),
-        value: body[0],
-        updates: None,
-    });
-    let mut visited = vec![];
-    for_each_graph(&mut graph, &mut |graph| visited.push(graph.nodes.len()));
-    assert_eq!(visited, [3, 2, 3], "the innermost graph first");
-
-    let report = pass::in_every_graph(&mut graph, &mut pass::fuse::run);
-    let kinds =
-        |graph: &Graph| -> Vec<String> { graph.nodes.iter().map(|n| n.op.name()).collect() };
-    assert_eq!(
-        report.changes, 3,
-        "two in the innermost graph, one in the outermost"
-    );
-    assert_eq!(kinds(&graph), ["map", "with_body"]);
-    let one = Expr::symbol(Map::operand_name(0)).exp().exp();
-    assert_eq!(
-        Map::of(&graph.nodes[0].op).unwrap().expressions[0].to_string(),
-        one.to_string()
-    );
 }

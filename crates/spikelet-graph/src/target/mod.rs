@@ -1,4 +1,4 @@
-//! What the planner asks about a device, one trait for each of its four jobs.
+//! The planner's queries about a device, one trait for each of its four jobs.
 //!
 //! | trait | asked by |
 //! |---|---|

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::op::{Distribution, Draw};
 use crate::types::{DType, ShapeText, elements};
 
-/// What the first axes of a draw are. It decides how draws are numbered, so that a sequence in
-/// chunks of time, or a batch in parts, draws what the whole would draw.
+/// The meaning of the first axes of a draw. It determines how random numbers are indexed, so that a
+/// sequence in time chunks, or a batch in micro-batches, draws the numbers of the complete one.
 ///
 /// ```
 /// use spikelet_graph::{DType, RandomAxes, Tracer};
@@ -20,9 +20,9 @@ use crate::types::{DType, ShapeText, elements};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomAxes {
-    /// Neither time nor images: the same draws in every part of a batch, such as noise on weights.
+    /// Neither time nor images: the same draws in every micro-batch, such as noise on weights.
     Nothing,
-    /// `[T, …]`: new draws at every time step, the same for every part of a batch.
+    /// `[T, …]`: new draws at every time step, the same in every micro-batch.
     Time,
     /// `[N, …]`: draws of each image, the same at every time step, such as a dropout mask.
     Batch,
@@ -35,7 +35,7 @@ impl RandomAxes {
         matches!(self, Self::Time | Self::TimeAndBatch)
     }
 
-    /// Elements of a time step for each image; nothing if the shape lacks an axis.
+    /// The elements of a time step for each image; `None` if the shape lacks an axis.
     fn per_image(self, shape: &[usize]) -> Option<usize> {
         let axes = match self {
             Self::Nothing => return Some(0),
@@ -48,8 +48,8 @@ impl RandomAxes {
 }
 
 impl Var {
-    /// A draw that is 1 with probability `self`, else 0. `generator` is i64 `[4]`: seed, step, and
-    /// how many time steps and images went before the first ones.
+    /// Draws 1 with probability `self`, else 0. `generator` is i64 `[4]`: seed, step, and the offsets of
+    /// the first time step and the first image.
     pub fn bernoulli(&self, generator: &Var, over: RandomAxes) -> Var {
         let (shape, dtype) = (self.shape().to_vec(), self.ty.dtype);
         let drawn = Distribution::Bernoulli;
@@ -81,9 +81,10 @@ impl Var {
             tracer.fail(Error::Shape {
                 layer: tracer.path(),
                 operation: format!("{distribution:?}").to_lowercase(),
-                problem: format!("draws over {over:?} of a shape without these axes"),
+                problem: format!("draws over {over:?} need axes that the shape lacks"),
                 given: ShapeText(&shape).to_string(),
-                help: "make the shape [T, …], [N, …] or [T, N, …], or draw over less".to_string(),
+                help: "make the shape [T, …], [N, …] or [T, N, …], or use other RandomAxes"
+                    .to_string(),
             });
             0
         });

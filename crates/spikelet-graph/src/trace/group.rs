@@ -7,15 +7,15 @@ use crate::op::{AllReduceDone, AllReduceStart};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How gradients are put together for their way to the other ranks, in bytes.
+/// The sizes of gradient buckets in bytes.
 ///
-/// A sum over ranks takes its time to start, so small gradients share one; the last layers'
-/// gradients are there first, and a small first bucket lets their sum begin early.
+/// An all-reduce has a fixed cost, so small gradients share one. The gradients of the last layers are
+/// computed first; a small first bucket starts their sum early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buckets {
-    /// The first bucket is full with this many.
+    /// The size of the first bucket.
     pub first: usize,
-    /// The others are full with this many.
+    /// The size of the other buckets.
     pub others: usize,
 }
 
@@ -30,9 +30,8 @@ impl Default for Buckets {
 }
 
 impl Var {
-    /// The sums of f32 tensors over all ranks of the group that runs the program, which waits for
-    /// them here: one for each, of its shape. The gradient of what a rank puts in is the sum of all
-    /// ranks' gradients.
+    /// The sums of f32 tensors over all ranks of the group, one for each tensor, of its shape. The
+    /// program waits for them here. The gradient of an operand is the sum of all ranks' gradients.
     ///
     /// Every rank must run the same program, on a backend that is in a group of `ranks`.
     ///
@@ -56,7 +55,7 @@ impl Var {
     }
 }
 
-/// Gradients that are added up together, and the node behind which all are there.
+/// Gradients that are summed together, and the node after which all are computed.
 #[derive(Default)]
 struct Bucket {
     values: Vec<ValueId>,
@@ -65,12 +64,12 @@ struct Bucket {
 }
 
 impl Tracer {
-    /// The sums of gradients over all ranks, in their order; to be taken right behind
-    /// [`Tracer::gradients`], before anything else reads them.
+    /// The sums of gradients over all ranks, in the order of the gradients. Call it directly after
+    /// [`Tracer::gradients`], before other operations read the gradients.
     ///
-    /// Gradients are put in buckets in the order in which the backward pass makes them. The sum of
-    /// each bucket is started where its last gradient is made, so that it is under way while the
-    /// backward pass goes on, and all are waited for here, in the same order.
+    /// Gradients are assigned to buckets in the order in which the backward pass computes them. The sum
+    /// of a bucket starts after its last gradient and overlaps with the rest of the backward pass; all
+    /// sums are completed here, in the same order.
     ///
     /// ```
     /// use spikelet_graph::{Buckets, DType, Tracer};
@@ -112,7 +111,7 @@ impl Tracer {
         }
     }
 
-    /// Starts and waits; pairs of a gradient and its sum.
+    /// Starts and completes the sums; returns pairs of a gradient and its sum.
     fn append_sums(
         &self,
         gradients: &[ValueId],
@@ -126,7 +125,7 @@ impl Tracer {
         let mut seen = HashSet::new();
         let mut values: Vec<ValueId> = gradients.to_vec();
         values.retain(|v| seen.insert(*v));
-        // Behind how many nodes each is there.
+        // The number of nodes after which each is computed.
         let ready = |v: &ValueId| producers[v.index()].map_or(0, |k| k + 1);
         values.sort_by_key(ready);
         let mut full: Vec<Bucket> = vec![];
@@ -159,7 +158,7 @@ impl Tracer {
             sums.extend(pairs.map(|(gradient, sum)| (*gradient, *sum)));
             graph.nodes.push(wait);
         }
-        // The last first, so that the places of the others stay what they are.
+        // The last first, so that the indices of the others do not change.
         for (bucket, start) in full.iter().zip(starts).rev() {
             graph.nodes.insert(bucket.ready, start);
         }

@@ -1,9 +1,9 @@
 //! Tracing: ordinary Rust code that calls layers builds a static graph.
 //!
-//! Shapes are known while tracing. The first operation whose operands do not fit is remembered
-//! with its layer and shapes; what is computed from it is ignored, and the error comes out at
-//! the next [`Tracer::check`] (every layer container calls it) or at [`Tracer::finish`]. So
-//! arithmetic on [`Var`] needs no `?`.
+//! Shapes are known while tracing. The first operation whose operands do not fit is recorded with its
+//! layer and shapes, operations on its results are ignored, and the next [`Tracer::check`] (every
+//! layer container calls it) or [`Tracer::finish`] returns the error. Arithmetic on [`Var`] therefore
+//! needs no `?`.
 
 mod draw;
 mod group;
@@ -35,7 +35,7 @@ pub(crate) struct State {
     first_step: u32,
     float: DType,
     precision: Precision,
-    /// Whether the passes that come before gradients have run.
+    /// Whether the passes before differentiation have run.
     prepared: bool,
     repeated: RepeatedValues,
 }
@@ -48,7 +48,7 @@ impl State {
     }
 }
 
-/// Builds a graph. Cheap to clone; all clones build the same one.
+/// Builds a graph. Cheap to clone; all clones build the same graph.
 ///
 /// ```
 /// use spikelet_graph::{DType, Tracer};
@@ -100,12 +100,12 @@ impl Tracer {
         result
     }
 
-    /// The path of the present layer, such as `fc.0`.
+    /// The path of the current layer, such as `fc.0`.
     pub fn path(&self) -> String {
         self.state.borrow().path.join(".")
     }
 
-    /// The path of something in the present layer: `fc.0.weight`.
+    /// The path of a tensor in the current layer: `fc.0.weight`.
     pub fn path_of(&self, name: &str) -> String {
         let state = self.state.borrow();
         let mut path = state.path.clone();
@@ -113,12 +113,12 @@ impl Tracer {
         path.join(".")
     }
 
-    /// Something that is given with each call.
+    /// A runtime input: its value is supplied for every run.
     pub fn input(&self, name: &str, dtype: DType, shape: impl Into<Vec<usize>>) -> Var {
         self.add_input(name, InputKind::Data, TensorType::new(dtype, shape))
     }
 
-    /// A learnable tensor; its name is used as it is.
+    /// A trainable tensor; `name` is its complete name.
     pub fn parameter(&self, name: &str, shape: impl Into<Vec<usize>>) -> Var {
         self.add_input(
             name,
@@ -127,17 +127,17 @@ impl Tracer {
         )
     }
 
-    /// A tensor that is carried from call to call; its name is used as it is.
+    /// A tensor that is carried from run to run; `name` is its complete name.
     pub fn state(&self, name: &str, shape: impl Into<Vec<usize>>) -> Var {
         self.add_input(name, InputKind::State, TensorType::new(self.float(), shape))
     }
 
-    /// A tensor of any type that is carried from call to call; its name is used as it is.
+    /// A tensor of any type that is carried from run to run; `name` is its complete name.
     pub fn state_of(&self, name: &str, dtype: DType, shape: impl Into<Vec<usize>>) -> Var {
         self.add_input(name, InputKind::State, TensorType::new(dtype, shape))
     }
 
-    /// The input of this name, if there is one already.
+    /// The input of this name, if it exists.
     pub fn find_input(&self, name: &str) -> Option<Var> {
         let found = {
             let state = self.state.borrow();
@@ -159,18 +159,18 @@ impl Tracer {
         }
     }
 
-    /// A tensor with one value everywhere.
+    /// A tensor whose elements all have one value.
     pub fn fill(&self, dtype: DType, shape: impl Into<Vec<usize>>, value: f64) -> Var {
         let ty = TensorType::new(dtype, shape);
         self.apply1(crate::op::Fill { ty, value }, &[])
     }
 
-    /// Names a result.
+    /// Makes a value an output of the program.
     pub fn output(&self, name: &str, value: &Var) {
         self.add_output(name, value, None);
     }
 
-    /// When the program has run, the state or parameter `input` holds `value`.
+    /// After a run, the state or parameter `input` holds `value`.
     pub fn update(&self, input: &Var, value: &Var) {
         if input.id.is_none() || value.id.is_none() {
             return;
@@ -186,8 +186,8 @@ impl Tracer {
         };
         if input.ty() != value.ty() {
             return refuse(
-                "a tensor cannot change its type or shape",
-                "make the new value as large as the old one, of the same type",
+                "the new value has another type or shape",
+                "compute a new value of the type and shape of the updated tensor",
             );
         }
         let name = {
@@ -202,7 +202,7 @@ impl Tracer {
         match name {
             Some(name) => self.add_output(&name, value, input.id),
             None => refuse(
-                "what is updated is the result of an operation",
+                "the updated tensor is the result of an operation",
                 "update an input, a parameter or a state",
             ),
         }
@@ -218,7 +218,8 @@ impl Tracer {
             self.fail(Error::Name {
                 kind: "output",
                 name: name.to_string(),
-                problem: "the name is taken; give each output its own".to_string(),
+                problem: "the name is already in use; use a different name for each output"
+                    .to_string(),
             });
             return;
         }
@@ -236,45 +237,44 @@ impl Tracer {
         }
     }
 
-    /// The graph as it was traced so far.
+    /// The graph traced so far.
     pub fn traced(&self) -> Graph {
         self.state.borrow().graph.clone()
     }
 
-    /// A number that sets the draws of this program apart: 0, 1, 2 … in the order of tracing.
+    /// A new stream of random numbers of this program: 0, 1, 2 … in the order of tracing.
     pub fn next_stream(&self) -> u32 {
         let mut state = self.state.borrow_mut();
         state.streams += 1;
         state.streams - 1
     }
 
-    /// How many streams of draws are taken so far.
+    /// The number of streams of random numbers used so far.
     pub fn streams(&self) -> u32 {
         self.state.borrow().streams
     }
 
-    /// The time step at which draws over time begin: 0 unless a network is traced step by step.
+    /// The first time step of draws over time: 0 unless a network is traced step by step.
     pub fn first_step(&self) -> u32 {
         self.state.borrow().first_step
     }
 
-    /// From here on, draws over time begin at the time step `first_step`, and their streams are
-    /// numbered from `streams`. A network that is traced once for each step draws what it would
-    /// draw for all steps at once, if each of its traces begins with the same number.
+    /// Draws over time that follow begin at the time step `first_step`, and their streams at `streams`. A
+    /// network that is traced once for each step draws the same numbers as for all steps at once, if
+    /// each of its traces begins with the same stream.
     pub fn draw_from(&self, first_step: u32, streams: u32) {
         let mut state = self.state.borrow_mut();
         state.first_step = first_step;
         state.streams = streams;
     }
 
-    /// Whether elementwise operations stay the kernels they are traced as (see
-    /// [`Graph::disable_fusion`]).
+    /// Sets whether elementwise operations stay separate kernels (see [`Graph::disable_fusion`]).
     pub fn disable_fusion(&self, yes: bool) {
         self.state.borrow_mut().graph.disable_fusion = yes;
     }
 
-    /// Keeps what is constant over time virtual, gives the graph its precision, then appends the
-    /// backward pass of `loss` and returns the gradients of `wrt`.
+    /// Runs the passes before differentiation (`pass::prepare`), appends the backward pass of `loss`, and
+    /// returns the gradients of `wrt`.
     pub fn gradients(&self, loss: &Var, wrt: &[&Var]) -> Vec<Var> {
         let Some(loss) = loss.id else {
             return wrt.iter().map(|v| (*v).clone()).collect();
@@ -282,8 +282,8 @@ impl Tracer {
         self.append_backward(wrt, |graph, ids| backward::gradients(graph, loss, ids))
     }
 
-    /// The gradients of `wrt`, given those of other values: pairs of a value and its gradient,
-    /// of one type. This is what a part of a network does in the backward pass of the whole.
+    /// The gradients of `wrt` from given gradients of other values: pairs of a value and its gradient, of
+    /// the same type. This is the backward pass of one stage of a pipeline.
     ///
     /// ```
     /// use spikelet_graph::{DType, Tracer};
@@ -300,7 +300,7 @@ impl Tracer {
             return wrt.iter().map(|v| (*v).clone()).collect();
         };
         self.append_backward(wrt, |graph, ids| {
-            // The precision may have given a value another type than it was traced with.
+            // The precision pass may have changed the type of a value.
             let mut fitting = vec![];
             for (value, grad) in pairs {
                 let dtype = graph.ty(value).dtype;
@@ -334,13 +334,13 @@ impl Tracer {
         }
     }
 
-    /// Applies an operation: as many results as [`Operation::outputs`] says, also after an error.
+    /// Applies an operation. The number of results is [`Operation::outputs`], also after an error.
     pub fn apply(&self, op: impl Into<Op>, inputs: &[&Var]) -> Vec<Var> {
         let op = op.into();
         let count = op.outputs(inputs.len());
         let ids: Option<Vec<ValueId>> = inputs.iter().map(|v| v.id).collect();
         let Some(ids) = ids else {
-            // An operand is the result of a failure that is already on record.
+            // An operand is the result of an operation whose error is already recorded.
             return vec![self.ignored(self.type_of(inputs)); count];
         };
         let made = if inputs
@@ -353,11 +353,11 @@ impl Tracer {
             known.and_then(|(op, ids)| state.graph.push(op, &ids, &layer))
         } else {
             let types: Vec<TensorType> = inputs.iter().map(|v| v.ty().clone()).collect();
-            let refusal = InvalidOp::new(
+            let error = InvalidOp::new(
                 "an operand belongs to another tracer",
                 "trace one program with one tracer and its clones",
             );
-            Err(refusal.at(&self.path(), &op.name(), &types))
+            Err(error.at(&self.path(), &op.name(), &types))
         };
         match made {
             Ok(values) => values.into_iter().map(|v| self.var(v)).collect(),
@@ -365,7 +365,7 @@ impl Tracer {
         }
     }
 
-    /// The type of the first operand, which the ignored results of a failure have.
+    /// The type of the first operand, which the ignored results of a failed operation have.
     fn type_of(&self, operands: &[&Var]) -> TensorType {
         match operands.first() {
             Some(first) => first.ty().clone(),
@@ -380,15 +380,15 @@ impl Tracer {
             .unwrap_or_else(|| self.ignored(self.type_of(inputs)))
     }
 
-    /// Puts an error on record; the first one counts.
+    /// Records an error, if it is the first.
     pub fn fail(&self, error: Error) {
         self.state.borrow_mut().error.get_or_insert(error);
     }
 
-    /// The first error so far.
+    /// Returns the first error so far.
     ///
     /// # Errors
-    /// When an operation did not fit.
+    /// When an operation rejected its operands.
     pub fn check(&self) -> Result<()> {
         match &self.state.borrow().error {
             Some(error) => Err(error.clone()),
@@ -396,7 +396,7 @@ impl Tracer {
         }
     }
 
-    /// The graph as it was traced.
+    /// The traced graph.
     ///
     /// # Errors
     /// The first error of the trace.
@@ -421,8 +421,8 @@ impl Tracer {
         self.ignored(ty)
     }
 
-    /// What stands for a result that there is not. A shape that no memory has gives way to one of as
-    /// many axes, so that what is computed from it does not wrap.
+    /// The placeholder for a result after an error. A shape above the largest size of a tensor is replaced
+    /// by one of as many axes of length 1, so that sizes computed from it do not overflow.
     fn ignored(&self, mut ty: TensorType) -> Var {
         if ty.check_size().is_err() {
             ty.shape.fill(1);

@@ -11,9 +11,8 @@ use crate::types::DType;
 use std::sync::Arc;
 
 impl Tracer {
-    /// What the network is to compute with; f32 if nothing is said. It is given to what was
-    /// traced when the first gradients are taken, or else at the end; inputs and outputs of the
-    /// program keep their types.
+    /// Sets the precision of the network; the default is f32. It is applied when the first gradients are
+    /// computed, or else at the end; inputs and outputs of the program keep their types.
     ///
     /// ```
     /// use spikelet_graph::{DType, Precision, Tracer};
@@ -28,14 +27,14 @@ impl Tracer {
         self.state.borrow_mut().precision = precision;
     }
 
-    /// What the network is to compute with.
+    /// The precision of the network.
     pub fn precision(&self) -> Precision {
         self.state.borrow().precision
     }
 }
 
 impl State {
-    /// Runs what comes before gradients, once.
+    /// Runs the passes before differentiation, once.
     pub(super) fn prepare(&mut self) {
         if !self.prepared {
             pass::prepare(&mut self.graph, self.precision);
@@ -44,8 +43,8 @@ impl State {
         self.prepared = true;
     }
 
-    /// An operation and its operands such that the result has the type that the tracing code
-    /// knows the operands by: some may be stored in 16 bits since.
+    /// Adapts an operation and its operands so that the result has the type that the tracing code expects:
+    /// the precision pass may have stored some operands in 16 bits.
     pub(super) fn as_known(
         &mut self,
         op: Op,

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// A traced value: its type is known, its elements are not.
 ///
-/// Operators and methods build graph nodes. Operands that do not fit put an error on record
-/// (see [`Tracer::check`]) and give a value that further operations ignore.
+/// Operators and methods build graph nodes. Operands that do not fit record an error (see
+/// [`Tracer::check`]); the result is a value that further operations ignore.
 #[derive(Clone)]
 pub struct Var {
     pub(super) tracer: Tracer,
@@ -43,7 +43,7 @@ impl Var {
         &self.ty.shape
     }
 
-    /// The length of an axis; 1 for one that the tensor does not have.
+    /// The length of an axis; 1 for an axis that the tensor does not have.
     pub fn dim(&self, axis: usize) -> usize {
         self.ty.shape.get(axis).copied().unwrap_or(1)
     }
@@ -53,12 +53,12 @@ impl Var {
         self.ty.shape.len()
     }
 
-    /// The tracer that made it.
+    /// Its tracer.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer
     }
 
-    /// The value's number in the graph; `None` after an error.
+    /// The id of the value in the graph; `None` after an error.
     pub fn id(&self) -> Option<ValueId> {
         self.id
     }
@@ -88,7 +88,7 @@ impl Var {
         let symbols: Vec<Expr> = (0..operands.len()).map(Map::operand).collect();
         let mut shape = first.shape().to_vec();
         for operand in &operands[1..] {
-            // Where this fails, the operation names the operand that does not fit.
+            // If this fails, the error of the operation names the operand that does not fit.
             shape = broadcast(&shape, operand.shape()).unwrap_or(shape);
         }
         let expressions = build(&symbols);
@@ -120,8 +120,8 @@ impl Var {
         self.map1(|x| Expr::select(x.gt(0.0), x, 0.0))
     }
 
-    /// The same values under another floating-point type, rounded to the nearest. From and to f64
-    /// there is no way.
+    /// The value cast to another floating-point type, rounded to the nearest. Casts from and to f64 are
+    /// not supported.
     pub fn cast(&self, dtype: DType) -> Var {
         if self.ty.dtype == dtype {
             return self.clone();
@@ -129,7 +129,7 @@ impl Var {
         self.tracer.apply1(Map::cast(self.shape(), dtype), &[self])
     }
 
-    /// The same value, through which no gradient passes.
+    /// The same value without a gradient (stop-gradient).
     pub fn detach(&self) -> Var {
         self.map1(Expr::detach)
     }
@@ -160,7 +160,7 @@ impl Var {
         self.tracer.apply1(op, &[self, weight])
     }
 
-    /// Maxima or means of windows of `[…, spatial…, channels]`.
+    /// Max or average pooling of `[…, spatial…, channels]`.
     pub fn pool(&self, pooling: Pooling, windows: impl Into<Vec<Window>>) -> Var {
         let windows = windows.into();
         self.tracer.apply1(Pool { pooling, windows }, &[self])
@@ -173,17 +173,17 @@ impl Var {
         [made.pop().unwrap_or_else(|| self.clone()), variance]
     }
 
-    /// The sum over axes, which are dropped.
+    /// The sum over axes, which are removed.
     pub fn sum(&self, axes: &[usize]) -> Var {
         self.tracer.apply1(Reduce::sum(axes), &[self])
     }
 
-    /// The maximum over axes, which are dropped.
+    /// The maximum over axes, which are removed.
     pub fn max(&self, axes: &[usize]) -> Var {
         self.tracer.apply1(Reduce::max(axes), &[self])
     }
 
-    /// The mean over axes, which are dropped.
+    /// The mean over axes, which are removed.
     pub fn mean(&self, axes: &[usize]) -> Var {
         let lengths: Vec<usize> = axes.iter().map(|&k| self.dim(k)).collect();
         self.sum(axes) / elements(&lengths) as f64
@@ -200,7 +200,7 @@ impl Var {
         self.sum_all() / self.ty.len() as f64
     }
 
-    /// The same elements under another shape.
+    /// The tensor reshaped.
     pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Var {
         let shape = shape.into();
         if shape == self.shape() {
@@ -229,12 +229,12 @@ impl Var {
         self.tracer.apply1(Slice { axis, start, end }, &[self])
     }
 
-    /// Tensors joined along an axis.
+    /// Tensors concatenated along an axis.
     ///
     /// # Panics
     /// When no tensor is given.
     pub fn concat(parts: &[&Var], axis: usize) -> Var {
-        let first = parts.first().expect("at least one tensor is joined");
+        let first = parts.first().expect("at least one tensor is concatenated");
         first.tracer.apply1(Concat { axis }, parts)
     }
 
@@ -247,8 +247,7 @@ impl Var {
         self.tracer.apply1(Expand { shape }, &[self])
     }
 
-    /// A new axis 0 along which the tensor is the same at each of `time_steps` steps. Nothing is
-    /// repeated in memory.
+    /// The tensor repeated along a new axis 0 of `time_steps` steps, without copies in memory.
     pub fn repeat_over_time(&self, time_steps: usize) -> Var {
         let mut shape = vec![1];
         shape.extend(self.shape());
@@ -271,7 +270,7 @@ impl Var {
     pub fn source_over_time(&self) -> Option<Var> {
         let id = self.id?;
         let repeats = self.tracer.state.borrow_mut().repeats_over_time(id);
-        // The first step is as good as any: the pass over the finished graph reads the source.
+        // All steps are equal: `hoist_time` reads the source of this slice.
         repeats.then(|| self.slice(0, 0..1))
     }
 
@@ -285,7 +284,7 @@ impl Var {
         self.log_softmax().exp()
     }
 
-    /// Class numbers as rows of zeros with a one.
+    /// One-hot vectors of class numbers.
     pub fn one_hot(&self, classes: usize) -> Var {
         let dtype = self.tracer.float();
         self.tracer.apply1(OneHot { classes, dtype }, &[self])
@@ -296,14 +295,13 @@ impl Var {
         self.tracer.apply1(ArgMax, &[self])
     }
 
-    /// 1 where two integer tensors agree, else 0.
+    /// 1 where two integer tensors are equal, else 0.
     pub fn equals(&self, other: &Var) -> Var {
         let dtype = self.tracer.float();
         self.tracer.apply1(Equal { dtype }, &[self, other])
     }
 
-    /// What an operation of your own makes of the operands: as many results as its
-    /// [`CustomOp::outputs`] says, also after an error.
+    /// The results of a custom operation; their number is [`CustomOp::outputs`], also after an error.
     ///
     /// # Panics
     /// When no operand is given.
@@ -314,7 +312,7 @@ impl Var {
         first.tracer.apply(Custom(op), operands)
     }
 
-    /// Runs a recurrence over the sequences: output sequences, last states, state sequences.
+    /// Runs a recurrence over the sequences. Returns output sequences, last states and state sequences.
     ///
     /// # Panics
     /// When no sequence is given.

@@ -1,6 +1,6 @@
 //! Sums over ranks: shapes, order, memory, and what passes leave alone.
 
-use crate::targets::{Parts, Plain};
+use crate::targets::{Chunks, Plain};
 use insta::assert_snapshot;
 use spikelet_graph::op::{AllReduceDone, AllReduceStart, Conv, Op, Reshape};
 use spikelet_graph::{Buckets, DType, Graph, Location, Plan, Tracer, Var, pass};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const F: DType = DType::F32;
 
-fn refusal(trace: impl FnOnce(&Tracer)) -> String {
+fn trace_error(trace: impl FnOnce(&Tracer)) -> String {
     let tracer = Tracer::new(F);
     trace(&tracer);
     tracer.check().unwrap_err().to_string()
@@ -38,7 +38,7 @@ fn waits(graph: &Graph) -> Vec<usize> {
 
 #[test]
 fn a_group_of_no_ranks_and_tensors_of_other_types_are_refused() {
-    assert_snapshot!(refusal(|t| {
+    assert_snapshot!(trace_error(|t| {
         let x = t.input("x", F, [3]);
         t.scope("norm", || Var::all_reduce(&[&x], 0));
     }), @"
@@ -46,12 +46,12 @@ fn a_group_of_no_ranks_and_tensors_of_other_types_are_refused() {
       given: f32[3]
       help: pass the number of ranks, this one included
     ");
-    assert_snapshot!(refusal(|t| {
+    assert_snapshot!(trace_error(|t| {
         let (x, y) = (t.input("x", F, [3]), t.input("y", DType::F64, [2]));
         let sums = Var::all_reduce(&[&x, &y], 2);
         assert_eq!(sums.len(), 2);
     }), @"
-    all_reduce_start: ranks add up f32, an operand is f64
+    all_reduce_start: sums f32 tensors; an operand is f64
       given: f32[3] and f64[2]
       help: cast it to f32 first; f64 is for references, which run as one rank
     ");
@@ -87,7 +87,7 @@ const EACH: Buckets = Buckets {
 
 #[test]
 fn sums_start_right_behind_their_gradients_and_arrive_before_the_updates() {
-    for target in [&Plain as &dyn spikelet_graph::Target, &Parts(1 << 10)] {
+    for target in [&Plain as &dyn spikelet_graph::Target, &Chunks(1 << 10)] {
         let plan = Plan::new(training_step(Some(EACH)), target);
         plan.check().unwrap();
         let graph = &plan.graph;
@@ -259,17 +259,17 @@ fn what_has_not_arrived_is_read_by_nobody() {
     assert_snapshot!(problem(&|t, x| {
         let sum = t.apply1(reduce, &[x]);
         t.output("y", &sum.exp());
-    }), @"the plan cannot be loaded: map in `l` reads the result of an all-reduce that was not waited for");
+    }), @"the plan cannot be loaded: map in `l` reads the result of an all-reduce before it is completed");
     assert_snapshot!(problem(&|t, x| {
         t.output("y", &t.apply1(reduce, &[x]));
-    }), @"the plan cannot be loaded: output `y` is the result of an all-reduce that was not waited for");
+    }), @"the plan cannot be loaded: output `y` is the result of an all-reduce that is not completed");
     assert_snapshot!(problem(&|t, x| {
         t.output("y", &t.apply1(AllReduceDone, &[x]));
     }), @"the plan cannot be loaded: all_reduce_done in `l` has no matching start of an all-reduce");
     assert_snapshot!(problem(&|t, x| {
         let sums = t.apply(reduce, &[x, &x.exp()]);
         t.output("y", &t.apply1(AllReduceDone, &[&sums[1]]));
-    }), @"the plan cannot be loaded: all_reduce_done in `l` waits for other tensors than the all-reduce that it waits for has");
+    }), @"the plan cannot be loaded: all_reduce_done in `l` completes other tensors than its all-reduce has");
 }
 
 #[test]
@@ -395,8 +395,8 @@ fn sums_keep_their_order_where_sequences_go_through_in_parts() {
     assert_eq!(sequence(&plain.graph), [16, 2, 16, 3, 16, 4]);
     let mut graph = build();
     let limit = plain.arena_bytes / 2;
-    pass::run_all(&mut graph, &Parts(1 << 12));
-    let found = pass::rematerialize::run(&mut graph, &Parts(1 << 12), limit);
+    pass::run_all(&mut graph, &Chunks(1 << 12));
+    let found = pass::rematerialize::run(&mut graph, &Chunks(1 << 12), limit);
     assert!(found.time_chunks.is_some(), "{found:?}");
     assert_eq!(sequence(&graph), sequence(&plain.graph), "{graph}");
     Plan::new(graph, &Plain).check().unwrap();

@@ -1,6 +1,6 @@
 //! States that neuron scans keep for their backward passes.
 
-use crate::targets::{Keeps, Plain};
+use crate::targets::{Checkpoints, Plain};
 use insta::assert_snapshot;
 use spikelet_expr::Expr;
 use spikelet_graph::op::{Op, Recurrence, Scan, ScanGrad};
@@ -49,7 +49,7 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     `dw` = %15
     `v`: %2 becomes %5
     ");
-    let report = pass::checkpoint::run(&mut graph, &Keeps(5));
+    let report = pass::checkpoint::run(&mut graph, &Checkpoints(5));
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[11, 8]
     %1 = Parameter `w`  f32[11, 8]
@@ -66,13 +66,16 @@ fn a_scan_keeps_the_states_that_its_backward_pass_starts_from() {
     ");
     assert_snapshot!(report.summary, @"1 neuron scans store states every few steps (64 bytes)");
     let before = graph.to_string();
-    assert_eq!(pass::checkpoint::run(&mut graph, &Keeps(5)).changes, 0);
+    assert_eq!(
+        pass::checkpoint::run(&mut graph, &Checkpoints(5)).changes,
+        0
+    );
     assert_eq!(graph.to_string(), before);
 }
 
 #[test]
 fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
-    let plan = Plan::new(traced(), &Keeps(4));
+    let plan = Plan::new(traced(), &Checkpoints(4));
     assert_snapshot!(plan.graph, @"
     %0 = Data `x`  f32[11, 8]
     %1 = Parameter `w`  f32[11, 8]
@@ -95,8 +98,8 @@ fn a_plan_wires_kept_states_even_where_the_current_is_made_again() {
 fn nothing_is_kept_for_a_target_that_does_not_want_it_or_that_wants_too_few() {
     for plan in [
         Plan::new(traced(), &Plain),
-        Plan::new(traced(), &Keeps(11)),
-        Plan::new(traced(), &Keeps(0)),
+        Plan::new(traced(), &Checkpoints(11)),
+        Plan::new(traced(), &Checkpoints(0)),
     ] {
         assert!(
             !plan.graph.to_string().contains("checkpoint every"),
@@ -115,7 +118,10 @@ fn a_backward_pass_without_its_scan_starts_from_the_first_state() {
     grad.present[0] = true;
     t.output("dx", &t.apply(grad, &[&x, &v, &g])[0]);
     let mut graph = t.finish().unwrap();
-    assert_eq!(pass::checkpoint::run(&mut graph, &Keeps(2)).changes, 0);
+    assert_eq!(
+        pass::checkpoint::run(&mut graph, &Checkpoints(2)).changes,
+        0
+    );
 }
 
 #[test]
@@ -137,17 +143,17 @@ fn states_that_cannot_be_kept_are_refused() {
         ..Scan::new(neuron(), 6)
     };
     assert_snapshot!(error(scan.into(), false), @"
-    li: keeps the states of every 6 of 6 steps
+    li: cannot store checkpoints every 6 of 6 steps
       given: f32[6, 8] and f32[8]
-      help: keep them after at least one step, and after fewer than there are
+      help: use at least 1 and less than the number of time steps
     ");
     let mut grad = ScanGrad::new(neuron(), 6);
     grad.present[0] = true;
     grad.checkpoint = Some(2);
     assert_eq!(grad.checkpoint_operand(), Some(3));
     assert_snapshot!(error(grad.into(), true), @"
-    li_grad: kept states are f32[3, 8], not f32[2, 8]
+    li_grad: the checkpoints are f32[3, 8], not f32[2, 8]
       given: f32[6, 8] and f32[8] and f32[6, 8] and f32[3, 8]
-      help: pass the states that the scan over the same operands kept
+      help: pass the checkpoints of the scan over the same operands
     ");
 }

@@ -142,7 +142,7 @@ fn gradients_that_cannot_be_had_are_errors_that_say_what_to_do() {
         operands: Some(operands),
         ..Neuron::default()
     };
-    assert_snapshot!(problem(Neuron { without_backward: true, ..Neuron::default() }), @"no gradient of `neuron`: the operation defines no `backward`; give it one or detach its result");
+    assert_snapshot!(problem(Neuron { without_backward: true, ..Neuron::default() }), @"no gradient of `neuron`: the operation defines no `backward`; implement it or detach the result");
     assert_snapshot!(problem(reads(vec![Input(0), Output(1)])), @"no gradient of `neuron`: the loss depends on its output 0, whose gradient its backward does not read; detach that output, or list its gradient in `backward_operands`");
     assert_snapshot!(problem(reads(vec![Gradient(0), Input(2)])), @"no gradient of `neuron`: its backward reads Input(2), but it has 2 inputs; list 0 to 1 in `backward_operands`");
     assert_snapshot!(problem(reads(vec![Gradient(0), Output(7)])), @"no gradient of `neuron`: its backward reads Output(7), but it has 2 outputs; list 0 to 1 in `backward_operands`");
@@ -286,7 +286,7 @@ fn nothing_is_written_over_what_it_reads() {
     assert_eq!(plan.copies.len(), 1, "w is copied to its place");
     let kernel = &mut plan.kernels[custom[0]];
     kernel.writes[0] = kernel.reads[0];
-    assert_snapshot!(plan.check().unwrap_err(), @"the plan cannot be loaded: neuron reads what it overwrites, or what is nowhere");
+    assert_snapshot!(plan.check().unwrap_err(), @"the plan cannot be loaded: neuron overwrites an operand that it still reads, or an operand has no location");
 }
 
 /// Gives custom operations scratch memory.
@@ -386,6 +386,6 @@ fn another_number_of_types_than_of_declared_results_is_refused() {
     let Error::Shape { problem, help, .. } = error else {
         panic!("{error}");
     };
-    assert_eq!(problem, "has 1 results, but names the types of 2");
+    assert_eq!(problem, "has 1 results, but `infer` returns 2 types");
     assert!(help.contains("`outputs`"));
 }

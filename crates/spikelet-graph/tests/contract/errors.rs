@@ -31,7 +31,7 @@ fn a_shape_error_names_layer_operation_and_both_shapes() {
         let (x, w) = (t.input("x", F, [50, 256, 1024]), t.parameter("w", [10, 784]));
         t.scope("fc", || t.scope("0", || x.linear(&w)));
     }), @"
-    matmul in `fc.0`: expects 784 input features, the operand has 1024
+    matmul in `fc.0`: expects 784 input features; the operand has 1024
       given: f32[50, 256, 1024] and f32[10, 784]
       help: the weight must have 1024 input features, or the input 784
     ");
@@ -53,7 +53,7 @@ fn a_shape_error_names_layer_operation_and_both_shapes() {
     assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).permute(&[0, 0]); }), @"
     permute: order [0, 0] of a tensor with 2 axes
       given: f32[4, 3]
-      help: name each axis exactly once, counted from 0
+      help: list each axis exactly once, counted from 0
     ");
     assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).slice(1, 2..5); }), @"
     slice: range 2..5 of an axis with 3 elements
@@ -68,20 +68,20 @@ fn a_shape_error_names_layer_operation_and_both_shapes() {
     assert_snapshot!(error(|t| { t.input("a", F, [4, 3]).sum(&[1, 0]); }), @"
     sum: axes [1, 0] of a tensor with 2 axes
       given: f32[4, 3]
-      help: name each axis once, in ascending order, counted from 0
+      help: list each axis once, in ascending order, counted from 0
     ");
     assert_snapshot!(error(|t| { t.input("a", F, [4, 0]).max(&[1]); }), @"
     max: maximum over an empty axis
       given: f32[4, 0]
-      help: give it at least one element
+      help: pass a tensor with at least one element
     ");
     assert_snapshot!(error(|t| {
         let (a, b) = (t.input("a", F, [4, 3]), t.input("b", F, [4, 2]));
         Var::concat(&[&a, &b], 0);
     }), @"
-    concat: tensors to join differ: [4, 3] against [4, 2]
+    concat: the tensors' shapes or types differ: [4, 3] against [4, 2]
       given: f32[4, 3] and f32[4, 2]
-      help: all axes but the joined one, and the element types, must agree
+      help: all axes except the concatenated one, and the element types, must be equal
     ");
     assert_snapshot!(error(|t| {
         let (a, b) = (t.input("a", DType::I64, [4]), t.input("b", DType::I64, [5]));
@@ -92,7 +92,7 @@ fn a_shape_error_names_layer_operation_and_both_shapes() {
       help: compare tensors of one shape
     ");
     assert_snapshot!(error(|t| { t.input("a", F, []).linear(&t.input("b", F, [1, 1])); }), @"
-    matmul: a matrix has at least one axis: [] against [1, 1]
+    matmul: an operand has no axis: [] against [1, 1]
       given: f32[] and f32[1, 1]
       help: reshape scalars to matrices first
     ");
@@ -117,7 +117,7 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
         let (x, v) = (t.input("x", F, [4, 8]), t.state("v", [8]));
         Var::scan(&neuron(1), 5, &[&x], &[&v], &[]);
     }), @"
-    if: sequences differ: [4, 8] against [5, 8]
+    if: the shapes of the sequences differ: [4, 8] against [5, 8]
       given: f32[4, 8] and f32[8]
       help: make all sequences [T, N, ...]
     ");
@@ -127,7 +127,7 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
     }), @"
     if: 1 sequences, 1 states of which 2 have a next value
       given: f32[4, 8] and f32[8]
-      help: give at least one sequence, and say what each state becomes
+      help: pass at least one sequence, and define the next value of each state
     ");
     assert_snapshot!(error(|t| {
         let (x, v) = (t.input("x", F, [0, 8]), t.state("v", [8]));
@@ -135,16 +135,16 @@ fn operands_of_a_scan_are_sequences_states_and_parameters() {
     }), @"
     if: no time steps
       given: f32[0, 8] and f32[8]
-      help: give sequences [T, N, ...] of at least one step
+      help: pass sequences [T, N, ...] of at least one step
     ");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [4, 8]);
         let scan = Scan::new(neuron(1), 4);
         t.apply(scan, &[&x]);
     }), @"
-    if: takes 2 operands, 1 were given
+    if: takes 2 operands; 1 were given
       given: f32[4, 8]
-      help: pass exactly the operands that the operation names
+      help: pass exactly the operands of the operation
     ");
 }
 
@@ -171,24 +171,24 @@ fn element_types_must_agree() {
       help: use f32 or f64
     ");
     assert_snapshot!(error(|t| { t.input("a", DType::I64, [3]).sum(&[0]); }), @"
-    sum: reduces integers
+    sum: cannot reduce integers
       given: i64[3]
       help: convert to a floating-point type
     ");
     assert_snapshot!(error(|t| { t.input("a", F, [2, 3]).linear(&t.input("b", DType::F64, [4, 3])); }), @"
-    matmul: multiplies f32 by f64
+    matmul: cannot multiply f32 by f64
       given: f32[2, 3] and f64[4, 3]
       help: convert the operands to one floating-point type
     ");
     assert_snapshot!(error(|t| { t.input("a", F, [3]).uniform([4], RandomAxes::Nothing); }), @"
     uniform: the generator's state is f32[3]
       given: f32[3]
-      help: pass i64[4]: seed, step, time, images before
+      help: pass i64[4]: seed, step, offset in time steps, offset in images
     ");
     assert_snapshot!(error(|t| { t.input("a", DType::I64, [4]).uniform([4], RandomAxes::TimeAndBatch); }), @"
-    uniform: draws over TimeAndBatch of a shape without these axes
+    uniform: draws over TimeAndBatch need axes that the shape lacks
       given: [4]
-      help: make the shape [T, …], [N, …] or [T, N, …], or draw over less
+      help: make the shape [T, …], [N, …] or [T, N, …], or use other RandomAxes
     ");
     assert_snapshot!(error(|t| {
         let (p, g) = (t.input("p", DType::F64, [3]), t.input("g", DType::I64, [4]));
@@ -203,28 +203,28 @@ fn element_types_must_agree() {
 
 #[test]
 fn names_are_unique() {
-    assert_snapshot!(error(|t| { t.input("x", F, [1]); t.parameter("x", [2]); }), @"input `x`: the name is taken; give each input its own");
+    assert_snapshot!(error(|t| { t.input("x", F, [1]); t.parameter("x", [2]); }), @"input `x`: the name is already in use; use a different name for each input");
     assert_snapshot!(error(|t| {
         let x = t.input("x", F, [1]);
         t.output("y", &x);
         t.output("y", &x.exp());
-    }), @"output `y`: the name is taken; give each output its own");
+    }), @"output `y`: the name is already in use; use a different name for each output");
 }
 
 #[test]
 fn an_update_keeps_type_and_shape_and_is_of_an_input() {
     assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", F, [3]))), @"
-    update: a tensor cannot change its type or shape
+    update: the new value has another type or shape
       given: f32[2] and f32[3]
-      help: make the new value as large as the old one, of the same type
+      help: compute a new value of the type and shape of the updated tensor
     ");
     assert_snapshot!(error(|t| t.update(&t.state("v", [2]), &t.input("x", DType::F64, [2]))), @"
-    update: a tensor cannot change its type or shape
+    update: the new value has another type or shape
       given: f32[2] and f64[2]
-      help: make the new value as large as the old one, of the same type
+      help: compute a new value of the type and shape of the updated tensor
     ");
     assert_snapshot!(error(|t| { let x = t.input("x", F, [2]); t.update(&x.exp(), &x); }), @"
-    update: what is updated is the result of an operation
+    update: the updated tensor is the result of an operation
       given: f32[2] and f32[2]
       help: update an input, a parameter or a state
     ");
@@ -232,11 +232,11 @@ fn an_update_keeps_type_and_shape_and_is_of_an_input() {
 
 #[test]
 fn a_gradient_is_that_of_one_number() {
-    assert_snapshot!(error(|t| { let x = t.input("x", F, [3]); t.gradients(&x.exp(), &[&x]); }), @"no gradient of `a loss of type f32[3]`: a loss is one floating-point number; reduce it by sum or mean");
+    assert_snapshot!(error(|t| { let x = t.input("x", F, [3]); t.gradients(&x.exp(), &[&x]); }), @"no gradient of `a loss of type f32[3]`: the loss must have one floating-point element; reduce it by sum or mean");
     assert_snapshot!(error(|t| {
         let x = t.input("x", DType::I64, [1]);
         t.gradients(&x, &[&x]);
-    }), @"no gradient of `a loss of type i64[1]`: a loss is one floating-point number; reduce it by sum or mean");
+    }), @"no gradient of `a loss of type i64[1]`: the loss must have one floating-point element; reduce it by sum or mean");
 }
 
 #[test]
@@ -288,8 +288,8 @@ fn the_first_error_is_kept_and_what_follows_from_it_is_ignored() {
 fn an_operation_says_how_many_operands_it_takes() {
     let op = MatMul::new(false, false);
     assert_snapshot!(error(|t| { t.apply(op, &[&t.input("x", F, [3])]); }), @"
-    matmul: takes 2 operands, 1 were given
+    matmul: takes 2 operands; 1 were given
       given: f32[3]
-      help: pass exactly the operands that the operation names
+      help: pass exactly the operands of the operation
     ");
 }

@@ -71,7 +71,7 @@ fn scale_and_shift_become_parameters_of_the_neuron() {
     %4 = fill[0]()  f32[]
     %5, %6, %7 = scan[if, T=4](%0, %4, %1, %2)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `s` = %5
-    1 elementwise operations and 0 poolings taken into neuron scans
+    1 elementwise operations and 0 poolings fused into neuron scans
     ");
     assert_snapshot!(step(&graph), @"
     (x_in0, x_in1)
@@ -95,7 +95,7 @@ fn operations_in_a_row_are_taken_in_from_the_last_to_the_first() {
     %6 = fill[0]()  f32[]
     %7, %8, %9 = scan[if, T=4](%0, %6, %2, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `s` = %7
-    2 elementwise operations and 0 poolings taken into neuron scans
+    2 elementwise operations and 0 poolings fused into neuron scans
     ");
     assert_snapshot!(step(&graph), @"
     (x_in0, x_in1, x_in2)
@@ -133,7 +133,7 @@ fn a_learnt_neuron_keeps_its_own_parameters_first() {
     %5, %6, %7 = scan[li, T=4](%0, %1, %2, %3)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `s` = %5
     `v`: %1 becomes %6
-    1 elementwise operations and 0 poolings taken into neuron scans
+    1 elementwise operations and 0 poolings fused into neuron scans
     ");
     assert_snapshot!(step(&graph), @"
     (k, x_in0)
@@ -225,7 +225,7 @@ fn an_image_that_is_constant_over_time_is_taken_in_as_well() {
     %3 = fill[0]()  f32[]
     %4, %5, %6 = scan[if, T=4](%0, %3, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `s` = %4
-    1 elementwise operations and 0 poolings taken into neuron scans
+    1 elementwise operations and 0 poolings fused into neuron scans
     ");
 }
 
@@ -264,7 +264,7 @@ fn a_bias_moves_behind_maxima_and_into_the_neuron() {
     %4 = fill[0]()  f32[]
     %5, %6, %7 = scan[if, T=4](%8, %4, %1)  f32[4, 2, 4, 3, 3], f32[2, 4, 3, 3], f32[4, 2, 4, 3, 3]
     `s` = %5
-    2 elementwise operations and 0 poolings taken into neuron scans
+    2 elementwise operations and 0 poolings fused into neuron scans
     ");
     // Means keep it, and so do maxima where the sum is read as it is.
     let means = |t: &Tracer| {
@@ -324,7 +324,7 @@ fn a_bias_moves_behind_mean_and_variance() {
     %7, %8, %9 = scan[if, T=4](%0, %6, %3, %4, %1)  f32[4, 2, 8, 6, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `mean` = %3
     `s` = %7
-    3 elementwise operations and 0 poolings taken into neuron scans
+    3 elementwise operations and 0 poolings fused into neuron scans
     ");
 }
 
@@ -358,7 +358,7 @@ fn maxima_of_blocks_leave_the_neuron_instead_of_spikes() {
     %3 = fill[0]()  f32[]
     %7, %8, %9 = scan[if, T=4, pooled 2×2](%0, %3, %1)  f32[4, 2, 4, 3, 3], f32[2, 8, 6, 3], f32[4, 2, 8, 6, 3]
     `y` = %7
-    1 elementwise operations and 1 poolings taken into neuron scans
+    1 elementwise operations and 1 poolings fused into neuron scans
     ");
 }
 

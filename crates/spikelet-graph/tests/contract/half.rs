@@ -211,12 +211,12 @@ fn maps_are_not_joined_where_a_rounding_would_be_lost() {
 #[test]
 fn types_that_do_not_fit_are_refused() {
     assert_snapshot!(error(|t| { t.input("a", F, [2]).cast(DType::F64); }), @"
-    map: stores 1 results of f32 arithmetic as [f64]
+    map: cannot store 1 results of f32 arithmetic as [f64]
       given: f32[2]
-      help: name one type a result: f64 for f64 arithmetic, else f32, f16 or bf16
+      help: pass one type for each result: f64 for f64 arithmetic, else f32, f16 or bf16
     ");
     assert_snapshot!(error(|t| { t.input("a", BF, [2, 3]).linear(&t.input("b", F, [4, 3])); }), @"
-    matmul: multiplies bf16 by f32
+    matmul: cannot multiply bf16 by f32
       given: bf16[2, 3] and f32[4, 3]
       help: convert the operands to one floating-point type
     ");
@@ -224,7 +224,7 @@ fn types_that_do_not_fit_are_refused() {
         let op = MatMul { out: Some(DType::F16), ..MatMul::new(false, true) };
         t.apply1(op, &[&t.input("a", BF, [2, 3]), &t.input("b", BF, [4, 3])]);
     }), @"
-    matmul: stores a product of bf16 as f16
+    matmul: cannot store a product of bf16 as f16
       given: bf16[2, 3] and bf16[4, 3]
       help: store it in the operands' type; products of f16 or bf16 may be stored as f32
     ");
@@ -232,7 +232,7 @@ fn types_that_do_not_fit_are_refused() {
         let op = Reduce { out: Some(BF), ..Reduce::max([0]) };
         t.apply1(op, &[&t.input("a", F, [2, 3])]);
     }), @"
-    max: stores the max of f32 as bf16
+    max: cannot store the max of f32 as bf16
       given: f32[2, 3]
       help: store it in the operand's own type or in f32; a sum may become f16 or bf16
     ");

@@ -38,8 +38,8 @@ pub fn recurrent(time_steps: usize) -> Graph {
     t.finish().unwrap()
 }
 
-/// How long this thread has run, where the system tells: other programs do not count.
-pub fn busy() -> Duration {
+/// The CPU time of this thread, if the system reports it; otherwise the elapsed time.
+pub fn cpu_time() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|ns| ns.parse().ok());

@@ -1,6 +1,6 @@
 //! Planning takes about as long for each operation of a long program as for one of a short program.
 
-use crate::long_program::{assert_about_linear, busy, recurrent};
+use crate::long_program::{assert_about_linear, cpu_time, recurrent};
 use crate::targets::Binary;
 use spikelet_graph::{DType, Graph, Plan, Tracer};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 /// The shortest of some runs from tracing to a checked plan, and the number of kernels.
 fn time(time_steps: usize) -> (Duration, usize) {
     let one = || {
-        let start = busy();
+        let start = cpu_time();
         let graph = recurrent(time_steps);
-        let traced = busy() - start;
+        let traced = cpu_time() - start;
         let plan = Plan::new(graph, &Binary);
-        let planned = busy() - start;
+        let planned = cpu_time() - start;
         plan.check().unwrap();
-        let all = busy() - start;
+        let all = cpu_time() - start;
         println!(
             "{} kernels: traced {traced:.1?}, planned {:.1?}, checked {:.1?}",
             plan.kernels.len(),
@@ -50,11 +50,11 @@ fn time_within(layers: usize) -> Duration {
     let bytes = natural.buffer_bytes() + natural.arena_bytes * 7 / 10;
     let five = || {
         let graphs: Vec<Graph> = (0..5).map(|_| layered(layers)).collect();
-        let start = busy();
+        let start = cpu_time();
         for graph in graphs {
             Plan::within(graph, &Binary, bytes).unwrap();
         }
-        busy() - start
+        cpu_time() - start
     };
     let shortest = (0..2).map(|_| five()).min().expect("two runs");
     println!("{layers} layers: {shortest:.1?}");

@@ -151,15 +151,15 @@ fn a_kernel_that_writes_over_what_it_uses_is_not_sound() {
         change(&mut plan);
         plan.check().unwrap_err().to_string()
     };
-    assert_snapshot!(problem(&|p| p.kernels[8].writes[0] = p.kernels[8].reads[0]), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
-    assert_snapshot!(problem(&|p| p.kernels[3].writes[0] = p.kernels[3].reads[0]), @"the plan cannot be loaded: sum reads what it overwrites, or what is nowhere");
-    assert_snapshot!(problem(&|p| p.kernels[8].workspace = Some((1024, 256))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
-    assert_snapshot!(problem(&|p| p.kernels[0].workspace = Some((p.arena_bytes - 256, 512))), @"the plan cannot be loaded: matmul writes over what it uses; it was not made by Plan::new");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Arena(1528)");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Input(0)), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
-    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Output(0)), @"the plan cannot be loaded: f32[16, 4] does not fit its place Output(0)");
-    assert_snapshot!(problem(&|p| p.kernels[0].reads[0] = Location::Unused), @"the plan cannot be loaded: matmul reads what it overwrites, or what is nowhere");
-    assert_snapshot!(problem(&|p| { p.kernels[0].reads.pop(); }), @"the plan cannot be loaded: matmul lacks places for what it touches");
+    assert_snapshot!(problem(&|p| p.kernels[8].writes[0] = p.kernels[8].reads[0]), @"the plan cannot be loaded: matmul overwrites an operand that it still reads, or an operand has no location");
+    assert_snapshot!(problem(&|p| p.kernels[3].writes[0] = p.kernels[3].reads[0]), @"the plan cannot be loaded: sum overwrites an operand that it still reads, or an operand has no location");
+    assert_snapshot!(problem(&|p| p.kernels[8].workspace = Some((1024, 256))), @"the plan cannot be loaded: matmul overwrites memory that it uses; use a plan from Plan::new unchanged");
+    assert_snapshot!(problem(&|p| p.kernels[0].workspace = Some((p.arena_bytes - 256, 512))), @"the plan cannot be loaded: matmul overwrites memory that it uses; use a plan from Plan::new unchanged");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Arena(p.arena_bytes - 8)), @"the plan cannot be loaded: f32[16, 4] does not fit its location Arena(1528)");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Input(0)), @"the plan cannot be loaded: matmul overwrites an operand that it still reads, or an operand has no location");
+    assert_snapshot!(problem(&|p| p.kernels[0].writes[0] = Location::Output(0)), @"the plan cannot be loaded: f32[16, 4] does not fit its location Output(0)");
+    assert_snapshot!(problem(&|p| p.kernels[0].reads[0] = Location::Unused), @"the plan cannot be loaded: matmul overwrites an operand that it still reads, or an operand has no location");
+    assert_snapshot!(problem(&|p| { p.kernels[0].reads.pop(); }), @"the plan cannot be loaded: matmul has fewer locations than operands and results");
 }
 
 /// A chain of products in which step k also reads an earlier value.

@@ -1,11 +1,11 @@
-//! Devices that exist on paper.
+//! Planning targets with single abilities.
 
 use spikelet_graph::op::Op;
 use spikelet_graph::{
     Graph, InPlaceUpdates, Node, SchedulingPolicy, SpikeStorage, Target, ValueId, WorkspaceQuery,
 };
 
-/// Knows nothing of bits.
+/// Reads and writes no bits.
 pub struct Plain;
 
 impl WorkspaceQuery for Plain {
@@ -51,29 +51,29 @@ impl InPlaceUpdates for Binary {}
 
 impl Target for Binary {}
 
-/// Wants states of neuron scans checkpoint every so many steps.
-pub struct Keeps(pub usize);
+/// Requests checkpoints of neuron scans every so many steps.
+pub struct Checkpoints(pub usize);
 
-impl WorkspaceQuery for Keeps {
+impl WorkspaceQuery for Checkpoints {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         0
     }
 }
 
-impl SpikeStorage for Keeps {}
+impl SpikeStorage for Checkpoints {}
 
-impl SchedulingPolicy for Keeps {
+impl SchedulingPolicy for Checkpoints {
     fn scan_checkpoint(&self, _: &Graph, node: &Node) -> Option<usize> {
         assert!(matches!(node.op, Op::ScanGrad(_)));
         Some(self.0)
     }
 }
 
-impl InPlaceUpdates for Keeps {}
+impl InPlaceUpdates for Checkpoints {}
 
-impl Target for Keeps {}
+impl Target for Checkpoints {}
 
-/// Sums gradients by channel wherever it is asked.
+/// Sums gradients by channel in every backward scan.
 pub struct Sums;
 
 impl WorkspaceQuery for Sums {
@@ -96,30 +96,30 @@ impl InPlaceUpdates for Sums {}
 impl Target for Sums {}
 
 /// Divides long sequences into time chunks of at most so many elements.
-pub struct Parts(pub usize);
+pub struct Chunks(pub usize);
 
-impl WorkspaceQuery for Parts {
+impl WorkspaceQuery for Chunks {
     fn workspace(&self, _: &Graph, _: &Node) -> usize {
         0
     }
 }
 
-impl SpikeStorage for Parts {}
+impl SpikeStorage for Chunks {}
 
-impl SchedulingPolicy for Parts {
+impl SchedulingPolicy for Chunks {
     fn chunk_elements(&self) -> usize {
         self.0
     }
 }
 
-impl InPlaceUpdates for Parts {}
+impl InPlaceUpdates for Chunks {}
 
-impl Target for Parts {}
+impl Target for Chunks {}
 
-/// As [`Parts`], with scratch memory of the size of what a convolution reads.
-pub struct PartsWithWorkspace(pub usize);
+/// As [`Chunks`], with scratch memory of the size of what a convolution reads.
+pub struct ChunksWithWorkspace(pub usize);
 
-impl WorkspaceQuery for PartsWithWorkspace {
+impl WorkspaceQuery for ChunksWithWorkspace {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         match node.op {
             Op::Conv(_) => graph.ty(node.inputs[0]).bytes(),
@@ -128,14 +128,14 @@ impl WorkspaceQuery for PartsWithWorkspace {
     }
 }
 
-impl SpikeStorage for PartsWithWorkspace {}
+impl SpikeStorage for ChunksWithWorkspace {}
 
-impl SchedulingPolicy for PartsWithWorkspace {
+impl SchedulingPolicy for ChunksWithWorkspace {
     fn chunk_elements(&self) -> usize {
         self.0
     }
 }
 
-impl InPlaceUpdates for PartsWithWorkspace {}
+impl InPlaceUpdates for ChunksWithWorkspace {}
 
-impl Target for PartsWithWorkspace {}
+impl Target for ChunksWithWorkspace {}

@@ -36,29 +36,29 @@ fn sums_have_the_same_bits_on_every_rank_and_in_every_run() {
 
 #[test]
 fn a_broadcast_brings_the_bytes_of_its_root() {
-    let told = ranks(3, |rank| {
+    let errors = ranks(3, |rank| {
         let mut bytes = vec![rank.rank() as u8; 1 + rank.rank()];
         rank.broadcast(&mut bytes, 1).unwrap();
         rank.barrier().unwrap();
         bytes
     });
-    assert_eq!(told, vec![vec![1, 1]; 3]);
+    assert_eq!(errors, vec![vec![1, 1]; 3]);
 }
 
 #[test]
-fn a_rank_that_is_gone_is_named() {
-    let told = problems(ranks(3, |rank| match rank.rank() {
+fn a_lost_rank_is_named() {
+    let errors = problems(ranks(3, |rank| match rank.rank() {
         1 => Ok(()),
         _ => rank.barrier(),
     }));
     for rank in [0, 2] {
-        assert_eq!(told[rank], "group of threads: rank 1 is gone");
+        assert_eq!(errors[rank], "group of threads: rank 1 is lost");
     }
 }
 
 #[test]
-fn a_rank_that_does_not_come_is_not_waited_for_for_ever() {
-    let told = problems(ranks(2, |rank| match rank.rank() {
+fn a_call_ends_after_the_time_limit() {
+    let errors = problems(ranks(2, |rank| match rank.rank() {
         0 => rank.barrier(),
         _ => {
             std::thread::sleep(Duration::from_millis(600));
@@ -66,20 +66,20 @@ fn a_rank_that_does_not_come_is_not_waited_for_for_ever() {
         }
     }));
     assert_eq!(
-        told[0],
-        "group of threads: 1 of 2 ranks were there after 0 s"
+        errors[0],
+        "group of threads: 1 of 2 ranks had made the call after 0 s"
     );
-    assert_eq!(told[1], "group of threads: rank 0 is gone");
+    assert_eq!(errors[1], "group of threads: rank 0 is lost");
 }
 
 #[test]
-fn ranks_that_came_for_different_things_are_told() {
-    let told = problems(ranks(2, |rank| {
+fn different_calls_of_ranks_are_an_error() {
+    let errors = problems(ranks(2, |rank| {
         rank.all_reduce(&mut vec![0.0; 2 + rank.rank()])
     }));
     assert_eq!(
-        told[0],
-        "group of threads: rank 0 has come for Sum(2), rank 1 for Sum(3); all ranks must run the same program"
+        errors[0],
+        "group of threads: rank 0 called Sum(2) while rank 1 called Sum(3); all ranks must run the same program"
     );
-    assert!(!told[1].is_empty());
+    assert!(!errors[1].is_empty());
 }

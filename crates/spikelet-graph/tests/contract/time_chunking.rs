@@ -1,7 +1,7 @@
 //! Operations on long sequences run in time chunks.
 
 use crate::graphs::{F, live, weighted as neuron};
-use crate::targets::{Parts, PartsWithWorkspace};
+use crate::targets::{Chunks, ChunksWithWorkspace};
 use insta::assert_snapshot;
 use spikelet_graph::op::{Conv, Op};
 use spikelet_graph::{Graph, Plan, Tracer, Var, pass};
@@ -29,18 +29,18 @@ fn trained(layers: usize) -> Graph {
 }
 
 /// A device for which a part of this graph has two steps.
-const PARTS: Parts = Parts(1 << 10);
+const CHUNKS: Chunks = Chunks(1 << 10);
 
 #[test]
 fn convolutions_and_statistics_are_cut_where_they_lie() {
     let mut graph = trained(1);
     let whole = graph.to_string();
     assert_eq!(
-        pass::time_chunking::run(&mut graph, &Parts(1 << 20)).changes,
+        pass::time_chunking::run(&mut graph, &Chunks(1 << 20)).changes,
         0
     );
     assert_eq!(graph.to_string(), whole);
-    let report = pass::time_chunking::run(&mut graph, &PARTS);
+    let report = pass::time_chunking::run(&mut graph, &CHUNKS);
     assert_snapshot!(graph, @"
     %0 = Data `x`  f32[6, 2, 8, 32]
     %2 = Parameter `w0`  f32[32, 1, 32]
@@ -89,9 +89,9 @@ fn convolutions_and_statistics_are_cut_where_they_lie() {
 
 #[test]
 fn parts_are_made_where_the_whole_lies() {
-    let plan = Plan::new(trained(3), &PARTS);
+    let plan = Plan::new(trained(3), &CHUNKS);
     assert!(plan.is_sound());
-    let whole = Plan::new(trained(3), &Parts(usize::MAX));
+    let whole = Plan::new(trained(3), &Chunks(usize::MAX));
     // Sums of the parts come on top, and parts of what lies in the caller's memory.
     let given = 4 * 6 * 2 * 8 * 32;
     assert!(
@@ -104,10 +104,10 @@ fn parts_are_made_where_the_whole_lies() {
 
 #[test]
 fn under_a_tight_budget_parts_run_through_all_operations_one_after_the_other() {
-    let natural = Plan::new(trained(3), &PARTS);
+    let natural = Plan::new(trained(3), &CHUNKS);
     let tight = |share: usize| {
         let limit = natural.peak_bytes() * share / 100;
-        let plan = Plan::within(trained(3), &PARTS, limit).ok()?;
+        let plan = Plan::within(trained(3), &CHUNKS, limit).ok()?;
         assert!(plan.peak_bytes() <= limit);
         Some(plan)
     };
@@ -137,7 +137,7 @@ fn a_convolution_that_stays_whole_has_its_workspace() {
         let y = x.square().conv(&w, Conv::new(1)).square().sum_all();
         t.output(&format!("y_{name}"), &y);
     }
-    let target = PartsWithWorkspace(1 << 10);
+    let target = ChunksWithWorkspace(1 << 10);
     let plan = Plan::new(t.finish().unwrap(), &target);
     let convolutions = plan
         .kernels

@@ -5,7 +5,7 @@ use crate::graph::{Graph, ValueId};
 use crate::op::Op;
 use std::collections::HashSet;
 
-/// What runs next.
+/// A unit of the execution order.
 pub(super) enum Item {
     /// A node that is not divided.
     Whole(usize),
