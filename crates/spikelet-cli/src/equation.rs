@@ -1,8 +1,8 @@
-//! A neuron's step in the words of its authors: charge, fire, reset, and back.
+//! A neuron's step as charge, fire, reset, and their derivatives.
 //!
-//! The engine derives one step with everything substituted, which no one wants to read. Here the
-//! same equations are written for a neuron whose H and S are symbols, so that each line is short;
-//! put together again they are the engine's step.
+//! The engine derives one step with everything substituted, which is hard to read. Here the same
+//! equations are written for a neuron whose H and S are symbols, so that each line is short;
+//! substituted into each other they are the engine's step.
 
 mod pretty;
 mod probe;
@@ -22,19 +22,18 @@ pub struct Step {
     pub charge: Expr,
     /// S, from H.
     pub fire: Expr,
-    /// Y, what comes out, from H and S, where that is not S.
+    /// Y, the output, from H and S, where it is not S.
     pub emit: Option<Expr>,
-    /// What each state becomes, from H and S.
+    /// The next value of each state, from H and S.
     pub next: Vec<(String, Expr)>,
-    /// What the reset adds to ∂S, 0 where nothing passes through the spike in it; all of ∂S where
-    /// S does not come out.
+    /// The term that the reset adds to ∂S, 0 if no gradient passes through the spike in it; all of ∂S
+    /// if S is not the output.
     pub spike_feedback: Expr,
     /// ∂H, from ∂S (feedback included) and the adjoints of the states after the step.
     pub d_h: Expr,
     /// ∂x, then those of the states before the step and of the parameters, from ∂H.
     pub gradients: Vec<(String, Expr)>,
-    /// What the surrogate is asked about, from H: `g′(…)` and `g(…)` in the other fields are
-    /// symbols.
+    /// The arguments of the surrogate, from H: `g′(…)` and `g(…)` in the other fields are symbols.
     pub arguments: Vec<Expr>,
 }
 
@@ -67,7 +66,7 @@ impl Step {
         let fires = matches!(out.value.node(), Node::Symbol(name) if **name == *probe::S);
         let emit = (!fires).then(|| seen.resolve(&out.value));
         let partial = step.step_gradients();
-        // Where S comes out, ∂S is what is given, and what the reset adds is told apart.
+        // If S is the output, ∂S is given, and the term of the reset is separate.
         let given =
             |name: &str| (fires && *name == Recurrence::grad_name(&out.name)).then(|| 0.0.into());
         let renamed = |e: &Expr| seen.resolve(&rename_adjoints(&e.substitute(&given), &step));
@@ -86,7 +85,7 @@ impl Step {
             resolved.collect::<Vec<_>>()
         };
         let spike_feedback = of(probe::S);
-        // A spike that neither comes out nor resets anything backwards.
+        // A spike that is not the output and passes no gradient through the reset.
         let silent = emit.is_some() && spike_feedback.as_constant() == Some(0.0);
         let d_s = if silent {
             0.0.into()

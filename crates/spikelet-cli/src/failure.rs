@@ -1,14 +1,14 @@
-//! What a command ends with when it does not succeed.
+//! Failures of commands.
 
 use anstyle::AnsiColor;
 use spikelet::distributed::{ENDED_BY_ANOTHER_RANK, RankError};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why a command did not do what it was asked to.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The library refused, or failed.
+    /// An error of the library.
     #[error(transparent)]
     Library(Box<spikelet::Error>),
     /// A source does not compile, or there is no compiler.
@@ -16,11 +16,11 @@ pub enum Failure {
     Compiler(#[from] spikelet_cuda::CompileError),
     /// Standard output could not be written.
     #[error(
-        "standard output cannot be written: {0}\n  help: what was to be printed is lost; if it goes \
-         into a file, free some space and run the command again"
+        "standard output cannot be written: {0}\n  help: the output is lost; if it is \
+         redirected to a file, free some space and run the command again"
     )]
     Output(#[from] std::io::Error),
-    /// An argument that clap could not judge.
+    /// A wrong argument that clap does not detect.
     #[error("{problem}\n  help: {help}")]
     Argument {
         /// What was given and what was expected.
@@ -28,7 +28,7 @@ pub enum Failure {
         /// What to do.
         help: String,
     },
-    /// Something that this program found out itself.
+    /// An error that this program detects.
     #[error("{problem}\n  help: {help}")]
     Other {
         /// What happened.
@@ -73,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// A [`Failure::Argument`] that the library has found.
+    /// A [`Failure::Argument`] from an error of the library.
     pub fn wrong(error: &spikelet::Error) -> Self {
         let text = error.to_string();
         let (problem, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));

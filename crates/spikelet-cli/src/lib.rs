@@ -1,5 +1,5 @@
 //! The `spikelet` program, and the parts of it that the developers' program `spikelet-dev` shares.
-//! Not an API: nothing here is kept from version to version.
+//! It is not a public API and has no stability guarantee.
 #![allow(
     missing_debug_implementations,
     missing_docs,
@@ -22,7 +22,7 @@ use spikelet::log::{Console, Output};
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-/// What a program prints; the same options for all of its commands.
+/// The output options of all commands.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct OutputArgs {
     /// Print JSON, one object per line
@@ -48,7 +48,7 @@ impl OutputArgs {
 
 /// A program's command line.
 pub trait Cli: Parser {
-    /// What it prints.
+    /// The output options.
     fn output(&self) -> OutputArgs;
 
     /// Runs the command.

@@ -1,9 +1,9 @@
-//! What the program can find out about the machine it runs on.
+//! Properties of the machine.
 
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The processor's name, where the system tells it.
+/// The processor's name, where the system reports it.
 pub fn processor() -> Option<String> {
     if cfg!(target_os = "macos") {
         let asked = std::process::Command::new("sysctl")
@@ -18,7 +18,7 @@ pub fn processor() -> Option<String> {
     field("/proc/cpuinfo", "model name")
 }
 
-/// The instruction sets that matter here: name, and whether the processor has it.
+/// The relevant instruction sets: name, and whether the processor has it.
 pub fn features() -> Vec<(&'static str, bool)> {
     #[cfg(target_arch = "x86_64")]
     let found = vec![
@@ -39,19 +39,19 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Bytes of memory, all of it and what is available; `None` where the system does not tell.
+/// Total and available memory in bytes; `None` where the system does not report it.
 pub fn memory() -> Option<(u64, u64)> {
     let bytes = |name| field("/proc/meminfo", name).and_then(|text| kibibytes(&text));
     Some((bytes("MemTotal")?, bytes("MemAvailable")?))
 }
 
-/// The largest resident memory of this process so far, in bytes; `None` where the system does
-/// not tell.
+/// The maximum resident set size of this process in bytes; `None` where the system does not report
+/// it.
 pub fn peak_resident() -> Option<u64> {
     field("/proc/self/status", "VmHWM").and_then(|text| kibibytes(&text))
 }
 
-/// Processor, cores and memory for a machine to read.
+/// Processor, cores and memory as JSON.
 pub fn description() -> Value {
     let memory = memory();
     json!({

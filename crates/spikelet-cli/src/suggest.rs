@@ -22,7 +22,7 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(.., name)| name)
 }
 
-/// How many letters two words share from their beginning.
+/// The length of the common prefix.
 fn common_start(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }

@@ -1,4 +1,4 @@
-//! What a GPU is called by those who compile for it.
+//! Compute capabilities on the command line.
 
 /// A compute capability: `90`, `9.0` or `sm_90` is (9, 0).
 pub fn capability(text: &str) -> Result<(i32, i32), String> {

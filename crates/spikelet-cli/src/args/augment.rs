@@ -23,7 +23,7 @@ pub struct AugmentArgs {
     normalize: Option<Normalization>,
 }
 
-/// What is done to pixels.
+/// The normalization of pixels.
 #[derive(Clone, Debug, PartialEq)]
 enum Normalization {
     None,
@@ -47,18 +47,18 @@ fn augment(text: &str) -> Result<Augment, String> {
             None => (part, None),
         };
         if seen.contains(&name) {
-            return Err(format!("`{name}` is there twice"));
+            return Err(format!("`{name}` is given twice"));
         }
         seen.push(name);
         match name {
             "crop" => augment.crop_padding = number(name, "pixels", value)?,
             "flip" if value.is_none() => augment.flip = true,
             "flip" => return Err("`flip` has no value; write just flip".to_string()),
-            "shift" => augment.shift = number(name, "a share", value)?,
+            "shift" => augment.shift = number(name, "a fraction", value)?,
             "rotate" => augment.rotate = number(name, "degrees", value)?,
-            "scale" => augment.scale = number(name, "a share", value)?,
+            "scale" => augment.scale = number(name, "a fraction", value)?,
             "shear" => augment.shear = number(name, "degrees", value)?,
-            "noise" => augment.noise = number(name, "a deviation", value)?,
+            "noise" => augment.noise = number(name, "a standard deviation", value)?,
             "cutout" => augment.cutout = number(name, "pixels", value)?,
             _ => return Err(unknown(name)),
         }
@@ -77,13 +77,13 @@ fn unknown(name: &str) -> String {
 
 fn number<T: std::str::FromStr>(name: &str, unit: &str, value: Option<&str>) -> Result<T, String> {
     value.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        let given = value.map_or(String::new(), |text| format!(", `{text}` is none"));
+        let given = value.map_or(String::new(), |text| format!(", not `{text}`"));
         let kind = if unit == "pixels" {
-            "whole number"
+            "an integer"
         } else {
-            "number"
+            "a number"
         };
-        format!("`{name}` needs a {kind}, {unit}: {name}=…{given}")
+        format!("`{name}` needs {kind}, {unit}: {name}=…{given}")
     })
 }
 
@@ -107,7 +107,7 @@ fn normalization(text: &str) -> Result<Normalization, String> {
 }
 
 impl AugmentArgs {
-    /// Puts what is given into settings whose encoder is known already.
+    /// Sets augmentation and normalization in settings whose encoder is set.
     ///
     /// # Errors
     /// When the values do not fit the images, or the encoder needs pixels of 0 to 1.
@@ -127,7 +127,7 @@ impl AugmentArgs {
         if settings.encoder != "direct" {
             return Err(Failure::argument(
                 format!(
-                    "the encoder {} needs pixels of 0 to 1, normalized ones are not",
+                    "the encoder {} needs pixels from 0 to 1, which normalized pixels are not",
                     settings.encoder
                 ),
                 "write --encoder direct, or leave --normalize out",
@@ -138,7 +138,7 @@ impl AugmentArgs {
     }
 }
 
-/// Mean and deviation of each channel, where white is 1. Sums are of whole numbers: exact.
+/// Mean and standard deviation of each channel, where white is 1. The sums are exact: they are integers.
 fn of_images(dataset: &Dataset) -> Normalize {
     let [channels, height, width] = dataset.shape;
     let mut sums = vec![[0_u64; 2]; channels];
@@ -190,8 +190,8 @@ mod tests {
         for (text, expected) in [
             ("crop=4,flp", "did you mean `flip`? There are: crop, flip,"),
             ("blur=3", "`blur` is not known; there are: crop"),
-            ("crop", "`crop` needs a whole number, pixels: crop=…"),
-            ("crop=half", "`half` is none"),
+            ("crop", "`crop` needs an integer, pixels: crop=…"),
+            ("crop=half", "`half`"),
             ("flip=1", "write just flip"),
             ("flip,flip", "twice"),
             ("scale=1.5", "scale"),

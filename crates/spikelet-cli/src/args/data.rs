@@ -11,13 +11,13 @@ use spikelet::train::DatasetId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The variable that names the folder of data sets.
+/// The environment variable of the data set folder.
 pub const DATA_VARIABLE: &str = "SPIKELET_DATA";
 
-/// The folder of data sets where none is named.
+/// The default folder of data sets.
 const FOLDER: &str = "data";
 
-/// The images that the synthetic digits are: not the seed of a run, so that runs compare.
+/// The seed of the synthetic digits. It is not the seed of the run, so that runs are comparable.
 const SYNTHETIC_SEED: u64 = 0;
 
 /// A data set.
@@ -30,7 +30,7 @@ impl PartialEq for DataName {
     }
 }
 
-/// A data set and where it lies.
+/// A data set and its folder.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
@@ -117,7 +117,7 @@ impl DataName {
     }
 }
 
-/// What is known of the synthetic digits before one is drawn.
+/// The synthetic digits without images: name, shape and classes.
 fn no_digits() -> Arc<Dataset> {
     synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
 }
@@ -128,7 +128,7 @@ fn sizes(image: [usize; 3]) -> String {
 }
 
 impl DataArgs {
-    /// Reads or draws the test images. Where no data set is named, `otherwise` is taken, else the
+    /// Reads or generates the test images. Without `--dataset` the data set is `otherwise`, or else the
     /// first that fits the network.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl DataArgs {
 }
 
 impl TrainingDataArgs {
-    /// Where nothing else is said, as many images as the run had that is resumed.
+    /// The number of images of the resumed run, unless it is given.
     #[must_use]
     pub fn of_run(mut self, run: &DatasetId) -> Self {
         let train = run.train_images.saturating_add(run.validation_images);
@@ -201,7 +201,7 @@ impl TrainingDataArgs {
         self
     }
 
-    /// Reads or draws the data set. Where none is named, `otherwise` is taken, else the first that
+    /// Reads or generates the data set. Without `--dataset` it is `otherwise`, or else the first that
     /// fits the network.
     ///
     /// # Errors
@@ -249,7 +249,7 @@ impl TrainingDataArgs {
         Ok(split)
     }
 
-    /// Which images are meant, as far as it is known before they are read.
+    /// The data set and the numbers of images, as far as they are known before reading.
     pub fn meant(&self, otherwise: Option<DataName>) -> String {
         let name = (self.of.data.or(otherwise)).map_or_else(|| "default", DataName::word);
         let first = |images: Option<usize>| images.map_or("all".to_string(), |n| n.to_string());
@@ -258,7 +258,7 @@ impl TrainingDataArgs {
     }
 }
 
-/// The library's problem with the options of this program that help.
+/// The library's error with the options of this program in its help.
 fn missing(error: &data::Error, folder: &Path, network: &Network) -> Failure {
     let message = error.to_string();
     let problem = message.split("  help: ").next().unwrap_or_default();
@@ -284,7 +284,7 @@ fn no_fitting(network: &Network) -> Failure {
     )
 }
 
-/// Whether the network takes images of this data set, before they are read.
+/// Checks that the network takes images of this data set, before they are read.
 fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
     let (given, taken) = (name.image(), network.image());
     if given == taken {
@@ -313,7 +313,7 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
 
 fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {
     let kept = images.unwrap_or(usize::MAX).min(dataset.len());
-    // Nobody else holds what was just loaded: nothing is copied.
+    // The data set was just loaded and has no other owner: nothing is copied.
     let dataset = Arc::make_mut(dataset);
     dataset.images.truncate(kept * dataset.image_len());
     dataset.labels.truncate(kept);

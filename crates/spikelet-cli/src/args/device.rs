@@ -1,4 +1,4 @@
-//! Where to compute.
+//! Devices on the command line.
 
 use crate::failure::Failure;
 use spikelet::graph::Backend;
@@ -20,7 +20,7 @@ pub struct DeviceArgs {
     pub threads: usize,
 }
 
-/// More threads than this only wait for each other.
+/// The largest number of threads; more of them only wait for each other.
 fn most_threads() -> usize {
     (4 * crate::machine::cores()).max(16)
 }
@@ -30,7 +30,7 @@ fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n <= most => Ok(n),
         _ => Err(format!(
-            "give a whole number up to {most}; this machine has {} cores",
+            "give an integer up to {most}; this machine has {} cores",
             crate::machine::cores()
         )),
     }
@@ -56,8 +56,7 @@ impl DeviceArgs {
         open_device(&self.device, self.threads)
     }
 
-    /// These for a rank: its own device, and its share of the cores where no number of threads is
-    /// given.
+    /// The arguments of a rank: its device, and its share of the cores unless --threads is given.
     pub fn of_rank(mut self, device: String, ranks_on_host: usize) -> Self {
         self.device = device;
         if self.threads == 0 {
@@ -66,7 +65,7 @@ impl DeviceArgs {
         self
     }
 
-    /// The device with what counts for its speed: `cpu, 2 threads, AVX-512`.
+    /// The device with its threads and vector instructions: `cpu, 2 threads, AVX-512`.
     pub fn describe(&self, backend: &dyn Backend) -> String {
         match backend.name().as_str() {
             "cpu" => format!(
@@ -79,7 +78,7 @@ impl DeviceArgs {
         }
     }
 
-    /// How many threads there will be.
+    /// The number of threads.
     pub fn thread_count(&self) -> usize {
         let asked = super::variable("RAYON_NUM_THREADS").and_then(|n| n.parse().ok());
         let automatic = || {

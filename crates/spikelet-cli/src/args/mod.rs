@@ -40,21 +40,21 @@ pub fn variable(name: &str) -> Option<String> {
     Some(value.to_string_lossy().into_owned()).filter(|v| !v.is_empty())
 }
 
-/// A number of things of which there must be at least one.
+/// An integer of at least 1.
 pub fn count(text: &str) -> Result<usize, String> {
     up_to(u32::MAX as usize, text)
 }
 
-/// A whole number from 1 to `most`.
+/// An integer from 1 to `most`.
 pub fn up_to(most: usize, text: &str) -> Result<usize, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(0) => Err("use at least 1".to_string()),
         Ok(n) if n <= most => Ok(n),
         Ok(_) => Err(format!("use at most {most}")),
-        // More digits than any number here has.
+        // Too many digits for the type.
         Err(_) if digits => Err(format!("use at most {most}")),
-        Err(_) => Err("give a whole number".to_string()),
+        Err(_) => Err("give an integer".to_string()),
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
             assert_eq!(up_to(10, large), Err("use at most 10".to_string()));
         }
         for text in ["", "-1", "1.5", "ten"] {
-            assert_eq!(up_to(10, text), Err("give a whole number".to_string()));
+            assert_eq!(up_to(10, text), Err("give an integer".to_string()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A network as it is named on the command line.
+//! Networks on the command line.
 
 use super::{NeuronArgs, PresetArgs, neuron_names, per_network, up_to};
 use crate::failure::Failure;
@@ -30,10 +30,10 @@ pub struct NetworkArgs {
     neuron: NeuronArgs,
 }
 
-/// The network where none is named.
+/// The default network.
 const DEFAULT: &str = "mnist-fc";
 
-/// More neurons in a layer than any machine can hold the weights of.
+/// The largest number of neurons of a layer. No machine has memory for the weights of more.
 const MOST: usize = 1 << 20;
 
 fn size(text: &str) -> Result<usize, String> {
@@ -41,7 +41,7 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkArgs {
-    /// The network and its settings: those of a preset or the defaults, with what is given.
+    /// The network and its settings: those of the preset or the defaults, with the given options.
     ///
     /// # Errors
     /// When the network does not have an option, or a constant of the neuron is unknown or of the
@@ -56,7 +56,7 @@ impl NetworkArgs {
         self.name.as_deref().unwrap_or(DEFAULT)
     }
 
-    /// As [`NetworkArgs::build`], where nothing else is said that of a run that is resumed.
+    /// As [`NetworkArgs::build`], starting from the network and the settings of a resumed run.
     ///
     /// # Errors
     /// As [`NetworkArgs::build`].
@@ -72,7 +72,7 @@ impl NetworkArgs {
         }
     }
 
-    /// What is given, over a network.
+    /// Applies the given options to a network.
     fn over(
         &self,
         (mut network, settings): (Network, Settings),
@@ -108,7 +108,7 @@ fn channels_of(network: &mut Network) -> Option<&mut usize> {
     }
 }
 
-/// As help prints it.
+/// The default in the help.
 fn hidden_default(network: &Network) -> Option<String> {
     let hidden = *hidden_of(&mut network.clone())?;
     Some(match hidden {
@@ -117,7 +117,7 @@ fn hidden_default(network: &Network) -> Option<String> {
     })
 }
 
-/// As help prints it.
+/// The default in the help.
 fn channels_default(network: &Network) -> Option<String> {
     channels_of(&mut network.clone()).map(|channels| channels.to_string())
 }
@@ -129,7 +129,7 @@ fn bias_of(network: &mut Network) -> Option<&mut bool> {
     }
 }
 
-/// What `option` sets, or who has the option if this network has not.
+/// The field that `option` sets; an error with the networks that have it, if this one has not.
 fn part<'a, T>(
     network: &'a mut Network,
     option: &str,

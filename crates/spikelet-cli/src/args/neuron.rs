@@ -1,4 +1,4 @@
-//! A neuron as it is named on the command line.
+//! Neurons on the command line.
 
 use super::{Setting, surrogate_names};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub struct NeuronArgs {
     pub reset_grad: Option<String>,
 }
 
-/// Puts settings over constants whose names are known.
+/// The given settings, if all their keys are known.
 ///
 /// # Errors
 /// When a key is not among the known ones.
@@ -65,7 +65,7 @@ impl NeuronArgs {
         self.finish(name, self.constants(name, None)?)
     }
 
-    /// Builds it with a surrogate that is not the neuron's own, unless one is named.
+    /// Builds it with this surrogate unless --surrogate is given.
     ///
     /// # Errors
     /// As [`NeuronArgs::build`].
@@ -76,8 +76,8 @@ impl NeuronArgs {
         self.finish(name, given)
     }
 
-    /// The specification of a network's neuron with what was given put over it. Another neuron
-    /// keeps the surrogate and the reset gradient, but not the constants.
+    /// The specification of a network's neuron with the given options. A different neuron keeps the
+    /// surrogate and the reset gradient, but not the constants.
     ///
     /// # Errors
     /// As [`NeuronArgs::build`].
@@ -96,7 +96,7 @@ impl NeuronArgs {
         Ok(json!({"neuron": name, "params": constants}))
     }
 
-    /// The constants of a neuron that was built so, as they are now.
+    /// All constants of a neuron that was built from these arguments.
     ///
     /// # Errors
     /// When there is no such neuron.
@@ -126,15 +126,15 @@ impl NeuronArgs {
             )
         };
         let made = (neuron::find(name).map_err(wrong)?.build)(&constants).map_err(wrong)?;
-        // What cannot be learned is told here, and not by the layer.
+        // Constants that cannot be trainable are an error here already, not only in the layer.
         match made.common().trainable.is_empty() {
             true => Ok(made),
             false => neuron::trainables(&*made).map(|_| made).map_err(wrong),
         }
     }
 
-    /// What was given, by the names of the neuron's constants. `surrogate` is what the neuron has
-    /// where none is named: a name or a specification; otherwise the neuron's default.
+    /// The given constants by name. `surrogate` is the surrogate, a name or a specification, that the
+    /// neuron has without --surrogate; by default its own.
     fn constants(
         &self,
         name: &str,
@@ -189,7 +189,7 @@ impl NeuronArgs {
         })?;
         let known = (entry.defaults)();
         let mut spec = match (&self.surrogate, own) {
-            // The surrogate that is there already keeps its constants.
+            // The same surrogate keeps its constants.
             (None, Value::Object(own)) => own.clone(),
             _ => Map::new(),
         };

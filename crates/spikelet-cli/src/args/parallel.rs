@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many ranks train together, and how they find each other.
+/// The ranks and their rendezvous.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Several devices")]
 pub struct ParallelArgs {
@@ -62,7 +62,7 @@ fn seconds(given: f64) -> Duration {
 }
 
 impl ParallelArgs {
-    /// What this process is to do.
+    /// The role of this process.
     ///
     /// # Errors
     /// When a launcher's variables contradict each other or the arguments, or a secret is missing.
@@ -83,12 +83,12 @@ impl ParallelArgs {
         world.check_secret()
     }
 
-    /// Puts what is given over the settings.
+    /// Sets the given options in the settings.
     pub fn put(&self, settings: &mut Settings) {
         settings.sync_batch_norm |= self.sync_batch_norm;
     }
 
-    /// Starts this program again as so many ranks.
+    /// Starts this number of ranks as processes of this program.
     ///
     /// # Errors
     /// When there are too few GPUs, or a process cannot be started.
@@ -96,8 +96,8 @@ impl ParallelArgs {
         check_devices(&device.device, ranks).map_err(|error| Failure::wrong(&error))?;
         let program = std::env::current_exe().map_err(|e| {
             Failure::other(
-                format!("this program cannot find itself: {e}"),
-                "start it by its whole path",
+                format!("the path of this program is unknown: {e}"),
+                "start it by its absolute path",
             )
         })?;
         let arguments = std::env::args_os().skip(1);
@@ -117,10 +117,10 @@ impl ParallelArgs {
         Ok(ExitCode::from(failure.exit_code()))
     }
 
-    /// Meets the other ranks, and names this one's device.
+    /// Connects to the other ranks; returns the group and this rank's device.
     ///
     /// # Errors
-    /// When they do not come, or mean another run.
+    /// When they do not connect in time, or their run is a different one.
     pub fn meet(
         &self,
         world: World,

@@ -1,4 +1,4 @@
-//! Where pictures go.
+//! Paths of pictures on the command line.
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::PathBuf;
@@ -7,6 +7,6 @@ use std::path::PathBuf;
 pub fn svg_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.extension() {
         Some(end) if end == "svg" => Ok(path),
-        _ => Err("the picture is SVG; end its name in .svg"),
+        _ => Err("the picture is SVG; use a name that ends in .svg"),
     })
 }

@@ -1,4 +1,4 @@
-//! Training through a pipeline of devices.
+//! Pipelines on the command line.
 
 use super::{DeviceArgs, count, open_device};
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A network that is spread over devices.
+/// A pipeline of stages on devices.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Pipeline")]
 pub struct PipelineArgs {
@@ -60,14 +60,14 @@ fn stages(text: &str) -> Result<Stages, String> {
 }
 
 impl PipelineArgs {
-    /// Puts what is given over the settings.
+    /// Sets the given options in the settings.
     pub fn put(&self, settings: &mut Settings) {
         if self.static_input {
             settings.encoder = "direct".to_string();
         }
     }
 
-    /// The pipeline, if one was asked for.
+    /// The pipeline, if --pipeline is given.
     ///
     /// # Errors
     /// When a device is not known or cannot be used.

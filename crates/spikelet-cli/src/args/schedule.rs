@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use spikelet::optim::LrSchedule;
 use spikelet::train::Settings;
 
-/// A schedule and its numbers.
+/// A schedule and its constants.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
@@ -34,10 +34,10 @@ pub struct ScheduleArgs {
 const STEP_EPOCHS: f64 = 32.0;
 
 impl ScheduleArgs {
-    /// The schedule, over the one that there is.
+    /// The schedule with the given options.
     ///
     /// # Errors
-    /// When the numbers of a schedule are given to another one.
+    /// When a constant of another schedule is given.
     pub fn build(&self, own: LrSchedule) -> Result<LrSchedule, Failure> {
         let name = self.schedule.as_deref();
         let cosine = name.map_or(matches!(own, LrSchedule::Cosine { .. }), |n| n == "cosine");

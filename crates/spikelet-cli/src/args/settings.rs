@@ -69,8 +69,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     clip_norm: Option<f64>,
 }
 
-/// What a setting is, with its defaults: one value where all networks agree, else each network's,
-/// and those of their presets.
+/// The help of a setting with its defaults, of all networks or of each, and those of their presets.
 pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
     let networks = networks();
     let other: Vec<(&str, String)> = (networks.iter())
@@ -91,7 +90,7 @@ pub fn described(what: &str, value: impl Fn(&Settings) -> String) -> String {
     }
 }
 
-/// The same, or with the presets' values alone.
+/// The same, or with the values of the presets only.
 fn described_from<const PRESET: bool>(what: &str, value: impl Fn(&Settings) -> String) -> String {
     match PRESET {
         false => described(what, value),
@@ -138,7 +137,7 @@ fn by_value(values: &[(&str, String)]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What the option says of the encoders.
+/// The help of `--encoder`.
 fn encoders() -> String {
     let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
     format!(
@@ -147,7 +146,7 @@ fn encoders() -> String {
     )
 }
 
-/// An encoder that there is.
+/// The name of an encoder with its constants.
 fn encoder(text: &str) -> Result<String, String> {
     let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
     let found = encoder::parse(text).map(|_| text.to_string());
@@ -181,7 +180,7 @@ fn momentum(text: &str) -> Result<f64, String> {
 }
 
 impl<const PRESET: bool> SettingsArgs<PRESET> {
-    /// The settings of the network or of its preset, with what is given put over them.
+    /// The settings with the given options.
     ///
     /// # Errors
     /// When an option belongs to another optimizer.

@@ -67,7 +67,7 @@ impl Doctor {
         );
         line(
             "processor",
-            machine::processor().unwrap_or_else(|| "the system does not tell".to_string()),
+            machine::processor().unwrap_or_else(|| "unknown".to_string()),
         );
         let features: Vec<String> = machine::features()
             .into_iter()
@@ -91,10 +91,9 @@ impl Doctor {
                 machine::cores()
             ),
         );
-        let memory = machine::memory()
-            .map_or("the system does not tell".to_string(), |(total, free)| {
-                format!("{}, {} available", bytes(total), bytes(free))
-            });
+        let memory = machine::memory().map_or("unknown".to_string(), |(total, free)| {
+            format!("{}, {} available", bytes(total), bytes(free))
+        });
         line("memory", memory);
         let choice = variable(GEMM_VARIABLE).map_or(format!("{GEMM_VARIABLE} is not set"), |v| {
             format!("{GEMM_VARIABLE}={v}")
@@ -141,7 +140,7 @@ fn describe(library: &GemmLibrary) -> String {
     }
 }
 
-/// What there is of NVIDIA's on this machine.
+/// NVIDIA driver, GPUs and libraries of this machine.
 struct Nvidia {
     gpus: Result<Vec<Gpu>, GpuError>,
     libraries: Vec<(Library, Result<Found, Missing>)>,
@@ -199,7 +198,7 @@ impl Nvidia {
         })
     }
 
-    /// Lines with what to call them; a line without a name goes on with the one before.
+    /// Lines with their names; a line without a name continues the previous one.
     fn lines(&self, console: &Console) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         match &self.gpus {
@@ -208,7 +207,7 @@ impl Nvidia {
                 let name = |gpu: &Gpu| if gpu.index == 0 { "GPUs" } else { "" };
                 lines.extend(gpus.iter().map(|gpu| (name(gpu), of_gpu(gpu))));
             }
-            // Among the libraries stands what brings the driver.
+            // The list of libraries names the package of the driver.
             Err(GpuError::Missing(_)) => {
                 lines.push(("GPUs", "none: there is no NVIDIA driver".to_string()));
             }

@@ -23,7 +23,7 @@ use spikelet::log::Console;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What the program can do.
+/// The commands.
 #[derive(clap::Subcommand)]
 pub enum Command {
     Train(Box<train::Train>),
@@ -42,10 +42,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Whatever keeps the command from being done.
+    /// Those of the command.
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         match self {
             Self::Train(command) => command.run(console),
@@ -68,17 +68,17 @@ pub fn say_table(console: &Console, table: &Table) {
     }
 }
 
-/// Whether two paths lead to one file that is there.
+/// Whether two paths lead to the same existing file.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// A path as JSON holds it: what of it is no text is replaced by U+FFFD.
+/// A path in JSON; bytes that are not UTF-8 are replaced by U+FFFD.
 pub fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The middle of some numbers, or the mean of the two in the middle.
+/// The median.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

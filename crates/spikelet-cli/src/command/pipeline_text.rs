@@ -1,12 +1,12 @@
-//! What is said of a pipeline.
+//! The description of a pipeline.
 
 use serde_json::{Value, json};
 use spikelet::human::bytes;
 use spikelet::pipeline::{Partition, PipelineStep};
 use spikelet::train::RunMemory;
 
-/// A line for each stage, and one with what is expected: idle time, and each device's memory; with
-/// `peak`, that of the whole run.
+/// A line for each stage, and one with the predicted idle time and the memory of each device; with
+/// `peak`, also that of the complete run.
 pub fn describe(step: &PipelineStep, partition: &Partition, peak: Option<&RunMemory>) -> String {
     let mut lines = vec![];
     for (k, (stage, kept)) in partition.report().iter().zip(step.in_flight()).enumerate() {
@@ -39,7 +39,7 @@ pub fn describe(step: &PipelineStep, partition: &Partition, peak: Option<&RunMem
     lines.join("\n")
 }
 
-/// The same for machines.
+/// The same as JSON.
 pub fn json_of(step: &PipelineStep, partition: &Partition) -> Value {
     json!({
         "stages": partition.report(),

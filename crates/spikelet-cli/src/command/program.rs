@@ -1,4 +1,4 @@
-//! A compiled training step, for commands that look at it.
+//! A compiled training step, for commands that show or measure it.
 
 use super::median;
 use crate::failure::Failure;
@@ -69,7 +69,7 @@ impl StepProgram {
         lasting.map(|i| graph.ty(i.value).bytes()).sum()
     }
 
-    /// Starts a training step with its batch, and reads the loss of the step before the last, as
+    /// Submits a training step with its batch, and reads the loss of the step before the last, as
     /// training does.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl StepProgram {
         Ok(())
     }
 
-    /// Waits for all steps that were started.
+    /// Waits for all submitted steps.
     ///
     /// # Errors
     /// When the device fails.
@@ -91,7 +91,7 @@ impl StepProgram {
         Ok(())
     }
 
-    /// The median seconds of each kernel over `runs` steps, after one that does not count.
+    /// The median seconds of each kernel over `runs` steps, after one untimed step.
     ///
     /// # Errors
     /// When the device fails.
@@ -130,7 +130,7 @@ pub fn summary(plan: &Plan, run: &RunMemory) -> String {
     )
 }
 
-/// The same for machines.
+/// The same as JSON.
 pub fn plan_json(plan: &Plan) -> Value {
     let names = plan
         .kernels
@@ -145,11 +145,11 @@ pub fn plan_json(plan: &Plan) -> Value {
     })
 }
 
-/// Images of which a fifth of the pixels is not black, as in drawings of digits.
+/// Images with a fifth of non-black pixels, as in drawings of digits.
 pub fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Batch {
     let mut state = 0_u64;
     let mut uniform = move || {
-        // Weyl's sequence, mixed: no statistics depend on it.
+        // A mixed Weyl sequence: the statistics do not matter.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (mixed >> 40) as f32 / (1_u64 << 24) as f32

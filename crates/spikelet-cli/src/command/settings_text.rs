@@ -8,7 +8,7 @@ use spikelet::train::Settings;
 /// Columns of a line.
 const WIDTH: usize = 100;
 
-/// All settings that have a value, as they are called in JSON: `network: …` and `settings: …`.
+/// All settings that have a value, by their names in JSON: `network: …` and `settings: …`.
 pub fn settings_text(network: &Network, settings: &Settings) -> String {
     let mut network = fields(json!(network));
     network.remove("name");
@@ -17,7 +17,7 @@ pub fn settings_text(network: &Network, settings: &Settings) -> String {
     }
     let defaults = fields(json!(Settings::default()));
     let mut settings = fields(json!(settings));
-    // What images are changed by is a long list of zeros unless it is asked for.
+    // Without --augment, the augmentation is a long list of zeros.
     settings.retain(|key, value| key != "augment" || defaults.get(key) != Some(value));
     let lines = [("network", network), ("settings", settings)].map(|(name, mut values)| {
         values.retain(|_, value| !value.is_null());

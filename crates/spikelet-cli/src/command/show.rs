@@ -41,14 +41,14 @@ pub struct Show {
     device: DeviceArgs,
 }
 
-/// More images than anyone looks at.
+/// The largest number of images.
 const MOST: usize = 64;
 
 impl Show {
     pub fn run(self, console: &Console) -> Result<ExitCode, Failure> {
         if self.index.len() > MOST {
             return Err(Failure::argument(
-                format!("{} images were asked for", self.index.len()),
+                format!("{} images were requested", self.index.len()),
                 format!("show at most {MOST} at a time"),
             ));
         }

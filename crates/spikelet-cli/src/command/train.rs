@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What shells report of a program that Ctrl-C ended.
+/// The exit code of a program that Ctrl-C ended, as shells report it.
 const INTERRUPTED: u8 = 130;
 
 /// Train a network
@@ -139,39 +139,39 @@ pub struct Train {
     trace: Option<PathBuf>,
 }
 
-/// More than any machine has cores.
+/// The largest number of loader threads.
 const MOST_LOADER_THREADS: usize = 1024;
 
 fn loader_threads(text: &str) -> Result<usize, String> {
     up_to(MOST_LOADER_THREADS, text)
 }
 
-/// A process among several.
+/// One of several processes.
 struct Rank {
     group: Arc<RankGroup>,
     device: String,
 }
 
-/// Where a run is written.
+/// The folder of a run.
 enum Target {
-    /// Into this folder.
+    /// This folder.
     At(PathBuf),
-    /// Into a new folder in this one.
+    /// A new folder in this one.
     NewIn(PathBuf),
-    /// Where the run is that continues: a folder, or a checkpoint in it.
+    /// That of the resumed run: a folder, or a checkpoint in it.
     Resume(PathBuf),
 }
 
-/// What is trained.
+/// A training job.
 struct Job<'a> {
     network: &'a Network,
     target: Target,
-    /// The data set where none is named.
+    /// The data set without --dataset.
     otherwise: Option<DataName>,
 }
 
-/// The checkpoint of a run that continues. Ranks that do not lead may not see the file: they take
-/// what they are told on the command line, and rank 0 compares it.
+/// The checkpoint of a resumed run. Ranks other than 0 may have no access to the file: they take the
+/// options of the command line, which rank 0 compares.
 fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
     match Checkpoint::from_run(run) {
         Ok(checkpoint) => Ok(Some(checkpoint)),
@@ -180,16 +180,16 @@ fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
     }
 }
 
-/// A share of 1 that leaves something.
+/// A fraction from 0 to below 1.
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if (0.0..1.0).contains(&x) => Ok(x),
-        _ => Err("give a share from 0 to below 1, such as 0.1".to_string()),
+        _ => Err("give a fraction from 0 to below 1, such as 0.1".to_string()),
     }
 }
 
 impl Train {
-    /// Where the run is written.
+    /// The folder of the run.
     fn target(&self, leads: bool) -> Result<Target, Failure> {
         let runs = || Path::new("runs").join(self.network.name());
         Ok(match (&self.resume, &self.out) {
@@ -199,7 +199,7 @@ impl Train {
             (Some(Some(run)), None) => Target::Resume(run.clone()),
             (Some(None), None) => match latest_run(runs()) {
                 Ok(run) => Target::Resume(run),
-                // Rank 0 alone looks into the folder.
+                // Only rank 0 reads the folder.
                 Err(_) if !leads => Target::Resume(runs()),
                 Err(error) => return Err(error.into()),
             },
@@ -216,8 +216,8 @@ impl Train {
         })
     }
 
-    /// The network, the settings and the data set to start from: those of the run that continues,
-    /// or of the network's preset, or its defaults.
+    /// The network, the settings and the data set to start from: those of the resumed run,
+    /// of the preset, or the defaults.
     fn start_from(
         &self,
         resumed: Option<&Checkpoint>,

@@ -1,4 +1,4 @@
-//! A trained network with test images, for commands that look at one.
+//! A trained network with test images.
 
 use crate::args::{DataArgs, DataName, DeviceArgs};
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use spikelet::train::Checkpoint;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a checkpoint holds, and the images to show it.
+/// The content of a checkpoint, and test images.
 pub struct Trained {
     pub checkpoint: Checkpoint,
     pub network: Network,
@@ -24,12 +24,10 @@ fn wrong(path: &Path, problem: impl std::fmt::Display, help: &str) -> Failure {
 }
 
 impl Trained {
-    /// Reads a checkpoint and the test images: of the data set that is named, else of the one that
-    /// it was trained on.
+    /// Reads a checkpoint and the test images of --dataset, or of the data set of its training.
     ///
     /// # Errors
-    /// When it is none of the networks here, the images do not fit or are missing, or the device
-    /// fails.
+    /// When its network is unknown, the images do not fit or are missing, or the device fails.
     pub fn open(
         path: &Path,
         data: &DataArgs,

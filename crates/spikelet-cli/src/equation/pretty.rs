@@ -1,4 +1,4 @@
-//! Equations as one would write them down.
+//! Equations in conventional notation.
 
 use spikelet::expr::{Binary, Expr, Node};
 use std::f64::consts::{FRAC_1_PI, PI, TAU};
@@ -50,7 +50,7 @@ fn binary(op: Binary, a: &Expr, b: &Expr) -> Expr {
     Expr::binary(op, a, b)
 }
 
-/// What to divide by instead of multiplying: 2 for 0.5, π for 1/π.
+/// The divisor in place of a factor: 2 for 0.5, π for 1/π.
 fn reciprocal(factor: f64) -> Option<String> {
     if (factor - six_digits(FRAC_1_PI)).abs() < f64::EPSILON {
         return Some("π".to_string());

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The potential after charging.
 pub const H: &str = "H";
-/// What fires.
+/// The spikes.
 pub const S: &str = "S";
 /// The surrogate's primitives at the places where the neuron uses it.
 const G: [&str; 6] = ["g1", "g2", "g3", "g4", "g5", "g6"];
-/// The engine's symbol for the draws of a surrogate that fires at random.
+/// The engine's symbol for the random numbers of a stochastic surrogate.
 pub const NOISE: &str = "noise";
 
 /// Whether a parameter of the probe is one of its symbols.
@@ -19,14 +19,14 @@ pub fn is_symbol(name: &str) -> bool {
     name == H || name == S || G.contains(&name)
 }
 
-/// What the probe has seen while its step was derived.
+/// The record of the probe during the derivation of its step.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// H as the neuron writes it.
     pub charge: Expr,
     /// S, from H.
     pub fire: Expr,
-    /// What the surrogate was asked about, from H.
+    /// The arguments of the surrogate, from H.
     pub arguments: Vec<Expr>,
 }
 
@@ -39,7 +39,7 @@ impl Seen {
         })
     }
 
-    /// The number of an argument among those that the surrogate was asked about.
+    /// The index of an argument of the surrogate.
     fn place_of(&mut self, x: &Expr) -> usize {
         let known = self.arguments.iter().position(|a| a.same_value(x));
         known.unwrap_or_else(|| {
@@ -74,7 +74,7 @@ pub struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// A probe into a neuron.
+    /// A probe of a neuron.
     pub fn new(neuron: &'a dyn Neuron) -> Self {
         let seen = Arc::new(Mutex::new(Seen {
             charge: Expr::symbol(H),
@@ -93,7 +93,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// What was seen so far.
+    /// The record so far.
     pub fn seen(&self) -> Seen {
         open(&self.seen).clone()
     }

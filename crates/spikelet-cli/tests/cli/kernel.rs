@@ -180,7 +180,7 @@ fn what_auto_cuda_does_not_have_is_answered_with_what_there_is() {
     assert!(message.contains("'lif'"), "{message}");
     let message = refused("--neuron soft_pulse_lif");
     assert!(
-        message.contains("but of if, lif, plif") && message.contains("--style fused"),
+        message.contains("if, lif, plif") && message.contains("--style fused"),
         "{message}"
     );
     for words in [

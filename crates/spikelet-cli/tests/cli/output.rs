@@ -133,7 +133,7 @@ fn a_surrogate_is_drawn_for_several_values_of_a_constant() {
         assert!(svg.contains(curve), "{curve}");
     }
     for (words, expected) in [
-        (&["--out", "gates.png"][..], "end its name in .svg"),
+        (&["--out", "gates.png"][..], ".svg"),
         (&["--vary", "alpha=1"], "--out"),
         (&["--vary", "alpha=one", "--out", "g.svg"], "alpha=1,2,4"),
         (

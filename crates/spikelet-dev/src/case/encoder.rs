@@ -1,4 +1,4 @@
-//! Cases of encoders: a value or a train in, spikes out.
+//! Cases of encoders: from a value or a sequence to spikes.
 
 use super::{Results, bounded, expect, fields, input, wrong};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Reference cases: safetensors files whose metadata has `spec`, and what they compute.
+//! Reference cases: safetensors files whose metadata has `spec`, and their results.
 //!
 //! Names and shapes of the results follow from the specification and the inputs. Tensors that a
 //! file expects are never read.
@@ -28,7 +28,7 @@ const MOST_PRODUCTS: usize = 20_000_000_000;
 /// Results by name.
 type Results = BTreeMap<String, Tensor>;
 
-/// Reads a case, unless it is too large to be one.
+/// Reads a case of limited size.
 pub fn read(path: &Path) -> Result<TensorFile> {
     let size = std::fs::metadata(path).map_or(0, |found| found.len());
     if size > MOST_BYTES {
@@ -95,7 +95,7 @@ fn raw<'a>(case: &'a TensorFile, name: &str) -> Result<&'a Tensor> {
     case.tensors.get(name).ok_or_else(missing)
 }
 
-/// Refuses an input whose sizes are not those of the specification.
+/// Checks that the sizes of an input are those of the specification.
 fn expect(name: &str, given: &[usize], expected: &[usize]) -> Result<()> {
     if given == expected {
         return Ok(());
@@ -106,7 +106,7 @@ fn expect(name: &str, given: &[usize], expected: &[usize]) -> Result<()> {
     ))
 }
 
-/// The product of sizes that all results of a case stay below.
+/// The limit of the product of sizes, for all results of a case.
 fn bounded(sizes: &[usize]) -> Result<usize> {
     limited(sizes, MOST_ELEMENTS, "elements")
 }
@@ -123,7 +123,7 @@ fn limited(sizes: &[usize], most: usize, what: &str) -> Result<usize> {
         })
 }
 
-/// Something wrong with the case; [`of_file`] adds the path.
+/// An error in the case; [`of_file`] adds the path.
 fn wrong(problem: impl Into<String>, help: &str) -> Error {
     Error::invalid("case", problem, help)
 }

@@ -1,4 +1,4 @@
-//! Cases of whole networks: spikes, scores, loss, gradients, running statistics.
+//! Cases of networks: spikes, scores, loss, gradients, running statistics.
 
 use super::{Results, bounded, fields, input, raw, wrong};
 use layers::Layers;

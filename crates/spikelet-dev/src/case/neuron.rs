@@ -32,7 +32,7 @@ pub fn run(
     Ok(results)
 }
 
-/// Refuses sizes that are not those of the specification, or take too long.
+/// Checks that sizes are those of the specification and take limited time.
 fn check_sizes(case: &TensorFile, spec: &Value) -> Result<()> {
     let x = &super::raw(case, "x_seq")?.shape;
     let Some((&time_steps, step)) = x.split_first() else {
@@ -68,7 +68,7 @@ fn check_sizes(case: &TensorFile, spec: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Which of a neuron's results a case has.
+/// The results of a neuron that a case has.
 fn expected<'a>(
     case: &TensorFile,
     spec: &Value,

@@ -41,7 +41,7 @@ pub struct LinearLif {
     #[arg(help_heading = "Size", long, value_name = "N", default_value = "512,2048", value_delimiter = ',', value_parser = features)]
     features: Vec<usize>,
 
-    /// Time steps
+    /// Number of time steps
     #[arg(help_heading = "Size", long, value_name = "T", default_value_t = 500, value_parser = count)]
     time_steps: usize,
 
@@ -53,7 +53,7 @@ pub struct LinearLif {
     #[arg(help_heading = "Size", long, value_name = "TYPE", default_value = "f32", value_parser = precisions())]
     precision: Precision,
 
-    /// The order in which layers and time steps run
+    /// Execution order of layers and time steps
     #[arg(help_heading = "Size", long, value_name = "ORDER", default_value = "layer-by-layer", value_parser = propagations())]
     propagation: Propagation,
 
@@ -64,7 +64,7 @@ pub struct LinearLif {
     device: DeviceArgs,
 }
 
-/// A weight of more features fits no machine.
+/// The largest number of features; larger weights do not fit into memory.
 const MOST: usize = 1 << 17;
 
 fn features(text: &str) -> Result<usize, String> {
@@ -153,8 +153,8 @@ impl LinearLif {
             module: net,
             propagation: self.propagation,
             dtype: self.precision.storage_dtype(),
-            // The layer's sequences have 16 bits at both ends, as inside a network: nothing is left
-            // to be converted but the weight.
+            // Input and output sequences have 16 bits, as inside a network: only the weight is
+            // converted.
             precision: match self.precision {
                 Precision::Bf16 | Precision::F16 => Precision::F32,
                 other => other,

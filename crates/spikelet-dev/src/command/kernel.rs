@@ -13,10 +13,10 @@ use spikelet_cuda::source_file::{self, CompiledFile, KernelUse, Message};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Kernels in files
+/// CUDA files
 #[derive(clap::Subcommand)]
 #[command(after_help = examples![
-    "spikelet-dev kernel compile mine.cu --arch 80" => "does a file compile, and which resources do its kernels use",
+    "spikelet-dev kernel compile mine.cu --arch 80" => "check that a file compiles, and list the resources of its kernels",
 ])]
 pub enum Command {
     Compile(Compile),
@@ -29,12 +29,12 @@ pub enum Command {
 /// kernels without `extern "C"` are mangled. Exit code 1 if the file does not compile.
 #[derive(clap::Args)]
 #[command(after_help = examples![
-    "spikelet-dev kernel compile mine.cu" => "does it compile, and how many registers do its kernels use",
+    "spikelet-dev kernel compile mine.cu" => "check that a file compiles, and list the registers of its kernels",
     "spikelet-dev kernel compile mine.cu --arch 80 --out mine.cubin" => "machine code for an A100",
     "spikelet-dev kernel compile mine.cu --name scale --json" => "one required kernel, as JSON",
 ])]
 pub struct Compile {
-    /// The file
+    /// CUDA C++ file
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -42,7 +42,7 @@ pub struct Compile {
     #[arg(long, value_name = "ARCH", default_value = "90", value_parser = capability)]
     arch: (i32, i32),
 
-    /// Where to write the machine code
+    /// Output file of the machine code
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -61,7 +61,7 @@ impl Compile {
                     .filter(|byte| **byte == b'\n')
                     .count();
                 Failure::other(
-                    format!("{file} is no text: line {line} is not UTF-8"),
+                    format!("{file} is not text: line {line} is not UTF-8"),
                     "give the source, saved as UTF-8",
                 )
             })?;
@@ -70,7 +70,7 @@ impl Compile {
         {
             return Err(Failure::argument(
                 format!("--out {} is the source itself", out.display()),
-                "give the machine code a file of its own",
+                "give another file for the machine code",
             ));
         }
         let folder = (self.file.parent())

@@ -27,14 +27,14 @@ pub enum Command {
 ///
 /// The page is generated from the neurons' source files and from their derived gradients:
 /// equations, constants with their defaults, sources, and the response of each neuron to an input
-/// that is switched on and off. The figures are written to a folder beside the page, of the same
-/// name.
+/// that is switched on and off. The figures are written to a folder of the same name next to the
+/// page.
 #[derive(clap::Args)]
 #[command(after_help = examples![
     "spikelet-dev neuron docs --out docs/neurons.md" => "docs/neurons.md and docs/neurons/*.svg",
 ])]
 pub struct Docs {
-    /// Where to write the page
+    /// Output file of the page
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -108,12 +108,12 @@ fn list() -> Result<String, Failure> {
     Ok(table)
 }
 
-/// A word of an enumeration.
+/// The name of an enumeration's value.
 fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_string()
 }
 
-/// All that is to be said of one neuron.
+/// The section of one neuron.
 fn section(
     entry: &Entry<dyn Neuron>,
     neuron: &dyn Neuron,
@@ -122,7 +122,7 @@ fn section(
     let step = Step::of(neuron).map_err(wrong)?;
     let (name, head, description) = (entry.name, entry.head(), entry.description());
     let mut defaults = (entry.defaults)();
-    // Nothing is learned unless it is asked for.
+    // Constants are not trainable by default.
     defaults.remove("trainable");
     let mut text = format!("\n## {name}\n\n{head}\n\n{description}\n\n![{name}]({picture})\n\n");
     text.push_str(&format!("Defaults: `{}`.\n\n", value::list(&defaults)));

@@ -1,4 +1,4 @@
-//! Times of a neuron's passes as bars.
+//! A bar chart of the times of a neuron's passes.
 
 use crate::failure::Failure;
 use spikelet::files::write_atomically;
@@ -6,8 +6,8 @@ use spikelet::module::Propagation;
 use spikelet::report::{BarPanel, Bars};
 use std::path::Path;
 
-/// What was measured: a panel for each pass, a group of bars for each number of time steps, a bar
-/// for each order.
+/// The measured times: a panel per pass, a group of bars per number of time steps, a bar per
+/// execution order.
 #[derive(Default)]
 pub struct Chart {
     times: Vec<Time>,
@@ -70,7 +70,7 @@ impl Chart {
     }
 }
 
-/// Each value once, in the order in which they come first.
+/// The distinct values in order of their first occurrence.
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.fold(vec![], |mut known, value| {
         if !known.contains(&value) {

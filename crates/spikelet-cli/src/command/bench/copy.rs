@@ -1,4 +1,4 @@
-//! A copy in the device's memory: what other measurements are held against.
+//! A copy in the device's memory, the reference of other measurements.
 
 use super::is_cpu;
 use super::measure::{Measurement, Repeats};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// The key of the measurement.
 pub const COPY: &str = "copy";
 
-/// What is copied where the measurement does not say: more than any cache holds.
+/// The default number of bytes, larger than any cache.
 pub const USUAL: u64 = 128 << 20;
 
-/// Bytes of f32 words that are copied by elements.
+/// An elementwise copy of f32 values.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     /// Bytes of the source.
@@ -44,7 +44,7 @@ impl Copy {
         }
     }
 
-    /// Says how fast the copy was and returns its bytes a second.
+    /// Prints the bandwidth of the copy and returns its bytes per second.
     pub fn say(self, found: &Measurement, console: &Console) -> f64 {
         let moved = 2 * self.bytes;
         let speed = found.speed(moved);
@@ -60,7 +60,7 @@ impl Copy {
         speed
     }
 
-    /// In pieces that threads take in turn.
+    /// In chunks, which threads take in turn.
     fn on_cpu(self, repeats: &Repeats) -> Result<Measurement, Failure> {
         const PIECE: usize = 1 << 17;
         let words = (self.bytes / 4) as usize;
@@ -87,7 +87,7 @@ impl Copy {
         )
     }
 
-    /// By an elementwise kernel that computes nothing.
+    /// By an elementwise kernel without arithmetic.
     fn on_device(
         self,
         backend: &Arc<dyn Backend>,

@@ -46,7 +46,7 @@ pub struct Infer {
     device: DeviceArgs,
 }
 
-/// Sizes that are measured where none is given.
+/// The default batch sizes.
 const SIZES: [usize; 3] = [1, 32, 512];
 
 fn key(batch: usize) -> String {
@@ -102,7 +102,7 @@ impl Infer {
                     continue;
                 }
                 Err(failure) => {
-                    // What is measured already is shown first.
+                    // The results so far are printed before the error.
                     ended = Err(failure);
                     break;
                 }
@@ -138,7 +138,7 @@ impl Infer {
         ended
     }
 
-    /// Times batches of one size, in a process of its own where that tells its peak.
+    /// Measures one batch size, on the CPU in a separate process, for its peak memory.
     fn measure(
         &self,
         plan: EvalPlan,

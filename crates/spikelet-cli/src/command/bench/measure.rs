@@ -1,4 +1,4 @@
-//! Times, peaks, and processes of their own.
+//! Measurements of time and peak memory, in separate processes.
 
 use crate::failure::Failure;
 use crate::machine;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use spikelet::timing::Timing;
 use std::process::{Command, Stdio};
 
-/// What one measurement found.
+/// The result of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// What was measured.
+    /// The name.
     pub name: String,
     /// Median wall-clock time.
     pub median_ms: f64,
-    /// The largest resident memory of the process, where the system tells it.
+    /// The maximum resident set size of the process, where the system reports it.
     pub peak_mib: Option<f64>,
     /// Groups of runs that were timed.
     pub repeats: u32,
@@ -21,7 +21,7 @@ pub struct Measurement {
     pub runs: u32,
 }
 
-/// How often a measurement is repeated.
+/// The number of repetitions of a measurement.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Measurement")]
 pub struct Repeats {
@@ -40,8 +40,7 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Runs, and takes the median of the times of groups of runs. `wait` returns when the device
-    /// has done what was started.
+    /// The median time of groups of runs. `wait` returns when the device is idle.
     ///
     /// # Errors
     /// Those of `run` and `wait`.
@@ -67,7 +66,7 @@ impl Repeats {
 }
 
 impl Measurement {
-    /// As the measuring process prints it.
+    /// The JSON line of a measuring process.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name, "median_ms": self.median_ms, "peak_mib": self.peak_mib,
@@ -86,7 +85,7 @@ impl Measurement {
         })
     }
 
-    /// Bytes a second, for this many bytes a run.
+    /// Bytes per second, for this number of bytes per run.
     pub fn speed(&self, bytes: u64) -> f64 {
         bytes as f64 / (self.median_ms / 1e3)
     }
@@ -94,7 +93,7 @@ impl Measurement {
     /// Starts this program again with the same arguments for one measurement alone.
     ///
     /// # Errors
-    /// When the process cannot be started or fails; it has printed why.
+    /// When the process cannot be started, or fails; it has printed the reason.
     pub fn in_own_process(name: &str) -> Result<Self, Failure> {
         let failed = |problem: String| {
             Failure::other(

@@ -60,12 +60,12 @@ fn dtype(text: &str) -> Result<DType, String> {
     }
 }
 
-/// Whether memory and time of this process are the device's.
+/// Whether the device is the CPU, which shares memory and time with this process.
 fn is_cpu(backend: &dyn Backend) -> bool {
     backend.kind() == DeviceKind::Cpu
 }
 
-/// A measurement, made by a process of its own where that tells its peak, else by `here`.
+/// A measurement: on the CPU in a separate process, for its peak memory, otherwise by `here`.
 pub fn measured(
     backend: &dyn Backend,
     key: &str,
@@ -78,7 +78,7 @@ pub fn measured(
     }
 }
 
-/// The largest memory of the process, or what the plan takes of a device.
+/// The peak memory of the process, or of the plan on a device.
 pub fn peak(found: &Measurement, plan: &Plan, backend: &dyn Backend) -> String {
     match found.peak_mib.filter(|_| is_cpu(backend)) {
         Some(mib) => bytes((mib * 1024.0 * 1024.0) as u64),

@@ -76,10 +76,10 @@ pub struct Neuron {
     device: DeviceArgs,
 }
 
-/// The surrogate that is measured unless another one is named.
+/// The default surrogate.
 const SURROGATE: &str = "atan";
 
-/// Copying more than this shows nothing new.
+/// The largest copy; the bandwidth of larger ones is the same.
 const LARGEST_COPY: u64 = 1 << 30;
 
 /// A neuron that is measured.
@@ -110,7 +110,7 @@ impl Row {
         }
     }
 
-    /// What tells it from all other measurements.
+    /// The key of this measurement among all.
     fn key(&self, neuron: &str, backward: bool) -> String {
         let Self {
             time_steps, dtype, ..
@@ -197,7 +197,7 @@ impl Neuron {
         all.collect()
     }
 
-    /// Measures one pass of a neuron, and says what the table says of it; its time, if it ran.
+    /// Measures one pass of a neuron; returns the cells of its row, and the time if it ran.
     fn line(
         &self,
         one: &Chosen,
@@ -313,7 +313,7 @@ impl Neuron {
         }
     }
 
-    /// Refuses what the machine cannot hold at all.
+    /// Checks that the machine has memory for the sequences.
     fn check_size(&self, backend: &dyn Backend) -> Result<(), Failure> {
         let needed = self.largest().saturating_mul(4);
         match machine::memory() {
@@ -330,7 +330,7 @@ impl Neuron {
         }
     }
 
-    /// Makes the measurement of this key, of one of the neurons.
+    /// The measurement of this key.
     fn measure(&self, key: &str, chosen: &[Chosen]) -> Result<Measurement, Failure> {
         let backend = self.device.open()?;
         if key == COPY {
@@ -356,7 +356,7 @@ impl Neuron {
     }
 }
 
-/// What the machine has free, if that is less than a plan needs.
+/// The free memory, if it is less than a plan needs.
 fn too_large(plan: &Plan, backend: &dyn Backend) -> Option<String> {
     let (_, free) = machine::memory().filter(|_| is_cpu(backend))?;
     (plan.peak_bytes() as u64 > free).then(|| bytes(free))
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(bytes, 20 * 4096 + 8);
         let (names, _) = kernels(Propagation::StepByStep, true);
         assert_eq!(names, [["lif"; 4], ["lif_grad"; 4]].concat());
-        // The last step's potential is read by nobody, forward or backward.
+        // The potential of the last step is unused, forward and backward.
         let (names, _) = kernels(Propagation::StepByStepUnfused, false);
         assert_eq!(names, ["map"; 11]);
     }

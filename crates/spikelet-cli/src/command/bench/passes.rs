@@ -1,4 +1,4 @@
-//! A module's passes on their own, with sequences that lie on the device.
+//! The passes of a single module, with sequences in device memory.
 
 use crate::failure::Failure;
 use spikelet::graph::op::HostTensor;
@@ -10,30 +10,30 @@ use std::ops::Range;
 
 /// The forward pass of a module, and its backward pass from given gradients of its output.
 pub struct Passes<'a> {
-    /// What runs.
+    /// The module.
     pub module: &'a dyn Module,
-    /// In which order.
+    /// The execution order.
     pub propagation: Propagation,
     /// Number type of the sequences.
     pub dtype: DType,
-    /// The numbers of its products.
+    /// The number format of matrix products.
     pub precision: Precision,
-    /// Steps of the sequence.
+    /// The number of time steps.
     pub time_steps: usize,
     /// The shape of a step of the input and of the output.
     pub step: Vec<usize>,
-    /// What the backward pass goes back to.
+    /// The gradients of the backward pass.
     pub backward: Backward,
 }
 
-/// What a backward pass goes back to.
+/// The gradients of a backward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backward {
-    /// There is none.
+    /// No backward pass.
     None,
-    /// To the parameters, as in a network's first layer.
+    /// Those of the parameters, as in the first layer of a network.
     Parameters,
-    /// To the parameters and the input.
+    /// Those of the parameters and of the input.
     All,
 }
 
@@ -48,7 +48,7 @@ impl Backward {
     }
 }
 
-/// What [`Passes`] traced.
+/// The traced passes.
 pub struct TracedPasses {
     /// The graph.
     pub graph: Graph,
@@ -57,13 +57,13 @@ pub struct TracedPasses {
     sequences: Vec<(String, Vec<usize>)>,
 }
 
-/// The generator's state among a program's inputs.
+/// The input with the state of the random number generator.
 const GENERATOR: &str = "generator";
 
 impl Passes<'_> {
-    /// One call from the reset values. Sequences are tensors of the store, so that they are drawn
-    /// where they are needed and nothing else counts for the peak; a module that runs step by
-    /// step finds and leaves its steps one by one.
+    /// One call from the reset values. Sequences are tensors of the store, so that they are generated
+    /// on the device and nothing else adds to the peak memory; step by step, each step has its own
+    /// tensor.
     ///
     /// # Errors
     /// When shapes do not fit.

@@ -55,7 +55,7 @@ pub struct Pipeline {
     device: DeviceArgs,
 }
 
-/// What a way of training came to.
+/// The result of one configuration.
 struct Row {
     name: String,
     ms: f64,

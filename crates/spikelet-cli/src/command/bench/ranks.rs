@@ -13,12 +13,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Steps that are timed together, so that the next one is ready when one ends.
+/// Steps per timed group, so that the next step is submitted before one ends.
 const GROUP: u32 = 10;
-/// Groups that are timed.
+/// Number of timed groups.
 const GROUPS: u32 = 10;
 
-/// Measures on this rank; rank 0 says what was found.
+/// Measures on this rank; rank 0 prints the result.
 pub fn measure(
     network: &Network,
     settings: &Settings,
@@ -72,7 +72,7 @@ pub fn measure(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Milliseconds of a step. All ranks make as many.
+/// Milliseconds per step. All ranks run the same number of steps.
 fn time(mut program: StepProgram) -> Result<f64, Failure> {
     let mut group = || -> Result<f64, Failure> {
         let start = Instant::now();

@@ -10,13 +10,13 @@ use spikelet::auto_cuda::neuron_kernel::{
 use spikelet::auto_cuda::{self, Kernel};
 use spikelet::neuron::{Neuron, ResetGrad};
 
-/// The neurons that it has kernels of.
+/// The neurons with kernels.
 const NEURONS: [&str; 3] = ["if", "lif", "plif"];
 
 /// Writes the kernel, if there is one.
 ///
 /// # Errors
-/// When there is no such kernel; the message says what there is.
+/// When there is no such kernel; the message lists the existing ones.
 pub fn write(
     show: &Show,
     neuron: &dyn Neuron,
@@ -26,10 +26,10 @@ pub fn write(
     if !NEURONS.contains(&name) {
         return Err(Failure::argument(
             format!(
-                "auto_cuda has no kernel of `{name}`, but of {}",
+                "auto_cuda has no kernel for `{name}`, only for {}",
                 NEURONS.join(", ")
             ),
-            "--style fused prints the engine's own kernel, which every neuron has",
+            "--style fused prints the kernel of training, for every neuron",
         ));
     }
     check_size(show)?;
@@ -66,7 +66,7 @@ pub fn write(
     })
 }
 
-/// The parameters in the order of a call; the neuron's numbers with their values.
+/// The parameters in call order; those that are constants of the neuron have a value.
 fn parameters(
     kernel: &dyn Kernel,
     neuron: &dyn Neuron,
@@ -103,7 +103,7 @@ fn dtype(asked: Dtype) -> Result<auto_cuda::Dtype, Failure> {
     }
 }
 
-/// T, N and the architecture are not in the text.
+/// T, N and the architecture do not affect the source.
 fn check_size(show: &Show) -> Result<(), Failure> {
     let size = &show.size;
     let given = [
@@ -115,18 +115,18 @@ fn check_size(show: &Show) -> Result<(), Failure> {
         None => Ok(()),
         Some((name, _)) => Err(Failure::argument(
             format!(
-                "{name} changes nothing about a kernel of auto_cuda, which fits any size and GPU"
+                "{name} has no effect on a kernel of auto_cuda, which runs with any size and GPU"
             ),
             "leave it out, or use --style fused",
         )),
     }
 }
 
-/// Whether the equations are those of the kernels; gives whether the reset is detached.
+/// Checks that the equations are those of the kernels; returns whether the reset is detached.
 fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Failure> {
     let fused = "--style fused has a kernel for it";
     let common = neuron.common();
-    // Of a surrogate the kernels have the derivative alone.
+    // The kernels have the derivative of the surrogate, and the step function forward.
     if !common.spiking {
         return Err(Failure::argument(
             "auto_cuda's kernels fire with the step Θ(H − v_threshold), this neuron does not",
@@ -136,12 +136,12 @@ fn check(neuron: &dyn Neuron, constants: &Map<String, Value>) -> Result<bool, Fa
     if constants.get("granularity").is_some_and(|g| g != "layer") {
         return Err(Failure::argument(
             "auto_cuda's kernels of plif have one decay for the layer",
-            "leave `granularity` as it is; --style fused has others",
+            "leave `granularity` out, or use --style fused",
         ));
     }
     if let Some(name) = common.trainable.keys().next() {
         return Err(Failure::argument(
-            format!("auto_cuda's kernels do not learn `{name}`"),
+            format!("`{name}` is not trainable in auto_cuda's kernels"),
             fused,
         ));
     }

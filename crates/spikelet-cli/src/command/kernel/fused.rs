@@ -1,4 +1,4 @@
-//! The engine's own kernels.
+//! The kernels of training.
 
 use super::show::{Dtype, Pass, Show, Written};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use spikelet::neuron::{Granularity, Neuron, derive};
 use spikelet_cuda::Properties;
 use spikelet_cuda::scan_source::{self, NeuronScan, ValueSource};
 
-/// What they are written for unless something else is asked for: as in `bench neuron`.
+/// The default sizes, as in `bench neuron`.
 const TIME_STEPS: usize = 32;
 const NEURONS: usize = 1 << 18;
 const CAPABILITY: (i32, i32) = (9, 0);

@@ -92,21 +92,21 @@ pub enum Pass {
 pub enum Dtype {
     /// 32 bits
     Float,
-    /// 16 bits, two numbers a thread
+    /// 16 bits, two elements per thread
     Half2,
     /// 16 bits
     Half,
-    /// 16 bits with the range of float
+    /// 16 bits with the exponent range of float
     Bf16,
 }
 
-/// A kernel that was written.
+/// A generated kernel.
 pub struct Written {
     pub(super) name: String,
     pub(super) source: String,
-    /// For machines: the parameters in order, with what is known of each.
+    /// For `--json`: the parameters in order.
     pub(super) parameters: Vec<Value>,
-    /// For machines: what else there is to know.
+    /// For `--json`: further keys.
     pub(super) more: Map<String, Value>,
 }
 
@@ -135,7 +135,7 @@ impl Show {
     }
 }
 
-/// A choice as it is typed.
+/// The name of a value, as on the command line.
 fn word(choice: &impl ValueEnum) -> Value {
     let value = choice.to_possible_value();
     Value::from(value.map(|value| value.get_name().to_string()))

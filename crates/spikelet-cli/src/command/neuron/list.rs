@@ -52,7 +52,7 @@ impl List {
         }
         say_table(console, &table);
         let mut shared = shared;
-        // Nothing is learned unless it is asked for.
+        // Constants are not trainable by default.
         shared.remove("trainable");
         console.say(format!("\nall neurons: {}", value::list(&shared)));
         console.say(console.dim("equations: spikelet neuron show NAME"));
@@ -60,7 +60,7 @@ impl List {
     }
 }
 
-/// What every neuron has.
+/// The constants of all neurons.
 fn shared_constants() -> Map<String, Value> {
     match json!(Common::default()) {
         Value::Object(constants) => constants,

@@ -168,7 +168,7 @@ fn domains_json(domains: &[Constant]) -> Map<String, Value> {
         .collect()
 }
 
-/// The lines of a surrogate: derivative, primitive, and what fires if it is not the step.
+/// Prints a surrogate: derivative, primitive, and the forward function if it is not the step.
 pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
     let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
     let fires = surrogate.forward(&x, &noise);
@@ -187,7 +187,7 @@ pub fn say_surrogate(console: &Console, surrogate: &dyn Surrogate) {
     }
 }
 
-/// The same for machines.
+/// The same as JSON.
 pub fn surrogate_json(surrogate: &dyn Surrogate) -> Value {
     let (x, noise) = (Expr::symbol("x"), Expr::symbol("u"));
     json!({

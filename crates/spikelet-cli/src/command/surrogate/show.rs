@@ -51,7 +51,7 @@ struct Vary {
     values: Vec<Value>,
 }
 
-/// More curves than can be told apart.
+/// The largest number of distinguishable curves.
 const MOST: usize = 6;
 
 impl FromStr for Vary {
@@ -67,7 +67,7 @@ impl FromStr for Vary {
                 values,
             }),
             Some(_) => Err(format!("give at most {MOST} values")),
-            None => Err("give numbers with commas, such as alpha=1,2,4".to_string()),
+            None => Err("give numbers separated by commas, such as alpha=1,2,4".to_string()),
         }
     }
 }

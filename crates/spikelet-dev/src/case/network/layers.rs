@@ -9,13 +9,13 @@ use spikelet::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A case has a few layers; each takes time to compile.
+/// The largest number of layers; each takes time to compile.
 const MOST_LAYERS: usize = 256;
 
 /// The largest kernel, stride or padding.
 const MOST_WINDOW: usize = 1 << 10;
 
-/// A layer as a specification names it.
+/// A layer of a specification.
 #[derive(Clone, Deserialize)]
 pub struct Layer {
     #[serde(rename = "type")]
@@ -50,7 +50,7 @@ enum Built {
     RepeatOverTime(usize),
 }
 
-/// Layers whose sizes fit one another.
+/// Layers with matching sizes.
 pub struct Layers {
     layers: Vec<(String, Built)>,
     /// Whether the input is one frame, which a layer repeats over time.
@@ -238,7 +238,7 @@ impl Layer {
         })
     }
 
-    /// Image sizes after a window has moved over them.
+    /// Image sizes of the output of a sliding window.
     fn slide(&self, sizes: &mut [usize], kernel: usize, stride: usize) -> Result<(), String> {
         image(sizes)?;
         let windows = [kernel, stride, self.padding.max(1)];

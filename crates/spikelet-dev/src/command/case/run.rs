@@ -25,7 +25,7 @@ use std::process::ExitCode;
     "spikelet-dev case diff ours.safetensors case.safetensors --tolerance 1e-6" => "compare with the expected tensors",
 ])]
 pub struct Run {
-    /// The case
+    /// Input file of the case
     #[arg(long, value_name = "FILE")]
     case: PathBuf,
 
@@ -33,7 +33,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// Device: cpu, cuda, or cuda:1 for a certain GPU
+    /// Device: cpu, cuda, or cuda:1 for the second GPU
     #[arg(long, value_name = "NAME", default_value = "cpu")]
     device: String,
 
@@ -65,7 +65,7 @@ impl Run {
         if same_file(&self.case, &self.out) {
             return Err(Failure::argument(
                 format!("--out {} is the case itself", self.out.display()),
-                "give the result its own file",
+                "give another file for the result",
             ));
         }
         let case = case::read(&self.case)?;
