@@ -34,14 +34,15 @@
 //! | [`distributed`] | `spikelet-distributed` | process groups: data-parallel training on several GPUs and hosts |
 //! | [`neuron`], [`surrogate`], [`encoder`], [`layer`], [`module`], [`loss`], [`network`], [`runtime`], [`tensors`] | `spikelet-nn` | neurons, layers and named networks, and the programs that they compile to |
 //! | [`data`] | `spikelet-data` | data sets, augmentation, loaders |
-//! | [`auto_cuda`] | `spikelet-auto-cuda` | CUDA kernels written as text |
+//! | `auto_cuda` | `spikelet-auto-cuda` | CUDA kernels written as text |
 //! | [`cuda`] | `spikelet-cuda` | the CUDA backend |
 //! | | `spikelet-cpu` | the CPU backend |
 //! | [`graph`] | `spikelet-graph` | the tensor graph, its passes and plans, the [`Backend`](graph::Backend) trait |
 //! | | `spikelet-random` | random numbers that are the same on all devices |
 //! | [`expr`] | `spikelet-expr` | scalar expressions |
 //!
-//! [`device`] finds a backend by name.
+//! [`device`] finds a backend by name. Examples in the documentation of a crate import from that crate:
+//! `spikelet_graph::Tracer` is [`spikelet::graph::Tracer`](graph::Tracer) in a program.
 //!
 //! # Features
 //!
@@ -51,7 +52,7 @@
 //! | `download` | yes | downloads of data sets with checksums: `load_or_download` of [`data`]. Builds HTTP, TLS and tar. |
 //! | `distributed` | yes | [`distributed`], and the devices of ranks: [`device::open_in_group`] |
 //! | `plots` | yes | [`report`]: the report that a run ends with, activity of layers, pictures of pipelines |
-//! | `auto-cuda` | no | [`auto_cuda`]; includes `cuda` |
+//! | `auto-cuda` | no | `auto_cuda`; includes `cuda` |
 //!
 //! With `default-features = false` the library has neurons, layers, the trainer and the CPU.
 
@@ -64,8 +65,10 @@ pub mod prelude;
 
 pub use spikelet_core::{Error, MemoryBudget, ParseMemoryBudgetError, Result, files, human};
 #[cfg(feature = "cuda")]
+#[doc(inline)]
 pub use spikelet_cuda as cuda;
 #[cfg(feature = "distributed")]
+#[doc(inline)]
 pub use spikelet_distributed as distributed;
 pub use spikelet_nn::{
     Build, Constant, DefinitionError, Domain, Entry, LayerError, LayerProblem, OutsideBound,
@@ -74,6 +77,7 @@ pub use spikelet_nn::{
 #[cfg(feature = "plots")]
 pub use spikelet_train::report;
 pub use spikelet_train::{log, optim, timing};
+#[doc(inline)]
 pub use {
     spikelet_data as data, spikelet_expr as expr, spikelet_graph as graph,
     spikelet_pipeline as pipeline, spikelet_train as train,

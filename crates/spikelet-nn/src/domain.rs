@@ -162,7 +162,7 @@ impl Constant {
 }
 
 /// The help of errors about values outside their domain.
-pub const HELP: &str = "use a value in its domain";
+pub const HELP: &str = "choose a value in this range";
 
 /// `tau: a number above 1`
 impl fmt::Display for Constant {

@@ -372,7 +372,7 @@ impl LayerProblem {
             Self::DuplicateName { .. } => {
                 "give each its own name; `add` takes the position, counted from 0"
             }
-            Self::Definition(DefinitionError::OutsideDomain { .. }) => "use a value in its domain",
+            Self::Definition(DefinitionError::OutsideDomain { .. }) => crate::domain::HELP,
             Self::Definition(_) => "correct the definition",
         };
         text.to_string()
@@ -433,8 +433,9 @@ pub enum RuntimeError {
     },
     /// An input of a wrong type or size.
     #[error(
-        "input `{name}`: it is {expected}, {} elements; {elements} elements of {dtype} were given\n  help: give as many \
-         elements as it has, or compile the network for another shape", .expected.len()
+        "input `{name}`: expects {expected}, {} elements of {}; given were {elements} elements of {dtype}\n  help: give \
+         this type and number of elements, or compile the network for another shape",
+        .expected.len(), .expected.dtype
     )]
     InputType {
         /// The input.
