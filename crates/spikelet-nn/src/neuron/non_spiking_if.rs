@@ -15,7 +15,7 @@ use spikelet_expr::Expr;
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `readout` | none | last, max, max_abs or mean over time; none puts out every step |
+/// | `readout` | none | last, max, max_abs or mean over time; none: every step is returned |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;

@@ -18,7 +18,7 @@ use spikelet_expr::Expr;
 /// |---|---|---|---|
 /// | `tau` | steps | 2 | membrane time constant, > 1 |
 /// | `decay_input` | | true | whether X is divided by τ as well |
-/// | `readout` | | none | last, max, max_abs or mean over time; none puts out every step |
+/// | `readout` | | none | last, max, max_abs or mean over time; none: every step is returned |
 ///
 /// In Rust `tau` and `decay_input` are fields of `neuron`, a [`Lif`]:
 /// `NonSpikingLif { neuron: Lif::new(30.0), ..NonSpikingLif::default() }`. In files they are on the same level as the others.
