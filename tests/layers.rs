@@ -269,8 +269,8 @@ fn a_normalization_that_does_not_fit_says_which_and_what_to_do() {
 
 #[test]
 fn a_network_prints_as_a_tree() {
-    struct Own(Sequential);
-    impl Module for Own {
+    struct Custom(Sequential);
+    impl Module for Custom {
         fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
             self.0.forward(cx, x)
         }
@@ -283,7 +283,7 @@ fn a_network_prints_as_a_tree() {
         .add(Residual::new(block).join(Join::And))
         .add(AdaptiveAvgPool2d::new(1))
         .add(StepLoop(Recurrent::new(Klif::default(), 4)))
-        .add(Own(Sequential::new()));
+        .add(Custom(Sequential::new()));
     let expected = "\
 Sequential(
   (0): StaticInput(
@@ -302,7 +302,7 @@ Sequential(
       (neuron): Klif(tau=2.0, decay_input=true, v_threshold=1.0, v_reset=Some(0.0), surrogate=Sigmoid(alpha=4.0), reset_grad=Surrogate, scale_reset=false, granularity=Layer)
     )
   )
-  (4): Own
+  (4): Custom
 )";
     assert_eq!(net.to_string(), expected);
     let module: Box<dyn Module> = Box::new(net);

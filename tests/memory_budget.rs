@@ -60,7 +60,7 @@ fn check(backend: &Arc<dyn Backend>, precision: Precision) -> Result<()> {
     let natural = train(backend.clone(), &settings(None, precision))?;
     let mut found = None;
     for share in [0.6, 0.7, 0.8, 0.9, 0.95] {
-        let budget = Some(MemoryBudget::Share(share));
+        let budget = Some(MemoryBudget::Fraction(share));
         match train(backend.clone(), &settings(budget, precision)) {
             Err(Error::Graph(spikelet::graph::Error::Budget { .. })) => {}
             made => {

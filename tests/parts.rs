@@ -173,7 +173,7 @@ fn check(backend: &Arc<dyn Backend>, precision: Precision, encoder: &str) -> Res
     assert!((cut.losses[0] - whole.losses[0]).abs() < 1e-5 * whole.losses[0].abs());
     let (mut in_parts, mut refused) = (0, 0);
     for share in [0.7, 0.6, 0.5, 0.4, 0.3] {
-        let budget = Some(MemoryBudget::Share(share));
+        let budget = Some(MemoryBudget::Fraction(share));
         let lean = match train(backend, elements, precision, encoder, budget) {
             Err(Error::Graph(spikelet::graph::Error::Budget { allowed, least, .. })) => {
                 assert!(least > allowed, "{share}: {least} bytes were refused");

@@ -263,15 +263,15 @@ fn a_checkpoint_must_be_finite_and_its_numbers_in_range() {
 }
 
 /// A network of a program's own, with what a chain of layers does not have.
-struct Own(Sequential);
+struct Custom(Sequential);
 
-impl Module for Own {
+impl Module for Custom {
     fn forward(&self, cx: &Context, x: Var) -> Result<Var> {
         cx.child("inner", |cx| self.0.forward(cx, x.clone()))
     }
 }
 
-fn own() -> Own {
+fn own() -> Custom {
     let layers = Sequential::new()
         .add(Flatten)
         .add(Linear::new(784, 16).bias(true))
@@ -279,7 +279,7 @@ fn own() -> Own {
         .add(Plif::new(3.0))
         .add(Linear::new(16, 10))
         .add(Lif::new(2.0));
-    Own(layers)
+    Custom(layers)
 }
 
 #[test]

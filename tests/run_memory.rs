@@ -148,9 +148,11 @@ fn the_peak_that_is_shown_is_what_a_run_allocates() -> Result<()> {
 #[test]
 fn the_picture_of_a_run_is_part_of_its_peak() -> Result<()> {
     let digits = synthetic::digits_of(0, 64, 40);
-    for (batch_size, memory_budget) in
-        [(4, None), (56, None), (56, Some(MemoryBudget::Share(0.98)))]
-    {
+    for (batch_size, memory_budget) in [
+        (4, None),
+        (56, None),
+        (56, Some(MemoryBudget::Fraction(0.98))),
+    ] {
         let small = Settings {
             time_steps: 6,
             batch_size,
@@ -181,7 +183,7 @@ fn a_memory_budget_holds_for_training_and_evaluation() -> Result<()> {
     // Evaluation comes on top of what the step takes by itself.
     assert!(natural.peak > natural.step, "{natural:?}");
     for share in [0.98, 0.95] {
-        let budget = Some(MemoryBudget::Share(share));
+        let budget = Some(MemoryBudget::Fraction(share));
         let (said, allocated) = train(Settings {
             memory_budget: budget,
             ..longer.clone()

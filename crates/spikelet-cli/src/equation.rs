@@ -23,7 +23,7 @@ pub struct Step {
     /// S, from H.
     pub fire: Expr,
     /// Y, the output, from H and S, where it is not S.
-    pub emit: Option<Expr>,
+    pub output: Option<Expr>,
     /// The next value of each state, from H and S.
     pub next: Vec<(String, Expr)>,
     /// The term that the reset adds to ∂S, 0 if no gradient passes through the spike in it; all of ∂S
@@ -64,7 +64,7 @@ impl Step {
         let wrt = [&step.inputs[..], &step.states[..], &step.params[..]].concat();
         let out = &step.outputs[0];
         let fires = matches!(out.value.node(), Node::Symbol(name) if **name == *probe::S);
-        let emit = (!fires).then(|| seen.resolve(&out.value));
+        let output = (!fires).then(|| seen.resolve(&out.value));
         let partial = step.step_gradients();
         // If S is the output, ∂S is given, and the term of the reset is separate.
         let given =
@@ -86,7 +86,7 @@ impl Step {
         };
         let spike_feedback = of(probe::S);
         // A spike that is not the output and passes no gradient through the reset.
-        let silent = emit.is_some() && spike_feedback.as_constant() == Some(0.0);
+        let silent = output.is_some() && spike_feedback.as_constant() == Some(0.0);
         let d_s = if silent {
             0.0.into()
         } else {
@@ -102,7 +102,7 @@ impl Step {
         Ok(Self {
             charge: seen.resolve(&seen.charge),
             fire: seen.resolve(&seen.fire),
-            emit,
+            output,
             next: next
                 .map(|(name, value)| (after(name), seen.resolve(value)))
                 .collect(),
@@ -119,7 +119,7 @@ impl Step {
             ("H".to_string(), &self.charge),
             ("S".to_string(), &self.fire),
         ];
-        lines.extend(self.emit.iter().map(|emit| ("Y".to_string(), emit)));
+        lines.extend(self.output.iter().map(|output| ("Y".to_string(), output)));
         lines.extend(self.next.iter().map(|(name, value)| (name.clone(), value)));
         lines
     }
@@ -128,7 +128,7 @@ impl Step {
     pub fn backward(&self) -> Vec<(String, &Expr)> {
         let mut lines = vec![];
         if self.spike_feedback.as_constant() != Some(0.0) {
-            let sign = if self.emit.is_some() {
+            let sign = if self.output.is_some() {
                 "∂S ="
             } else {
                 "∂S +="

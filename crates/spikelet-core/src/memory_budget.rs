@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// use spikelet_core::MemoryBudget;
 /// assert_eq!("400MiB".parse(), Ok(MemoryBudget::Bytes(400 << 20)));
 /// assert_eq!("1.5GB".parse(), Ok(MemoryBudget::Bytes(1_500_000_000)));
-/// assert_eq!("0.5".parse(), Ok(MemoryBudget::Share(0.5)));
+/// assert_eq!("0.5".parse(), Ok(MemoryBudget::Fraction(0.5)));
 /// assert!("much".parse::<MemoryBudget>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub enum MemoryBudget {
     /// In bytes.
     Bytes(u64),
     /// As a fraction of the peak without a budget.
-    Share(f64),
+    Fraction(f64),
 }
 
 impl MemoryBudget {
@@ -28,7 +28,7 @@ impl MemoryBudget {
     pub fn bytes(self, natural: usize) -> usize {
         match self {
             Self::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
-            Self::Share(share) => (share * natural as f64) as usize,
+            Self::Fraction(share) => (share * natural as f64) as usize,
         }
     }
 }
@@ -77,7 +77,7 @@ impl FromStr for MemoryBudget {
             }
         }
         match number(text)? {
-            share if share <= 1.0 => Ok(Self::Share(share)),
+            share if share <= 1.0 => Ok(Self::Fraction(share)),
             _ => Err(wrong()),
         }
     }
@@ -87,7 +87,7 @@ impl fmt::Display for MemoryBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => write!(f, "{:.1}MiB", *bytes as f64 / f64::from(1 << 20)),
-            Self::Share(share) => write!(f, "{share}"),
+            Self::Fraction(share) => write!(f, "{share}"),
         }
     }
 }

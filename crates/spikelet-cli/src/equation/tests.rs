@@ -77,7 +77,7 @@ fn lines(neuron: &dyn Neuron, step: &Step, derived: &Recurrence) -> Vec<Expr> {
         _ => base(name),
     };
     let feedback = step.spike_feedback.substitute(&with_spike);
-    let d_s = match step.emit {
+    let d_s = match step.output {
         Some(_) => feedback,
         None => Expr::symbol("d_s") + feedback,
     };
@@ -90,7 +90,7 @@ fn lines(neuron: &dyn Neuron, step: &Step, derived: &Recurrence) -> Vec<Expr> {
         "∂H" => Some(d_h.clone()),
         _ => with_d_s(name),
     };
-    let out = (step.emit.as_ref()).map_or(spike.clone(), |emit| emit.substitute(&with_spike));
+    let out = (step.output.as_ref()).map_or(spike.clone(), |output| output.substitute(&with_spike));
     let next = step.next.iter().map(|(_, e)| e.substitute(&with_spike));
     let gradients = step.gradients.iter().map(|(_, e)| e.substitute(&last));
     std::iter::once(out).chain(next).chain(gradients).collect()

@@ -217,7 +217,7 @@ fn two_gpus_have_the_same_bits_over_many_replays_and_agree_with_two_cpus() {
         }
         for (run, (found, expected)) in ranks[0].iter().zip(on_two_cpus(runs)).enumerate() {
             for (name, expected) in expected {
-                let apart = apart(&found[&name], &expected, Near::Share(1e-4));
+                let apart = apart(&found[&name], &expected, Near::OfLargest(1e-4));
                 assert_eq!(apart, None, "`{name}` after run {run}");
             }
         }
@@ -258,7 +258,7 @@ fn two_gpus_leave_sums_alone_that_have_not_arrived() {
     let expected: Vec<f32> = pairs.map(|(a, b)| (2.0 * (a + b)) as f32).collect();
     let expected = Tensor::f32([size], expected);
     for sum in ranks.iter().flatten() {
-        assert_eq!(apart(sum, &expected, Near::Share(1e-6)), None);
+        assert_eq!(apart(sum, &expected, Near::OfLargest(1e-6)), None);
     }
 }
 

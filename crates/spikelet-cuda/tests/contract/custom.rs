@@ -145,7 +145,7 @@ fn it_learns_inside_a_larger_plan_that_is_replayed() {
     ];
     same_three_times(
         &inputs,
-        |_| Near::Share(1e-4),
+        |_| Near::OfLargest(1e-4),
         |tracer| {
             let x = data(tracer, "x", &inputs[0].1);
             let w1 = tracer.parameter("w1", [50, 40]);

@@ -62,7 +62,7 @@ fn same(gpu: &Cuda, inputs: &Inputs, exact: bool, trace: impl Fn(&Tracer, &[Var]
             let stored = made.ty().dtype;
             let near = match exact {
                 true => Near::Bits,
-                false => Near::Share(step(stored)),
+                false => Near::OfLargest(step(stored)),
             };
             let apart = apart(made, &expected[name].cast(stored), near);
             assert_eq!(apart, None, "`{name}` with {dtype}\n{}", loaded.plan);

@@ -142,11 +142,11 @@ pub enum Near {
     /// The same bits; all NaNs are equal.
     Bits,
     /// A difference of at most this fraction of the tensor's largest finite element.
-    Share(f64),
+    OfLargest(f64),
 }
 
 /// The agreement of sums with the CPU, whose order of terms differs.
-pub const SUMS: Near = Near::Share(Cuda::DETERMINISM.sums.tolerance());
+pub const SUMS: Near = Near::OfLargest(Cuda::DETERMINISM.sums.tolerance());
 
 /// A description of the first element that differs, if any.
 pub fn apart(given: &Tensor, expected: &Tensor, near: Near) -> Option<String> {
@@ -157,7 +157,7 @@ pub fn apart(given: &Tensor, expected: &Tensor, near: Near) -> Option<String> {
     let fits = |a: f64, b: f64| match near {
         _ if a.is_nan() || b.is_nan() => a.is_nan() && b.is_nan(),
         Near::Bits => a.to_bits() == b.to_bits(),
-        Near::Share(share) => a == b || (a - b).abs() <= share * largest,
+        Near::OfLargest(share) => a == b || (a - b).abs() <= share * largest,
     };
     let k = (0..a.len()).find(|&k| !fits(a[k], b[k]))?;
     let wrong = (k..a.len()).filter(|&k| !fits(a[k], b[k])).count();

@@ -88,7 +88,7 @@ fn maxima_and_their_gradients_have_the_bits_of_the_cpu() {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn means_and_their_gradients_are_those_of_the_cpu() {
-    let near = Near::Share(1e-6);
+    let near = Near::OfLargest(1e-6);
     for count_padding in [true, false] {
         let pooling = Pooling::Average { count_padding };
         let x = tensor(&[2, 3, 9, 8, 6], 3);
@@ -127,7 +127,7 @@ fn statistics_of_channels_are_those_of_the_cpu() {
             tensor(&[shape[shape.len() - 1]], 4),
         ];
         let inputs = [("x", x.clone()), ("g0", g[0].clone()), ("g1", g[1].clone())];
-        same(&inputs, Near::Share(5e-6), |tracer| {
+        same(&inputs, Near::OfLargest(5e-6), |tracer| {
             let x = data(tracer, "x", &x);
             let [mean, variance] = x.mean_var();
             let given = [data(tracer, "g0", &g[0]), data(tracer, "g1", &g[1])];
@@ -201,7 +201,7 @@ fn convolutions_and_their_gradients_are_those_of_the_cpu() {
     ];
     for (x, w, op) in cases {
         convolve(&x, &w, op.clone(), SUMS, Precision::F32);
-        convolve(&x, &w, op, Near::Share(1e-2), Precision::Bf16);
+        convolve(&x, &w, op, Near::OfLargest(1e-2), Precision::Bf16);
     }
 }
 
@@ -280,7 +280,13 @@ impl Block {
             .collect();
         let mut all = inputs.to_vec();
         all.push(("eye", Tensor::f32([c, c], eye)));
-        let by = |name: &str| if name == "s" { Near::Share(0.0) } else { near };
+        let by = |name: &str| {
+            if name == "s" {
+                Near::OfLargest(0.0)
+            } else {
+                near
+            }
+        };
         same_on(gpu, &all, by, trace);
         let plan = Plan::new(traced(trace), gpu);
         let grads: Vec<_> = plan
@@ -325,9 +331,9 @@ fn neurons_behind_a_normalization_have_the_spikes_and_gradients_of_the_cpu() {
             block.check(
                 &gpu,
                 if precision == Precision::F32 {
-                    Near::Share(2e-5)
+                    Near::OfLargest(2e-5)
                 } else {
-                    Near::Share(2e-2)
+                    Near::OfLargest(2e-2)
                 },
             );
         }

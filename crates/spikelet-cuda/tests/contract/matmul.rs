@@ -127,7 +127,7 @@ fn fewer_digits_are_near_and_only_where_they_were_asked_for() {
     let [a, b] = operands(129, 65, 500, (false, true));
     let inputs = [("a", a.clone()), ("b", b.clone())];
     let near = |name: &str| match name {
-        "tf32" => crate::harness::Near::Share(2e-3),
+        "tf32" => crate::harness::Near::OfLargest(2e-3),
         _ => SUMS,
     };
     crate::harness::same_by(&inputs, near, |tracer| {

@@ -8,7 +8,7 @@ use spikelet_graph::Tensor;
 /// A maximum has one right result, a sum many.
 fn near(name: &str) -> Near {
     match name.split(' ').next() {
-        Some("max") => Near::Share(0.0),
+        Some("max") => Near::OfLargest(0.0),
         _ => SUMS,
     }
 }
@@ -91,7 +91,7 @@ fn what_is_no_number_or_without_end_goes_through_a_maximum_as_on_the_cpu() {
         values[(k + 24) * columns..(k + 25) * columns].fill(x);
     }
     let x = Tensor::f32([rows, columns], values);
-    same(&[("x", x.clone())], Near::Share(0.0), |tracer| {
+    same(&[("x", x.clone())], Near::OfLargest(0.0), |tracer| {
         let x = data(tracer, "x", &x);
         tracer.output("rows", &x.max(&[1]));
         tracer.output("columns", &x.max(&[0]));

@@ -8,7 +8,7 @@ use spikelet_graph::{Backend, Plan, Tensor, Tracer, Var};
 
 /// Which of a scan's results have a gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Given {
+enum WithGradient {
     Outputs,
     FirstOutput,
     LastStates,
@@ -17,16 +17,16 @@ enum Given {
     All,
 }
 
-const GIVEN: [Given; 6] = [
-    Given::Outputs,
-    Given::FirstOutput,
-    Given::LastStates,
-    Given::StateSequences,
-    Given::OutputsAndLastStates,
-    Given::All,
+const WITH_GRADIENT: [WithGradient; 6] = [
+    WithGradient::Outputs,
+    WithGradient::FirstOutput,
+    WithGradient::LastStates,
+    WithGradient::StateSequences,
+    WithGradient::OutputsAndLastStates,
+    WithGradient::All,
 ];
 
-impl Given {
+impl WithGradient {
     fn contains(self, name: &str, first: &str) -> bool {
         let (last, seq) = (name.starts_with("last "), name.starts_with("seq "));
         match self {
@@ -41,7 +41,7 @@ impl Given {
 }
 
 /// The results that have a gradient, and these gradients.
-fn gradients(case: &Case, given: Given) -> Vec<(String, Tensor)> {
+fn gradients(case: &Case, given: WithGradient) -> Vec<(String, Tensor)> {
     let names = case.results();
     let step = &case.operands[0].1.shape[1..];
     let whole = [&[case.time], step].concat();
@@ -86,7 +86,7 @@ fn trace(tracer: &Tracer, case: &Case, grads: &[(String, Tensor)], wanted: &[&st
     tracer.output("forward", &made[0]);
 }
 
-fn check_on(backend: &dyn Backend, case: &Case, given: Given, wanted: &[&str]) {
+fn check_on(backend: &dyn Backend, case: &Case, given: WithGradient, wanted: &[&str]) {
     let grads = gradients(case, given);
     same_on(
         backend,
@@ -99,7 +99,7 @@ fn check_on(backend: &dyn Backend, case: &Case, given: Given, wanted: &[&str]) {
 }
 
 /// With and without the checkpoints that the GPU requests.
-fn check(gpu: &Cuda, case: &Case, given: Given) {
+fn check(gpu: &Cuda, case: &Case, given: WithGradient) {
     check_on(gpu, case, given, &[]);
     check_on(&KeepsNothing(gpu.clone()), case, given, &[]);
 }
@@ -111,7 +111,11 @@ fn few_neurons_over_any_number_of_steps_have_the_gradients_of_the_cpu() {
     for neurons in [1, 3, 40, 1000] {
         for time in [1, 2, 7, 16, 33, 130, 500] {
             if thorough() || time <= 33 {
-                check(&gpu, &Case::dense(lif(), time, &[neurons]), Given::Outputs);
+                check(
+                    &gpu,
+                    &Case::dense(lif(), time, &[neurons]),
+                    WithGradient::Outputs,
+                );
             }
         }
     }
@@ -123,7 +127,11 @@ fn many_neurons_have_the_gradients_of_the_cpu() {
     let gpu = gpu();
     for neurons in crowds(&gpu) {
         for time in [1, 2, 7, 33, 64] {
-            check(&gpu, &Case::dense(lif(), time, &[neurons]), Given::Outputs);
+            check(
+                &gpu,
+                &Case::dense(lif(), time, &[neurons]),
+                WithGradient::Outputs,
+            );
         }
     }
 }
@@ -140,7 +148,7 @@ fn learnable_parameters_have_the_gradients_of_the_cpu() {
     ] {
         for shape in [vec![], vec![1], step.clone()] {
             let case = Case::new(plif(), time, &step, &[], &[("w", &shape)]);
-            for given in GIVEN {
+            for given in WITH_GRADIENT {
                 check(&gpu, &case, given);
                 if !thorough() {
                     break;
@@ -152,7 +160,7 @@ fn learnable_parameters_have_the_gradients_of_the_cpu() {
     check(
         &gpu,
         &Case::new(plif(), 9, &[crowd], &[], &[("w", &[])]),
-        Given::All,
+        WithGradient::All,
     );
 }
 
@@ -161,7 +169,7 @@ fn learnable_parameters_have_the_gradients_of_the_cpu() {
 fn several_sequences_states_and_parameters_have_the_gradients_of_the_cpu() {
     let gpu = gpu();
     for time in [1, 2, 7, 16, 33, 70] {
-        for given in GIVEN {
+        for given in WITH_GRADIENT {
             check(&gpu, &Case::dense(adaptive(), time, &[6, 7]), given);
             if !thorough() {
                 break;
@@ -169,7 +177,11 @@ fn several_sequences_states_and_parameters_have_the_gradients_of_the_cpu() {
         }
     }
     for neurons in crowds(&gpu) {
-        check(&gpu, &Case::dense(adaptive(), 11, &[neurons]), Given::All);
+        check(
+            &gpu,
+            &Case::dense(adaptive(), 11, &[neurons]),
+            WithGradient::All,
+        );
     }
 }
 
@@ -192,7 +204,7 @@ fn constant_and_broadcast_operands_have_the_gradients_of_the_cpu() {
             for constant in [&["x"][..], &["m"], &["x", "m"]] {
                 for time in [1, 6, 40] {
                     let case = Case::new(adaptive(), time, &[rows, columns], constant, shapes);
-                    check(&gpu, &case, Given::All);
+                    check(&gpu, &case, WithGradient::All);
                     if !thorough() {
                         break;
                     }
@@ -208,7 +220,7 @@ fn only_gradients_that_are_read_are_computed() {
     let gpu = gpu();
     let case = Case::dense(adaptive(), 20, &[50]);
     for wanted in ["x", "m", "v", "i", "b", "tau", "k"] {
-        check_on(&gpu, &case, Given::Outputs, &[wanted]);
+        check_on(&gpu, &case, WithGradient::Outputs, &[wanted]);
     }
 }
 
@@ -227,7 +239,7 @@ fn any_checkpoint_interval_gives_the_same_gradients() {
         (crowd, 20, 12),
     ] {
         let case = Case::dense(lif(), time, &[neurons]);
-        let grads = gradients(&case, Given::Outputs);
+        let grads = gradients(&case, WithGradient::Outputs);
         same_on(
             &gpu,
             &case.inputs(&grads),
@@ -250,7 +262,7 @@ fn checkpoints_are_requested_for_sequences_longer_than_a_segment() {
     let gpu = gpu();
     let kept = |time: usize, target: &dyn Backend| -> Option<usize> {
         let case = Case::dense(lif(), time, &[1000]);
-        let grads = gradients(&case, Given::Outputs);
+        let grads = gradients(&case, WithGradient::Outputs);
         let graph = crate::harness::traced(|tracer| trace(tracer, &case, &grads, &[]));
         let plan = Plan::new(graph, target);
         let mut of_grads = plan.graph.nodes.iter().filter_map(|node| match &node.op {
@@ -270,7 +282,7 @@ fn checkpoints_do_not_change_the_bits_of_a_gradient() {
     let gpu = gpu();
     for (time, neurons) in [(33, 40), (500, 3), (40, crowds(&gpu)[0])] {
         let case = Case::dense(plif(), time, &[neurons]);
-        let grads = gradients(&case, Given::All);
+        let grads = gradients(&case, WithGradient::All);
         let run = |backend: &dyn Backend| {
             let graph = crate::harness::traced(|tracer| trace(tracer, &case, &grads, &[]));
             let mut loaded = crate::harness::Loaded::new(graph, backend);

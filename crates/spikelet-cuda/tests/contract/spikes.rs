@@ -140,7 +140,7 @@ fn a_layer_over_drawn_spikes_and_its_gradient_agree_at_every_size() {
 fn sums_that_are_exact_have_the_bits_of_the_cpu() {
     let gpu = gpu();
     for layer in sizes() {
-        check(&gpu, layer, true, Near::Share(0.0));
+        check(&gpu, layer, true, Near::OfLargest(0.0));
     }
 }
 
@@ -162,7 +162,7 @@ fn tf32_is_near_where_it_was_requested() {
         precision: MatmulPrecision::Tf32,
         ..Layer::new(5, 40, 196, 100)
     };
-    check(&gpu, layer, false, Near::Share(2e-3));
+    check(&gpu, layer, false, Near::OfLargest(2e-3));
 }
 
 #[test]
@@ -218,7 +218,12 @@ fn sixteen_bit_weights_are_multiplied_with_spikes() {
         let (p, w) = (p.cast(DType::F32), w.cast(DType::F32));
         let given = [("p", p.clone()), ("w", w.clone()), ("draws", draws)];
         let expected = on_cpu(traced(|tracer| trace(tracer, &p, &w)), &given).expect("the CPU");
-        compare(&made, &expected, |_| Near::Share(0.0), &format!("{dtype}"));
+        compare(
+            &made,
+            &expected,
+            |_| Near::OfLargest(0.0),
+            &format!("{dtype}"),
+        );
     }
 }
 
@@ -251,7 +256,7 @@ fn spikes_of_neurons_feed_the_next_layer_as_on_the_cpu() {
             crate::harness::same_on(
                 &gpu,
                 &given,
-                |_| Near::Share(0.0),
+                |_| Near::OfLargest(0.0),
                 |tracer| {
                     let [x, v, w, g] = given.each_ref().map(|(n, t)| data(tracer, n, t));
                     let r = crate::scan::lif();

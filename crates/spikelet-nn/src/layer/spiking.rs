@@ -3,7 +3,9 @@
 use super::unfused;
 use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
-use crate::neuron::{Granularity, Layout, NOISE, Neuron, OutputKind, State, TrainableParam};
+use crate::neuron::{
+    Granularity, NOISE, Neuron, OutputKind, State, StepDefinition, TrainableParam,
+};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 use std::fmt;
@@ -66,7 +68,7 @@ impl Spiking {
 pub fn spiking(neuron: &dyn Neuron, cx: &Context, x: Var) -> Result<Spiking> {
     cx.expect_rank(neuron.name(), &x, 2)?;
     let wrong = |problem| cx.error("layer", LayerProblem::Definition(problem));
-    let layout = Layout::new(neuron).map_err(wrong)?;
+    let layout = StepDefinition::new(neuron).map_err(wrong)?;
     layout.check_params(neuron).map_err(wrong)?;
     let stored = x.ty().dtype;
     let x = match neuron.charge_seq(cx, &x)? {

@@ -47,11 +47,11 @@ pub(super) fn forward(
         let fire = std::slice::from_ref(&parts.fire);
         let s = kernel(fire, &known, stored).swap_remove(0);
         known.push((FIRED, s.clone()));
-        let out = match parts.emit.node() {
+        let out = match parts.output.node() {
             Node::Symbol(name) if **name == *FIRED => s,
             _ => {
-                let emit = std::slice::from_ref(&parts.emit);
-                kernel(emit, &known, stored).swap_remove(0)
+                let output = std::slice::from_ref(&parts.output);
+                kernel(output, &known, stored).swap_remove(0)
             }
         };
         now = kernel(&parts.next, &known, stored.arithmetic());

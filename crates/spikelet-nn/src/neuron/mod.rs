@@ -21,7 +21,7 @@ pub use run::{Inputs, Run, run};
 pub(crate) use scope::NOISE;
 pub use scope::Scope;
 pub(crate) use step::check;
-pub(crate) use step::{CHARGED, FIRED, Layout, parts};
+pub(crate) use step::{CHARGED, FIRED, StepDefinition, parts};
 pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainables};
 pub use trainable::{Bound, Trainable};
 

@@ -23,7 +23,7 @@ use spikelet_graph::op::Recurrence;
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
 pub fn derive(neuron: &dyn Neuron) -> Result<Recurrence, DefinitionError> {
-    Ok(Layout::new(neuron)?.step)
+    Ok(StepDefinition::new(neuron)?.step)
 }
 
 /// A trainable value of a neuron: a parameter of its own, a constant, or the initial value
@@ -46,7 +46,7 @@ pub struct TrainableParam {
 /// # Errors
 /// As [`derive()`].
 pub fn trainables(neuron: &dyn Neuron) -> Result<Vec<TrainableParam>, DefinitionError> {
-    let layout = Layout::new(neuron)?;
+    let layout = StepDefinition::new(neuron)?;
     let starts = layout.starts.into_iter().flatten();
     let held = layout.params.into_iter().chain(layout.sequences);
     Ok(held.chain(starts).collect())
@@ -137,7 +137,7 @@ pub fn is_parallel(neuron: &dyn Neuron) -> bool {
 }
 
 /// A neuron's step with the operands that its layer provides.
-pub(crate) struct Layout {
+pub(crate) struct StepDefinition {
     pub(crate) step: Recurrence,
     /// Those of the step, in its order.
     pub(crate) params: Vec<TrainableParam>,
@@ -147,14 +147,14 @@ pub(crate) struct Layout {
     pub(crate) starts: Vec<Option<TrainableParam>>,
 }
 
-impl Layout {
+impl StepDefinition {
     /// # Errors
     /// As [`derive()`].
     pub(crate) fn new(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
         check(neuron)?;
         let parts = write(neuron, |_, whole| whole.clone())?;
-        let Parts {
-            emit,
+        let TracedStep {
+            output,
             next,
             constants,
             ..
@@ -185,7 +185,7 @@ impl Layout {
         inputs.extend(sequences.iter().map(|s| s.name.as_str()));
         let step = Recurrence::new(neuron.name(), inputs, states.iter().map(|s| s.name))
             .params(params.iter().map(|p| p.name.as_str()))
-            .output("s", emit, neuron.output_kind() == OutputKind::Spikes)
+            .output("s", output, neuron.output_kind() == OutputKind::Spikes)
             .next(next);
         check_symbols(&step)?;
         Ok(Self {
@@ -288,13 +288,13 @@ impl Learned<'_> {
 }
 
 /// The parts of a step of a neuron.
-pub(crate) struct Parts {
+pub(crate) struct TracedStep {
     /// H as a function of the input `x`, states and parameters.
     pub(crate) charge: Expr,
     /// S as a function of these and [`CHARGED`].
     pub(crate) fire: Expr,
     /// The output as a function of these and [`FIRED`].
-    pub(crate) emit: Expr,
+    pub(crate) output: Expr,
     /// The next states as functions of the same.
     pub(crate) next: Vec<Expr>,
     /// The constants that the equations use.
@@ -311,7 +311,7 @@ pub(crate) const FIRED: &str = "s[t]";
 ///
 /// # Errors
 /// As [`derive()`].
-pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, DefinitionError> {
+pub(crate) fn parts(neuron: &dyn Neuron) -> Result<TracedStep, DefinitionError> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
 
@@ -320,7 +320,7 @@ pub(crate) fn parts(neuron: &dyn Neuron) -> Result<Parts, DefinitionError> {
 fn write(
     neuron: &dyn Neuron,
     hand_on: impl Fn(&str, &Expr) -> Expr,
-) -> Result<Parts, DefinitionError> {
+) -> Result<TracedStep, DefinitionError> {
     let n = Scope::new(neuron);
     let charge = neuron.charge(&n, Expr::symbol("x"));
     let h = hand_on(CHARGED, &charge);
@@ -332,7 +332,7 @@ fn write(
         true => h.clone(),
         false => neuron.reset(&n, &h, &s),
     };
-    let emit = neuron.output(&n, &h, &s);
+    let output = neuron.output(&n, &h, &s);
     if let Some(problem) = n.problem() {
         return Err(problem);
     }
@@ -341,10 +341,10 @@ fn write(
         other => n.next_of(other).unwrap_or_else(|| Expr::symbol(other)),
     };
     let next = states.iter().map(|s| next_of(s.name)).collect();
-    Ok(Parts {
+    Ok(TracedStep {
         charge,
         fire,
-        emit,
+        output,
         next,
         constants: n.constants(),
     })

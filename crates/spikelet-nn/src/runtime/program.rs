@@ -37,7 +37,7 @@ impl Planned {
             return Ok(Self { plan, classes });
         };
         let natural = match budget {
-            MemoryBudget::Share(_) => Plan::new(graph.clone(), target).peak_bytes() + others,
+            MemoryBudget::Fraction(_) => Plan::new(graph.clone(), target).peak_bytes() + others,
             MemoryBudget::Bytes(_) => 0,
         };
         let left = budget.bytes(natural).saturating_sub(others);

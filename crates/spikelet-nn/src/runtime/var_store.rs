@@ -17,21 +17,21 @@ use std::sync::Arc;
 /// tensors.
 pub struct VarStore {
     pub(super) backend: Arc<dyn Backend>,
-    pub(super) buffers: BTreeMap<String, Held>,
+    pub(super) buffers: BTreeMap<String, StoredTensor>,
     /// Tensors that are not part of a checkpoint.
-    pub(super) scratch: BTreeMap<String, Held>,
+    pub(super) scratch: BTreeMap<String, StoredTensor>,
     /// The arena of all programs, which run one after the other.
-    arena: Option<Held>,
+    arena: Option<StoredTensor>,
 }
 
 /// A tensor on its device.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct StoredTensor {
     backend: Arc<dyn Backend>,
     buffer: Buffer,
 }
 
-impl Held {
+impl StoredTensor {
     fn new(backend: &Arc<dyn Backend>, ty: &TensorType) -> Result<Self> {
         Ok(Self {
             buffer: backend.allocate(ty)?,
@@ -88,10 +88,10 @@ impl VarStore {
         backend: &Arc<dyn Backend>,
         make: impl Fn(&Arc<dyn Backend>, &TensorType) -> Option<(Arc<dyn Backend>, Buffer)>,
     ) -> Self {
-        let mirrored = |all: &BTreeMap<String, Held>| {
-            let each = all.iter().filter_map(|(name, held)| {
-                let (backend, buffer) = make(&held.backend, &held.buffer.ty)?;
-                Some((name.clone(), Held { backend, buffer }))
+        let mirrored = |all: &BTreeMap<String, StoredTensor>| {
+            let each = all.iter().filter_map(|(name, stored)| {
+                let (backend, buffer) = make(&stored.backend, &stored.buffer.ty)?;
+                Some((name.clone(), StoredTensor { backend, buffer }))
             });
             each.collect()
         };
@@ -116,7 +116,7 @@ impl VarStore {
             false => &mut self.scratch,
         };
         if !map.contains_key(name) {
-            map.insert(name.to_string(), Held::new(backend, ty)?);
+            map.insert(name.to_string(), StoredTensor::new(backend, ty)?);
         }
         map[name].on(backend, name)
     }
@@ -127,16 +127,17 @@ impl VarStore {
     /// # Errors
     /// When the device has not enough memory.
     pub fn arena(&mut self, plan: &Plan) -> Result<Buffer> {
-        let fits = |held: &&Held| {
-            Arc::ptr_eq(&held.backend, &self.backend) && held.buffer.ty.bytes() >= plan.arena_bytes
+        let fits = |stored: &&StoredTensor| {
+            Arc::ptr_eq(&stored.backend, &self.backend)
+                && stored.buffer.ty.bytes() >= plan.arena_bytes
         };
-        if let Some(held) = self.arena.as_ref().filter(fits) {
-            return Ok(held.buffer.clone());
+        if let Some(stored) = self.arena.as_ref().filter(fits) {
+            return Ok(stored.buffer.clone());
         }
         // Frees the old arena unless a program uses it.
         self.arena = None;
         let buffer = self.backend.arena(plan)?;
-        self.arena = Some(Held {
+        self.arena = Some(StoredTensor {
             backend: self.backend.clone(),
             buffer: buffer.clone(),
         });
@@ -145,7 +146,9 @@ impl VarStore {
 
     /// The size of the shared arena in bytes.
     pub fn arena_bytes(&self) -> usize {
-        self.arena.as_ref().map_or(0, |held| held.buffer.ty.bytes())
+        self.arena
+            .as_ref()
+            .map_or(0, |stored| stored.buffer.ty.bytes())
     }
 
     /// The device of new tensors.
@@ -160,7 +163,7 @@ impl VarStore {
 
     /// Element type and shape of a tensor.
     pub fn ty(&self, name: &str) -> Option<&TensorType> {
-        self.buffers.get(name).map(|held| &held.buffer.ty)
+        self.buffers.get(name).map(|stored| &stored.buffer.ty)
     }
 
     /// The values of a tensor.
@@ -169,7 +172,7 @@ impl VarStore {
     /// [`RuntimeError::UnknownTensor`].
     pub fn get(&self, name: &str) -> Result<Tensor> {
         match self.buffers.get(name) {
-            Some(held) => download(&*held.backend, &held.buffer),
+            Some(stored) => download(&*stored.backend, &stored.buffer),
             None => Err(RuntimeError::unknown(name, self.names())),
         }
     }
@@ -188,10 +191,10 @@ impl VarStore {
     /// # Errors
     /// When there is no tensor of this name, or it has another type.
     pub fn set(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
-        let Some(held) = self.buffers.get(name) else {
+        let Some(stored) = self.buffers.get(name) else {
             return Err(RuntimeError::unknown(name, self.names()));
         };
-        let (given, expected) = (tensor.ty(), &held.buffer.ty);
+        let (given, expected) = (tensor.ty(), &stored.buffer.ty);
         if given != *expected {
             return Err(spikelet_graph::Error::Type {
                 name: name.to_string(),
@@ -200,7 +203,7 @@ impl VarStore {
             }
             .into());
         }
-        Ok(held.backend.upload(&held.buffer, host(tensor))?)
+        Ok(stored.backend.upload(&stored.buffer, host(tensor))?)
     }
 
     /// As [`VarStore::set`]; a tensor of a new name is added, on the device of new tensors.
@@ -209,8 +212,8 @@ impl VarStore {
     /// When a tensor of this name has another type, or the device has not enough memory.
     pub fn insert(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         if !self.buffers.contains_key(name) {
-            let held = Held::new(&self.backend, &tensor.ty())?;
-            self.buffers.insert(name.to_string(), held);
+            let stored = StoredTensor::new(&self.backend, &tensor.ty())?;
+            self.buffers.insert(name.to_string(), stored);
         }
         self.set(name, tensor)
     }

@@ -11,13 +11,13 @@ pub enum Quantity {
     /// Values without a unit. The axis is logarithmic if they are positive and span a factor of 30 or more.
     Plain,
     /// Fractions of 1, shown in percent.
-    Share,
+    Percentage,
 }
 
 impl Quantity {
     fn show(self, value: f64) -> String {
         match self {
-            Self::Share => format!("{:.1} %", 100.0 * value),
+            Self::Percentage => format!("{:.1} %", 100.0 * value),
             Self::Plain if value == 0.0 || (1e-3..1e5).contains(&value.abs()) => {
                 format!("{value:.3}")
             }
@@ -29,14 +29,14 @@ impl Quantity {
     fn scaled(self, value: f64) -> f64 {
         match self {
             Self::Plain => value,
-            Self::Share => 100.0 * value,
+            Self::Percentage => 100.0 * value,
         }
     }
 
     fn axis(self, values: impl Iterator<Item = f64> + Clone) -> Axis {
         let values = values.map(|value| self.scaled(value));
         match (self, range(values.clone())) {
-            (Self::Share, _) => Axis::linear(values, [0.0, 100.0], 5),
+            (Self::Percentage, _) => Axis::linear(values, [0.0, 100.0], 5),
             (Self::Plain, Some((min, max))) if min > 0.0 && max / min >= 30.0 => {
                 Axis::logarithmic(min, max)
             }
@@ -219,7 +219,7 @@ mod tests {
             .collect();
         let panel = Panel {
             title: "accuracy",
-            quantity: Quantity::Share,
+            quantity: Quantity::Percentage,
             series: vec![
                 Series {
                     name: "train",

@@ -149,7 +149,7 @@ impl Report {
         };
         let accuracy = Panel {
             title: "Accuracy in %",
-            quantity: Quantity::Share,
+            quantity: Quantity::Percentage,
             series: vec![
                 series("train", BLUE, &|point| Some(point.train_accuracy)),
                 series("test", VERMILION, &|point| point.test_accuracy),
