@@ -3,11 +3,11 @@
 use super::{CKernel, Kernel};
 
 /// Threads of the largest block.
-const MOST_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// Declares the shared memory of [`reduction`].
 pub(super) fn storage() -> String {
-    format!("__shared__ float block_sum[{MOST_THREADS}];")
+    format!("__shared__ float block_sum[{MAX_THREADS}];")
 }
 
 /// Statements for all threads of a block: the first one gives `to` the sum of all threads'
@@ -28,7 +28,7 @@ if (threadIdx.x == 0)
 {{
     {to} = block_sum[0];
 }}",
-        half = MOST_THREADS / 2
+        half = MAX_THREADS / 2
     )
 }
 

@@ -2,12 +2,13 @@
 
 use super::argument::describe;
 use super::kernel::source;
-use super::params::{Base, CType, Passing};
-use super::{Argument, AutoCudaError, Described, Description, Kernel, PlannedArgument};
+use super::params::{CType, Passing};
+use super::scalar_bytes::scalar_bytes;
+use super::{Argument, AutoCudaError, Described, Kernel, PlannedArgument};
 use super::{check, pad, planned, simple};
 use spikelet_cuda::kernel::{self, LaunchArg, LoadedKernel, StreamLock};
+use spikelet_graph::Backend;
 use spikelet_graph::op::DeviceKernel;
-use spikelet_graph::{Backend, f16};
 
 /// Blocks of a grid, or threads of a block, in x, y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,7 +350,7 @@ fn words<K: Kernel + ?Sized>(
             return Word::Is(LaunchArg::Address(address));
         }
         let ctype = CType::parse(ctype);
-        let bytes = bytes(ctype.base, &args[name.as_str()]);
+        let bytes = scalar_bytes(ctype.base, &args[name.as_str()]);
         if ctype.passing == Passing::Value {
             return Word::Is(LaunchArg::Word(bytes));
         }
@@ -365,27 +366,13 @@ fn words<K: Kernel + ?Sized>(
     (words, scalars)
 }
 
-/// A number as the kernel reads it; a half fills the first two bytes, a pair all four.
-pub(super) fn bytes(base: Option<Base>, given: &Description) -> [u8; 4] {
-    let number = match given {
-        Description::Int(value) => return value.to_le_bytes(),
-        Description::Float(value) => *value,
-        Description::Tensor { .. } => unreachable!("tensors have addresses"),
-    };
-    match base {
-        Some(Base::Half | Base::Half2) => {
-            let [low, high] = f16::from_f32(number).to_le_bytes();
-            [low, high, low, high]
-        }
-        _ => number.to_le_bytes(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::CKernel;
+    use crate::params::Base;
     use proptest::prelude::*;
+    use spikelet_graph::f16;
 
     proptest! {
         #[test]
@@ -424,12 +411,12 @@ mod tests {
     #[test]
     fn a_half_goes_to_both_places_of_a_pair() {
         let one = f16::ONE.to_le_bytes();
-        let pair = bytes(Some(Base::Half2), &Description::Float(1.0));
+        let pair = scalar_bytes(Some(Base::Half2), &Description::Float(1.0));
         assert_eq!(pair, [one[0], one[1], one[0], one[1]]);
-        let float = bytes(Some(Base::Float), &Description::Float(1.5));
+        let float = scalar_bytes(Some(Base::Float), &Description::Float(1.5));
         assert_eq!(float, 1.5_f32.to_le_bytes());
         assert_eq!(
-            bytes(Some(Base::Int), &Description::Int(-2)),
+            scalar_bytes(Some(Base::Int), &Description::Int(-2)),
             [254, 255, 255, 255]
         );
     }

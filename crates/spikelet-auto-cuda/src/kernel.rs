@@ -3,11 +3,13 @@
 use super::attribute::Attribute;
 use super::indent::indented;
 use super::params::is_identifier;
-use super::simple::MOST_THREADS;
 use super::{AutoCudaError, CKernel, Described, Dims};
 use spikelet_cuda::scan_source::Sections;
 use spikelet_expr::cuda::{called, library};
 use std::collections::BTreeMap;
+
+/// Threads of a block, at most.
+pub(super) const MAX_THREADS: u32 = 1024;
 
 /// How a kernel's threads share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +166,7 @@ pub trait Kernel {
     /// # Ok::<(), spikelet_auto_cuda::AutoCudaError>(())
     /// ```
     fn set_threads(&mut self, threads: u32) -> Result<(), AutoCudaError> {
-        if !(1..=MOST_THREADS).contains(&threads) {
+        if !(1..=MAX_THREADS).contains(&threads) {
             return Err(AutoCudaError::Threads {
                 kernel: self.kernel_name().to_string(),
                 given: threads,

@@ -41,6 +41,7 @@ mod operand;
 mod pad;
 mod params;
 mod planned;
+mod scalar_bytes;
 mod simple;
 mod surrogate;
 mod tensor;

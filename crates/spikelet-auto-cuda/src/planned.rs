@@ -1,9 +1,10 @@
 //! Kernels inside a plan: as plain data, for a custom operation.
 
+use super::check;
 use super::kernel::source;
 use super::params::{CType, Passing};
+use super::scalar_bytes::scalar_bytes;
 use super::{AutoCudaError, Description, Dims, Kernel};
-use super::{call, check};
 use spikelet_graph::InvalidOp;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
 
@@ -111,7 +112,7 @@ fn argument(
     if !check::fits(base, passing, &number) {
         return refused(number.to_string());
     }
-    let bytes = call::bytes(Some(base), &number);
+    let bytes = scalar_bytes(Some(base), &number);
     Ok(match passing {
         Passing::Value => DeviceArgument::Value(bytes[..base.bytes()].to_vec()),
         _ => DeviceArgument::Constant(bytes.to_vec()),

@@ -1,7 +1,7 @@
 //! The numbers of a call that follow from its tensors.
 
 use super::argument::count;
-use super::kernel::Layout;
+use super::kernel::{Layout, MAX_THREADS};
 use super::params::{CType, Passing};
 use super::{AutoCudaError, Described, Description, Kernel};
 use spikelet_graph::ShapeText;
@@ -9,9 +9,6 @@ use spikelet_graph::ShapeText;
 /// Threads of a block in [`simple_call`](super::Callable::simple_call) and in the autograd functions,
 /// unless [`Kernel::set_threads`] says otherwise.
 pub const THREADS: u32 = 512;
-
-/// Threads of a block, at most.
-pub(super) const MOST_THREADS: u32 = 1024;
 
 /// Blocks of `threads` threads that are needed for `numel` of them.
 ///
@@ -156,7 +153,7 @@ fn as_int(
     count: usize,
     step: usize,
 ) -> Result<i32, AutoCudaError> {
-    let furthest = count.saturating_add(step.max(MOST_THREADS as usize));
+    let furthest = count.saturating_add(step.max(MAX_THREADS as usize));
     match (i32::try_from(furthest), i32::try_from(count)) {
         (Ok(_), Ok(count)) => Ok(count),
         _ => Err(AutoCudaError::TooLarge {

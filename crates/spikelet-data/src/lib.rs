@@ -32,7 +32,6 @@
 
 mod augment;
 mod batch;
-mod batches;
 mod dataset;
 #[cfg(feature = "download")]
 pub mod download;
@@ -45,12 +44,11 @@ mod source;
 
 pub use augment::{Augment, Normalize};
 pub use batch::Batch;
-pub use batches::Batches;
 pub use dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
-pub use loader::{Loader, LoaderConfig, Shard};
+pub use loader::{Batches, Loader, LoaderConfig, Shard};
 pub use registry::Entry;
 pub use source::{Files, RecordFiles, RemoteFile, Source};
 

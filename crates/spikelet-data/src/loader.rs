@@ -1,5 +1,9 @@
 //! Shuffled batches in a reproducible order, from which an epoch can be resumed.
 
+mod batches;
+
+pub use batches::Batches;
+
 use std::sync::Arc;
 use std::thread;
 
@@ -7,7 +11,6 @@ use spikelet_random::{Generator, Stream};
 
 use crate::augment::{Augment, Normalize, Pipeline};
 use crate::batch::Batch;
-use crate::batches::Batches;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 

@@ -2,6 +2,7 @@
 
 mod error;
 mod fields;
+mod loss_scale;
 mod progress;
 
 pub use error::{CheckpointError, CheckpointProblem, Difference};
@@ -10,7 +11,6 @@ pub(super) use progress::best_of;
 pub use progress::{EpochRecord, Progress};
 
 use super::folder::{LAST, nothing_to_resume};
-use super::scaling::check_loss_scale;
 use super::step::{context, trace};
 use super::{BatchShape, Settings};
 use fields::parse;
@@ -216,7 +216,7 @@ impl Checkpoint {
         if !broken.is_empty() {
             return Err(CheckpointProblem::NotFinite(broken));
         }
-        check_loss_scale(&tensors)?;
+        loss_scale::check_loss_scale(&tensors)?;
         Ok(Self {
             network: parse("network", entry("network")?)?,
             settings,

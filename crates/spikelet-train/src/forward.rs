@@ -1,11 +1,14 @@
 //! The plans of an evaluation, and its batch size.
 
-use super::memory::{USEFUL, WithoutWorkspaces};
+use super::without_workspaces::WithoutWorkspaces;
 use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, TrainError, TrainStep};
 use spikelet_core::{Error, MemoryBudget, Result};
 use spikelet_graph::Target;
 use spikelet_nn::module::Module;
 use std::collections::BTreeSet;
+
+/// The largest batch of an evaluation: no device is faster with more images.
+pub(super) const USEFUL: usize = 500;
 
 /// The forward passes of a network on a device.
 pub(super) struct Forward<'a> {

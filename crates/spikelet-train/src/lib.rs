@@ -29,6 +29,7 @@ mod show;
 mod step;
 pub mod timing;
 mod trainer;
+mod without_workspaces;
 mod writer;
 
 pub use checkpoint::{

@@ -4,20 +4,14 @@
 //! The training step and the evaluation run one after the other and share an arena. By default, the evaluation
 //! batch has as many images as fit into the arena of the training step.
 
-use super::forward::{Forward, batches};
+use super::forward::{Forward, USEFUL, batches};
 use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, StepPlan, TrainStep};
 use spikelet_core::{Error, Result};
-use spikelet_graph::{
-    Backend, DeviceKind, Graph, InPlaceUpdates, InputKind, Node, Plan, SchedulingPolicy,
-    SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
-};
+use spikelet_graph::{Backend, DeviceKind, InputKind, Plan, Target, TensorType};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-/// The largest batch of an evaluation: no device is faster with more images.
-pub(super) const USEFUL: usize = 500;
 
 /// The memory of a run on its device, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -337,51 +331,6 @@ pub(super) fn check_free(
         total: memory.total,
         help: help.to_string(),
     })
-}
-
-/// A device whose kernels need no workspaces.
-pub(super) struct WithoutWorkspaces<'a>(pub(super) &'a dyn Target);
-
-impl WorkspaceQuery for WithoutWorkspaces<'_> {
-    fn workspace(&self, _: &Graph, _: &Node) -> usize {
-        0
-    }
-}
-
-impl SpikeStorage for WithoutWorkspaces<'_> {
-    fn reads_bits(&self, graph: &Graph, node: &Node, operand: usize) -> bool {
-        self.0.reads_bits(graph, node, operand)
-    }
-
-    fn writes_bits(&self, graph: &Graph, node: &Node, value: ValueId) -> bool {
-        self.0.writes_bits(graph, node, value)
-    }
-}
-
-impl SchedulingPolicy for WithoutWorkspaces<'_> {
-    fn sums_channels(&self, graph: &Graph, node: &Node) -> bool {
-        self.0.sums_channels(graph, node)
-    }
-
-    fn chunk_elements(&self) -> usize {
-        self.0.chunk_elements()
-    }
-
-    fn scan_checkpoint(&self, graph: &Graph, node: &Node) -> Option<usize> {
-        self.0.scan_checkpoint(graph, node)
-    }
-}
-
-impl InPlaceUpdates for WithoutWorkspaces<'_> {
-    fn overwrites_sequences(&self) -> bool {
-        self.0.overwrites_sequences()
-    }
-}
-
-impl Target for WithoutWorkspaces<'_> {
-    fn check_node(&self, graph: &Graph, node: &Node) -> spikelet_graph::Result<()> {
-        self.0.check_node(graph, node)
-    }
 }
 
 impl fmt::Debug for RunPlans {

@@ -7,53 +7,30 @@
 //! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
 
 use super::Settings;
-use super::checkpoint::CheckpointProblem;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{Tensor, Tracer, Var};
 use spikelet_nn::module::Precision;
 use spikelet_nn::runtime::VarStore;
-use spikelet_nn::tensors::TensorFile;
 
 /// The scale of the first step.
 const START: f32 = 65536.0;
 
 /// The number of good steps in a row that doubles the scale.
-const GROW_AFTER: f64 = 2000.0;
+pub(super) const GROW_AFTER: f64 = 2000.0;
 
 /// The maximal scale: with a larger one, the product with the loss might not be finite.
-const LARGEST: f64 = 16_777_216.0;
+pub(super) const LARGEST: f64 = 16_777_216.0;
 
 /// The minimal scale: a gradient that is not finite with a smaller one is not finite in f32 either.
-const SMALLEST: f64 = 1.0;
+pub(super) const SMALLEST: f64 = 1.0;
 
 /// The names of the states, as in checkpoints.
 pub const LOSS_SCALE: &str = "loss_scale";
-const STEPS: &str = "loss_scale_steps";
+pub(super) const STEPS: &str = "loss_scale_steps";
 
 /// Both names.
 pub(super) const LOSS_SCALES: [&str; 2] = [LOSS_SCALE, STEPS];
-
-/// Checks the states in a checkpoint, if it has them.
-pub(super) fn check_loss_scale(tensors: &TensorFile) -> Result<(), CheckpointProblem> {
-    let ranges = [(LOSS_SCALE, SMALLEST, LARGEST), (STEPS, 0.0, GROW_AFTER)];
-    for (name, least, most) in ranges {
-        let Some(tensor) = tensors.tensors.get(name) else {
-            continue;
-        };
-        let found = match &tensor.to_f64()[..] {
-            [value] if tensor.shape.is_empty() && (least..=most).contains(value) => continue,
-            [value] if tensor.shape.is_empty() => value.to_string(),
-            _ => format!("{:?}", tensor.ty()),
-        };
-        return Err(CheckpointProblem::LossScale {
-            tensor: name,
-            found,
-            expected: format!("a number from {least} to {most}"),
-        });
-    }
-    Ok(())
-}
 
 /// Whether the loss is scaled.
 pub fn is_scaled(settings: &Settings) -> bool {
@@ -213,26 +190,6 @@ mod tests {
         let found = after(4.0, 1998.0, &[[0.0; 2], [0.0; 2], [0.0; 2]])?;
         assert_eq!(found, ([0.0, 0.0], 8.0, 1.0));
         Ok(())
-    }
-
-    #[test]
-    fn a_scale_that_no_run_can_have_is_refused() {
-        let check = |name: &str, tensor: Tensor| {
-            let mut file = TensorFile::default();
-            file.tensors.insert(name.to_string(), tensor);
-            check_loss_scale(&file)
-        };
-        let scalar = |value: f32| Tensor::f32([], [value]);
-        for sound in [1.0, 65536.0, 16_777_216.0] {
-            assert_eq!(check(LOSS_SCALE, scalar(sound)), Ok(()));
-        }
-        for wrong in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-45, 1e9] {
-            assert!(check(LOSS_SCALE, scalar(wrong)).is_err(), "{wrong}");
-        }
-        assert!(check(LOSS_SCALE, Tensor::f32([1], [2.0])).is_err());
-        assert!(check(STEPS, scalar(-1.0)).is_err());
-        assert!(check(STEPS, scalar(2001.0)).is_err());
-        assert_eq!(check(STEPS, scalar(1999.0)), Ok(()));
     }
 
     #[test]

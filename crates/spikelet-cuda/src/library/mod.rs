@@ -29,6 +29,7 @@
 //! }
 //! ```
 
+mod folders;
 mod gpu;
 mod includes;
 mod load;

@@ -1,5 +1,6 @@
 //! The files and names that are tried for a library: a function of the environment, for tests.
 
+use super::folders::{entries, version_in};
 use super::{Library, Source, python};
 use std::cmp::Reverse;
 use std::fmt;
@@ -254,28 +255,4 @@ fn wheels(packages: &Path) -> impl Iterator<Item = PathBuf> {
         .into_iter()
         .map(|package| package.join("lib"))
         .filter(|folder| folder.is_dir())
-}
-
-/// The folders in `folder` whose names start with `prefix`, by version, the newest first, then by name.
-pub(super) fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let Ok(read) = folder.read_dir() else {
-        return Vec::new();
-    };
-    let mut found: Vec<PathBuf> = read
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(prefix) && path.is_dir()
-        })
-        .collect();
-    found.sort_by_key(|path| (Reverse(version_in(path)), path.clone()));
-    found
-}
-
-/// The numbers in a folder's name: `[13, 0]` of `cuda-13.0`.
-fn version_in(folder: &Path) -> Vec<u32> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    name.split(|c: char| !c.is_ascii_digit())
-        .filter_map(|digits| digits.parse().ok())
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! The packages of the active Python environment, found without running Python.
 
 use super::Environment;
-use super::places::entries;
+use super::folders::entries;
 use std::path::{Path, PathBuf};
 
 /// The package folders of the active Python: of `VIRTUAL_ENV`, else of the first `python3` on the path,

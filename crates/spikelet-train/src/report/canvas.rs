@@ -1,7 +1,7 @@
 //! Renders the shapes of a page to pixels, for PNG files.
 
-use super::drawing::Picture;
 use super::font::{self, ADVANCE, HEIGHT, WIDTH};
+use super::image::Picture;
 use super::png;
 use super::svg::{Anchor, Area, TextStyle};
 

@@ -1,6 +1,7 @@
 //! Rectangles, text and images that are exported as SVG or PNG.
 
 use super::canvas::Canvas;
+use super::image::Picture;
 use super::png;
 use super::svg::{Area, Svg, TextStyle};
 
@@ -10,22 +11,6 @@ enum Shape {
     Rectangle(Area, &'static str),
     Text([f64; 2], TextStyle, String),
     Picture(Area, Picture),
-}
-
-/// An image, gray `[height, width]` or color `[height, width, 3]`, one byte per value.
-#[derive(Clone, Debug)]
-pub(super) struct Picture {
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) pixels: Vec<u8>,
-}
-
-impl Picture {
-    /// Whether there are one or three values per pixel.
-    pub(super) fn is_whole(&self) -> bool {
-        let plane = self.width * self.height;
-        plane > 0 && (self.pixels.len() == plane || self.pixels.len() == 3 * plane)
-    }
 }
 
 /// A page that grows downwards; shapes lie above those drawn before them.

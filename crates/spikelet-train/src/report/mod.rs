@@ -14,6 +14,7 @@ pub mod curves;
 mod drawing;
 mod font;
 mod gates;
+mod image;
 mod plot;
 mod png;
 mod portrait;

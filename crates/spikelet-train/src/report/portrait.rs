@@ -1,7 +1,8 @@
 //! The activity of a network for some images: for each the input, the spikes of the first layer at each time
 //! step, the firing rate of every layer, and the output spikes.
 
-use super::drawing::{Drawing, Picture};
+use super::drawing::Drawing;
+use super::image::Picture;
 use super::svg::{Anchor, Area, BLUE, FAINT_INK, GRID, INK, NEUTRAL, TextStyle};
 use super::{Activity, Example, LayerActivity};
 

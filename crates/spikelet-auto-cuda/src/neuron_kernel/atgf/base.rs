@@ -1,7 +1,7 @@
 //! What wrapping kernels takes, whichever neuron they are of.
 
+use crate::kernel::MAX_THREADS;
 use crate::params::CType;
-use crate::simple::MOST_THREADS;
 use crate::{Dtype, Kernel, PlannedArgument, THREADS};
 use spikelet_graph::op::{BackwardOperand, DeviceArgument};
 use spikelet_graph::{DType, InvalidOp, ShapeText, TensorType};
@@ -259,7 +259,7 @@ impl Counts {
         let n = neurons / lanes;
         let numel = steps.saturating_mul(n);
         // Indices go one step, or one block, further before they are compared.
-        let furthest = numel.saturating_add(n.max(MOST_THREADS as usize));
+        let furthest = numel.saturating_add(n.max(MAX_THREADS as usize));
         match (
             i32::try_from(furthest),
             i32::try_from(numel),

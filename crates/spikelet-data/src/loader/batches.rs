@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use super::{Loader, Shard};
 use crate::batch::Batch;
-use crate::loader::{Loader, Shard};
 
 /// The capacity of the channel of a single thread in batches.
 const PREFETCH_ALONE: usize = 3;
