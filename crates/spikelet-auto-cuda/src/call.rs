@@ -370,6 +370,7 @@ fn words<K: Kernel + ?Sized>(
 mod tests {
     use super::*;
     use crate::CKernel;
+    use crate::Description;
     use crate::params::Base;
     use proptest::prelude::*;
     use spikelet_graph::f16;

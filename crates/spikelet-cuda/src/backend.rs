@@ -8,22 +8,20 @@ use crate::fetch::{self, Pool};
 use crate::gemm::{Gemm, Product};
 use crate::gpu::{Gpu, Properties};
 use crate::group::{self, Group};
-use crate::memory::{DeviceMemory, download_async, upload_async};
+use crate::memory::{DeviceMemory, memory_of};
 use crate::op::{self, LibraryWorkspaces};
+use crate::shared::Shared;
 use crate::transfer;
 use crate::upload::Uploads;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{
     Backend, Bound, Buffer, DType, Determinism, DeviceKind, DeviceTransfer, Event, Executor, Graph,
     HostFuture, InPlaceUpdates, Memory, Node, Plan, ProcessGroup, Result, SchedulingPolicy,
-    SpikeStorage, Storage, Target, TensorType, ValueId, WorkspaceQuery,
+    SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
 };
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// The most bytes of an input that is staged in the pinned slabs.
-const DIRECT: usize = 32 << 20;
 
 /// An NVIDIA GPU.
 ///
@@ -41,90 +39,6 @@ const DIRECT: usize = 32 << 20;
 #[derive(Clone)]
 pub struct Cuda {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// The state shared by a backend and its executors.
-pub(crate) struct Shared {
-    pub(crate) gpu: Arc<Gpu>,
-    pub(crate) gemm: Gemm,
-    pub(crate) dnn: Dnn,
-    uploads: Mutex<Uploads>,
-    pool: Pool,
-    /// Device memory of the values that a launch takes by reference, allocated on first use.
-    pub(crate) scalars: Mutex<Option<Arc<DeviceMemory>>>,
-}
-
-impl Shared {
-    /// Pending uploads. Held while work is enqueued on the stream, since another thread may be
-    /// capturing the stream.
-    fn uploads(&self) -> MutexGuard<'_, Uploads> {
-        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Locks the stream for this thread, with all pending uploads enqueued.
-    pub(crate) fn lock_stream(&self) -> Result<MutexGuard<'_, Uploads>> {
-        self.gpu.bind()?;
-        let mut uploads = self.uploads();
-        uploads.flush()?;
-        Ok(uploads)
-    }
-
-    /// Unloads kernels of dropped plans, if there are many.
-    pub(crate) fn unload_unused(&self) -> Result<()> {
-        if !self.gpu.is_full() {
-            return Ok(());
-        }
-        let _lock = self.lock_stream()?;
-        self.gpu.unload_unused()
-    }
-
-    /// Drops library plans that no executor holds, if there are many.
-    pub(crate) fn forget_unused_plans(&self) -> Result<()> {
-        if !self.gemm.plans.is_full() && !self.dnn.plans.is_full() {
-            return Ok(());
-        }
-        let _lock = self.lock_stream()?;
-        // A dropped executor may have left some of them running.
-        self.gpu.synchronize()?;
-        self.gemm.plans.forget_unused();
-        self.dnn.plans.forget_unused();
-        Ok(())
-    }
-
-    /// Copies values to the memory of `owner` at `to`, in order with the runs that follow.
-    ///
-    /// # Safety
-    /// The memory must have at least their size.
-    pub(crate) unsafe fn upload(
-        &self,
-        to: u64,
-        owner: &Arc<dyn Storage>,
-        values: &[u8],
-    ) -> Result<()> {
-        if values.len() <= DIRECT {
-            return self.uploads().push(to, owner, values);
-        }
-        let _lock = self.lock_stream()?;
-        // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
-        unsafe { upload_async(to, values, &self.gpu.stream) }
-            .context(&self.gpu.name, "copying to the GPU")?;
-        self.gpu.synchronize()
-    }
-
-    /// Copies device memory at `from` to the host after all previous runs.
-    ///
-    /// # Safety
-    /// The memory must have at least that many bytes.
-    pub(crate) unsafe fn download(&self, from: u64, values: &mut [u8]) -> Result<()> {
-        let _lock = self.lock_stream()?;
-        if values.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise; the copy is waited for while the values are borrowed.
-        unsafe { download_async(values, from, &self.gpu.stream) }
-            .context(&self.gpu.name, "copying from the GPU")?;
-        self.gpu.synchronize()
-    }
 }
 
 impl LibraryWorkspaces for Shared {
@@ -258,11 +172,6 @@ impl Cuda {
     }
 }
 
-/// The memory of a buffer of this GPU.
-pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
-    buffer.storage(gpu.id, &gpu.name)
-}
-
 impl WorkspaceQuery for Cuda {
     fn workspace(&self, graph: &Graph, node: &Node) -> usize {
         let shared = &*self.shared;
@@ -376,7 +285,11 @@ impl Backend for Cuda {
     fn send(&self, from: &Buffer) -> Result<Arc<dyn DeviceTransfer>> {
         self.memory_of(from)?;
         let _lock = self.shared.lock_stream()?;
-        Ok(Arc::new(transfer::GpuTransfer::new(self, from)?))
+        Ok(Arc::new(transfer::GpuTransfer::new(
+            Arc::new(self.clone()),
+            &self.shared.gpu,
+            from,
+        )?))
     }
 
     fn receive(

@@ -4,11 +4,11 @@ mod action;
 mod custom_kernel;
 mod planning;
 
-use crate::backend::Shared;
 use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use crate::launch;
 use crate::memory::DeviceMemory;
+use crate::shared::Shared;
 use action::{Step, start};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{CUevent_flags, CUgraphInstantiate_flags_enum, CUstreamCaptureMode};

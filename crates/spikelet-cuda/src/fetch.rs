@@ -1,10 +1,9 @@
 //! Downloads: asynchronous copies of results, concurrent with the next steps.
 
-use crate::backend::memory_of;
 use crate::bytes;
 use crate::error::Context;
 use crate::gpu::Gpu;
-use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark};
+use crate::memory::{DeviceMemory, PinnedMemory, download_async, mark, memory_of};
 use cudarc::driver::CudaEvent;
 use spikelet_graph::{Buffer, HostFuture, Result, Tensor};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -26,12 +26,13 @@ mod raw_buffer;
 pub use crate::bytes::Plain;
 pub use raw_buffer::RawBuffer;
 
-use crate::backend::{Cuda, Shared};
+use crate::backend::Cuda;
 use crate::cache;
 use crate::compiler::CompileError;
 use crate::error::Context;
 use crate::launch::{self, Launch};
 use crate::memory::DeviceMemory;
+use crate::shared::Shared;
 use crate::upload::Uploads;
 use cudarc::driver::CudaFunction;
 use spikelet_graph::{Result, Storage};

@@ -28,6 +28,7 @@ mod offline;
 mod op;
 mod recent;
 pub mod scan_source;
+mod shared;
 pub mod source_file;
 mod transfer;
 mod upload;

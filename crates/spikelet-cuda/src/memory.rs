@@ -4,7 +4,7 @@ use crate::error::{Context, describe, failure};
 use crate::gpu::Gpu;
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaEvent, CudaStream, result};
-use spikelet_graph::{DeviceId, Result, Storage};
+use spikelet_graph::{Buffer, DeviceId, Result, Storage};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -196,4 +196,9 @@ pub(crate) fn mark(gpu: &Gpu, stream: &CudaStream) -> Result<CudaEvent> {
     stream
         .record_event(None)
         .context(&gpu.name, "recording an event")
+}
+
+/// The memory of a buffer of this GPU.
+pub(crate) fn memory_of<'a>(gpu: &Gpu, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
+    buffer.storage(gpu.id, &gpu.name)
 }

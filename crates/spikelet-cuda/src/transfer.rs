@@ -4,9 +4,9 @@
 //! which waits for that event and for the last use of its buffer, and its kernels wait for the copy.
 //! The host does not wait.
 
-use crate::backend::{Cuda, memory_of};
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
+use crate::memory::memory_of;
 use cudarc::driver::sys::{CUevent_flags, CUresult, cuCtxEnablePeerAccess};
 use cudarc::driver::{CudaEvent, CudaStream, result};
 use spikelet_graph::{Backend, Buffer, DeviceTransfer, Event, Result, Tensor};
@@ -75,17 +75,19 @@ pub(crate) fn wait_for(gpu: &Gpu, stream: &CudaStream, event: &dyn Event) -> Res
 
 /// A tensor on a GPU that is not modified until it is received.
 pub(crate) struct GpuTransfer {
-    sender: Cuda,
+    sender: Arc<dyn Backend>,
+    gpu: Arc<Gpu>,
     buffer: Buffer,
     computed: RecordedEvent,
 }
 
 impl GpuTransfer {
-    pub(crate) fn new(sender: &Cuda, buffer: &Buffer) -> Result<Self> {
+    pub(crate) fn new(sender: Arc<dyn Backend>, gpu: &Arc<Gpu>, buffer: &Buffer) -> Result<Self> {
         Ok(Self {
-            computed: RecordedEvent::now(&sender.shared.gpu)?,
+            computed: RecordedEvent::now(gpu)?,
             buffer: buffer.clone(),
-            sender: sender.clone(),
+            sender,
+            gpu: gpu.clone(),
         })
     }
 }
@@ -110,7 +112,7 @@ pub(crate) fn receive(
     transfer: &GpuTransfer,
     free: Option<&dyn Event>,
 ) -> Result<Arc<dyn Event>> {
-    let sender = &transfer.sender.shared.gpu;
+    let sender = &transfer.gpu;
     let from = memory_of(sender, &transfer.buffer)?;
     if to.ty != transfer.buffer.ty {
         return Err(failure(

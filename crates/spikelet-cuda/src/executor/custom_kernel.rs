@@ -1,11 +1,11 @@
 //! Kernels of custom operations, with their arguments.
 
-use crate::backend::Shared;
 use crate::error::{Context, failure};
 use crate::gpu::Gpu;
 use crate::kernel_source::Binding;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, upload_async};
+use crate::shared::Shared;
 use spikelet_graph::Result;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
 use std::sync::Arc;

@@ -2,15 +2,16 @@
 
 use super::action::{Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
-use crate::backend::{Shared, memory_of};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
 use crate::group::AllReduceBatch;
 use crate::horizontal_fusion::{BoundKernel, Group, fuse};
 use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;
+use crate::memory::memory_of;
 use crate::memory::{DeviceMemory, size};
 use crate::op::{self, LoweredOp, LoweringContext};
+use crate::shared::Shared;
 use cudarc::driver::CudaEvent;
 use rayon::prelude::*;
 use spikelet_graph::{Bound, Buffer, DType, Location, Plan, Result, TensorType, ValueId};

@@ -3,9 +3,9 @@
 mod small_channel_conv;
 
 use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
-use crate::backend::Shared;
 use crate::dnn::Convolution;
 use crate::kernel_source::Binding;
+use crate::shared::Shared;
 use small_channel_conv::SmallChannelConv;
 use spikelet_graph::Result;
 use spikelet_graph::op::Conv;

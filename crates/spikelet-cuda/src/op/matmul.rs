@@ -4,10 +4,10 @@ mod spikes;
 mod transposed;
 
 use super::{LibraryWorkspaces, LoweredOp, LoweringContext};
-use crate::backend::Shared;
 use crate::gemm::Product;
 use crate::gpu::Properties;
 use crate::kernel_source::Binding;
+use crate::shared::Shared;
 use spikelet_graph::op::{MatMul, MatmulPrecision};
 use spikelet_graph::{DType, Result, TensorType};
 use transposed::Transposed;

@@ -29,13 +29,13 @@ mod slice;
 mod step;
 mod warp;
 
-use crate::backend::Shared;
 use crate::dnn::{ConvCall, Convolution};
 use crate::error::failure;
 use crate::gemm::{GemmCall, Product};
 use crate::gpu::Properties;
 use crate::group::Group;
 use crate::kernel_source::{Binding, KernelSource};
+use crate::shared::Shared;
 use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};
 use spikelet_graph::{DType, Error, Graph, Node, Result, TensorType, ValueId};
 use std::collections::HashMap;

@@ -1,7 +1,5 @@
 //! `spikelet kernel …`
 
-mod auto_cuda;
-mod fused;
 mod show;
 
 use super::examples;

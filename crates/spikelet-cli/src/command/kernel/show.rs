@@ -1,6 +1,8 @@
 //! `spikelet kernel show`
 
-use super::{auto_cuda, fused};
+mod auto_cuda;
+mod fused;
+
 use crate::args::{NeuronArgs, capability, count, neuron_names};
 use crate::command::examples;
 use crate::failure::Failure;

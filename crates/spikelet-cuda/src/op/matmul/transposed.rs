@@ -5,9 +5,9 @@
 //! enough, its operands are transposed first, at the speed of memory.
 
 use super::super::{LibraryWorkspaces, LoweredOp, LoweringContext};
-use crate::backend::Shared;
 use crate::gemm::{GemmCall, Product};
 use crate::kernel_source::{Binding, Geometry, KernelSource};
+use crate::shared::Shared;
 use spikelet_graph::{DType, Result, TensorType};
 
 /// The smallest size for which transposing an operand is faster.

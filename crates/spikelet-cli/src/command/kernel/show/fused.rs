@@ -1,6 +1,6 @@
 //! The kernels of training.
 
-use super::show::{Dtype, Pass, Show, Written};
+use super::{Dtype, Pass, Show, Written};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::graph::{DType, Error};

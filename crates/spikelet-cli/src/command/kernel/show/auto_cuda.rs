@@ -1,6 +1,6 @@
 //! Kernels of SpikingJelly's auto_cuda.
 
-use super::show::{Dtype, Pass, Show, Written};
+use super::{Dtype, Pass, Show, Written};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use spikelet::auto_cuda::neuron_kernel::{
