@@ -1,4 +1,4 @@
-//! The settings that named networks are trained with: defaults, and those of their source.
+//! The settings of named networks: defaults and presets, which are those of their sources.
 
 use crate::optim::{LrSchedule, OptimizerConfig, Sgd};
 use crate::{Loss, Settings};
@@ -16,19 +16,20 @@ impl Settings {
     /// ```
     pub fn of_network(network: &Network) -> Self {
         match network {
-            Network::MnistFc(_) => Self::default(),
             Network::Csnn(_) => Self::csnn(),
             Network::Cifar10Net(_) => Self::cifar10_net(),
+            _ => Self::default(),
         }
     }
 
-    /// The settings that the network's source trains it with ([`Network::preset`]). All training
-    /// images are used, so that no epoch is the best.
+    /// The settings of the source of the network, for [`Network::preset`]. All images are used for training, so that
+    /// no best epoch is chosen.
     pub fn preset_of(network: &Network) -> Self {
         let settings = match network {
             Network::MnistFc(_) => Self::mnist_fc_preset(),
             Network::Csnn(_) => Self::csnn(),
             Network::Cifar10Net(_) => Self::cifar10_net_preset(),
+            _ => Self::of_network(network),
         };
         Self {
             validation: 0.0,

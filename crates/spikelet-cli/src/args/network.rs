@@ -96,15 +96,15 @@ fn hidden_of(network: &mut Network) -> Option<&mut usize> {
     match network {
         Network::MnistFc(net) => Some(&mut net.hidden),
         Network::Csnn(net) => Some(&mut net.hidden),
-        Network::Cifar10Net(_) => None,
+        _ => None,
     }
 }
 
 fn channels_of(network: &mut Network) -> Option<&mut usize> {
     match network {
-        Network::MnistFc(_) => None,
         Network::Csnn(net) => Some(&mut net.channels),
         Network::Cifar10Net(net) => Some(&mut net.channels),
+        _ => None,
     }
 }
 
@@ -124,8 +124,8 @@ fn channels_default(network: &Network) -> Option<String> {
 
 fn bias_of(network: &mut Network) -> Option<&mut bool> {
     match network {
-        Network::MnistFc(_) | Network::Csnn(_) => None,
         Network::Cifar10Net(net) => Some(&mut net.bias),
+        _ => None,
     }
 }
 

@@ -68,6 +68,7 @@ impl PresetArgs {
             Network::MnistFc(_) => "mnist",
             Network::Csnn(_) => "fashion-mnist",
             Network::Cifar10Net(_) => "cifar10",
+            _ => return None,
         };
         DataName::find(name).filter(|_| self.is_given())
     }

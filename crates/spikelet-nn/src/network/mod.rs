@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// A network by name with its settings, as checkpoints hold it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Network {
     /// The two-layer network of SpikingFlow's MNIST tutorial.
     MnistFc(MnistFc),
