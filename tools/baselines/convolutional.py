@@ -1,4 +1,4 @@
-"""SpikingJelly's convolutional networks, for gpu.py and cpu.py: those that spikelet has by name."""
+"""SpikingJelly's versions of spikelet's named convolutional networks, for gpu.py and cpu.py."""
 
 
 def spikingjelly():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SpikingJelly 2.0.0 on the CPU: the work that `spikelet bench` does, done by a peer.
+"""SpikingJelly 2.0.0 on the CPU: the benchmarks of `spikelet bench`.
 
     cpu.py neuron          LIF, T=32, N=2^18: forward, forward + backward; and a plain copy of the input
     cpu.py mnist           one training step of the MNIST network, T=50, batch 256
@@ -7,8 +7,8 @@
                            trains that network on the four IDX files in DIR and prints the test
                            accuracy after each epoch
 
-Without a word it does `neuron` and `mnist`. Each measurement runs in a process of its own, so that
-its peak is its own: the largest resident memory of the whole process, Python and PyTorch included.
+The default is `neuron` and `mnist`. Each measurement runs in a separate process; its peak is the
+maximum resident set size of that process, including Python and PyTorch.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SpikingJelly, snnTorch, Norse and Spyx on a GPU: the work that `spikelet bench` does, done by the baselines.
+"""SpikingJelly, snnTorch, Norse and Spyx on a GPU: the benchmarks of `spikelet bench`.
 
     gpu.py neuron        LIF (tau 2, ATan, hard reset), 2^20 neurons: SpikingJelly
     gpu.py linear-lif    Linear(N -> N) + LIF (tau 5), 500 steps, batch 16: all four
@@ -9,13 +9,13 @@
     gpu.py mnist-curve --mnist DIR --epochs E
                          that network trained on the four IDX files in DIR: SpikingJelly
 
-Without a word it does the first three. It prints a JSON object a line; what fails, and what is left
-out for want of time, is a line with "error". Each library works in a process of its own.
+The default is the first three. It prints one JSON object per line; a measurement that fails, or is
+skipped because of the time limit, has the key "error". Each library runs in a separate process.
 
 ms is the median of at least 20 groups of runs (of at least 5 where they are slow) after warm-up. As in
-`spikelet bench`, a group lasts a millisecond or more and the device is waited for once a group, so that
-its latency does not count; between CUDA events for PyTorch, by the clock for JAX. peak_mib is the most
-device memory allocated at a time, inputs and parameters included; for JAX as its compiler plans it.
+`spikelet bench`, a group lasts a millisecond or more and the device is synchronized once per group, which
+hides its latency; timed by CUDA events for PyTorch, by the clock for JAX. peak_mib is the peak of
+allocated device memory, including inputs and parameters; for JAX the plan of its compiler.
 """
 
 import argparse
