@@ -1,44 +1,55 @@
-//! What is refused.
+//! Errors of pipelines.
 
 use crate::support::*;
-use spikelet::pipeline::{ModelPipeline, PipelineSchedule, Reduce};
+use spikelet::pipeline::{ModelPipeline, PipelineError, PipelineSchedule, Reduce};
 use spikelet::prelude::*;
 use std::sync::Arc;
 
 #[test]
-fn what_cannot_be_run_is_refused_with_a_reason() -> Result<()> {
-    let devices = devices(2)?;
-    let mut net = seeds_pipeline(&devices);
+fn invalid_inputs_and_partitions_are_errors() -> Result<()> {
+    let two = devices(2)?;
+    let mut net = seeds_pipeline(&two);
     let x = Tensor::f32([5, 6], vec![0.0; 30]);
-    let refused = |made: Result<Tensor>, word: &str| {
-        let message = made.expect_err(word).to_string();
-        assert!(message.contains(word), "{message}");
+    let typed = |result: Result<Tensor>| {
+        let error = result.expect_err("an error");
+        error
+            .downcast::<PipelineError>()
+            .expect("an error of pipelines")
     };
-    refused(net.constant_forward(&x, 0, Reduce::Sum), "time steps");
-    refused(net.forward(&sequence(3, 4), 0), "split size");
-    refused(net.forward(&sequence(0, 4), 2), "time steps");
-    refused(net.forward(&Tensor::f32([], vec![0.0]), 2), "[T, N, …]");
-    refused(
-        net.forward(&Tensor::f32([2, 3, 5], vec![0.0; 30]), 2),
-        "linear `0`",
+    use PipelineError::{InputAxes, NoTimeSteps, SplitSize, StageBounds, StageCount, TimeChunk};
+    assert_eq!(typed(net.constant_forward(&x, 0, Reduce::Sum)), NoTimeSteps);
+    let (batch, split) = (4, 0);
+    assert_eq!(
+        typed(net.forward(&sequence(3, 4), 0)),
+        SplitSize { batch, split }
     );
-    refused(ModelPipeline::new().forward(&sequence(3, 4), 2), "append");
+    assert_eq!(typed(net.forward(&sequence(0, 4), 2)), NoTimeSteps);
+    let scalar = net.forward(&Tensor::f32([], vec![0.0]), 2);
+    assert!(matches!(typed(scalar), InputAxes { .. }));
+    let message = net
+        .forward(&Tensor::f32([2, 3, 5], vec![0.0; 30]), 2)
+        .expect_err("5 features")
+        .to_string();
+    assert!(message.contains("linear `0`"), "{message}");
+    let empty = ModelPipeline::new().forward(&sequence(3, 4), 2);
+    let (modules, devices) = (0, 0);
+    assert_eq!(typed(empty), StageCount { modules, devices });
     let case = linear();
     let mut spread = Spread::of(&[3], 4, PipelineSchedule::Auto);
     spread.chunk = Some(4);
-    let message = through(&case, &spread).expect_err("6 steps").to_string();
-    assert!(message.contains("divisor"), "{message}");
+    let error = through(&case, &spread).expect_err("6 steps");
+    let (time_steps, chunk) = (6, 4);
+    let expected = TimeChunk { time_steps, chunk };
+    assert_eq!(error.downcast_ref(), Some(&expected), "{error}");
     let spread = Spread::of(&[5, 5], 4, PipelineSchedule::Auto);
     let error = through(&case, &spread).expect_err("empty stage");
-    assert!(
-        matches!(&error, Error::Invalid { what, .. } if what == "stages"),
-        "{error}"
-    );
+    let found = error.downcast_ref::<PipelineError>();
+    assert!(matches!(found, Some(StageBounds { .. })), "{error}");
     Ok(())
 }
 
 #[test]
-fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
+fn a_network_that_needs_all_steps_at_once_is_not_split_in_time() -> Result<()> {
     let mut case = linear();
     case.module = Arc::new(
         Sequential::new()
@@ -58,7 +69,7 @@ fn a_network_that_needs_all_steps_at_once_is_not_cut_in_time() -> Result<()> {
 }
 
 #[test]
-fn what_counts_all_steps_is_not_cut_in_time() -> Result<()> {
+fn modules_that_count_all_steps_are_not_split_in_time() -> Result<()> {
     let mut early = linear();
     early.settings.encoder = "latency".to_string();
     let mut step_loop = linear();

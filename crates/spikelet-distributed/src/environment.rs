@@ -13,7 +13,8 @@
 use super::nodelist::first_host;
 use super::secret;
 use super::world::{Address, World};
-use spikelet_core::{Error, Result};
+use super::world_error::WorldError;
+use spikelet_core::Result;
 
 /// Returns the value of an environment variable.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -95,16 +96,18 @@ fn by_names(
 ) -> Result<Option<(World, String)>> {
     let number = |name: &str, other: &str| match lookup(name) {
         Some(value) => parsed(name, &value),
-        None => Err(missing(name, other, lookup)),
+        None => Err(not_set(name, other, lookup)),
     };
     let rank = number(names.rank, size_name)?;
     let size = number(size_name, names.rank)?;
     if rank >= size {
-        return Err(Error::invalid(
-            names.rank,
-            format!("it is {rank}, {size_name} is {size}"),
-            "ranks count from 0 to one less than their number",
-        ));
+        return Err(WorldError::RankVariable {
+            name: names.rank.to_string(),
+            rank,
+            size_name: size_name.to_string(),
+            size,
+        }
+        .into());
     }
     if size == 1 {
         return Ok(None);
@@ -120,23 +123,20 @@ fn by_names(
     Ok(Some((world, format!("{} and {size_name}", names.rank))))
 }
 
-fn parsed(name: &str, value: &str) -> Result<usize> {
-    value.trim().parse().map_err(|_| {
-        Error::invalid(
-            name,
-            format!("`{value}` is not an integer"),
-            format!("set {name} to an integer, or unset it"),
-        )
+fn parsed(name: &str, value: &str) -> Result<usize, WorldError> {
+    let integer = value.trim().parse();
+    integer.map_err(|_| WorldError::NotAnInteger {
+        name: name.to_string(),
+        value: value.to_string(),
     })
 }
 
-fn missing(name: &str, other: &str, lookup: Lookup<'_>) -> Error {
-    let value = lookup(other).unwrap_or_default();
-    Error::invalid(
-        name,
-        format!("it is not set, {other} is {value}"),
-        format!("set both, or unset {other} to train without other ranks"),
-    )
+fn not_set(name: &str, other: &str, lookup: Lookup<'_>) -> WorldError {
+    WorldError::NotSet {
+        name: name.to_string(),
+        other: other.to_string(),
+        value: lookup(other).unwrap_or_default(),
+    }
 }
 
 /// `MASTER_ADDR` and `MASTER_PORT`, unless an address is given.
@@ -145,12 +145,8 @@ fn named_master(given: Option<&Address>, lookup: Lookup<'_>) -> Result<Address> 
         return Ok(given.clone());
     }
     let text = |name: &str| {
-        lookup(name).ok_or_else(|| {
-            Error::invalid(
-                name,
-                "it is not set: the address of rank 0 is unknown",
-                "set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it, or use --master HOST:PORT",
-            )
+        lookup(name).ok_or_else(|| WorldError::NoMaster {
+            name: name.to_string(),
         })
     };
     let host = text("MASTER_ADDR")?.trim().to_string();
@@ -166,14 +162,12 @@ fn named_master(given: Option<&Address>, lookup: Lookup<'_>) -> Result<Address> 
     Ok(Address { host, port })
 }
 
-fn master_port(text: &str) -> Result<u16> {
+fn master_port(text: &str) -> Result<u16, WorldError> {
     match text.trim().parse() {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(Error::invalid(
-            "MASTER_PORT",
-            format!("`{text}` is not a port"),
-            "give a number from 1 to 65535",
-        )),
+        _ => Err(WorldError::Port {
+            value: text.to_string(),
+        }),
     }
 }
 
@@ -189,36 +183,19 @@ fn slurm_master(lookup: Lookup<'_>) -> Result<Address> {
     Ok(Address { host, port })
 }
 
-fn slurm_host(lookup: Lookup<'_>) -> Result<String> {
+fn slurm_host(lookup: Lookup<'_>) -> Result<String, WorldError> {
     for name in ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"] {
-        if let Some(list) = lookup(name) {
-            return first_host(&list).ok_or_else(|| {
-                Error::invalid(
-                    name,
-                    format!("`{list}` is not a list of hosts"),
-                    "use --master HOST:PORT with the host of rank 0",
-                )
-            });
+        if let Some(value) = lookup(name) {
+            let name = name.to_string();
+            return first_host(&value).ok_or(WorldError::NodeList { name, value });
         }
     }
-    lookup("SLURM_LAUNCH_NODE_IPADDR").ok_or_else(|| {
-        Error::invalid(
-            "SLURM_JOB_NODELIST",
-            "it is not set: the address of rank 0 is unknown",
-            "start the program with srun, or use --master HOST:PORT",
-        )
-    })
+    lookup("SLURM_LAUNCH_NODE_IPADDR").ok_or(WorldError::NoNodeList)
 }
 
 /// A port that two jobs of a host, or two steps of a job, are unlikely to share.
-fn slurm_port(lookup: Lookup<'_>) -> Result<u16> {
-    let Some(job) = lookup("SLURM_JOB_ID") else {
-        return Err(Error::invalid(
-            "SLURM_JOB_ID",
-            "it is not set, and the port of rank 0 is derived from it",
-            "use --master HOST:PORT",
-        ));
-    };
+fn slurm_port(lookup: Lookup<'_>) -> Result<u16, WorldError> {
+    let job = lookup("SLURM_JOB_ID").ok_or(WorldError::NoJob)?;
     let step = lookup("SLURM_STEP_ID").and_then(|step| step.trim().parse::<u64>().ok());
     let ports = SLURM_PORTS.end - SLURM_PORTS.start;
     let job = parsed("SLURM_JOB_ID", &job)? as u64 % ports;
@@ -230,9 +207,18 @@ fn slurm_port(lookup: Lookup<'_>) -> Result<u16> {
 mod tests {
     use super::super::world::Role;
     use super::*;
+    use crate::RendezvousError;
 
     fn role(requested: Option<usize>, variables: &[(&str, &str)]) -> Result<Role> {
-        Role::from_variables(requested, None, &|name| {
+        role_with_master(requested, None, variables)
+    }
+
+    fn role_with_master(
+        requested: Option<usize>,
+        master: Option<&Address>,
+        variables: &[(&str, &str)],
+    ) -> Result<Role> {
+        Role::from_variables(requested, master, &|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_string())
         })
@@ -245,8 +231,9 @@ mod tests {
         }
     }
 
-    fn message_of(requested: Option<usize>, variables: &[(&str, &str)]) -> String {
-        role(requested, variables).expect_err("refused").to_string()
+    fn error_of(requested: Option<usize>, variables: &[(&str, &str)]) -> WorldError {
+        let error = role(requested, variables).expect_err("an error");
+        error.downcast().expect("an error of the rank")
     }
 
     const BY_TORCHRUN: [(&str, &str); 6] = [
@@ -289,12 +276,14 @@ mod tests {
         let name = secret::VARIABLE;
         let world = rank(&but(&BY_TORCHRUN, name, "0123456789abcdef\n"));
         assert!(world.secret.is_some() && world.check_secret().is_ok());
-        let message = message_of(None, &but(&BY_TORCHRUN, name, "short"));
-        assert!(message.contains("secret: it has 5 bytes"), "{message}");
+        assert!(role(None, &but(&BY_TORCHRUN, name, "short")).is_err());
         let world = rank(&BY_TORCHRUN);
-        let message = world.check_secret().expect_err("refused").to_string();
-        assert!(message.contains("rank 0 at 10.0.0.1:29500"), "{message}");
-        assert!(message.contains("--rendezvous-secret-file"), "{message}");
+        let error = world.check_secret().expect_err("no secret");
+        let missing = error.downcast_ref();
+        assert!(
+            matches!(missing, Some(RendezvousError::MissingSecret { master }) if *master == world.master),
+            "{error}"
+        );
     }
 
     #[test]
@@ -338,16 +327,12 @@ mod tests {
             ("OMPI_COMM_WORLD_SIZE", "2"),
             ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
         ];
-        let message = message_of(None, &variables);
-        assert!(message.contains("MASTER_ADDR: it is not set"), "{message}");
-        assert!(message.contains("--master HOST:PORT"), "{message}");
+        let name = "MASTER_ADDR".to_string();
+        assert_eq!(error_of(None, &variables), WorldError::NoMaster { name });
         let complete = but(&but(&variables, "MASTER_ADDR", "a"), "MASTER_PORT", "5");
         assert_eq!(rank(&complete).master.to_string(), "a:5");
         let master = "b:6".parse()?;
-        let found = Role::from_variables(None, Some(&master), &|name| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_string())
-        })?;
+        let found = role_with_master(None, Some(&master), &variables)?;
         assert!(matches!(found, Role::Rank(world) if world.master == master));
         Ok(())
     }
@@ -368,51 +353,74 @@ mod tests {
 
     #[test]
     fn invalid_variables_are_named_with_their_values() {
-        let cases: [(Vec<(&str, &str)>, &str); 8] = [
-            (vec![("RANK", "1")], "WORLD_SIZE: it is not set, RANK is 1"),
+        let text = str::to_string;
+        let not_set = |name: &str, other: &str, value: &str| WorldError::NotSet {
+            name: text(name),
+            other: text(other),
+            value: text(value),
+        };
+        let cases = [
+            (vec![("RANK", "1")], not_set("WORLD_SIZE", "RANK", "1")),
             (
                 vec![("WORLD_SIZE", "2")],
-                "RANK: it is not set, WORLD_SIZE is 2",
+                not_set("RANK", "WORLD_SIZE", "2"),
             ),
             (
                 but(&BY_TORCHRUN, "RANK", "4"),
-                "RANK: it is 4, WORLD_SIZE is 4",
+                WorldError::RankVariable {
+                    name: text("RANK"),
+                    rank: 4,
+                    size_name: text("WORLD_SIZE"),
+                    size: 4,
+                },
             ),
             (
                 but(&BY_TORCHRUN, "RANK", "one"),
-                "RANK: `one` is not an integer",
+                WorldError::NotAnInteger {
+                    name: text("RANK"),
+                    value: text("one"),
+                },
             ),
             (
                 but(&BY_TORCHRUN, "LOCAL_RANK", ""),
-                "LOCAL_RANK: it is not set, RANK is 3",
+                not_set("LOCAL_RANK", "RANK", "3"),
             ),
             (
                 but(&BY_TORCHRUN, "MASTER_PORT", "70000"),
-                "MASTER_PORT: `70000` is not a port",
+                WorldError::Port {
+                    value: text("70000"),
+                },
             ),
             (
                 but(&BY_SRUN, "SLURM_NTASKS", ""),
-                "SLURM_NTASKS: it is not set, SLURM_PROCID is 2",
+                not_set("SLURM_NTASKS", "SLURM_PROCID", "2"),
             ),
             (
                 but(&BY_SRUN, "SLURM_JOB_NODELIST", "node[1"),
-                "SLURM_JOB_NODELIST: `node[1` is not",
+                WorldError::NodeList {
+                    name: text("SLURM_JOB_NODELIST"),
+                    value: text("node[1"),
+                },
             ),
+            (
+                but(&BY_SRUN, "SLURM_JOB_NODELIST", ""),
+                WorldError::NoNodeList,
+            ),
+            (but(&BY_SRUN, "SLURM_JOB_ID", ""), WorldError::NoJob),
         ];
         for (variables, expected) in cases {
-            let message = message_of(None, &variables);
-            assert!(message.contains(expected), "{message}");
-            assert!(message.contains("help:"), "{message}");
+            assert_eq!(error_of(None, &variables), expected);
+            assert!(expected.to_string().contains("\n  help: "), "{expected}");
         }
     }
 
     #[test]
-    fn a_number_of_ranks_that_differs_from_the_launcher_s_is_refused() {
-        let message = message_of(Some(2), &BY_TORCHRUN);
-        assert!(message.contains("--data-parallel 2"), "{message}");
-        assert!(
-            message.contains("RANK and WORLD_SIZE are set for 4 ranks"),
-            "{message}"
-        );
+    fn a_number_of_ranks_that_differs_from_the_launcher_s_is_an_error() {
+        let expected = WorldError::OtherSize {
+            requested: 2,
+            variables: "RANK and WORLD_SIZE".to_string(),
+            size: 4,
+        };
+        assert_eq!(error_of(Some(2), &BY_TORCHRUN), expected);
     }
 }

@@ -23,6 +23,7 @@ mod gather;
 mod gradients;
 mod group;
 mod handshake;
+mod handshake_server;
 mod launch;
 mod nodelist;
 mod rendezvous;
@@ -31,6 +32,7 @@ mod secret;
 mod watchdog;
 mod wire;
 mod world;
+mod world_error;
 
 pub use error::{RankError, RendezvousError};
 pub use gather::{all_gather, all_reduce_f64};
@@ -41,6 +43,7 @@ pub use rendezvous::Fingerprint;
 pub use secret::Secret;
 pub use watchdog::{AbortHandler, OverdueHandler};
 pub use world::{Address, Role, World};
+pub use world_error::WorldError;
 
 /// The exit code of a process whose run was aborted by another rank.
 pub const ENDED_BY_ANOTHER_RANK: u8 = 4;

@@ -13,7 +13,8 @@
 //! sends, so that no rank blocks on a send while it should receive.
 
 use super::error::RendezvousError;
-use super::handshake::{Client, HandshakeServer, Purpose, ServerLimits, client_handshake};
+use super::handshake::{Purpose, client_handshake};
+use super::handshake_server::{Client, HandshakeServer, ServerLimits};
 use super::rendezvous::{Membership, Peer};
 use super::wire::{self, is_timeout, until};
 use spikelet_graph::ProcessGroup;

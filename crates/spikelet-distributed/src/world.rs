@@ -3,6 +3,7 @@
 use super::environment;
 use super::error::RendezvousError;
 use super::secret::{self, Secret};
+use super::world_error::WorldError;
 use spikelet_core::{Error, Result};
 use std::fmt::{self, Display};
 use std::net::TcpListener;
@@ -54,24 +55,20 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let bad = || {
-            Error::invalid(
-                "the address of rank 0",
-                format!("`{text}` is not HOST:PORT"),
-                "write it as node01:29500 or [fe80::1]:29500",
-            )
+        let invalid = || WorldError::Address {
+            text: text.to_string(),
         };
-        let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
+        let (host, port) = text.rsplit_once(':').ok_or_else(invalid)?;
         let bracketed = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
         if host.is_empty() || host == "[]" || (bracketed.is_none() && host.contains(':')) {
-            return Err(bad());
+            return Err(invalid().into());
         }
         match port.parse() {
             Ok(port) if port > 0 => Ok(Self {
                 host: bracketed.unwrap_or(host).to_string(),
                 port,
             }),
-            _ => Err(bad()),
+            _ => Err(invalid().into()),
         }
     }
 }
@@ -122,14 +119,10 @@ impl World {
     /// A rank without a secret.
     ///
     /// # Errors
-    /// When the rank is not below the size.
+    /// [`WorldError::Rank`] when the rank is not below the size.
     pub fn new(rank: usize, size: usize, local_rank: usize, master: Address) -> Result<Self> {
         if rank >= size {
-            return Err(Error::invalid(
-                "rank",
-                format!("{rank} was given, {size} ranks exist"),
-                "ranks count from 0 to one less than their number",
-            ));
+            return Err(WorldError::Rank { rank, size }.into());
         }
         Ok(Self {
             rank,
@@ -195,8 +188,8 @@ impl Role {
     /// A launcher that has started a single process is ignored: the process may launch ranks itself.
     ///
     /// # Errors
-    /// When a variable is missing, cannot be parsed, or contradicts another one or the requested number
-    /// of ranks. The error has the variable and its value.
+    /// [`WorldError`] when a variable is missing, cannot be parsed, or contradicts another one or the
+    /// requested number of ranks.
     ///
     /// ```
     /// use spikelet_distributed::Role;
@@ -212,12 +205,14 @@ impl Role {
     ) -> Result<Self> {
         let found = environment::world(master, variable)?;
         match (found, requested) {
-            (Some((world, source)), Some(requested)) if requested != world.size => {
-                Err(Error::invalid(
-                    format!("--data-parallel {requested}"),
-                    format!("{source} are set for {} ranks", world.size),
-                    "omit --data-parallel, or start the program without that launcher",
-                ))
+            (Some((world, variables)), Some(requested)) if requested != world.size => {
+                let size = world.size;
+                Err(WorldError::OtherSize {
+                    requested,
+                    variables,
+                    size,
+                }
+                .into())
             }
             (Some((world, _)), _) => Ok(Self::Rank(world)),
             (None, Some(ranks)) if ranks > 1 => Ok(Self::Launch(ranks)),

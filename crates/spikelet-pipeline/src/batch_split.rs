@@ -1,6 +1,7 @@
 //! How a batch is split into micro-batches and chunks of time.
 
-use spikelet_core::{Error, Result};
+use super::error::PipelineError;
+use spikelet_core::Result;
 
 /// How a batch is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,28 +21,15 @@ pub(super) struct BatchSplit {
 impl BatchSplit {
     /// Splits `batch` into micro-batches of `split`, and `time_steps` into equal chunks of `steps`.
     pub(super) fn new(batch: usize, split: usize, time_steps: usize, steps: usize) -> Result<Self> {
-        let refuse = |what: &str, problem: String, help: &str| {
-            Err(Error::invalid(what, problem, help.to_string()))
-        };
         if time_steps == 0 {
-            return refuse("time steps", "0 were given".into(), "give at least 1");
+            return Err(PipelineError::NoTimeSteps.into());
         }
         if batch == 0 || split == 0 {
-            let problem =
-                format!("a batch of {batch} cannot be split into micro-batches of {split}");
-            return refuse(
-                "split size",
-                problem,
-                "give a batch and a split size of at least 1",
-            );
+            return Err(PipelineError::SplitSize { batch, split }.into());
         }
         if steps == 0 || !time_steps.is_multiple_of(steps) {
-            let problem = format!("{time_steps} steps cannot be split into chunks of {steps}");
-            return refuse(
-                "time chunk",
-                problem,
-                "give a divisor of the number of time steps",
-            );
+            let chunk = steps;
+            return Err(PipelineError::TimeChunk { time_steps, chunk }.into());
         }
         let split = split.min(batch);
         Ok(Self {
@@ -60,9 +48,10 @@ impl BatchSplit {
     }
 
     pub(super) fn size_of(&self, micro: usize) -> usize {
-        match self.is_rest(micro) {
-            true => self.rest,
-            false => self.size,
+        if self.is_rest(micro) {
+            self.rest
+        } else {
+            self.size
         }
     }
 

@@ -1,7 +1,7 @@
 //! The search for the best partition of a chain into stages.
 
-use spikelet_core::human::bytes;
-use spikelet_core::{Error, Result};
+use super::error::PipelineError;
+use spikelet_core::Result;
 
 /// The predicted cost of a module of a chain.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +35,8 @@ pub(super) fn cut(
 ) -> Result<Vec<Links>> {
     let stages = devices.len();
     if stages == 0 || links.len() < stages {
-        return Err(Error::invalid(
-            "pipeline",
-            format!(
-                "{} modules cannot be partitioned into {stages} stages",
-                links.len()
-            ),
-            "use fewer stages, or a network with more modules",
-        ));
+        let modules = links.len();
+        return Err(PipelineError::TooFewModules { modules, stages }.into());
     }
     let mut best: Option<(f64, f64, Vec<usize>)> = None;
     let mut ends = vec![0; stages];
@@ -51,18 +45,10 @@ pub(super) fn cut(
         let needed = links
             .iter()
             .fold(0_usize, |sum, l| sum.saturating_add(l.bytes));
-        let there = bounds
+        let available = bounds
             .iter()
             .fold(0_usize, |sum, b| sum.saturating_add(b.bytes));
-        return Err(Error::invalid(
-            "pipeline",
-            format!(
-                "about {} are needed, {} are free on the devices, and no partition fits into the memory of each device",
-                bytes(needed as u64),
-                bytes(there as u64)
-            ),
-            "use smaller micro-batches, fewer time steps, a 16-bit precision, or more devices",
-        ));
+        return Err(PipelineError::NoPartition { needed, available }.into());
     };
     let starts = std::iter::once(0).chain(ends.iter().copied());
     Ok(starts
@@ -117,13 +103,13 @@ fn search(
         if bounds.iter().any(|bound| needed(bound) > bound.bytes) {
             return;
         }
-        let most = seconds.iter().copied().fold(0.0, f64::max);
+        let slowest = seconds.iter().copied().fold(0.0, f64::max);
         let squares = seconds.iter().map(|s| s * s).sum();
         let better = best
             .as_ref()
-            .is_none_or(|(m, s, _)| (most, squares) < (*m, *s));
+            .is_none_or(|(m, s, _)| (slowest, squares) < (*m, *s));
         if better {
-            *best = Some((most, squares, ends.clone()));
+            *best = Some((slowest, squares, ends.clone()));
         }
         return;
     }
@@ -146,8 +132,8 @@ mod tests {
         seconds.iter().map(link).collect()
     }
 
-    /// Devices with a memory each.
-    fn apart(bytes: &[usize]) -> Vec<Bound> {
+    /// Devices with separate memories.
+    fn separate(bytes: &[usize]) -> Vec<Bound> {
         let bound = |(device, &bytes)| Bound {
             devices: vec![device],
             bytes,
@@ -162,7 +148,7 @@ mod tests {
     #[test]
     fn devices_of_one_stage_share_its_work() -> Result<()> {
         let chain = links(&[1.0, 5.0, 1.0, 1.0, 1.0]);
-        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &apart(&[100; 4]))?;
+        let found = cut(&chain, &[vec![0, 1, 2], vec![3]], &separate(&[100; 4]))?;
         assert_eq!(found, [0..3, 3..5]);
         Ok(())
     }
@@ -172,26 +158,26 @@ mod tests {
         let found = cut(
             &links(&[1.0, 5.0, 1.0, 1.0, 1.0, 3.0]),
             &of(&[0, 1, 2]),
-            &apart(&[100; 3]),
+            &separate(&[100; 3]),
         )?;
-        // Of all cuts whose busiest device has 6, that with the others most alike.
+        // Of all partitions whose busiest device takes 6 s, the one with the most equal others.
         assert_eq!(found, [0..2, 2..5, 5..6]);
         Ok(())
     }
 
     #[test]
-    fn a_device_that_comes_again_does_the_work_of_both_stages() -> Result<()> {
+    fn a_repeated_device_does_the_work_of_both_stages() -> Result<()> {
         let found = cut(
             &links(&[2.0, 1.0, 1.0, 1.0, 1.0]),
             &of(&[0, 1, 0]),
-            &apart(&[100; 2]),
+            &separate(&[100; 2]),
         )?;
         assert_eq!(found, [0..1, 1..4, 4..5]);
         Ok(())
     }
 
     #[test]
-    fn devices_of_one_memory_need_theirs_together() {
+    fn requirements_of_devices_that_share_a_memory_are_added() {
         let chain = links(&[1.0, 1.0, 1.0, 5.0]);
         let shared = |bytes| Bound {
             devices: vec![0, 1],
@@ -202,19 +188,26 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_does_not_fit_is_not_taken() -> Result<()> {
+    fn a_partition_that_does_not_fit_is_not_chosen() -> Result<()> {
         let chain = links(&[1.0, 1.0, 1.0, 5.0]);
         assert_eq!(
-            cut(&chain, &of(&[0, 1]), &apart(&[100, 100]))?,
+            cut(&chain, &of(&[0, 1]), &separate(&[100, 100]))?,
             [0..3, 3..4]
         );
-        assert_eq!(cut(&chain, &of(&[0, 1]), &apart(&[20, 100]))?, [0..2, 2..4]);
-        let error = cut(&chain, &of(&[0, 1]), &apart(&[10, 10])).expect_err("no memory");
-        assert!(
-            matches!(&error, Error::Invalid { what, .. } if what == "pipeline"),
-            "{error}"
+        assert_eq!(
+            cut(&chain, &of(&[0, 1]), &separate(&[20, 100]))?,
+            [0..2, 2..4]
         );
-        assert!(cut(&chain, &of(&[0; 5]), &apart(&[100])).is_err());
+        let error = cut(&chain, &of(&[0, 1]), &separate(&[10, 10])).expect_err("no memory");
+        let expected = PipelineError::NoPartition {
+            needed: 40,
+            available: 20,
+        };
+        assert_eq!(error.downcast_ref(), Some(&expected), "{error}");
+        let error = cut(&chain, &of(&[0; 5]), &separate(&[100])).expect_err("five stages");
+        let (modules, stages) = (4, 5);
+        let expected = PipelineError::TooFewModules { modules, stages };
+        assert_eq!(error.downcast_ref(), Some(&expected), "{error}");
         Ok(())
     }
 }

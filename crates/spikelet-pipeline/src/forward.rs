@@ -1,15 +1,16 @@
 //! Forward passes through a pipeline.
 
 use super::batch_split::BatchSplit;
+use super::error::PipelineError;
 use super::flow::Flow;
 use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
 use super::plans::TraceOptions;
 use super::timetable::MicroBatch;
 use super::worker::RunInputs;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_data::Batch;
-use spikelet_graph::{Backend, DType, ShapeText, Tensor, TensorType, Tracer};
+use spikelet_graph::{Backend, DType, Tensor, TensorType, Tracer};
 use spikelet_nn::loss;
 use spikelet_nn::runtime::{Program, VarStore, host};
 use spikelet_train::{Draws, Settings, StepMetrics};
@@ -71,14 +72,7 @@ impl ForwardPlan {
             PipelinePlan::new(&partition.without_replicas(), trace_options, batch_split)?;
         let mut output = pipeline_plan.outputs[0].shape.clone();
         let [steps, batch, ..] = &mut output[..] else {
-            return Err(Error::invalid(
-                "pipeline",
-                format!(
-                    "the output of the last stage has shape {}",
-                    ShapeText(&output)
-                ),
-                "its output must be a sequence [T, N, …]",
-            ));
+            return Err(PipelineError::OutputShape { shape: output }.into());
         };
         *steps *= batch_split.chunks;
         *batch = forward_shape.batch;
@@ -289,17 +283,17 @@ impl PipelineEval {
         )
     }
 
-    /// How many scores the network gives each image.
+    /// The number of scores of an image.
     pub(crate) fn scores(&self) -> usize {
         self.flow.output.last().copied().unwrap_or(0)
     }
 
-    /// Images of a batch.
+    /// The number of images of a batch.
     pub(crate) fn batch_size(&self) -> usize {
         self.shape[0]
     }
 
-    /// The network's output at every step, `[T, N, classes]`.
+    /// The network's output at each time step, `[T, N, classes]`.
     pub(crate) fn outputs(&self, batch: &Batch, first: usize) -> Result<Tensor> {
         let x = Tensor::f32(self.shape.clone(), batch.images.clone());
         self.flow.run(&x, Draws::for_evaluation(self.seed, first))

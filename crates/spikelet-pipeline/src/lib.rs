@@ -20,6 +20,7 @@ mod config;
 mod cost;
 mod cut;
 mod dry_run;
+mod error;
 mod flow;
 mod forward;
 mod head;
@@ -42,6 +43,7 @@ mod updates;
 mod worker;
 
 pub use config::PipelineConfig;
+pub use error::PipelineError;
 pub use forward::{PipelineEval, Reduce};
 pub use options::{PipelineEngine, PipelineOptions, Stages};
 pub use partition::{Partition, StageReport};
@@ -280,10 +282,7 @@ impl fmt::Debug for ModelPipeline {
     }
 }
 
-fn too_few_axes(x: &Tensor, expected: &str) -> Error {
-    Error::invalid(
-        "pipeline input",
-        format!("{} was given, {expected} is expected", x.ty()),
-        "add the missing axes",
-    )
+fn too_few_axes(x: &Tensor, expected: &'static str) -> Error {
+    let given = x.ty();
+    PipelineError::InputAxes { given, expected }.into()
 }

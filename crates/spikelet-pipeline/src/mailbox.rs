@@ -1,7 +1,8 @@
 //! Messages between the threads of the devices.
 
+use super::error::PipelineError;
 use super::timetable::Task;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::{DeviceTransfer, Event};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -62,7 +63,7 @@ impl Mailbox {
     /// `enough` holds.
     ///
     /// # Errors
-    /// When another thread has failed.
+    /// [`PipelineError::Stopped`] when another thread has failed.
     pub(super) fn take(
         &self,
         mine: &dyn Fn(&Task, &Message) -> bool,
@@ -71,7 +72,7 @@ impl Mailbox {
         let mut state = self.state();
         loop {
             if state.failed {
-                return Err(stopped());
+                return Err(PipelineError::Stopped.into());
             }
             let chosen: Vec<Task> = (state.messages.iter())
                 .filter(|(task, message)| mine(task, message))
@@ -87,13 +88,4 @@ impl Mailbox {
             state = (self.changed.wait(state)).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// The error of threads that stop because another one has failed.
-pub(super) fn stopped() -> Error {
-    Error::invalid(
-        "pipeline",
-        "another device has failed".to_string(),
-        "see the error of that device",
-    )
 }

@@ -1,8 +1,9 @@
 //! A pipeline as the engine of a [`Trainer`](spikelet_train::Trainer).
 
+use super::error::PipelineError;
 use crate::memory::PipelinePlans;
 use crate::{Partition, PipelineConfig, PipelineEval, PipelineStep, StageReplicas};
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, Tensor};
 use spikelet_nn::module::Module;
@@ -78,21 +79,11 @@ impl BuildEngine for PipelineOptions {
             ..
         } = *task;
         if place.ranks > 1 {
-            return Err(Error::invalid(
-                "pipeline",
-                format!(
-                    "{} ranks were given; a pipeline with data parallelism is not implemented",
-                    place.ranks
-                ),
-                "train with a pipeline, or with data parallelism",
-            ));
+            let ranks = place.ranks;
+            return Err(PipelineError::DataParallel { ranks }.into());
         }
         if settings.memory_budget.is_some() {
-            return Err(Error::invalid(
-                "memory budget",
-                "it is not implemented for pipelines".to_string(),
-                "use smaller micro-batches, or omit the memory budget",
-            ));
+            return Err(PipelineError::MemoryBudget.into());
         }
         let partition = self.partition(module, settings, shape.image)?;
         let batch = task.micro_batched();

@@ -4,12 +4,13 @@ use super::batch_split::BatchSplit;
 use super::config::PipelineConfig;
 use super::cost;
 use super::cut::{self, Bound, LinkCost};
+use super::error::PipelineError;
 use super::memory::memories;
 use super::plans::{self, TraceOptions};
 use super::stage::Feed;
 use super::stage_replicas::StageReplicas;
 use serde::Serialize;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_graph::{Backend, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::module::{Context, Module, check_names, links};
@@ -72,22 +73,22 @@ impl Partition {
     /// One stage for each module, on one or several devices.
     ///
     /// # Errors
-    /// When there is no stage, or a stage has no device.
+    /// [`PipelineError`] when there is no stage, or a stage has no device or a device twice.
     pub fn new<T: Clone + Into<StageReplicas>>(
         modules: Vec<Arc<dyn Module>>,
         replicas: &[T],
         config: PipelineConfig,
     ) -> Result<Self> {
         if modules.is_empty() || modules.len() != replicas.len() {
-            return Err(Error::invalid(
-                "pipeline",
-                format!("{} modules, {} devices", modules.len(), replicas.len()),
-                "append at least one module, each with its device",
-            ));
+            return Err(PipelineError::StageCount {
+                modules: modules.len(),
+                devices: replicas.len(),
+            }
+            .into());
         }
         let mut devices: Vec<Arc<dyn Backend>> = vec![];
         let mut stage_devices = vec![];
-        for stage_replicas in replicas {
+        for (stage, stage_replicas) in replicas.iter().enumerate() {
             let stage_replicas: StageReplicas = stage_replicas.clone().into();
             let mut own_devices = vec![];
             for device in stage_replicas.devices() {
@@ -97,20 +98,13 @@ impl Partition {
                     devices.push(device.clone());
                 }
                 if own_devices.contains(&number) {
-                    return Err(Error::invalid(
-                        "pipeline",
-                        format!("a stage has the device {} twice", device.name()),
-                        "give each device of a stage once",
-                    ));
+                    let device = device.name();
+                    return Err(PipelineError::DuplicateDevice { stage, device }.into());
                 }
                 own_devices.push(number);
             }
             if own_devices.is_empty() {
-                return Err(Error::invalid(
-                    "pipeline",
-                    "a stage has no device".to_string(),
-                    "give each stage at least one device",
-                ));
+                return Err(PipelineError::NoDevice { stage }.into());
             }
             stage_devices.push(own_devices);
         }
@@ -126,7 +120,8 @@ impl Partition {
     /// first one begin.
     ///
     /// # Errors
-    /// When the module is not a chain, or the indices are out of range or not ascending.
+    /// [`PipelineError::StageBounds`] when the indices are out of range or not ascending; when the module is
+    /// not a chain.
     pub fn at<T: Clone + Into<StageReplicas>>(
         module: &Arc<dyn Module>,
         firsts: &[usize],
@@ -140,19 +135,12 @@ impl Partition {
             .chain([chain.len()])
             .collect();
         if firsts.len() + 1 != replicas.len() || !bounds.windows(2).all(|w| w[0] < w[1]) {
-            return Err(Error::invalid(
-                "stages",
-                format!(
-                    "{firsts:?} was given for {} devices and {} modules",
-                    replicas.len(),
-                    chain.len()
-                ),
-                format!(
-                    "give {} ascending numbers from 1 to {}, or auto",
-                    replicas.len().saturating_sub(1),
-                    chain.len().saturating_sub(1)
-                ),
-            ));
+            return Err(PipelineError::StageBounds {
+                firsts: firsts.to_vec(),
+                devices: replicas.len(),
+                modules: chain.len(),
+            }
+            .into());
         }
         let stages = bounds
             .windows(2)
@@ -164,7 +152,8 @@ impl Partition {
     /// the memory of each device. The predictions are from the plans of the modules.
     ///
     /// # Errors
-    /// When there are fewer modules than stages, or no partition fits into the memory of the devices.
+    /// [`PipelineError::TooFewModules`], and [`PipelineError::NoPartition`] when no partition fits into the
+    /// memory of the devices.
     pub fn auto<T: Clone + Into<StageReplicas>>(
         module: &Arc<dyn Module>,
         settings: &Settings,

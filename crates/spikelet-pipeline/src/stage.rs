@@ -6,7 +6,8 @@
 //! | backward | saved tensors, `grad_y`, gradients of the final states | `grad_x`, gradients of the initial states; adds to `sum of …` |
 //! | update | `sum of …`, optimizer tensors | parameters; clears `sum of …` |
 
-use spikelet_core::{Error, Result};
+use super::error::PipelineError;
+use spikelet_core::Result;
 use spikelet_graph::{DType, ForwardBackwardPlans, Graph, Output, Plan, Target, TensorType, Var};
 use spikelet_nn::encoder::Encoder;
 use spikelet_nn::module::{
@@ -199,11 +200,8 @@ pub(super) fn check_names(stages: &[Traced]) -> Result<()> {
     for (k, stage) in stages.iter().enumerate() {
         for TracedTensor { name, .. } in &stage.parameters {
             if let Some(other) = seen.insert(name.clone(), k) {
-                return Err(Error::invalid(
-                    "pipeline",
-                    format!("stages {other} and {k} both have a parameter `{name}`"),
-                    "give the modules different names, or append them to one stage",
-                ));
+                let (name, stages) = (name.clone(), [other, k]);
+                return Err(PipelineError::DuplicateParameter { name, stages }.into());
             }
         }
     }

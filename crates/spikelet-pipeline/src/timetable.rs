@@ -4,8 +4,9 @@
 //! that the schedule prefers. So stages on any devices with any costs get an order without deadlocks, and
 //! the idle time of the devices is known in advance.
 
+use super::error::PipelineError;
 use serde::Serialize;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use std::collections::HashMap;
 
 /// The order of forward and backward passes.
@@ -281,11 +282,7 @@ impl Timetable {
                 }
             }
             let Some((start, k)) = best else {
-                return Err(Error::invalid(
-                    "pipeline",
-                    "the tasks of the timetable wait for each other".to_string(),
-                    "this is a bug of the timetable; choose another schedule",
-                ));
+                return Err(PipelineError::ScheduleDeadlock.into());
             };
             let (task, _) = open.swap_remove(k);
             let device = job.stages[task.stage].device(task.micro_batch.index);

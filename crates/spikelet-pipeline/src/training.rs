@@ -1,6 +1,7 @@
 //! A training step of a pipeline.
 
 use super::Partition;
+use super::error::PipelineError;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
 use super::memory::PipelinePlans;
@@ -11,7 +12,7 @@ use super::stage::is_sum;
 use super::timeline::Timeline;
 use super::updates::Updates;
 use super::worker::RunInputs;
-use spikelet_core::{Error, Result};
+use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, Plan, TensorType};
@@ -100,9 +101,10 @@ impl StepPlan {
             &mut |device, copy, name, ty| {
                 let backend = &partition.devices[device];
                 let lasts = !copy && !is_sum(name);
-                let own = match copy {
-                    true => copy_name(name, &**backend),
-                    false => name.to_string(),
+                let own = if copy {
+                    copy_name(name, &**backend)
+                } else {
+                    name.to_string()
                 };
                 shared.borrow_mut().buffer(backend, &own, ty, lasts)
             },
@@ -148,7 +150,7 @@ impl PipelineStep {
     /// each on the device of its stage.
     ///
     /// # Errors
-    /// When shapes do not match, a device fails or has too little memory ([`Error::Memory`], before
+    /// When shapes do not match, a device fails or has too little memory ([`Error::Memory`](spikelet_core::Error::Memory), before
     /// anything is allocated), or a setting is not implemented for pipelines.
     pub fn new(
         partition: &Partition,
@@ -231,19 +233,13 @@ impl PipelineStep {
     /// Trains on a batch: `step` counts from 1, `epoch` is the progress in epochs.
     ///
     /// # Errors
-    /// When the size of the batch differs from that of the step, or a device fails. After a failed device the
-    /// accumulated gradients are undefined: create a new step.
+    /// [`PipelineError::BatchSize`], or when a device fails. After a failed device the accumulated gradients
+    /// are undefined: create a new step.
     pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
-            return Err(Error::invalid(
-                "batch",
-                format!(
-                    "{} images were given, the step is compiled for {expected}",
-                    batch.len()
-                ),
-                "compile a step for this size",
-            ));
+            let given = batch.len();
+            return Err(PipelineError::BatchSize { given, expected }.into());
         }
         if std::mem::take(&mut self.stale) {
             self.copies.iter().try_for_each(Replicas::spread)?;

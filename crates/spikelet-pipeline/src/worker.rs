@@ -4,8 +4,9 @@
 //! that other devices have sent, as far as their buffers are free, and waits until the inputs of the task
 //! have arrived. On a GPU this only enqueues work; events order the work of different GPUs.
 
+use super::error::PipelineError;
 use super::flow::{Flow, Slot, StageRun};
-use super::mailbox::{Mailbox, Message, stopped};
+use super::mailbox::{Mailbox, Message};
 use super::stage::{GRAD_X, GRAD_Y, X, Y};
 use super::timetable::{FORWARD_BUFFERS, MicroBatch, Phase, Task};
 use spikelet_core::{Error, Result};
@@ -94,7 +95,8 @@ impl Flow {
                 })
                 .collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, Result<RunOutputs>>| {
-                thread.join().unwrap_or_else(|_| Err(stopped()))
+                let stopped = |_| Err(PipelineError::Stopped.into());
+                thread.join().unwrap_or_else(stopped)
             };
             threads.into_iter().map(join).collect()
         });
@@ -108,7 +110,7 @@ impl Flow {
                 }
                 // The error of the failed device takes precedence over those of stopped ones.
                 Err(error) => match &failed {
-                    Some(known) if known.to_string() != stopped().to_string() => {}
+                    Some(known) if known.downcast_ref() != Some(&PipelineError::Stopped) => {}
                     _ => failed = Some(error),
                 },
             }
@@ -135,12 +137,11 @@ impl Flow {
             outputs: vec![],
             between: vec![],
         };
-        let begun = match inputs.record {
-            true => {
-                backend.synchronize()?;
-                Some(backend.record_event()?)
-            }
-            false => None,
+        let begun = if inputs.record {
+            backend.synchronize()?;
+            Some(backend.record_event()?)
+        } else {
+            None
         };
         for task in tasks {
             worker.take(*task)?;

@@ -1,7 +1,8 @@
 //! The side of rank 0 in the rendezvous.
 
 use super::super::error::RendezvousError;
-use super::super::handshake::{Client, HandshakeServer, Purpose, ServerLimits};
+use super::super::handshake::Purpose;
+use super::super::handshake_server::{Client, HandshakeServer, ServerLimits};
 use super::super::secret::random;
 use super::super::wire::{self, printable};
 use super::super::world::World;
