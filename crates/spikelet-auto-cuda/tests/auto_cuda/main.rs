@@ -22,3 +22,4 @@ mod parameters;
 mod planned;
 mod reference;
 mod tensors;
+mod texts;

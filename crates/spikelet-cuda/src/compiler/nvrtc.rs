@@ -53,7 +53,7 @@ type Output = (
 
 /// The result of a successful compilation.
 pub(crate) struct Compiled {
-    /// Machine code or text.
+    /// Machine code or PTX.
     pub(crate) code: Vec<u8>,
     /// Warnings, and the statistics that were requested.
     pub(crate) log: String,
@@ -64,7 +64,7 @@ pub(crate) struct Compiled {
 pub(super) enum Form {
     /// Machine code for one architecture.
     Cubin,
-    /// Null-terminated text that the driver compiles.
+    /// Null-terminated PTX, which the driver compiles.
     Ptx,
 }
 
@@ -196,7 +196,7 @@ impl Running<'_> {
     fn text(&self) -> Result<String, CompileError> {
         let functions = &self.nvrtc.functions;
         let bytes = self.read((functions.log_size, functions.log))?;
-        // There are zeros within: the assembler's messages follow one.
+        // The log contains zero bytes: the assembler's messages follow one.
         let text = String::from_utf8_lossy(&bytes).replace('\0', "");
         Ok(text.trim_end().to_string())
     }

@@ -8,12 +8,12 @@ use spikelet_graph::TensorType;
 use spikelet_graph::op::MatmulPrecision;
 use std::path::Path;
 
-/// The first GPU; tests that call this are ignored where there is none.
+/// The first GPU; tests that call this are ignored by default.
 fn gpu() -> Arc<Gpu> {
     Arc::new(Gpu::open(0).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A library whose choices are kept in `folder`.
+/// A library whose choices are stored in `folder`.
 fn dnn(gpu: &Arc<Gpu>, folder: &Path) -> Dnn {
     Dnn {
         store: OnceLock::from(Store::new(Some(folder.to_path_buf()))),
@@ -21,7 +21,7 @@ fn dnn(gpu: &Arc<Gpu>, folder: &Path) -> Dnn {
     }
 }
 
-/// Sizes of one convolution; those of y follow.
+/// The sizes of a convolution; those of y are computed from them.
 #[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
@@ -91,7 +91,7 @@ impl Case {
     }
 }
 
-/// Small numbers that every type holds without rounding.
+/// Small values that every type represents exactly.
 fn numbers(shape: &[usize], seed: u32) -> Vec<f32> {
     let mut state = seed;
     let next = |_| {
@@ -195,14 +195,14 @@ fn expected(c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f64> {
     sums
 }
 
-/// The result of a call on a GPU, from memory that held something else.
+/// The result of a call on a GPU, in memory with other content.
 fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f32]) -> Vec<f32> {
     let [_, _, result] = c.operand_shapes();
     let bytes = TensorType::new(c.result, result).bytes();
     let memory = |bytes| DeviceMemory::new(gpu, bytes, "a test").unwrap();
     let upload = |values: Vec<u8>| {
         let memory = memory(values.len());
-        // SAFETY: the memory has this size; the copy is waited for.
+        // SAFETY: the memory has this size; the copy is synchronized.
         unsafe { upload_async(memory.pointer, &values, &gpu.stream) }.unwrap();
         gpu.synchronize().unwrap();
         memory
@@ -214,7 +214,7 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
     let y = upload(vec![0xff; bytes]);
     let workspace = memory(call.plan.workspace);
     let mut back = vec![0; bytes];
-    // SAFETY: the memory has the sizes of the convolution and lives until all was waited for.
+    // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
     unsafe {
         call.run(gpu, a.pointer, b.pointer, y.pointer, workspace.pointer)
             .unwrap();
@@ -224,7 +224,7 @@ fn computed(gpu: &Arc<Gpu>, call: &ConvCall, c: &Convolution, a: &[f32], b: &[f3
     from_bytes(&back, c.result)
 }
 
-/// Compares one part with the host; `Err` says that there is no engine for it.
+/// Compares one part with the host; `Err` if there is no engine for it.
 fn compare(gpu: &Arc<Gpu>, dnn: &Dnn, case: &Case, c: &Convolution, tolerance: f64) -> Result<()> {
     let [a, b, _] = c.operand_shapes();
     let (a, b) = (numbers(&a, 1), numbers(&b, 2));
@@ -285,8 +285,8 @@ fn every_part_in_f32_is_what_loops_on_the_host_compute() {
     compare(&gpu, &dnn, &PLAIN, &tf32, 1e-2).unwrap();
 }
 
-/// Channels that fill no 16 bytes, and types that differ, may have no engine: that is an error of
-/// `call` and not of this test.
+/// Channels of fewer than 16 bytes, and mixed types, may have no engine: that is an error of `call` and not
+/// of this test.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn every_part_in_16_bits_is_what_loops_on_the_host_compute_where_an_engine_has_it() {
@@ -318,14 +318,14 @@ fn every_part_in_16_bits_is_what_loops_on_the_host_compute_where_an_engine_has_i
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_next_process_takes_the_choice_from_disk() {
+fn a_choice_is_read_from_disk_by_the_next_process() {
     let gpu = gpu();
     let folder = tempfile::tempdir().unwrap();
     for part in PARTS {
         let c = PLAIN.convolution(part, DType::BF16, DType::BF16);
         let first = dnn(&gpu, folder.path());
         let chosen = first.call(&c).unwrap().plan.choice.clone().unwrap();
-        // Another choice on disk than the one that a measurement gives.
+        // A choice on disk that differs from the measured one.
         let (others, key) = {
             let session = first.session().unwrap();
             let running = session.lock();
@@ -345,7 +345,7 @@ fn the_next_process_takes_the_choice_from_disk() {
             assert_eq!(next.call(&c).unwrap().plan.choice.as_ref(), Some(&other));
             compare(&gpu, &next, &PLAIN, &c, 1e-2).unwrap();
         }
-        // One that no engine takes is measured anew.
+        // An invalid choice is measured again.
         let knobs = Vec::new();
         store.write(
             &key,
@@ -362,7 +362,7 @@ fn the_next_process_takes_the_choice_from_disk() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_convolution_can_be_recorded_and_replayed() {
+fn a_convolution_can_be_captured_and_replayed() {
     use cudarc::driver::sys::{CUgraphInstantiate_flags_enum, CUstreamCaptureMode};
     let gpu = gpu();
     let folder = tempfile::tempdir().unwrap();
@@ -374,7 +374,7 @@ fn a_convolution_can_be_recorded_and_replayed() {
         let memory = |shape: &[usize], fill: u8| {
             let bytes = 4 * shape.iter().product::<usize>();
             let memory = DeviceMemory::new(&gpu, bytes, "a test").unwrap();
-            // SAFETY: the memory has this size; the copy is waited for.
+            // SAFETY: the memory has this size; the copy is synchronized.
             unsafe { upload_async(memory.pointer, &vec![fill; bytes], &gpu.stream) }.unwrap();
             gpu.synchronize().unwrap();
             memory
@@ -383,7 +383,7 @@ fn a_convolution_can_be_recorded_and_replayed() {
         let workspace = DeviceMemory::new(&gpu, call.plan.workspace, "a test").unwrap();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream.begin_capture(mode).unwrap();
-        // SAFETY: the memory has the sizes of the convolution and lives until all was waited for.
+        // SAFETY: the memory has the sizes of the convolution and is alive until all work is done.
         let started = unsafe { call.run(&gpu, a.pointer, b.pointer, y.pointer, workspace.pointer) };
         let flags = CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         let graph = gpu.stream.end_capture(flags).unwrap().unwrap();
@@ -399,7 +399,7 @@ fn a_convolution_can_be_recorded_and_replayed() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_cudnn_cannot_compute_is_an_error_that_names_the_convolution() {
+fn an_unsupported_convolution_is_an_error_that_names_it() {
     let gpu = gpu();
     let folder = tempfile::tempdir().unwrap();
     let dnn = dnn(&gpu, folder.path());

@@ -182,7 +182,7 @@ pub(super) fn plan(shared: &Shared, plan: &Plan, bound: Bound<'_>) -> Result<Pla
     })
 }
 
-/// Allocates the arena; the error says how much the plan needs and how to reduce it.
+/// Allocates the arena; an out-of-memory error has the size of the plan and advice.
 pub(crate) fn arena(gpu: &Arc<Gpu>, plan: &Plan) -> Result<Buffer> {
     let what = format!(
         "the plan's arena (its peak with all buffers is {})",

@@ -13,13 +13,13 @@ use spikelet_graph::op::{Recurrence, Scan};
 /// The most time steps × neurons of a thread: all loops are unrolled.
 const MOST_COPIES: usize = 64;
 
-/// The most time steps: with more, the states of few neurons would fit the registers.
+/// The most time steps: with more, the registers hold the states of too few neurons.
 const MOST_STEPS: usize = 16;
 
 /// The partition of a time step into pooling blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PooledTiling {
-    /// Neighbouring channels of a thread.
+    /// Neighboring channels of a thread.
     pub(super) pack: usize,
     pub(super) channels: usize,
     /// Blocks of a time step, in the order of the pooled sequence.
@@ -66,7 +66,7 @@ impl PooledTiling {
         }
     }
 
-    /// Whether the kernels support so many steps of such blocks.
+    /// Whether the kernels support this number of steps of such blocks.
     pub(super) fn is_short(time: usize, pool: Option<[usize; 2]>) -> bool {
         let [h, w] = pool.unwrap_or([1, 1]);
         time <= MOST_STEPS && time * h * w <= MOST_COPIES

@@ -1,4 +1,4 @@
-//! Operands one after another along an axis.
+//! Concatenation along an axis.
 
 use super::LoweringContext;
 use super::index::offset;

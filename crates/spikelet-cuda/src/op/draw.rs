@@ -145,7 +145,7 @@ pub(crate) fn kernels(op: &Draw, cx: &LoweringContext<'_>) -> Vec<KernelSource> 
     vec![kernel]
 }
 
-/// Code that converts the words of a group to standard normal numbers, or to numbers in (0, 1].
+/// Code that converts the words of a group to standard normal values, or to values in (0, 1].
 fn conversion_code(distribution: Distribution, words: &str, into: &str) -> String {
     let conversion = match distribution {
         Distribution::Normal => format!(

@@ -1,4 +1,4 @@
-//! Binary values to bits and back: a thread processes eight neighbors, one byte.
+//! Bit packing of binary values and its inverse: a thread processes eight neighbors, one byte.
 
 use super::LoweringContext;
 use crate::kernel_source::{Binding, Geometry, KernelSource, element};

@@ -1,6 +1,6 @@
-//! Axes in another order.
+//! Permutations of axes.
 //!
-//! Where neighboring elements of the result are far apart in the operand, tiles are transposed in
+//! If neighboring elements of the result are far apart in the operand, tiles are transposed in
 //! shared memory, so that both tensors are accessed along their innermost axes.
 
 use super::LoweringContext;
@@ -15,7 +15,7 @@ const TILE: usize = 32;
 /// Rows of threads of a tile.
 const ROWS: usize = 8;
 
-/// Adjacent axes that stay adjacent, as one: the shape of the operand and the order.
+/// Merges adjacent axes that stay adjacent: the shape of the operand and the order.
 fn merged(shape: &[usize], order: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let mut runs: Vec<Vec<usize>> = vec![];
     for &k in order.iter().filter(|k| shape[**k] != 1) {

@@ -10,7 +10,7 @@ use crate::gpu::Properties;
 /// The work of a thread of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// Neighbouring neurons of a thread.
+    /// Neighboring neurons of a thread.
     pub(crate) pack: usize,
     /// Steps that are loaded together; in the backward pass, steps between checkpoints.
     pub(crate) steps: usize,

@@ -64,7 +64,7 @@ fn a_short_layer_reads_inputs_and_gradients_and_writes_the_same() {
 }
 
 #[test]
-fn a_long_layer_keeps_states_for_its_backward_pass() {
+fn a_long_layer_writes_checkpoints_for_its_backward_pass() {
     let scan = NeuronScan {
         states: vec![ValueSource::PerNeuron],
         params: vec![ValueSource::Literal(0.25)],
@@ -89,7 +89,7 @@ fn a_long_layer_keeps_states_for_its_backward_pass() {
 }
 
 #[test]
-fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
+fn the_text_equals_that_of_a_networks_plan() {
     let scan = NeuronScan::new(lif(), 19, 1 << 17);
     let gpu = large();
     let tracer = Tracer::new(DType::F32);
@@ -123,7 +123,7 @@ fn the_text_is_that_of_a_plan_that_is_traced_as_a_network_is() {
 }
 
 #[test]
-fn marks_stand_around_each_section_of_the_same_text() {
+fn marks_surround_each_section_of_the_same_text() {
     let source = NeuronScan::new(lif(), 4, 64).source(Direction::Forward, &large());
     let source = source.unwrap();
     let marked = source.full_codes_marked();
@@ -181,7 +181,7 @@ fn every_kind_of_layer_compiles() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_the_reason() {
+fn invalid_layers_are_errors() {
     let refused = |scan: NeuronScan| {
         let error = scan.source(Direction::Backward, &large()).unwrap_err();
         error.to_string()

@@ -1,25 +1,25 @@
-//! What kernels use, as the assembler tells.
+//! The resources of kernels, as reported by the assembler.
 
-/// A kernel and what it uses.
+/// A kernel and its resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelUse {
-    /// Its name in the machine code; without `extern "C"` that is C++'s mangled one.
+    /// Its name in the machine code; mangled by C++ without `extern "C"`.
     pub name: String,
     /// Registers of a thread.
     pub registers: usize,
-    /// Bytes of shared memory of a block, but for those that a launch adds.
+    /// Bytes of static shared memory of a block.
     pub shared: usize,
     /// Bytes of the stack of a thread.
     pub stack: usize,
-    /// Bytes that a thread writes to and reads from memory because registers do not suffice.
+    /// Bytes of registers that a thread spills to memory.
     pub spilled: [usize; 2],
 }
 
-/// A log without what the assembler tells, and the kernels of which it does, by name.
+/// A log without the assembler's statistics, and the kernels in these statistics, by name.
 pub(super) fn of(log: &str) -> (String, Vec<KernelUse>) {
     let mut kernels: Vec<KernelUse> = vec![];
     let mut messages = String::new();
-    // Of a device function that is not inlined the assembler tells as well.
+    // The assembler also reports device functions that are not inlined.
     let mut about = "";
     for line in log.lines() {
         if line.contains(" bytes stack frame, ") {
@@ -55,7 +55,7 @@ pub(super) fn of(log: &str) -> (String, Vec<KernelUse>) {
     (messages.trim_end().to_string(), kernels)
 }
 
-/// The number that stands before some words.
+/// The number before the given words.
 fn before(line: &str, words: &str) -> Option<usize> {
     let (start, _) = line.split_once(words)?;
     let number = start.rsplit(|c: char| !c.is_ascii_digit()).next()?;

@@ -1,5 +1,5 @@
-// half and half2 under the names of cuda_fp16.h, for machines that have NVRTC but no headers: what
-// this crate's kernels call, and what is close to it. Compute capability 5.3 and later.
+// half and half2 under the names of cuda_fp16.h, for machines with NVRTC but without headers: the
+// functions that this crate's kernels call, and related ones. Compute capability 5.3 and later.
 #pragma once
 
 struct __half {

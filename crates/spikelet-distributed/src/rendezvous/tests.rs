@@ -29,7 +29,7 @@ fn world(rank: usize, size: usize, master: &Address) -> World {
     world
 }
 
-/// The errors of ranks that do not belong together. The first has the listening socket.
+/// The errors of ranks that do not match. The first has the listening socket.
 fn refused(
     listener: TcpListener,
     ranks: Vec<(World, Fingerprint)>,
@@ -130,7 +130,7 @@ fn hello(rank: usize, size: usize) -> Hello {
     }
 }
 
-/// A connection of a client that knows this secret.
+/// A connection of a client that has this secret.
 fn authenticated(master: &Address, secret: &str) -> TcpStream {
     let stream = open(master);
     let accepted = client_handshake(
@@ -196,7 +196,7 @@ fn a_recorded_handshake_is_invalid() {
         let mut recorded = [0; 72];
         rank.read_exact(&mut recorded).expect("a proof");
         drop((rank, server));
-        // A replay is no valid proof.
+        // A replayed proof is invalid.
         let mut replay = open(&master);
         replay.read_exact(&mut [0; 40]).expect("an opening");
         replay.write_all(&recorded).expect("sent");
@@ -262,53 +262,44 @@ fn a_message_that_is_too_long_is_not_read() {
     });
 }
 
-#[test]
-fn a_rank_that_is_not_below_the_size_is_refused_on_both_sides() {
+/// The error of rank 0 of two, and its answer, when a client with the secret sends `hello`.
+fn error_and_answer(hello: &Hello) -> (RendezvousError, Answer) {
     let (listener, master) = listener();
     thread::scope(|scope| {
         let first = world(0, 2, &master);
         let root =
             scope.spawn(move || rendezvous(&first, Some(listener), &Fingerprint::new(), LONG));
         let stream = authenticated(&master, SECRET);
-        wire::send(&stream, &hello(7, 2)).expect("sent");
-        let answer: Answer = wire::receive(&stream, MAX_ANSWER_BYTES).expect("an answer");
-        assert!(
-            matches!(&answer, Answer::Refused { reason } if reason.contains("rank 7 on somewhere")),
-        );
-        let error = error_of(root.join().expect("no rank panics"));
-        assert!(
-            matches!(
-                error,
-                RendezvousError::RankOutOfRange {
-                    rank: 7,
-                    size: 2,
-                    ..
-                }
-            ),
-            "{error}"
-        );
-    });
+        wire::send(&stream, hello).expect("sent");
+        let answer = wire::receive(&stream, MAX_ANSWER_BYTES).expect("an answer");
+        (error_of(root.join().expect("no rank panics")), answer)
+    })
+}
+
+#[test]
+fn a_rank_that_is_not_below_the_size_is_rejected_on_both_sides() {
+    let (error, answer) = error_and_answer(&hello(7, 2));
+    assert!(
+        matches!(&answer, Answer::Refused { reason } if reason.contains("rank 7 on somewhere")),
+    );
+    let RendezvousError::RankOutOfRange {
+        rank: 7, size: 2, ..
+    } = error
+    else {
+        panic!("{error}");
+    };
 }
 
 #[test]
 fn escape_sequences_of_other_hosts_are_not_forwarded() {
-    let (listener, master) = listener();
-    thread::scope(|scope| {
-        let first = world(0, 2, &master);
-        let root =
-            scope.spawn(move || rendezvous(&first, Some(listener), &Fingerprint::new(), LONG));
-        let stream = authenticated(&master, SECRET);
-        let evil = Hello {
-            host: format!("\x1b]0;owned\x07{}", "x".repeat(10_000)),
-            ..hello(1, 3)
-        };
-        wire::send(&stream, &evil).expect("sent");
-        let error = error_of(root.join().expect("no rank panics"));
-        let said = error.to_string();
-        assert!(said.contains(r"\u{1b}]0;owned\u{7}xxx"), "{said}");
-        assert!(!said.contains(|c: char| c.is_control() && c != '\n'));
-        assert!(said.len() < 1000);
-    });
+    let evil = Hello {
+        host: format!("\x1b]0;owned\x07{}", "x".repeat(10_000)),
+        ..hello(1, 3)
+    };
+    let message = error_and_answer(&evil).0.to_string();
+    assert!(message.contains(r"\u{1b}]0;owned\u{7}xxx"), "{message}");
+    assert!(!message.contains(|c: char| c.is_control() && c != '\n'));
+    assert!(message.len() < 1000);
 }
 
 #[test]
@@ -334,7 +325,7 @@ fn without_a_secret_ranks_connect_at_loopback_addresses_only() {
 }
 
 #[test]
-fn different_numbers_of_ranks_are_refused_on_both_sides() {
+fn different_numbers_of_ranks_are_rejected_on_both_sides() {
     let (listener, master) = listener();
     let run = Fingerprint::new;
     let errors = refused(
@@ -358,7 +349,7 @@ fn different_numbers_of_ranks_are_refused_on_both_sides() {
 }
 
 #[test]
-fn two_processes_with_the_same_rank_are_refused_on_all_ranks() {
+fn two_processes_with_the_same_rank_are_rejected_on_all_ranks() {
     let (listener, master) = listener();
     let worlds = [0, 1, 1].map(|rank| (world(rank, 3, &master), Fingerprint::new()));
     let errors = refused(listener, worlds.into(), LONG);

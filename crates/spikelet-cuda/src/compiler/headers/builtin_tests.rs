@@ -1,4 +1,4 @@
-//! This crate's own header against the toolkit's: the same functions, the same values.
+//! The built-in header against the toolkit's: the same functions, the same values.
 
 use super::{BUILTIN, Headers};
 use crate::compiler::{Architecture, CompileError, Compiler, Text};
@@ -9,7 +9,7 @@ use cudarc::nvrtc::Ptx;
 use spikelet_graph::f16;
 use std::sync::Arc;
 
-/// Calls with the operands a, b and c, and how far results may be apart in units of the last place.
+/// Calls with the operands a, b and c, and the tolerance in units of the last place.
 const CALLS: [(&str, i32); 37] = [
     ("__hadd2(a, b)", 0),
     ("__hsub2(a, b)", 0),
@@ -77,7 +77,7 @@ extern \"C\" __global__ void halves(const half2* from, half2* out, int count) {{
     )
 }
 
-/// The headers that this machine has.
+/// The headers on this machine.
 fn headers(compiler: &Compiler) -> Vec<Headers> {
     let mut all = vec![Headers::Builtin];
     match compiler.headers(&source()) {
@@ -89,7 +89,7 @@ fn headers(compiler: &Compiler) -> Vec<Headers> {
     all
 }
 
-/// Compiles with these headers, also if they turn out not to be complete.
+/// Compiles with these headers, even if they are incomplete.
 fn compile_with(
     compiler: &Compiler,
     source: &str,
@@ -120,7 +120,7 @@ fn both_headers_have_the_same_functions() {
 
 #[test]
 #[ignore = "needs NVRTC"]
-fn an_error_says_that_the_header_was_a_small_one() {
+fn an_error_mentions_the_built_in_header() {
     let compiler = Compiler::get().unwrap();
     let source = source().replace("__hadd2(a, b)", "h2trunc(a)");
     let target = compiler.target((9, 0)).unwrap();
@@ -136,7 +136,7 @@ fn an_error_says_that_the_header_was_a_small_one() {
 
 #[test]
 #[ignore = "needs NVRTC"]
-fn headers_that_lack_a_part_give_way_to_the_own_one() {
+fn incomplete_headers_are_replaced_by_the_built_in_one() {
     let compiler = Compiler::get().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let text = "#include \"vector_types_that_are_not_there.h\"\n";
@@ -147,7 +147,7 @@ fn headers_that_lack_a_part_give_way_to_the_own_one() {
     assert!(!code.unwrap().is_empty());
 }
 
-/// ForwardBackwardPlans of every kind, three by three.
+/// Half-precision values of every kind, in groups of three.
 fn operands() -> Vec<f16> {
     let special: Vec<f16> = [
         0.0,
@@ -173,7 +173,7 @@ fn operands() -> Vec<f16> {
     let mut all = vec![];
     for i in 0..n {
         for j in 0..n {
-            // Two in a pair.
+            // Two values per `half2`.
             let c = (5 * i + 7 * j) % n;
             for (x, y) in [(i, j), (j, i), (c, i)] {
                 all.extend([special[x], special[y]]);
@@ -185,7 +185,7 @@ fn operands() -> Vec<f16> {
     all
 }
 
-/// What the functions give on a GPU.
+/// The results of the functions on a GPU.
 fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     let operands = operands();
     let count = operands.len() / 6;
@@ -204,8 +204,8 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     for word in [from.pointer, to.pointer, count as u64] {
         launch.word(word);
     }
-    // SAFETY: the pieces are as large as what is copied, and the kernel stays inside them; all is
-    // waited for before they go.
+    // SAFETY: the buffers have the sizes of the copies, and the kernel stays inside them; all work is done
+    // before they are dropped.
     unsafe {
         upload_async(from.pointer, crate::bytes::raw(&operands), &gpu.stream).unwrap();
         launch.run(gpu).unwrap();
@@ -216,7 +216,7 @@ fn run(gpu: &Arc<Gpu>, compiler: &Compiler, headers: &Headers) -> Vec<f16> {
     results
 }
 
-/// How many halves lie between two.
+/// The distance of two values in units of the last place of f16.
 fn apart(a: f16, b: f16) -> i32 {
     let place = |x: f16| {
         let magnitude = i32::from(x.to_bits() & 0x7fff);
@@ -252,7 +252,7 @@ fn both_headers_give_the_same_values() {
 }
 
 #[test]
-fn every_function_of_the_header_is_tried() {
+fn every_function_of_the_header_is_tested() {
     for name in BUILTIN.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         let is_function = (name.starts_with("__h") || name.starts_with("h2"))
             && BUILTIN.contains(&format!("({name}, "))
