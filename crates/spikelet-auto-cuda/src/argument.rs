@@ -17,7 +17,7 @@ pub enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// What can be said of it without looking into a device.
+    /// Its description, without its memory.
     pub fn describe(&self) -> Description {
         match self {
             Argument::Tensor(tensor) => Description::Tensor {
@@ -50,7 +50,7 @@ impl From<f32> for Argument<'_> {
     }
 }
 
-/// An argument without its memory: all that the checks of a call look at.
+/// An argument without its memory, for the checks of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Description {
     /// A tensor.
@@ -59,9 +59,9 @@ pub enum Description {
         element: Element,
         /// The size of each axis.
         shape: Vec<usize>,
-        /// For each axis, how many elements further the next index is.
+        /// For each axis, the distance of neighboring indices in elements.
         strides: Vec<usize>,
-        /// The number of the GPU.
+        /// The index of the GPU.
         device: usize,
     },
     /// An integer.

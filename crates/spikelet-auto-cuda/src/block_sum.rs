@@ -10,8 +10,8 @@ pub(super) fn storage() -> String {
     format!("__shared__ float block_sum[{MAX_THREADS}];")
 }
 
-/// Statements for all threads of a block: the first one gives `to` the sum of all threads'
-/// `value`, halves added to halves. The order depends on the block's size and on nothing else.
+/// Statements for all threads of a block: the first one assigns the sum of all threads' `value` to `to`, by
+/// a binary tree. The order depends only on the block's size.
 pub(super) fn reduction(value: &str, to: &str) -> String {
     format!(
         "block_sum[threadIdx.x] = {value};
@@ -32,15 +32,15 @@ if (threadIdx.x == 0)
     )
 }
 
-/// Adds up the numbers that the blocks of another kernel left, in a fixed order.
+/// Sums the partial results of another kernel's blocks in a fixed order.
 ///
 /// | parameter | shape | |
 /// |---|---|---|
-/// | `x` | \[numel\] | the numbers |
-/// | `sum` | \[1\] | takes their sum |
-/// | `numel` | number | how many there are |
+/// | `x` | \[numel\] | the partial results |
+/// | `sum` | \[1\] | written: their sum |
+/// | `numel` | scalar | their number |
 ///
-/// It is meant for one block; further blocks would do the same again.
+/// It is launched with one block.
 ///
 /// ```
 /// use spikelet_auto_cuda::{BlockSum, Kernel};
@@ -60,7 +60,7 @@ impl BlockSum {
         ] {
             kernel
                 .add_param(ctype, cname)
-                .expect("the three parameters have names of their own");
+                .expect("the three parameters have different names");
         }
         kernel.set_core(format!(
             "{}

@@ -1,4 +1,4 @@
-//! What a call's arguments have to be. Nothing here looks into a device.
+//! Checks of a call's arguments, by their descriptions.
 
 use super::argument::count;
 use super::kernel::Layout;
@@ -7,7 +7,7 @@ use super::tensor::is_contiguous;
 use super::{AutoCudaError, CKernel, Described, Description, Element};
 use spikelet_graph::ShapeText;
 
-/// Every tensor's elements lie in order.
+/// Checks that all tensors are contiguous.
 pub(super) fn contiguous(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
     for (name, description) in args {
         if let Description::Tensor { shape, strides, .. } = description
@@ -37,7 +37,7 @@ pub(super) fn device(kernel: &CKernel, args: &Described<'_>) -> Result<usize, Au
         })
 }
 
-/// Every tensor is on this GPU.
+/// Checks that all tensors are on this GPU.
 pub(super) fn same_device(
     kernel: &CKernel,
     expected: usize,
@@ -58,12 +58,12 @@ pub(super) fn same_device(
     Ok(())
 }
 
-/// There is an argument for each parameter, and no other.
+/// Checks that there is one argument for each parameter.
 pub(super) fn keys(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
     names(kernel, args.keys().copied())
 }
 
-/// The names that are given are those of the parameters.
+/// Checks that the given names are those of the parameters.
 pub(super) fn names<'a>(
     kernel: &CKernel,
     given: impl Iterator<Item = &'a str> + Clone,
@@ -91,7 +91,7 @@ pub(super) fn names<'a>(
     })
 }
 
-/// Every argument is of its parameter's type.
+/// Checks that all arguments have the types of their parameters.
 pub(super) fn ctypes(kernel: &CKernel, args: &Described<'_>) -> Result<(), AutoCudaError> {
     for (name, ctype) in &kernel.cparams {
         let Some(given) = args.get(name.as_str()) else {
@@ -127,7 +127,7 @@ fn element(base: Base) -> Element {
     }
 }
 
-/// Whether a parameter can be given this.
+/// Whether an argument is valid for a parameter.
 pub(super) fn fits(base: Base, passing: Passing, given: &Description) -> bool {
     match given {
         Description::Int(_) => base == Base::Int && passing != Passing::Pointer,
@@ -137,7 +137,7 @@ pub(super) fn fits(base: Base, passing: Passing, given: &Description) -> bool {
             *own == element(base)
                 && match passing {
                     Passing::Pointer => true,
-                    // One half is taken twice, as tensors of odd sizes are.
+                    // A single f16 element is duplicated, as in tensors of odd sizes.
                     Passing::Reference => count == 1 || (base == Base::Half2 && count == 2),
                     Passing::Value => false,
                 }
@@ -145,7 +145,7 @@ pub(super) fn fits(base: Base, passing: Passing, given: &Description) -> bool {
     }
 }
 
-/// What a parameter can be given, in words.
+/// A description of the valid arguments of a parameter.
 pub(super) fn expected(base: Base, passing: Passing) -> &'static str {
     match (passing, element(base)) {
         (Passing::Pointer, Element::F32) => "a tensor of f32",

@@ -6,7 +6,7 @@ use super::simple::THREADS;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-/// A kernel with a name and parameters; the core is all that is between its braces.
+/// A kernel with a name and parameters; the core is the complete body.
 ///
 /// ```
 /// use spikelet_auto_cuda::{CKernel, Kernel};
@@ -27,7 +27,7 @@ pub struct CKernel {
 }
 
 impl CKernel {
-    /// A kernel without parameters that does nothing. Its name has to be an identifier.
+    /// An empty kernel without parameters. Its name must be an identifier.
     pub fn new(kernel_name: impl Into<String>) -> Self {
         Self::with_layout(kernel_name.into(), Layout::Free, &[], &[])
     }
@@ -52,27 +52,27 @@ impl CKernel {
         }
     }
 
-    /// How its threads share the work.
+    /// The distribution of the work over its threads.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Sets what each element or time step takes.
+    /// Sets the statements for each element or time step.
     pub fn set_core(&mut self, text: impl Into<String>) {
         self.core = text.into();
     }
 
-    /// Sets what stands before the loop over time steps; only a [`CKernel2D`] has one.
+    /// Sets the statements before the loop over time steps of a [`CKernel2D`].
     pub fn set_pre_core(&mut self, text: impl Into<String>) {
         self.pre_core = text.into();
     }
 
-    /// Sets what stands after the loop over time steps; only a [`CKernel2D`] has one.
+    /// Sets the statements after the loop over time steps of a [`CKernel2D`].
     pub fn set_post_core(&mut self, text: impl Into<String>) {
         self.post_core = text.into();
     }
 
-    /// Sets the device functions that stand before the kernel.
+    /// Sets the device functions before the kernel.
     pub fn set_preamble(&mut self, text: impl Into<String>) {
         self.preamble = text.into();
     }
@@ -143,8 +143,8 @@ impl CKernel1D {
 pub struct CKernel2D(CKernel);
 
 impl CKernel2D {
-    /// A kernel that does nothing yet; `reverse`: from the last time step to the first. Its name
-    /// has to be an identifier.
+    /// An empty kernel; with `reverse` from the last time step to the first. Its name must be an
+    /// identifier.
     pub fn new(kernel_name: impl Into<String>, reverse: bool) -> Self {
         Self(CKernel::with_layout(
             kernel_name.into(),

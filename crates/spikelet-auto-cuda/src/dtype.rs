@@ -1,10 +1,10 @@
-//! The number types that kernels are written for.
+//! The scalar types of kernels.
 
 use super::AutoCudaError;
 use std::fmt;
 use std::str::FromStr;
 
-/// The number type of a kernel's text: the reference's `dtype`.
+/// The scalar type of a kernel's text: the reference's `dtype`.
 ///
 /// ```
 /// use spikelet_auto_cuda::Dtype;
@@ -13,9 +13,9 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dtype {
-    /// `float`: one f32 a thread.
+    /// `float`: one f32 per thread.
     Float,
-    /// `half2`: two f16 a thread.
+    /// `half2`: two f16 per thread.
     Half2,
 }
 

@@ -35,9 +35,9 @@ impl fmt::Display for Element {
     }
 }
 
-/// A number type of the host that a [`CudaTensor`](super::CudaTensor) can have: f32, f16 or i32.
+/// An element type of the host for a [`CudaTensor`](super::CudaTensor): f32, f16 or i32.
 pub trait Number: Plain + Default {
-    /// The same on a device.
+    /// The element type on a device.
     const ELEMENT: Element;
 }
 

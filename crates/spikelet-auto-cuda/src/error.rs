@@ -1,21 +1,21 @@
-//! What can be wrong with a kernel or with the arguments of a call.
+//! Errors of kernels and of their calls.
 
 use super::Element;
 
-/// What can be wrong with a kernel or with the arguments of a call.
+/// An error of a kernel or of the arguments of a call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AutoCudaError {
-    /// A number type that kernels are not written for.
-    #[error("`{given}` is no number type of a kernel: use `float` or `half2`")]
+    /// A scalar type that kernels do not support.
+    #[error("`{given}` is not a scalar type of kernels; use `float` or `half2`")]
     Dtype {
         /// What was given.
         given: String,
     },
-    /// A parameter that C++ could not read.
+    /// An invalid declaration of a parameter.
     #[error(
-        "kernel `{kernel}`: `{ctype} {cname}` declares no parameter; give a type such as \
-         `const float *` and a name of letters, digits and `_` that begins with no digit"
+        "kernel `{kernel}`: `{ctype} {cname}` is not a declaration of a parameter; use a type such as \
+         `const float *` and a name of letters, digits and `_` that does not start with a digit"
     )]
     Declaration {
         /// The kernel.
@@ -25,10 +25,10 @@ pub enum AutoCudaError {
         /// The name that was given.
         cname: String,
     },
-    /// A parameter with the name of a variable of the kernel's own.
+    /// A parameter with the name of a variable of the kernel.
     #[error(
-        "kernel `{kernel}`: no parameter can be called `{cname}`, which the kernel uses itself \
-         ({reserved}); choose another name"
+        "kernel `{kernel}`: a parameter cannot be named `{cname}`, the kernel has variables \
+         {reserved}; choose another name"
     )]
     ReservedName {
         /// The kernel.
@@ -40,7 +40,7 @@ pub enum AutoCudaError {
     },
     /// A second parameter of the same name.
     #[error(
-        "kernel `{kernel}`: `{given} {cname}` cannot be added, there is `{known} {cname}` already; \
+        "kernel `{kernel}`: `{given} {cname}` cannot be added, there already is `{known} {cname}`; \
          choose another name"
     )]
     RepeatedName {
@@ -69,24 +69,24 @@ pub enum AutoCudaError {
         /// The number that was given.
         given: u32,
     },
-    /// A surrogate's derivative that depends on something else than its argument.
-    #[error("a surrogate's derivative is made of its argument and numbers: {0}")]
+    /// A surrogate's derivative that does not only depend on its argument.
+    #[error("a surrogate's derivative can only depend on its argument and constants: {0}")]
     Derivative(#[from] spikelet_expr::CompileError),
-    /// The text does not compile, or there is no compiler.
+    /// The text does not compile, or NVRTC is missing.
     #[error(transparent)]
     Compile(#[from] spikelet_cuda::CompileError),
-    /// The device failed, or the engine refused.
+    /// The device failed.
     #[error(transparent)]
     Device(#[from] spikelet_graph::Error),
-    /// A tensor made of more or fewer values than it has.
-    #[error("a tensor {shape} cannot be made of {given} values: give as many as it has elements")]
+    /// A tensor with another number of values than elements.
+    #[error("a tensor {shape} cannot be created from {given} values; pass one for each element")]
     Values {
         /// The shape.
         shape: String,
-        /// How many values there were.
+        /// The number of values.
         given: usize,
     },
-    /// A tensor that is larger than any memory.
+    /// A tensor whose number of elements overflows.
     #[error("a tensor {shape} has more elements than can be counted")]
     Shape {
         /// The shape.
@@ -100,16 +100,16 @@ pub enum AutoCudaError {
         /// The shape.
         shape: String,
     },
-    /// Values asked for as another type.
-    #[error("a tensor of {element} cannot be read as {asked}: ask for its own type")]
+    /// Values requested as another type.
+    #[error("a tensor of {element} cannot be read as {asked}; read it as {element}")]
     Element {
         /// The tensor's element type.
         element: Element,
-        /// What was asked for.
+        /// The requested type.
         asked: Element,
     },
     /// Two arguments of the same name.
-    #[error("kernel `{kernel}`: `{cname}` is given twice")]
+    #[error("kernel `{kernel}`: `{cname}` is given twice; pass it once")]
     RepeatedArgument {
         /// The kernel.
         kernel: String,
@@ -131,10 +131,10 @@ pub enum AutoCudaError {
         /// All parameters.
         expected: String,
     },
-    /// A parameter of a type that no argument has.
+    /// A parameter of an unsupported type.
     #[error(
-        "kernel `{kernel}`: no argument can be given for `{ctype} {cname}`; calls know `float`, \
-         `half2`, `half` and `int`, and `*` or `&` of them"
+        "kernel `{kernel}`: arguments for `{ctype} {cname}` are not supported; use `float`, `half2`, `half` or \
+         `int`, or `*` or `&` of them"
     )]
     ParameterType {
         /// The kernel.
@@ -158,10 +158,10 @@ pub enum AutoCudaError {
         /// What fits.
         expected: &'static str,
     },
-    /// A tensor whose elements do not lie in order.
+    /// A tensor that is not contiguous.
     #[error(
         "kernel `{kernel}`: `{cname}` of shape {shape} is not contiguous, its strides are \
-         {strides}; give `contiguous()` of it"
+         {strides}; pass `contiguous()` of it"
     )]
     NotContiguous {
         /// The kernel.
@@ -173,8 +173,10 @@ pub enum AutoCudaError {
         /// Its strides.
         strides: String,
     },
-    /// No tensor, which would say on which GPU to run.
-    #[error("kernel `{kernel}` is called without a tensor, which would say on which GPU")]
+    /// A call without a tensor, which determines the GPU.
+    #[error(
+        "kernel `{kernel}` is called without a tensor, which determines the GPU; pass at least one"
+    )]
     NoTensor {
         /// The kernel.
         kernel: String,
@@ -186,14 +188,14 @@ pub enum AutoCudaError {
         kernel: String,
         /// The parameter.
         cname: String,
-        /// Where its tensor is.
+        /// The device of its tensor.
         device: String,
-        /// Where the first tensor is.
+        /// The device of the first tensor.
         expected: String,
     },
-    /// Tensors of two handles of one GPU, whose work is not in one order.
+    /// Tensors of two handles of one GPU, which have separate streams.
     #[error(
-        "kernel `{kernel}`: `{cname}` was made with another `Cuda` than the first tensor; open \
+        "kernel `{kernel}`: `{cname}` was created with another `Cuda` than the first tensor; open \
          {device} once and clone the handle"
     )]
     OtherHandle {
@@ -204,10 +206,10 @@ pub enum AutoCudaError {
         /// The first tensor's GPU.
         device: String,
     },
-    /// ForwardBackwardPlans that cannot be taken in pairs.
+    /// An odd number of f16 elements for `half2`.
     #[error(
-        "kernel `{kernel}`: `{cname}` of shape {shape} cannot be taken in pairs of halves; its \
-         size has to be even"
+        "kernel `{kernel}`: `{cname}` of shape {shape} cannot be read as `half2`; its number of elements must \
+         be even"
     )]
     OddHalf2 {
         /// The kernel.
@@ -219,7 +221,7 @@ pub enum AutoCudaError {
     },
     /// A tensor of more than two dimensions for a kernel over sequences.
     #[error(
-        "kernel `{kernel}` takes sequences [T, N]; `{cname}` is {shape}: fold its last dimensions \
+        "kernel `{kernel}` takes sequences [T, N]; `{cname}` is {shape}; reshape its last dimensions \
          into one"
     )]
     Dimensions {
@@ -230,7 +232,7 @@ pub enum AutoCudaError {
         /// The tensor's shape.
         shape: String,
     },
-    /// A tensor that has not as many elements as the kernel reads or writes.
+    /// A tensor with fewer elements than the kernel accesses.
     #[error(
         "kernel `{kernel}`: `{cname}` has {given} elements; with the `numel`, `N` and blocks of \
          this call it needs {expected}"
@@ -240,52 +242,55 @@ pub enum AutoCudaError {
         kernel: String,
         /// The parameter.
         cname: String,
-        /// How many elements it has.
+        /// The number of its elements.
         given: usize,
-        /// How many it needs.
+        /// The required number.
         expected: usize,
     },
-    /// A kernel whose threads share the work in a way of its own.
-    #[error("kernel `{kernel}` has no loop that says how many threads it needs; use `call`")]
+    /// A kernel without a loop over elements or time steps.
+    #[error(
+        "kernel `{kernel}` has no loop over elements or time steps, so the number of its threads is \
+         unknown; use `call`"
+    )]
     NoLayout {
         /// The kernel.
         kernel: String,
     },
-    /// Nothing that says how many elements there are.
-    #[error("kernel `{kernel}`: {lacking} says how many elements there are; use `call`")]
+    /// No tensor that determines the number of elements.
+    #[error("kernel `{kernel}`: {lacking} determines the number of elements; use `call`")]
     NoSize {
         /// The kernel.
         kernel: String,
-        /// What there is none of.
+        /// The missing kind of tensor, such as `no tensor`.
         lacking: &'static str,
     },
     /// Tensors of sizes that do not agree.
     #[error(
-        "kernel `{kernel}`: {first} and {second} do not have the same size; if that is as it \
-         should be, give `numel` and `N` yourself with `call`"
+        "kernel `{kernel}`: {first} and {second} do not have the same size; if that is \
+         intended, pass `numel` and `N` with `call`"
     )]
     Sizes {
         /// The kernel.
         kernel: String,
         /// A tensor.
         first: String,
-        /// One that differs.
+        /// A tensor of another size.
         second: String,
     },
     /// More elements than the kernel's `int` can count.
     #[error(
-        "kernel `{kernel}`: {count} elements are more than its `int` can count; call it with parts"
+        "kernel `{kernel}`: {count} elements exceed its `int`; call it on parts of the tensors"
     )]
     TooLarge {
         /// The kernel.
         kernel: String,
-        /// How many.
+        /// The number of elements.
         count: usize,
     },
     /// A grid or block that no GPU can run.
     #[error(
-        "kernel `{kernel}` cannot run in blocks {grid:?} of threads {block:?}: there have to be \
-         blocks, and 1 to 1024 threads in each"
+        "kernel `{kernel}` cannot run in blocks {grid:?} of threads {block:?}: use at least one \
+         block, and 1 to 1024 threads in each"
     )]
     Launch {
         /// The kernel.

@@ -1,4 +1,4 @@
-//! Copies a tensor's elements into the order of their indices.
+//! Copies a tensor to contiguous memory.
 
 use super::{AutoCudaError, CudaTensor, Element};
 use spikelet_cuda::kernel::{LaunchArg, LoadedKernel, StreamLock};
@@ -7,9 +7,9 @@ use std::fmt::Write;
 const NAME: &str = "gather";
 const BLOCK: usize = 256;
 
-/// The kernel: the axes are numbers in its text.
+/// The kernel, with the axes as constants.
 fn source(element: Element, shape: &[usize], strides: &[usize]) -> String {
-    // Elements are moved, whatever they mean.
+    // Elements are copied as bits.
     let unit = match element.bytes() {
         2 => "unsigned short",
         _ => "unsigned",
@@ -35,7 +35,7 @@ extern \"C\" __global__ void {NAME}(const {unit}* from, {unit}* to, Size count) 
     )
 }
 
-/// A copy whose elements lie in order.
+/// A contiguous copy.
 pub(super) fn contiguous(tensor: &CudaTensor) -> Result<CudaTensor, AutoCudaError> {
     let (element, shape) = (tensor.element(), tensor.shape());
     let cuda = tensor.memory.cuda();
@@ -48,13 +48,13 @@ pub(super) fn contiguous(tensor: &CudaTensor) -> Result<CudaTensor, AutoCudaErro
     ];
     let grid = [blocks(tensor.len(), BLOCK), 1, 1];
     let stream = StreamLock::new(cuda)?;
-    // SAFETY: every index of the shape leads into the tensor's memory, and the copy has as many
-    // elements. Both are kept until the kernel has run: freeing waits for it.
+    // SAFETY: every index of the shape is inside the tensor's memory, and the copy has as many elements.
+    // Freeing either waits for the kernel.
     unsafe { stream.launch(&kernel, grid, [BLOCK as u32, 1, 1], 0, &arguments) }?;
     Ok(copy)
 }
 
-/// Blocks of a kernel whose threads take turns.
+/// The number of blocks of a kernel with a grid-stride loop.
 pub(super) fn blocks(items: usize, block: usize) -> u32 {
     items.div_ceil(block).clamp(1, 1 << 16) as u32
 }

@@ -3,8 +3,8 @@
 /// Spaces of a level.
 const STEP: usize = 4;
 
-/// A text's lines at a level, their own indentation among themselves kept; no empty lines before
-/// or after them.
+/// The lines of a text at a level of indentation, with their relative indentation; empty lines at the
+/// start and the end are removed.
 pub(crate) fn indented(text: &str, level: usize) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let Some(first) = lines.iter().position(|line| !line.is_empty()) else {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_keep_their_indentation_among_themselves() {
+    fn lines_keep_their_relative_indentation() {
         let text = "\n      if (a) {\n        b;\n\n      }\n  \n";
         assert_eq!(indented(text, 1), "    if (a) {\n      b;\n\n    }\n");
         assert_eq!(indented("a;", 0), "a;\n");

@@ -8,28 +8,28 @@ use spikelet_cuda::scan_source::Sections;
 use spikelet_expr::cuda::{called, library};
 use std::collections::BTreeMap;
 
-/// Threads of a block, at most.
+/// The most threads of a block.
 pub(super) const MAX_THREADS: u32 = 1024;
 
-/// How a kernel's threads share the work.
+/// The distribution of the work over a kernel's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// As the core says itself.
+    /// Defined by the core.
     Free,
-    /// A thread takes the element `index` of `numel`.
+    /// A thread processes the element `index` of `numel`.
     Elements,
-    /// A thread takes the column `index` of `N`, and `t` runs through its elements.
+    /// A thread processes the column `index` of `N`, and `t` iterates over its elements.
     Sequence {
         /// From the last time step to the first.
         reverse: bool,
     },
 }
 
-/// A kernel that can print itself and be called.
+/// A kernel that can be printed and called.
 ///
-/// [`CKernel`], [`CKernel1D`](super::CKernel1D) and [`CKernel2D`](super::CKernel2D) take their
-/// cores as texts. To derive a kernel of your own, put one of them into a struct, say where it is,
-/// and write what differs:
+/// [`CKernel`], [`CKernel1D`](super::CKernel1D) and [`CKernel2D`](super::CKernel2D) have
+/// cores that are set as texts. For a custom kernel, wrap one of them in a struct and override the methods
+/// that differ:
 ///
 /// ```
 /// use spikelet_auto_cuda::{AutoCudaError, CKernel, CKernel1D, Dtype, Kernel, cfunction};
@@ -69,55 +69,53 @@ pub trait Kernel {
     /// The same, to be changed.
     fn kernel_mut(&mut self) -> &mut CKernel;
 
-    /// What each element or time step takes.
+    /// The statements for each element or time step.
     fn core(&self) -> String {
         self.kernel().core.clone()
     }
 
-    /// What stands before the loop over time steps.
+    /// The statements before the loop over time steps.
     fn pre_core(&self) -> String {
         self.kernel().pre_core.clone()
     }
 
-    /// What stands after the loop over time steps.
+    /// The statements after the loop over time steps.
     fn post_core(&self) -> String {
         self.kernel().post_core.clone()
     }
 
-    /// What every thread of a block does first, also those that have no element; for what a
-    /// block's threads do together.
+    /// Statements at the start, executed by all threads of a block, including those without an element;
+    /// for cooperation between the threads of a block.
     fn prologue(&self) -> String {
         String::new()
     }
 
-    /// What every thread of a block does last, also those that have no element.
+    /// Statements at the end, executed by all threads of a block, including those without an element.
     fn epilogue(&self) -> String {
         String::new()
     }
 
-    /// Device functions that stand before the kernel.
+    /// Device functions before the kernel.
     ///
-    /// The functions of [`spikelet_expr::cuda::library`] stand there by themselves if the text
-    /// calls them.
+    /// The functions of [`spikelet_expr::cuda::library`] that the text calls are added automatically.
     fn preamble(&self) -> String {
         self.kernel().preamble.clone()
     }
 
-    /// Parameters whose tensors of halves are padded with zeros instead of their last elements.
+    /// Parameters whose f16 tensors are padded with zeros instead of their last elements.
     fn zero_padded(&self) -> &[&str] {
         &[]
     }
 
-    /// How many time steps more than the others a parameter's sequence has.
+    /// The number of time steps that a parameter's sequence has in addition to the others.
     fn extra_steps(&self, _cname: &str) -> usize {
         0
     }
 
-    /// What a call checks last, with tensors as they are when they are padded: for kernels that
-    /// know which sizes they need.
+    /// The last check of a call, with the sizes of padded tensors: for kernels with requirements on sizes.
     ///
     /// # Errors
-    /// What is wrong.
+    /// If an argument does not meet them.
     fn check_arguments(&self, _grid: Dims, _args: &Described<'_>) -> Result<(), AutoCudaError> {
         Ok(())
     }
@@ -141,21 +139,21 @@ pub trait Kernel {
         &self.kernel().kernel_name
     }
 
-    /// The parameters' C types by their names, in the order of the text and of the call: that of
-    /// the names' bytes, upper case first.
+    /// The parameters' C types by name, in the order of the text and of the call: by the bytes of the
+    /// names, upper case first.
     fn cparams(&self) -> &BTreeMap<String, String> {
         &self.kernel().cparams
     }
 
-    /// Threads of a block where a call finds the number of blocks itself, and in networks.
+    /// Threads of a block in calls that compute the number of blocks, and in networks.
     fn threads(&self) -> u32 {
         self.kernel().threads
     }
 
-    /// Sets the threads of a block, [`THREADS`](super::THREADS) at first.
+    /// Sets the threads of a block, [`THREADS`](super::THREADS) by default.
     ///
     /// # Errors
-    /// If there are none, or more than the 1024 that a block can have.
+    /// If there are none, or more than 1024, the maximum of a block.
     ///
     /// ```
     /// use spikelet_auto_cuda::{CKernel1D, Kernel};
@@ -176,7 +174,7 @@ pub trait Kernel {
         Ok(())
     }
 
-    /// Names of the kernel's own variables, which no parameter can have.
+    /// The names of the kernel's variables, which parameters must not have.
     fn reserved_cnames(&self) -> &[&'static str] {
         &self.kernel().reserved_cnames
     }
@@ -184,7 +182,7 @@ pub trait Kernel {
     /// Adds a parameter. The order in which parameters are added does not matter.
     ///
     /// # Errors
-    /// If the name is no identifier, is reserved or is taken, or if there is no type.
+    /// If the name is not an identifier, is reserved or already used, or if the type is empty.
     fn add_param(&mut self, ctype: &str, cname: &str) -> Result<(), AutoCudaError> {
         let kernel = self.kernel_mut();
         let name = || kernel.kernel_name.clone();
@@ -215,29 +213,28 @@ pub trait Kernel {
         Ok(())
     }
 
-    /// Includes, device functions and the kernel's head line with its parameters.
+    /// Includes, device functions and the kernel's signature.
     fn declaration(&self) -> String {
         let mut sections = Sections::plain();
         declaration(self, &mut sections);
         sections.finish()
     }
 
-    /// From the opening brace to the place of the core.
+    /// The text from the opening brace to the core.
     fn head(&self) -> String {
         let mut sections = Sections::plain();
         head(self, &mut sections);
         sections.finish()
     }
 
-    /// From the place of the core to the closing brace.
+    /// The text from the core to the closing brace.
     fn tail(&self) -> String {
         let mut sections = Sections::plain();
         tail(self, &mut sections);
         sections.finish()
     }
 
-    /// The whole text; with the marks of [`Kernel::full_codes_marked`] where `tracing` is at the
-    /// level debug.
+    /// The complete text; with the marks of [`Kernel::full_codes_marked`] if `tracing` is at the level debug.
     fn full_codes(&self) -> String {
         if tracing::enabled!(tracing::Level::DEBUG) {
             self.full_codes_marked()
@@ -246,7 +243,7 @@ pub trait Kernel {
         }
     }
 
-    /// The whole text, with a mark at the start and at the end of each section.
+    /// The complete text, with a mark at the start and at the end of each section.
     fn full_codes_marked(&self) -> String {
         full_codes(self, Sections::marked())
     }
@@ -254,7 +251,7 @@ pub trait Kernel {
     /// Whether all these attributes have these values.
     ///
     /// # Errors
-    /// If the kernel has no attribute of such a name.
+    /// If the kernel has no attribute with one of the names.
     ///
     /// ```
     /// use spikelet_auto_cuda::{CKernel2D, Kernel};
@@ -278,7 +275,7 @@ pub trait Kernel {
     }
 }
 
-/// The text that is compiled: without marks, whatever is logged.
+/// The text that is compiled: without marks, independent of the log level.
 pub(super) fn source(kernel: &(impl Kernel + ?Sized)) -> String {
     full_codes(kernel, Sections::plain())
 }

@@ -1,14 +1,14 @@
-//! Writes CUDA kernels as text, and calls them.
+//! Generates CUDA kernels as text, and calls them.
 //!
-//! This is the kernel writer of SpikingJelly's auto_cuda reference. A kernel is a name,
-//! parameters and a core; [`CKernel1D`] and [`CKernel2D`] put the loop over elements or time steps
-//! around it, [`cfunction`] prints the statements of a core for `float` and `half2` alike, and
-//! [`neuron_kernel`] has the forward (FPTT) and backward (BPTT) kernels of neurons, of which a new
-//! neuron gives only what is its own. Texts are made without a GPU.
+//! The crate follows the auto_cuda reference of SpikingJelly. A kernel is a name, parameters and a core;
+//! [`CKernel1D`] and [`CKernel2D`] add the loop over elements or time steps, [`cfunction`] prints the
+//! statements of a core for `float` and `half2`, and [`neuron_kernel`] has the forward (FPTT) and backward
+//! (BPTT) kernels of neurons, for which a new neuron defines only its own equations. Texts are generated
+//! without a GPU.
 //!
 //! Kernels are called on [`CudaTensor`]s ([`Callable`]), or become part of a network's plan:
-//! [`neuron_kernel::NeuronATGF`] makes an operation with a gradient of a neuron's two kernels,
-//! [`Callable::device_kernel`] gives any kernel to a custom operation.
+//! [`neuron_kernel::NeuronATGF`] creates a differentiable operation from a neuron's two kernels,
+//! [`Callable::device_kernel`] passes any kernel to a custom operation.
 //!
 //! ```
 //! use spikelet_auto_cuda::{CKernel1D, Kernel};
@@ -20,8 +20,8 @@
 //! # Ok::<(), spikelet_auto_cuda::AutoCudaError>(())
 //! ```
 //!
-//! Kernels are compiled with the options of all kernels of `spikelet-cuda`: every operation is IEEE's,
-//! nothing is contracted.
+//! Kernels are compiled with the options of all kernels of `spikelet-cuda`: IEEE arithmetic without
+//! contraction.
 
 mod argument;
 mod attribute;

@@ -1,4 +1,4 @@
-//! Texts as operands: in brackets where their operators would mix with those around them.
+//! Texts as operands: in brackets if their operators could bind with surrounding ones.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub(super) fn argument(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// The place of the bracket that closes the one that the text begins with.
+/// The position of the bracket that closes the first bracket of the text.
 pub(super) fn closing(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {
@@ -45,8 +45,8 @@ pub(super) fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether this is an identifier, a number, or something in brackets, followed by nothing but
-/// subscripts, calls and members.
+/// Whether the text is an identifier, a number or an expression in brackets, followed only by subscripts,
+/// calls and members.
 fn is_tight(text: &str) -> bool {
     let mut rest = match text.chars().next() {
         Some('(') => match closing(text) {
@@ -82,13 +82,16 @@ fn word(text: &str) -> &str {
     text.trim_start_matches(is_word)
 }
 
-/// What follows a number, whose exponent may have a sign.
+/// The text after a number, whose exponent may have a sign.
 fn number(text: &str) -> &str {
     let mut before = ' ';
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    let exponent = |c: char| match hexadecimal {
-        true => matches!(c, 'p' | 'P'),
-        false => matches!(c, 'e' | 'E'),
+    let exponent = |c: char| {
+        if hexadecimal {
+            matches!(c, 'p' | 'P')
+        } else {
+            matches!(c, 'e' | 'E')
+        }
     };
     text.trim_start_matches(|c: char| {
         let part = is_word(c) || c == '.' || (matches!(c, '+' | '-') && exponent(before));
@@ -102,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_binds_tightly_stays_as_it_is() {
+    fn tightly_bound_texts_are_unchanged() {
         for text in [
             "x",
             "h_seq[t]",
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_an_operator_gets_brackets() {
+    fn texts_with_operators_get_brackets() {
         for text in [
             "a + b",
             "-1.0f",
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_is_one_argument() {
+    fn an_argument_with_a_comma_gets_brackets() {
         assert_eq!(argument("f(a, b)"), "f(a, b)");
         assert_eq!(argument("a + b"), "a + b");
         assert_eq!(argument("a, b"), "(a, b)");

@@ -8,7 +8,7 @@ use super::{AutoCudaError, Description, Dims, Kernel};
 use spikelet_graph::InvalidOp;
 use spikelet_graph::op::{DeviceArgument, DeviceKernel};
 
-/// What a parameter gets where a kernel is part of a plan.
+/// An argument of a kernel that is part of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlannedArgument {
     /// An operand, a result, scratch memory, or bytes.
@@ -37,12 +37,12 @@ impl From<f32> for PlannedArgument {
     }
 }
 
-/// A kernel in a plan that cannot be made is an operation that does not fit.
+/// A kernel that cannot be planned is an invalid operation.
 impl From<AutoCudaError> for InvalidOp {
     fn from(error: AutoCudaError) -> Self {
         InvalidOp::new(
             error.to_string(),
-            "give each parameter of the kernel what its type says",
+            "pass an argument of its type for each parameter of the kernel",
         )
     }
 }
@@ -89,7 +89,7 @@ fn argument(
             ctype: ctype.to_string(),
         });
     };
-    let refused = |given: String| {
+    let mismatch = |given: String| {
         Err(AutoCudaError::ArgumentType {
             kernel: kernel.to_string(),
             cname: cname.to_string(),
@@ -101,16 +101,17 @@ fn argument(
     let number = match given {
         PlannedArgument::Device(argument) => {
             let by_value = matches!(argument, DeviceArgument::Value(_));
-            return match by_value == (passing == Passing::Value) {
-                true => Ok(argument.clone()),
-                false => refused(format!("{argument:?}")),
+            return if by_value == (passing == Passing::Value) {
+                Ok(argument.clone())
+            } else {
+                mismatch(format!("{argument:?}"))
             };
         }
         PlannedArgument::Int(value) => Description::Int(*value),
         PlannedArgument::Float(value) => Description::Float(*value),
     };
     if !check::fits(base, passing, &number) {
-        return refused(number.to_string());
+        return mismatch(number.to_string());
     }
     let bytes = scalar_bytes(Some(base), &number);
     Ok(match passing {

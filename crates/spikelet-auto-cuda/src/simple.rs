@@ -1,4 +1,4 @@
-//! The numbers of a call that follow from its tensors.
+//! The counts of a call, computed from its tensors.
 
 use super::argument::count;
 use super::kernel::{Layout, MAX_THREADS};
@@ -10,7 +10,7 @@ use spikelet_graph::ShapeText;
 /// unless [`Kernel::set_threads`] says otherwise.
 pub const THREADS: u32 = 512;
 
-/// Blocks of `threads` threads that are needed for `numel` of them.
+/// The number of blocks of `threads` threads for `numel` threads in total.
 ///
 /// ```
 /// assert_eq!(spikelet_auto_cuda::cal_blocks(1025, 1024), 2);
@@ -19,7 +19,7 @@ pub fn cal_blocks(numel: usize, threads: u32) -> usize {
     numel.div_ceil(threads.max(1) as usize)
 }
 
-/// As [`cal_blocks`], as a grid has them.
+/// As [`cal_blocks`], checked against the limit of a grid.
 pub(super) fn blocks_of(
     kernel: &(impl Kernel + ?Sized),
     numel: usize,
@@ -32,18 +32,18 @@ pub(super) fn blocks_of(
     })
 }
 
-/// What a simple call adds to its arguments.
+/// The arguments that a simple call adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     /// `numel`.
     pub(super) numel: i32,
     /// `N`, for sequences.
     pub(super) n: Option<i32>,
-    /// Threads that have something to do.
+    /// Threads with an element or column.
     pub(super) threads: usize,
 }
 
-/// Whether a simple call gives `N` besides `numel`.
+/// Whether a simple call passes `N` in addition to `numel`.
 pub(super) fn names_n(kernel: &(impl Kernel + ?Sized)) -> Result<bool, AutoCudaError> {
     match kernel.kernel().layout {
         Layout::Free => Err(AutoCudaError::NoLayout {
@@ -54,7 +54,7 @@ pub(super) fn names_n(kernel: &(impl Kernel + ?Sized)) -> Result<bool, AutoCudaE
     }
 }
 
-/// The counts that follow from the tensors; halves are counted in pairs.
+/// The counts of the tensors; f16 elements are counted in pairs.
 pub(super) fn counts(
     kernel: &(impl Kernel + ?Sized),
     args: &Described<'_>,
@@ -87,7 +87,7 @@ pub(super) fn counts(
     })
 }
 
-/// The tensors of pointer parameters: names, halves taken together, shapes.
+/// The tensors of pointer parameters: names, elements counted as one, shapes.
 fn tensors<'a>(
     kernel: &'a (impl Kernel + ?Sized),
     args: &'a Described<'_>,
@@ -104,7 +104,7 @@ fn tensors<'a>(
     })
 }
 
-/// A count that all tensors have to agree on.
+/// A count that must be the same for all tensors.
 struct Agreement<'a, K: ?Sized> {
     kernel: &'a K,
     first: Option<(&'a str, &'a [usize], usize)>,
@@ -147,7 +147,7 @@ impl<'a, K: Kernel + ?Sized> Agreement<'a, K> {
     }
 }
 
-/// A count as the kernel's `int`, which also has to hold the next step's or block's index.
+/// A count as the kernel's `int`, which must also represent the index of the next step or block.
 fn as_int(
     kernel: &(impl Kernel + ?Sized),
     count: usize,
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_size_and_what_has_too_much_is_refused() {
+    fn missing_and_too_large_sizes_are_rejected() {
         let kernel = with(CKernel1D::new("k"), &[("float *", "y"), ("float &", "a")]);
-        let large = i32::MAX as usize - 100; // a block further is too far
+        let large = i32::MAX as usize - 100; // the next block overflows
         let given = |y| Described::from([("y", y), ("a", Description::Float(1.0))]);
         let error = counts(&kernel, &given(tensor(Element::F32, &[large]))).unwrap_err();
         assert!(matches!(error, AutoCudaError::TooLarge { .. }), "{error}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_with_a_step_more_is_counted_without_it() {
+    fn an_additional_step_of_a_sequence_is_not_counted() {
         struct WithStart(CKernel2D);
 
         impl Kernel for WithStart {

@@ -1,8 +1,7 @@
 //! A surrogate's derivative as statements of a kernel.
 //!
-//! Expressions are printed by [`spikelet_expr::cuda`], as everywhere in this crate, so a surrogate
-//! needs no CUDA text of its own. For `half2` the derivative is computed in `float` for each of the
-//! two numbers and rounded once.
+//! Expressions are printed by [`spikelet_expr::cuda`], so a surrogate needs no CUDA text. For `half2` the
+//! derivative is computed in `float` for each of the two elements and rounded once.
 
 use super::params::is_identifier;
 use super::{AutoCudaError, Dtype};
@@ -11,9 +10,9 @@ use spikelet_expr::cuda::statements;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// What can print the derivative of a surrogate: the reference's `cuda_codes`.
+/// The derivative of a surrogate as text: the reference's `cuda_codes`.
 ///
-/// Closures are surrogates, and so is what wraps the expression of a derivative:
+/// Closures are surrogates, and so is [`ExprSurrogate`], which wraps the expression of a derivative:
 ///
 /// ```
 /// use spikelet_auto_cuda::{Dtype, ExprSurrogate, SurrogateCodes, cfunction};
@@ -26,11 +25,10 @@ use std::sync::Arc;
 /// ```
 pub trait SurrogateCodes: Send + Sync {
     /// Statements that give `y` the derivative at `x`; `y` may be a declaration such as
-    /// `const float grad_s_to_h`. `x` is read where it stands, so it should have no effects.
+    /// `const float grad_s_to_h`. `x` may be evaluated several times, so it should have no side effects.
     fn cuda_codes(&self, y: &str, x: &str, dtype: Dtype) -> String;
 
-    /// The same derivative as an expression of the symbol `x`, for neurons on the CPU; none by
-    /// default.
+    /// The same derivative as an expression of the symbol `x`, for neurons on the CPU; `None` by default.
     fn expression(&self) -> Option<Expr> {
         None
     }
@@ -135,7 +133,7 @@ fn print(derivative: &Expr, y: &str, x: &str, dtype: Dtype) -> String {
             vec![format!("{pair}.x"), format!("{pair}.y")]
         }
     };
-    // Both lanes together, so that temporaries are counted on.
+    // Both lanes together, so that their temporaries have different names.
     let lanes: Vec<String> = (0..values.len()).map(|k| k.to_string()).collect();
     let roots: Vec<Expr> = lanes
         .iter()
@@ -161,12 +159,12 @@ fn print(derivative: &Expr, y: &str, x: &str, dtype: Dtype) -> String {
     }
 }
 
-/// What a statement assigns to.
+/// The target of an assignment.
 struct Target {
     /// The variable's name.
     name: String,
-    /// Whether it begins to be there: then it cannot stand in a block of its own, and no other
-    /// variable has its name, so those that begin with it are free.
+    /// Whether the statement declares it: then it cannot be in a separate block, and since no other variable
+    /// has its name, names that start with it are unused.
     declares: bool,
 }
 
@@ -190,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_that_is_there_is_assigned_in_a_block() {
+    fn an_existing_variable_is_assigned_in_a_block() {
         let text = cuda_codes(|x| 2.0 * x, "grad[t]", "x", Dtype::Float).unwrap();
         insta::assert_snapshot!(text, @r"
         {
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn half2_is_computed_in_float_for_each_number_and_rounded_once() {
+    fn half2_is_computed_in_float_for_each_element_and_rounded_once() {
         let codes = |y| cuda_codes(|x| x * x, y, "a[t]", Dtype::Half2).unwrap();
         insta::assert_snapshot!(codes("const half2 g"), @r"
         const float2 g__x = __half22float2(a[t]);
@@ -212,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_derivative_that_is_a_number_is_printed_as_one() {
+    fn a_constant_derivative_is_printed_as_a_constant() {
         let codes = |dtype| cuda_codes(|_| Expr::constant(0.1), "float y", "x", dtype).unwrap();
         assert_eq!(codes(Dtype::Float), "float y = 0xcccccdp-27f;");
         assert!(codes(Dtype::Half2).contains("__floats2half2_rn(0xcccccdp-27f, 0xcccccdp-27f)"));
     }
 
     #[test]
-    fn a_derivative_of_something_else_is_refused() {
+    fn a_derivative_with_another_symbol_is_rejected() {
         let alpha = Expr::symbol("alpha");
         let error = ExprSurrogate::new(|x| x * &alpha).unwrap_err();
         assert!(error.to_string().contains("`alpha`"), "{error}");

@@ -9,8 +9,7 @@ use std::fmt;
 
 /// A tensor in a GPU's memory.
 ///
-/// Clones and [transposed](CudaTensor::transpose) views share the memory; a kernel that writes to
-/// one of them is seen by all.
+/// Clones and [transposed](CudaTensor::transpose) views share the memory.
 ///
 /// ```no_run
 /// use spikelet_cuda::Cuda;
@@ -96,7 +95,7 @@ impl CudaTensor {
         &self.shape
     }
 
-    /// For each axis, how many elements further the next index is.
+    /// For each axis, the distance of neighboring indices in elements.
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }
@@ -111,12 +110,12 @@ impl CudaTensor {
         self.len() == 0
     }
 
-    /// The number of the GPU, counted from 0.
+    /// The index of the GPU, counted from 0.
     pub fn device(&self) -> usize {
         self.memory.cuda().ordinal()
     }
 
-    /// Whether the elements lie one after the other in the order of their indices.
+    /// Whether the elements are contiguous, in the order of their indices.
     pub fn is_contiguous(&self) -> bool {
         is_contiguous(&self.shape, &self.strides)
     }
@@ -138,7 +137,7 @@ impl CudaTensor {
         Ok(view)
     }
 
-    /// The same elements in memory of their own, one after the other; itself if they lie so.
+    /// A contiguous copy; the tensor itself if it is contiguous.
     ///
     /// # Errors
     /// If there is not enough memory, or the device fails.
@@ -149,10 +148,10 @@ impl CudaTensor {
         gather::contiguous(self)
     }
 
-    /// The values, in the order of their indices, when all kernels that were started are over.
+    /// The values, in the order of their indices, after all kernels that were started.
     ///
     /// # Errors
-    /// If the tensor has other elements, or the device fails.
+    /// If the tensor has another element type, or the device fails.
     pub fn to_vec<T: Number>(&self) -> Result<Vec<T>, AutoCudaError> {
         if T::ELEMENT != self.element {
             return Err(AutoCudaError::Element {
@@ -174,7 +173,7 @@ impl fmt::Debug for CudaTensor {
     }
 }
 
-/// The number of elements; none if it is too large to count.
+/// The number of elements; `None` if it overflows.
 fn elements(shape: &[usize]) -> Option<usize> {
     let product = |count: usize, n: &usize| count.checked_mul(*n);
     if shape.contains(&0) {
@@ -186,13 +185,13 @@ fn elements(shape: &[usize]) -> Option<usize> {
 fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1_usize; shape.len()];
     for axis in (1..shape.len()).rev() {
-        // An empty tensor's strides lead nowhere.
+        // The strides of an empty tensor are not used.
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis].max(1));
     }
     strides
 }
 
-/// Whether elements lie in order; an axis of one index may have any stride.
+/// Whether elements are contiguous; an axis of size one may have any stride.
 pub(super) fn is_contiguous(shape: &[usize], strides: &[usize]) -> bool {
     if shape.contains(&0) {
         return true;
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strides_say_whether_elements_lie_in_order() {
+    fn strides_determine_whether_elements_are_contiguous() {
         assert_eq!(contiguous_strides(&[2, 3, 4]), [12, 4, 1]);
         assert_eq!(contiguous_strides(&[]), []);
         assert!(is_contiguous(&[2, 3], &[3, 1]));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_cannot_be_counted_are_none() {
+    fn the_number_of_elements_does_not_overflow() {
         assert_eq!(elements(&[usize::MAX, 2]), None);
         assert_eq!(elements(&[usize::MAX, 2, 0]), Some(0));
         assert_eq!(elements(&[]), Some(1));

@@ -1,16 +1,16 @@
-//! Statements, one a line, indented.
+//! Indented statements, one per line.
 
 use super::operand::closing;
 use std::ops::{Deref, DerefMut};
 
-/// Spaces that a block's statements stand further to the right.
+/// Spaces per level of indentation.
 const STEP: usize = 4;
 
-/// Collects statements, one a line.
+/// Collects statements, one per line.
 ///
-/// What is appended is cut at the semicolons between statements, not at those of a `for (…)`, of a
-/// text in quotes or of a `{ … }` on one line. A last statement without a semicolon gets one, and
-/// so does a comment, as in the reference.
+/// Appended text is split at the semicolons between statements, not at those of a `for (…)`, of a string
+/// or of a `{ … }` on one line. A last statement without a semicolon gets one, and so does a comment, as
+/// in the reference.
 ///
 /// ```
 /// use spikelet_auto_cuda::CodeTyper;
@@ -26,7 +26,7 @@ pub struct CodeTyper {
 }
 
 impl CodeTyper {
-    /// A typer whose lines begin with `indent_num` spaces.
+    /// A typer whose lines start with `indent_num` spaces.
     pub fn new(indent_num: usize) -> Self {
         Self {
             indent: indent_num,
@@ -35,7 +35,7 @@ impl CodeTyper {
         }
     }
 
-    /// What was typed so far.
+    /// The text so far.
     pub fn codes(&self) -> &str {
         &self.codes
     }
@@ -68,7 +68,7 @@ impl CodeTyper {
 }
 
 /// A block `{ … }` in a [`CodeTyper`], closed when it goes out of scope: variables declared in it
-/// are seen nowhere else.
+/// are local to it.
 ///
 /// ```
 /// use spikelet_auto_cuda::{CodeBlock, CodeTyper};
@@ -118,7 +118,7 @@ impl Drop for CodeBlock<'_> {
     }
 }
 
-/// Where in a text a character stands.
+/// The context of a character in a text.
 #[derive(Clone, Copy, PartialEq)]
 enum Inside {
     Code,
@@ -126,11 +126,11 @@ enum Inside {
     Quotes(char),
     LineComment,
     BlockComment,
-    /// A line that begins with `#`.
+    /// A line that starts with `#`.
     Directive,
 }
 
-/// Cuts at line breaks and at the semicolons between statements.
+/// Splits at line breaks and at the semicolons between statements.
 fn pieces(codes: &str) -> Vec<String> {
     let mut pieces = vec![];
     let mut piece = String::new();

@@ -1,10 +1,10 @@
-//! Numbers, sums, products and quotients.
+//! Constants, sums, products and quotients.
 
-use super::{Dtype, call, wrap_return_codes};
+use super::{Dtype, call, call_of, infix, wrap_return_codes};
 use crate::operand::bracketed;
 use spikelet_expr::cuda::literal;
 
-/// The number x, rounded to f32, exactly.
+/// The constant x, rounded to f32 and written exactly.
 pub fn constant<'a>(y: impl Into<Option<&'a str>>, x: f64, dtype: Dtype) -> String {
     let number = literal(x as f32);
     let codes = match dtype {
@@ -16,11 +16,7 @@ pub fn constant<'a>(y: impl Into<Option<&'a str>>, x: f64, dtype: Dtype) -> Stri
 
 /// y = |x|
 pub fn abs<'a>(y: impl Into<Option<&'a str>>, x: &str, dtype: Dtype) -> String {
-    let function = match dtype {
-        Dtype::Float => "fabsf",
-        Dtype::Half2 => "__habs2",
-    };
-    wrap_return_codes(y, &call(function, &[x]))
+    wrap_return_codes(y, &call_of(["fabsf", "__habs2"], &[x], dtype))
 }
 
 /// z = x + y
@@ -52,20 +48,13 @@ pub fn neg<'a>(y: impl Into<Option<&'a str>>, x: &str, dtype: Dtype) -> String {
     wrap_return_codes(y, &codes)
 }
 
-fn infix(x: &str, sign: &str, y: &str, function: &str, dtype: Dtype) -> String {
-    match dtype {
-        Dtype::Float => format!("{} {sign} {}", bracketed(x), bracketed(y)),
-        Dtype::Half2 => call(function, &[x, y]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use Dtype::{Float, Half2};
 
     #[test]
-    fn operands_get_brackets_where_they_need_them() {
+    fn operands_get_brackets_if_they_need_them() {
         assert_eq!(
             mul("z", "a + b", "c[i + 1]", Float),
             "z = (a + b) * c[i + 1];"

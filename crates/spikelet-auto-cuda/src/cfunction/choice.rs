@@ -1,12 +1,12 @@
-//! Comparisons and what is chosen by them.
+//! Comparisons and selections.
 
-use super::{Dtype, call, lanes, wrap_return_codes};
+use super::{Dtype, call, call_of, infix, lanes, wrap_return_codes};
 use crate::operand::bracketed;
 
 /// z = x · mask + y · (1 − mask), for a mask of 1 and 0: x where it is 1, else y.
 ///
-/// Both sides are multiplied, so an infinity or NaN on either makes the result NaN; [`select`]
-/// takes one side only.
+/// Both sides are multiplied, so an infinity or NaN on either side makes the result NaN; [`select`]
+/// evaluates to one side only.
 pub fn if_else<'a>(
     z: impl Into<Option<&'a str>>,
     x: &str,
@@ -27,8 +27,8 @@ pub fn if_else<'a>(
     wrap_return_codes(z, &codes)
 }
 
-/// w = x where mask_x is 1, else y where mask_y is 1, else z; [`if_else`] twice, and
-/// [`select_select`] is what selects.
+/// w = x where mask_x is 1, else y where mask_y is 1, else z: [`if_else`] twice. [`select_select`] is a
+/// true selection.
 pub fn if_else_else<'a>(
     w: impl Into<Option<&'a str>>,
     x: &str,
@@ -42,7 +42,7 @@ pub fn if_else_else<'a>(
     if_else(w, x, &rest, mask_x, dtype)
 }
 
-/// z = x where the mask is not 0, else y: a true selection, which the other side does not reach.
+/// z = x where the mask is not 0, else y: a true selection, unaffected by the other side.
 pub fn select<'a>(
     z: impl Into<Option<&'a str>>,
     x: &str,
@@ -90,8 +90,8 @@ pub fn greater_than<'a>(z: impl Into<Option<&'a str>>, x: &str, y: &str, dtype: 
 
 /// y = Θ(x): 1 where x ≥ 0, else 0.
 ///
-/// Θ(NaN) is 0 in `float` and 1 in `half2`: the reference prints the latter with `__hgeu2`, which
-/// is true for what cannot be compared.
+/// Θ(NaN) is 0 in `float` and 1 in `half2`: the reference prints the latter with `__hgeu2`, which is true
+/// for unordered operands.
 pub fn heaviside<'a>(y: impl Into<Option<&'a str>>, x: &str, dtype: Dtype) -> String {
     let codes = match dtype {
         Dtype::Float => compared(x, ">=", "0.0f", "", dtype),
@@ -100,27 +100,21 @@ pub fn heaviside<'a>(y: impl Into<Option<&'a str>>, x: &str, dtype: Dtype) -> St
     wrap_return_codes(y, &codes)
 }
 
-/// z = the smaller of x and y; the number where one of them is NaN.
+/// z = the smaller of x and y; the other one if one of them is NaN.
 pub fn minimal<'a>(z: impl Into<Option<&'a str>>, x: &str, y: &str, dtype: Dtype) -> String {
-    let function = match dtype {
-        Dtype::Float => "fminf",
-        Dtype::Half2 => "__hmin2",
-    };
-    wrap_return_codes(z, &call(function, &[x, y]))
+    wrap_return_codes(z, &call_of(["fminf", "__hmin2"], &[x, y], dtype))
 }
 
-/// z = the larger of x and y; the number where one of them is NaN.
+/// z = the larger of x and y; the other one if one of them is NaN.
 pub fn maximum<'a>(z: impl Into<Option<&'a str>>, x: &str, y: &str, dtype: Dtype) -> String {
-    let function = match dtype {
-        Dtype::Float => "fmaxf",
-        Dtype::Half2 => "__hmax2",
-    };
-    wrap_return_codes(z, &call(function, &[x, y]))
+    wrap_return_codes(z, &call_of(["fmaxf", "__hmax2"], &[x, y], dtype))
 }
 
-fn compared(x: &str, sign: &str, y: &str, function: &str, dtype: Dtype) -> String {
+/// 1 where the comparison holds, else 0; the intrinsic function for `half2` returns that itself.
+fn compared(x: &str, sign: &str, y: &str, intrinsic: &str, dtype: Dtype) -> String {
+    let comparison = infix(x, sign, y, intrinsic, dtype);
     match dtype {
-        Dtype::Float => format!("{} {sign} {} ? 1.0f: 0.0f", bracketed(x), bracketed(y)),
-        Dtype::Half2 => call(function, &[x, y]),
+        Dtype::Float => format!("{comparison} ? 1.0f: 0.0f"),
+        Dtype::Half2 => comparison,
     }
 }

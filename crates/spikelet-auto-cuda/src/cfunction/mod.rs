@@ -2,17 +2,17 @@
 //!
 //! Each function prints one operation. Given a target, such as `y[index]` or `const float a`, it
 //! prints a statement that ends with a semicolon; given `None`, the bare expression in brackets.
-//! Operands are texts; they get brackets where they need them, and are read where they stand, some
-//! of them twice, so they should have no effects.
+//! Operands are texts; they get brackets if they need them. Some are evaluated twice, so they should have
+//! no side effects.
 //!
-//! Where the auto_cuda reference prints a text, it is printed here to the letter. Elsewhere:
+//! Texts that the auto_cuda reference prints are printed identically. Otherwise:
 //!
-//! - Numbers are written exactly, in hexadecimal where decimals would not do.
+//! - Constants are exact, in hexadecimal if decimals are not.
 //! - Comparisons are 1 or 0, and 0 with a NaN on either side. The exception is [`heaviside`] in
 //!   `half2`, whose text the reference prints with `__hgeu2`: there NaN gives 1.
 //! - [`if_else`] and [`if_else_else`] multiply with their masks, as the reference prints them: an
-//!   infinity or NaN on the side that is not taken makes the result NaN. [`select`] selects.
-//! - What would lose digits in half precision is computed in `float` for each of the two numbers
+//!   infinity or NaN on the side that is not chosen makes the result NaN. [`select`] is a true selection.
+//! - Functions that would lose precision in `half` are computed in `float` for each of the two elements
 //!   and rounded once.
 //!
 //! ```
@@ -42,7 +42,7 @@ pub use choice::{
 pub use exponential::{exp, power, sigmoid};
 
 use super::Dtype;
-use super::operand::argument;
+use super::operand::{argument, bracketed};
 
 /// `y = codes;`, or `(codes)` without a target.
 pub fn wrap_return_codes<'a>(y: impl Into<Option<&'a str>>, codes: &str) -> String {
@@ -52,13 +52,29 @@ pub fn wrap_return_codes<'a>(y: impl Into<Option<&'a str>>, codes: &str) -> Stri
     }
 }
 
+/// An operator for `float`, or the intrinsic function for `half2`.
+fn infix(x: &str, sign: &str, y: &str, intrinsic: &str, dtype: Dtype) -> String {
+    match dtype {
+        Dtype::Float => format!("{} {sign} {}", bracketed(x), bracketed(y)),
+        Dtype::Half2 => call(intrinsic, &[x, y]),
+    }
+}
+
+/// A call of the function for `float`, or of the intrinsic function for `half2`.
+fn call_of([float, half2]: [&str; 2], arguments: &[&str], dtype: Dtype) -> String {
+    match dtype {
+        Dtype::Float => call(float, arguments),
+        Dtype::Half2 => call(half2, arguments),
+    }
+}
+
 /// A call of an intrinsic function.
 fn call(function: &str, arguments: &[&str]) -> String {
     let arguments: Vec<_> = arguments.iter().map(|text| argument(text)).collect();
     format!("{function}({})", arguments.join(", "))
 }
 
-/// A pair whose numbers are what `of` prints for those of the operands.
+/// A pair whose elements are printed by `of` for the elements of the operands.
 fn lanes<const N: usize>(operands: [&str; N], of: impl Fn([String; N]) -> String) -> String {
     let lane = |function| of(operands.map(|text| call(function, &[text])));
     format!(

@@ -1,7 +1,7 @@
-//! All time steps backward.
+//! The backward kernel of a neuron over all time steps.
 
 use super::lengths::{self, Length};
-use super::{Form, Undefined, thresholds};
+use super::{Form, Undefined, add_params, attribute};
 use crate::{
     Attribute, AutoCudaError, CKernel, CKernel2D, CodeBlock, CodeTyper, Described, Dims, Dtype,
     Kernel, SurrogateCodes, cfunction,
@@ -9,7 +9,7 @@ use crate::{
 use std::fmt;
 use std::sync::Arc;
 
-/// Variables of the kernel's own.
+/// The kernel's variables.
 const VARIABLES: [&str; 8] = [
     "grad_h",
     "grad_h_next_to_v",
@@ -21,23 +21,22 @@ const VARIABLES: [&str; 8] = [
     "temp_var",
 ];
 
-/// What a neuron gives of its own to its backward kernel.
+/// A neuron's definitions for its backward kernel.
 pub trait NeuronBackward {
-    /// What the kernel's name begins with.
+    /// The start of the kernel's name.
     fn class_name(&self) -> &str {
         "NeuronBPTTKernel"
     }
 
-    /// Parameters that the derivatives need besides those of every neuron: types and names.
+    /// Additional parameters of the derivatives: types and names.
     fn params(&self, _form: Form) -> Vec<(String, String)> {
         vec![]
     }
 
     /// Statements that declare `grad_h_next_to_v` = dH\[t+1\]/dV\[t\].
     ///
-    /// They stand in the loop and once more after it, where it is dH\[1\]/dV\[0\]: `after` is the
-    /// place of V\[t\] in a sequence that begins with the potential at the start, `t + dt` here
-    /// and `index` there.
+    /// They are used in the loop, and after it for dH\[1\]/dV\[0\]. `after` is the index of V\[t\] in a
+    /// sequence that starts with the initial potential: `t + dt` in the loop, `index` after it.
     fn grad_h_next_to_v(&self, _form: Form, _after: &str) -> String {
         "// grad_h_next_to_v should be defined here!".to_string()
     }
@@ -47,17 +46,19 @@ pub trait NeuronBackward {
         "// grad_h_to_x should be defined here!".to_string()
     }
 
-    /// Statements that every thread of a block begins with, also those without a neuron.
+    /// Statements at the start of the kernel, executed by all threads of a block, including those without a
+    /// neuron.
     fn prologue(&self, _form: Form) -> String {
         String::new()
     }
 
-    /// Statements at the end of each step, when `grad_h` is dL/dH\[t\].
+    /// Statements at the end of each step, where `grad_h` is dL/dH\[t\].
     fn step_end(&self, _form: Form) -> String {
         String::new()
     }
 
-    /// Statements that every thread of a block ends with, also those without a neuron.
+    /// Statements at the end of the kernel, executed by all threads of a block, including those without a
+    /// neuron.
     fn epilogue(&self, _form: Form) -> String {
         String::new()
     }
@@ -77,10 +78,10 @@ impl NeuronBackward for Undefined {}
 /// | `grad_spike_seq` | \[T, N\] | ∂L/∂S |
 /// | `grad_v_seq` | \[T, N\] | ∂L/∂V after each step |
 /// | `h_seq` | \[T, N\] | the potentials before firing, from the forward pass |
-/// | `grad_x_seq` | \[T, N\] | takes dL/dX |
-/// | `grad_v_init` | \[N\] | takes dL/dV at the start |
-/// | `v_th`, `v_reset` | numbers | the latter only with a hard reset |
-/// | `numel`, `N` | numbers | T·N and N; in pairs for `half2` |
+/// | `grad_x_seq` | \[T, N\] | written: dL/dX |
+/// | `grad_v_init` | \[N\] | written: dL/dV at the start |
+/// | `v_th`, `v_reset` | scalars | the latter only with a hard reset |
+/// | `numel`, `N` | scalars | T·N and N; counted in pairs for `half2` |
 #[derive(Clone)]
 pub struct BPTTKernel<B> {
     kernel: CKernel2D,
@@ -94,7 +95,7 @@ pub struct BPTTKernel<B> {
 pub type NeuronBPTTKernel = BPTTKernel<Undefined>;
 
 impl NeuronBPTTKernel {
-    /// The kernel of a neuron whose derivatives are not defined, to be looked at.
+    /// The kernel of a neuron whose derivatives are not defined, for inspection.
     pub fn new(
         surrogate_function: impl SurrogateCodes + 'static,
         hard_reset: bool,
@@ -115,7 +116,7 @@ impl<B: NeuronBackward> BPTTKernel<B> {
     /// The kernel of a neuron.
     ///
     /// # Errors
-    /// If a parameter of the neuron's has no proper type, or a name that is reserved or taken.
+    /// If a parameter of the neuron has an invalid type, or a name that is reserved or used.
     pub fn with(
         neuron: B,
         surrogate_function: impl SurrogateCodes + 'static,
@@ -132,19 +133,10 @@ impl<B: NeuronBackward> BPTTKernel<B> {
         );
         let mut kernel = CKernel2D::new(name, true);
         kernel.reserve(&VARIABLES);
-        let (read, written) = (format!("const {dtype} *"), format!("{dtype} *"));
-        for name in ["grad_spike_seq", "grad_v_seq", "h_seq"] {
-            kernel.add_param(&read, name)?;
-        }
-        for name in ["grad_x_seq", "grad_v_init"] {
-            kernel.add_param(&written, name)?;
-        }
-        for (ctype, cname) in thresholds(form) {
-            kernel.add_param(&ctype, cname)?;
-        }
-        for (ctype, cname) in neuron.params(form) {
-            kernel.add_param(&ctype, &cname)?;
-        }
+        let read = ["grad_spike_seq", "grad_v_seq", "h_seq"];
+        let written = ["grad_x_seq", "grad_v_init"];
+        let own = neuron.params(form);
+        add_params(&mut kernel, form, &read, &written, own)?;
         Ok(Self {
             kernel,
             form,
@@ -154,7 +146,7 @@ impl<B: NeuronBackward> BPTTKernel<B> {
         })
     }
 
-    /// Number type and reset.
+    /// The scalar type and the reset.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -164,7 +156,7 @@ impl<B: NeuronBackward> BPTTKernel<B> {
         self.detach_reset
     }
 
-    /// What stands in for Θ′.
+    /// The surrogate of Θ′.
     pub fn surrogate_function(&self) -> &dyn SurrogateCodes {
         &*self.surrogate_function
     }
@@ -313,7 +305,7 @@ impl<B: NeuronBackward> Kernel for BPTTKernel<B> {
         self.neuron.epilogue(self.form)
     }
 
-    /// The gradients of a neuron that is not there are zero, so that sums over neurons are right.
+    /// The gradients of a padding neuron are zero, so that sums over neurons are correct.
     fn zero_padded(&self) -> &[&str] {
         &["grad_spike_seq", "grad_v_seq"]
     }
@@ -335,20 +327,18 @@ impl<B: NeuronBackward> Kernel for BPTTKernel<B> {
         })
     }
 
-    /// `surrogate_function` is what it prints for `y` and `x`.
+    /// The attribute `surrogate_function` is its text for `y` and `x`.
     fn attribute(&self, name: &str) -> Option<Attribute> {
         let dtype = self.form.dtype;
         match name {
-            "hard_reset" => Some(self.form.hard_reset.into()),
             "detach_reset" => Some(self.detach_reset.into()),
-            "dtype" => Some(dtype.into()),
             "surrogate_function" => {
                 Some(self.surrogate_function.cuda_codes("y", "x", dtype).into())
             }
-            _ => self
-                .neuron
-                .attribute(name)
-                .or_else(|| self.kernel.attribute(name)),
+            _ => {
+                let neuron = |name: &str| self.neuron.attribute(name);
+                attribute(self.form, name, neuron, &self.kernel)
+            }
         }
     }
 }

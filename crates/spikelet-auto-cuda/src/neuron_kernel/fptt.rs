@@ -1,37 +1,39 @@
-//! All time steps forward.
+//! The forward kernel of a neuron over all time steps.
 
 use super::lengths::{self, Length};
-use super::{Form, Undefined, neuronal_fire, neuronal_hard_reset, neuronal_soft_reset, thresholds};
+use super::{
+    Form, Undefined, add_params, attribute, neuronal_fire, neuronal_hard_reset, neuronal_soft_reset,
+};
 use crate::{
     Attribute, AutoCudaError, CKernel, CKernel2D, CodeTyper, Described, Dims, Dtype, Kernel,
 };
 use spikelet_expr::Expr;
 
-/// What a neuron gives of its own to its forward kernel.
+/// A neuron's definitions for its forward kernel.
 pub trait NeuronForward {
-    /// What the kernel's name begins with.
+    /// The start of the kernel's name.
     fn class_name(&self) -> &str {
         "NeuronFPTTKernel"
     }
 
-    /// Parameters that the charge needs besides those of every neuron: types and names.
+    /// Additional parameters of the charge: types and names.
     fn params(&self, _form: Form) -> Vec<(String, String)> {
         vec![]
     }
 
     /// Statements for H\[t\] = f(X\[t\], V\[t−1\]): they set `h_seq[t]` from `x_seq[t]` and
-    /// `v_v_seq[t]`, which is the potential after the step before.
+    /// `v_v_seq[t]`, the potential after the previous step.
     fn neuronal_charge(&self, _form: Form) -> String {
         "// neuronal_charge should be defined here!".to_string()
     }
 
     /// H\[t\] as an expression, for the CPU: of `v` for V\[t−1\], `x` for X\[t\], and the names of
-    /// the kernel's numbers and one-number tensors (`v_th`, `v_reset` with a hard reset, those of
+    /// the kernel's scalars and tensors of one element (`v_th`, `v_reset` with a hard reset, those of
     /// [`params`](Self::params)).
     ///
-    /// [`NeuronATGF`](super::NeuronATGF) runs it where there is no GPU and takes the derivatives
-    /// from it. The kernels are printed from the texts, so both have to say the same. None by
-    /// default: such a neuron runs on GPUs only.
+    /// [`NeuronATGF`](super::NeuronATGF) evaluates it and its derivatives on the CPU. The kernels are
+    /// printed from the texts, so both must be equivalent. `None` by default: such a neuron runs on GPUs
+    /// only.
     fn equation(&self, _form: Form) -> Option<Expr> {
         None
     }
@@ -50,10 +52,10 @@ impl NeuronForward for Undefined {}
 /// |---|---|---|
 /// | `x_seq` | \[T, N\] | inputs |
 /// | `v_v_seq` | \[T + 1, N\] | the potentials at the start, then after each step |
-/// | `h_seq` | \[T, N\] | takes the potentials before firing, for the backward pass |
-/// | `spike_seq` | \[T, N\] | takes the spikes |
-/// | `v_th`, `v_reset` | numbers | the latter only with a hard reset |
-/// | `numel`, `N` | numbers | T·N and N; in pairs for `half2` |
+/// | `h_seq` | \[T, N\] | written: the potentials before firing, for the backward pass |
+/// | `spike_seq` | \[T, N\] | written: the spikes |
+/// | `v_th`, `v_reset` | scalars | the latter only with a hard reset |
+/// | `numel`, `N` | scalars | T·N and N; counted in pairs for `half2` |
 ///
 /// ```
 /// use spikelet_auto_cuda::neuron_kernel::IFNodeFPTTKernel;
@@ -72,7 +74,7 @@ pub struct FPTTKernel<F> {
 pub type NeuronFPTTKernel = FPTTKernel<Undefined>;
 
 impl NeuronFPTTKernel {
-    /// The kernel of a neuron whose charge is not defined, to be looked at.
+    /// The kernel of a neuron whose charge is not defined, for inspection.
     pub fn new(hard_reset: bool, dtype: Dtype) -> Self {
         Self::of(Undefined, hard_reset, dtype)
     }
@@ -82,23 +84,15 @@ impl<F: NeuronForward> FPTTKernel<F> {
     /// The kernel of a neuron.
     ///
     /// # Errors
-    /// If a parameter of the neuron's has no proper type, or a name that is reserved or taken.
+    /// If a parameter of the neuron has an invalid type, or a name that is reserved or used.
     pub fn with(neuron: F, hard_reset: bool, dtype: Dtype) -> Result<Self, AutoCudaError> {
         let form = Form { dtype, hard_reset };
         let name = format!("{}_{dtype}_{}", neuron.class_name(), form.reset_name());
         let mut kernel = CKernel2D::new(name, false);
         kernel.reserve(&["temp_var"]);
-        let (read, written) = (format!("const {dtype} *"), format!("{dtype} *"));
-        kernel.add_param(&read, "x_seq")?;
-        for name in ["v_v_seq", "h_seq", "spike_seq"] {
-            kernel.add_param(&written, name)?;
-        }
-        for (ctype, cname) in thresholds(form) {
-            kernel.add_param(&ctype, cname)?;
-        }
-        for (ctype, cname) in neuron.params(form) {
-            kernel.add_param(&ctype, &cname)?;
-        }
+        let written = ["v_v_seq", "h_seq", "spike_seq"];
+        let own = neuron.params(form);
+        add_params(&mut kernel, form, &["x_seq"], &written, own)?;
         Ok(Self {
             kernel,
             form,
@@ -106,7 +100,7 @@ impl<F: NeuronForward> FPTTKernel<F> {
         })
     }
 
-    /// Number type and reset.
+    /// The scalar type and the reset.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -161,13 +155,7 @@ impl<F: NeuronForward> Kernel for FPTTKernel<F> {
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {
-        match name {
-            "hard_reset" => Some(self.form.hard_reset.into()),
-            "dtype" => Some(self.form.dtype.into()),
-            _ => self
-                .neuron
-                .attribute(name)
-                .or_else(|| self.kernel.attribute(name)),
-        }
+        let neuron = |name: &str| self.neuron.attribute(name);
+        attribute(self.form, name, neuron, &self.kernel)
     }
 }

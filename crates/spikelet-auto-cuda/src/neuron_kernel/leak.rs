@@ -1,13 +1,68 @@
-//! What neurons that forget have in common: the charge towards v_reset, and its derivatives.
+//! The common parts of leaky neurons: the charge towards v_reset, and its derivatives.
 //!
 //! With `decay` = 1/τ and v_reset = 0 for a soft reset:
 //!
-//! - H = V + (X − (V − v_reset))·decay where the input decays as well
-//! - H = V − (V − v_reset)·decay + X where it does not
+//! - H = V + (X − (V − v_reset))·decay if the input decays as well
+//! - H = V − (V − v_reset)·decay + X if it does not
 
 use super::Form;
-use crate::{CodeBlock, CodeTyper, cfunction};
+use crate::{Attribute, CodeBlock, CodeTyper, cfunction};
 use spikelet_expr::Expr;
+
+/// Implements the constructors of a leaky neuron's kernels, and its forward kernel. `own_params` (the
+/// parameter of 1/τ) and `DECAY` (its value in a text) are those of the calling module.
+macro_rules! leaky_neuron {
+    ($neuron:ident) => {
+        impl FPTTKernel<$neuron> {
+            /// The forward kernel.
+            pub fn new(decay_input: bool, hard_reset: bool, dtype: crate::Dtype) -> Self {
+                Self::of($neuron { decay_input }, hard_reset, dtype)
+            }
+        }
+
+        impl BPTTKernel<$neuron> {
+            /// The backward kernel.
+            pub fn new(
+                decay_input: bool,
+                surrogate_function: impl crate::SurrogateCodes + 'static,
+                hard_reset: bool,
+                detach_reset: bool,
+                dtype: crate::Dtype,
+            ) -> Self {
+                let neuron = $neuron { decay_input };
+                Self::of(neuron, surrogate_function, hard_reset, detach_reset, dtype)
+            }
+        }
+
+        impl $crate::neuron_kernel::NeuronForward for $neuron {
+            fn class_name(&self) -> &str {
+                concat!(stringify!($neuron), "FPTTKernel")
+            }
+
+            fn params(&self, form: Form) -> Vec<(String, String)> {
+                own_params(form)
+            }
+
+            fn neuronal_charge(&self, form: Form) -> String {
+                leak::charge(form, self.decay_input, DECAY)
+            }
+
+            fn equation(&self, form: Form) -> Option<spikelet_expr::Expr> {
+                Some(leak::equation(form, self.decay_input))
+            }
+
+            fn attribute(&self, name: &str) -> Option<Attribute> {
+                leak::attribute(self.decay_input, name)
+            }
+        }
+    };
+}
+pub(super) use leaky_neuron;
+
+/// The attribute of a leaky neuron.
+pub(super) fn attribute(decay_input: bool, name: &str) -> Option<Attribute> {
+    (name == "decay_input").then(|| decay_input.into())
+}
 
 /// Sets `h_seq[t]`.
 pub(super) fn charge(form: Form, decay_input: bool, decay: &str) -> String {
@@ -31,9 +86,10 @@ pub(super) fn charge(form: Form, decay_input: bool, decay: &str) -> String {
 /// H as an expression, in the order of [`charge`].
 pub(super) fn equation(form: Form, decay_input: bool) -> Expr {
     let [v, x, decay] = ["v", "x", "decay"].map(Expr::symbol);
-    let above_reset = match form.hard_reset {
-        true => &v - Expr::symbol("v_reset"),
-        false => v.clone(),
+    let above_reset = if form.hard_reset {
+        &v - Expr::symbol("v_reset")
+    } else {
+        v.clone()
     };
     if decay_input {
         v + (x - above_reset) * decay
@@ -59,7 +115,7 @@ pub(super) fn grad_h_next_to_v(form: Form, decay: &str) -> String {
     cfunction::sub(target.as_str(), &one, decay, form.dtype)
 }
 
-/// dH\[t\]/dX\[t\]: decay, or 1 where the input does not decay
+/// dH\[t\]/dX\[t\]: decay, or 1 if the input does not decay
 pub(super) fn grad_h_to_x(form: Form, decay_input: bool, decay: &str) -> String {
     let target = format!("const {} grad_h_to_x", form.dtype);
     if decay_input {

@@ -1,16 +1,16 @@
 //! Leaky integrate-and-fire: with `decay` = 1/τ and v_reset = 0 for a soft reset,
-//! H = V + (X − (V − v_reset))·decay where the input decays as well, else
+//! H = V + (X − (V − v_reset))·decay if the input decays as well, else
 //! H = V − (V − v_reset)·decay + X.
 
-use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward, NeuronForward, leak};
-use crate::{Attribute, Dtype, SurrogateCodes};
-use spikelet_expr::Expr;
+use super::leak::{self, leaky_neuron};
+use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward};
+use crate::Attribute;
 
-/// The leaky integrate-and-fire neuron. Its kernels have one more parameter, the number `decay`,
+/// The leaky integrate-and-fire neuron. Its kernels have an additional parameter, the scalar `decay`,
 /// which is 1/τ.
 #[derive(Clone, Copy, Debug)]
 pub struct LIFNode {
-    /// Whether the input decays as well.
+    /// Whether the input is multiplied by `decay` as well.
     pub decay_input: bool,
 }
 
@@ -20,60 +20,15 @@ pub type LIFNodeFPTTKernel = FPTTKernel<LIFNode>;
 /// The backward kernel of the leaky integrate-and-fire neuron.
 pub type LIFNodeBPTTKernel = BPTTKernel<LIFNode>;
 
-impl LIFNodeFPTTKernel {
-    /// The forward kernel.
-    pub fn new(decay_input: bool, hard_reset: bool, dtype: Dtype) -> Self {
-        Self::of(LIFNode { decay_input }, hard_reset, dtype)
-    }
-}
-
-impl LIFNodeBPTTKernel {
-    /// The backward kernel.
-    pub fn new(
-        decay_input: bool,
-        surrogate_function: impl SurrogateCodes + 'static,
-        hard_reset: bool,
-        detach_reset: bool,
-        dtype: Dtype,
-    ) -> Self {
-        let neuron = LIFNode { decay_input };
-        Self::of(neuron, surrogate_function, hard_reset, detach_reset, dtype)
-    }
-}
-
+/// 1/τ in a kernel's text.
 const DECAY: &str = "decay";
 
-impl LIFNode {
-    fn own_params(form: Form) -> Vec<(String, String)> {
-        vec![(format!("{} &", form.dtype), DECAY.to_string())]
-    }
-
-    fn own_attribute(&self, name: &str) -> Option<Attribute> {
-        (name == "decay_input").then(|| self.decay_input.into())
-    }
+/// The parameter of 1/τ: its type and its name.
+fn own_params(form: Form) -> Vec<(String, String)> {
+    vec![(format!("{} &", form.dtype), DECAY.to_string())]
 }
 
-impl NeuronForward for LIFNode {
-    fn class_name(&self) -> &str {
-        "LIFNodeFPTTKernel"
-    }
-
-    fn params(&self, form: Form) -> Vec<(String, String)> {
-        Self::own_params(form)
-    }
-
-    fn neuronal_charge(&self, form: Form) -> String {
-        leak::charge(form, self.decay_input, DECAY)
-    }
-
-    fn equation(&self, form: Form) -> Option<Expr> {
-        Some(leak::equation(form, self.decay_input))
-    }
-
-    fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.own_attribute(name)
-    }
-}
+leaky_neuron!(LIFNode);
 
 impl NeuronBackward for LIFNode {
     fn class_name(&self) -> &str {
@@ -81,7 +36,7 @@ impl NeuronBackward for LIFNode {
     }
 
     fn params(&self, form: Form) -> Vec<(String, String)> {
-        Self::own_params(form)
+        own_params(form)
     }
 
     fn grad_h_next_to_v(&self, form: Form, _after: &str) -> String {
@@ -93,6 +48,6 @@ impl NeuronBackward for LIFNode {
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.own_attribute(name)
+        leak::attribute(self.decay_input, name)
     }
 }

@@ -1,15 +1,15 @@
-//! Kernels that run neurons through all time steps, forward (FPTT) and backward (BPTT).
+//! Multi-step kernels of neurons, forward (FPTT) and backward (BPTT).
 //!
-//! [`FPTTKernel`] has firing and reset, [`BPTTKernel`] the chain rule through them. A
-//! neuron gives what is its own: how it is charged ([`NeuronForward`]) and two derivatives of that
-//! ([`NeuronBackward`]). [`IFNode`], [`LIFNode`] and [`ParametricLIFNode`] are there.
+//! [`FPTTKernel`] contains firing and reset, [`BPTTKernel`] the chain rule through them. A neuron defines
+//! its charge ([`NeuronForward`]) and two derivatives of it ([`NeuronBackward`]). [`IFNode`], [`LIFNode`]
+//! and [`ParametricLIFNode`] are provided.
 //!
 //! Forward, with X the input, V the potential after a step, H before firing, S the spike:
 //!
 //! H\[t\] = f(V\[t−1\], X\[t\]), S\[t\] = Θ(H\[t\] − v_th), V\[t\] = H(1 − S) + v_reset·S (hard
 //! reset) or H − v_th·S (soft reset)
 //!
-//! Backward, last step first, with D = 1 where the reset is detached, else 0:
+//! Backward, from the last step to the first, with D = 1 if the reset is detached, else 0:
 //!
 //! - dL/dH\[t\] = ∂L/∂S·Θ′ + (∂L/∂V\[t\] + dL/dH\[t+1\]·dH\[t+1\]/dV\[t\])·dV/dH
 //! - dV/dH = 1 − S + (v_reset − H)·Θ′·(1 − D), or 1 − v_th·Θ′·(1 − D) for soft reset
@@ -17,7 +17,7 @@
 //!
 //! Source: the CUPY neuron tutorial and the auto_cuda reference of SpikingJelly.
 //!
-//! A neuron of one's own, here one that forgets a tenth of its potential at each step:
+//! A custom neuron, which loses a tenth of its potential at each step:
 //!
 //! ```
 //! use spikelet_auto_cuda::neuron_kernel::{Form, FPTTKernel, NeuronForward};
@@ -63,14 +63,14 @@ pub use parametric_lif::{
 };
 
 use super::operand::bracketed;
-use super::{Dtype, cfunction};
+use super::{Attribute, AutoCudaError, CKernel2D, Dtype, Kernel, cfunction};
 
-/// What all texts of a neuron's kernel have in common.
+/// The properties that all texts of a neuron's kernel depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// The number type.
+    /// The scalar type.
     pub dtype: Dtype,
-    /// Whether firing sets the potential to `v_reset`; else it takes `v_th` off.
+    /// Whether firing sets the potential to `v_reset`; otherwise it subtracts `v_th`.
     pub hard_reset: bool,
 }
 
@@ -84,13 +84,13 @@ impl Form {
     }
 }
 
-/// A neuron of which nothing is known yet: its kernels show where its own texts belong.
+/// A neuron without definitions: its kernels show the places of the texts that a neuron defines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Undefined;
 
 /// v_next = h·(1 − spike) + v_reset·spike
 ///
-/// The reference's text multiplies, so an infinite h that fires makes NaN.
+/// The reference's text multiplies, so an infinite h that fires gives NaN.
 pub fn neuronal_hard_reset(
     v_next: &str,
     h: &str,
@@ -135,20 +135,52 @@ pub fn neuronal_fire(spike: &str, v: &str, v_th: &str, dtype: Dtype) -> String {
     }
 }
 
-/// An expression without its outer brackets, where the operators around bind less tightly.
+/// An expression without its outer brackets, for operators that bind less tightly.
 fn bare(codes: &str) -> &str {
     let inner = codes.strip_prefix('(').and_then(|c| c.strip_suffix(')'));
     inner.unwrap_or(codes)
 }
 
-/// The parameters `v_th` and, for a hard reset, `v_reset`.
-fn thresholds(form: Form) -> Vec<(String, &'static str)> {
-    let number = format!("{} &", form.dtype);
-    let mut params = vec![(number.clone(), "v_th")];
-    if form.hard_reset {
-        params.push((number, "v_reset"));
+/// Adds the parameters of a neuron's kernel: the sequences that it reads and writes, `v_th`, `v_reset` for a
+/// hard reset, and the neuron's own.
+fn add_params(
+    kernel: &mut CKernel2D,
+    form: Form,
+    read: &[&str],
+    written: &[&str],
+    own: Vec<(String, String)>,
+) -> Result<(), AutoCudaError> {
+    let Form { dtype, hard_reset } = form;
+    for name in read {
+        kernel.add_param(&format!("const {dtype} *"), name)?;
     }
-    params
+    for name in written {
+        kernel.add_param(&format!("{dtype} *"), name)?;
+    }
+    let scalars = if hard_reset {
+        &["v_th", "v_reset"][..]
+    } else {
+        &["v_th"]
+    };
+    for name in scalars {
+        kernel.add_param(&format!("{dtype} &"), name)?;
+    }
+    own.iter()
+        .try_for_each(|(ctype, cname)| kernel.add_param(ctype, cname))
+}
+
+/// An attribute of a neuron's kernel: of its form, else of the neuron, else of any kernel.
+fn attribute(
+    form: Form,
+    name: &str,
+    neuron: impl FnOnce(&str) -> Option<Attribute>,
+    kernel: &CKernel2D,
+) -> Option<Attribute> {
+    match name {
+        "hard_reset" => Some(form.hard_reset.into()),
+        "dtype" => Some(form.dtype.into()),
+        _ => neuron(name).or_else(|| kernel.attribute(name)),
+    }
 }
 
 #[cfg(test)]
@@ -156,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_soft_reset_takes_the_threshold_off() {
+    fn a_soft_reset_subtracts_the_threshold() {
         let text = |dtype| neuronal_soft_reset("v", "h", "s", "v_th", dtype);
         assert_eq!(text(Dtype::Float), "v = h - v_th * s;");
         assert_eq!(text(Dtype::Half2), "v = __hsub2(h, __hmul2(v_th, s));");

@@ -1,25 +1,25 @@
-//! Parametric leaky integrate-and-fire: as LIF, with a `decay` that is learned.
+//! Parametric leaky integrate-and-fire: as LIF, with a learned `decay`.
 //!
 //! dL/d decay = Σ dL/dH·dH/d decay over all steps and neurons, where dH/d decay is
-//! X − (V − v_reset), or −(V − v_reset) where the input does not decay. Each thread adds up its
-//! neurons' steps in `float`, each block its threads in a fixed order into one number of
-//! `grad_decay`, and [`BlockSum`](crate::BlockSum) those numbers. Nothing is added
-//! atomically: the same arguments give the same bits.
+//! X − (V − v_reset), or −(V − v_reset) if the input does not decay. Each thread sums the steps of its
+//! neurons in `float`, each block sums its threads in a fixed order into one element of `grad_decay`, and
+//! [`BlockSum`](crate::BlockSum) sums those elements. There are no atomic additions: the same arguments
+//! give the same bits.
 
-use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward, NeuronForward, leak};
+use super::leak::{self, leaky_neuron};
+use super::{BPTTKernel, FPTTKernel, Form, NeuronBackward};
 use crate::block_sum::{reduction, storage};
-use crate::{Attribute, CodeBlock, CodeTyper, Dtype, SurrogateCodes, cfunction};
-use spikelet_expr::Expr;
+use crate::{Attribute, CodeBlock, CodeTyper, Dtype, cfunction};
 
-/// The parametric leaky integrate-and-fire neuron. Its kernels have one more parameter, the tensor
-/// `decay` of one number, which is 1/τ.
+/// The parametric leaky integrate-and-fire neuron. Its kernels have an additional parameter, the tensor
+/// `decay` of one element, which is 1/τ.
 ///
 /// The backward kernel also has `v_v_seq` \[T + 1, N\] from the forward pass, `x_seq` \[T, N\]
-/// where the input decays, and `grad_decay` (`float`, also for `half2`), which takes one number a
-/// block: their sum, by [`BlockSum`](crate::BlockSum), is dL/d decay.
+/// if the input decays, and `grad_decay` (`float`, also for `half2`), to which each block writes one
+/// element: their sum, by [`BlockSum`](crate::BlockSum), is dL/d decay.
 #[derive(Clone, Copy, Debug)]
 pub struct ParametricLIFNode {
-    /// Whether the input decays as well.
+    /// Whether the input is multiplied by `decay` as well.
     pub decay_input: bool,
 }
 
@@ -29,63 +29,18 @@ pub type ParametricLIFNodeFPTTKernel = FPTTKernel<ParametricLIFNode>;
 /// The backward kernel of the parametric leaky integrate-and-fire neuron.
 pub type ParametricLIFNodeBPTTKernel = BPTTKernel<ParametricLIFNode>;
 
-impl ParametricLIFNodeFPTTKernel {
-    /// The forward kernel.
-    pub fn new(decay_input: bool, hard_reset: bool, dtype: Dtype) -> Self {
-        Self::of(ParametricLIFNode { decay_input }, hard_reset, dtype)
-    }
-}
-
-impl ParametricLIFNodeBPTTKernel {
-    /// The backward kernel.
-    pub fn new(
-        decay_input: bool,
-        surrogate_function: impl SurrogateCodes + 'static,
-        hard_reset: bool,
-        detach_reset: bool,
-        dtype: Dtype,
-    ) -> Self {
-        let neuron = ParametricLIFNode { decay_input };
-        Self::of(neuron, surrogate_function, hard_reset, detach_reset, dtype)
-    }
-}
-
+/// 1/τ in a kernel's text.
 const DECAY: &str = "decay[0]";
 
-/// What a thread has added up.
+/// The variable of a thread's sum.
 const SUM: &str = "grad_decay_sum";
 
-impl ParametricLIFNode {
-    fn own_params(form: Form) -> Vec<(String, String)> {
-        vec![(format!("const {} *", form.dtype), "decay".to_string())]
-    }
-
-    fn own_attribute(&self, name: &str) -> Option<Attribute> {
-        (name == "decay_input").then(|| self.decay_input.into())
-    }
+/// The parameter of 1/τ: its type and its name.
+fn own_params(form: Form) -> Vec<(String, String)> {
+    vec![(format!("const {} *", form.dtype), "decay".to_string())]
 }
 
-impl NeuronForward for ParametricLIFNode {
-    fn class_name(&self) -> &str {
-        "ParametricLIFNodeFPTTKernel"
-    }
-
-    fn params(&self, form: Form) -> Vec<(String, String)> {
-        Self::own_params(form)
-    }
-
-    fn neuronal_charge(&self, form: Form) -> String {
-        leak::charge(form, self.decay_input, DECAY)
-    }
-
-    fn equation(&self, form: Form) -> Option<Expr> {
-        Some(leak::equation(form, self.decay_input))
-    }
-
-    fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.own_attribute(name)
-    }
-}
+leaky_neuron!(ParametricLIFNode);
 
 impl NeuronBackward for ParametricLIFNode {
     fn class_name(&self) -> &str {
@@ -94,7 +49,7 @@ impl NeuronBackward for ParametricLIFNode {
 
     fn params(&self, form: Form) -> Vec<(String, String)> {
         let sequence = format!("const {} *", form.dtype);
-        let mut params = Self::own_params(form);
+        let mut params = own_params(form);
         params.push((sequence.clone(), "v_v_seq".to_string()));
         params.push(("float *".to_string(), "grad_decay".to_string()));
         if self.decay_input {
@@ -142,6 +97,6 @@ impl NeuronBackward for ParametricLIFNode {
     }
 
     fn attribute(&self, name: &str) -> Option<Attribute> {
-        self.own_attribute(name)
+        leak::attribute(self.decay_input, name)
     }
 }

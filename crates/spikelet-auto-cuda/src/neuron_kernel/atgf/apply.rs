@@ -10,14 +10,14 @@ use crate::neuron_kernel::{
 use spikelet_graph::{DType, Var};
 use std::sync::Arc;
 
-/// What a neuron's kernels take besides what every neuron's do.
+/// An additional parameter of a neuron's kernels.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnParameter<'a> {
-    /// A number, for `float &` or `half2 &`.
+    /// A scalar, for `float &` or `half2 &`.
     Number(f64),
-    /// One number that is learned, for `const float *` or `const half2 *`; the backward kernel has
-    /// a parameter `float * grad_<name>`, into which each block puts its share of the gradient.
-    /// The shares are added up in a fixed order.
+    /// A learned tensor of one element, for `const float *` or `const half2 *`. The backward kernel has a
+    /// parameter `float * grad_<name>`, to which each block writes its part of the gradient. The parts are
+    /// summed in a fixed order.
     Tensor(&'a Var),
 }
 
@@ -26,17 +26,16 @@ pub enum OwnParameter<'a> {
 /// | | shape | |
 /// |---|---|---|
 /// | `x_seq` | \[T, …\] | inputs: f32 for kernels of `float`, f16 for `half2` |
-/// | `v_init` | the shape of a step, or what broadcasts to it | the potential at the start |
+/// | `v_init` | the shape of a step, or one that broadcasts to it | the initial potential |
 /// | `v_th` | | the threshold |
-/// | `v_reset` | | where a hard reset puts the potential; none for a soft reset |
-/// | `own` | | the neuron's own parameters by their names |
+/// | `v_reset` | | the potential after a hard reset; `None` for a soft reset |
+/// | `own` | | the neuron's additional parameters by name |
 /// | spike_seq, v_seq | \[T, …\] | spikes, and the potentials after each step |
 ///
-/// An odd number of neurons of `half2` gets one more, which nobody sees. What does not fit is put
-/// on record, as by all operations on [`Var`]s: kernels of another number type or reset, a
-/// parameter that is missing or unknown.
+/// An odd number of neurons is padded by one for `half2`. Errors are recorded, as by all operations on
+/// [`Var`]s: kernels of another scalar type or reset, a missing or unknown parameter.
 ///
-/// A neuron that forgets a tenth of its potential at each step:
+/// A neuron that loses a tenth of its potential at each step:
 ///
 /// ```
 /// use spikelet_auto_cuda::neuron_kernel::{
@@ -98,9 +97,9 @@ impl NeuronATGF {
     /// spike_seq and v_seq.
     ///
     /// # Safety
-    /// Nothing checks the kernels' texts: the neuron's own, the surrogate's, and those that were
-    /// set. On a GPU they have to stay within the sequences, numbers and gradients that they are
-    /// given: a wrong index writes over other memory of the program.
+    /// The kernels' texts are not checked: those of the neuron, of the surrogate, and those that were set.
+    /// On a GPU they must only access the sequences, scalars and gradients that they are given: a wrong
+    /// index overwrites other memory of the program.
     pub unsafe fn apply<F, B>(
         x_seq: &Var,
         v_init: &Var,
@@ -114,6 +113,46 @@ impl NeuronATGF {
         F: NeuronForward + Send + Sync + 'static,
         B: NeuronBackward + Send + Sync + 'static,
     {
+        let inputs = Inputs {
+            x_seq,
+            v_init,
+            v_th,
+            v_reset,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { inputs.apply(own, forward_kernel.into(), backward_kernel.into()) }
+    }
+}
+
+/// The inputs of every neuron.
+struct Inputs<'a> {
+    x_seq: &'a Var,
+    v_init: &'a Var,
+    v_th: f64,
+    v_reset: Option<f64>,
+}
+
+impl Inputs<'_> {
+    /// Applies the kernels.
+    ///
+    /// # Safety
+    /// As [`NeuronATGF::apply`].
+    unsafe fn apply<F, B>(
+        self,
+        own: &[(&str, OwnParameter<'_>)],
+        forward_kernel: Arc<FPTTKernel<F>>,
+        backward_kernel: Arc<BPTTKernel<B>>,
+    ) -> (Var, Var)
+    where
+        F: NeuronForward + Send + Sync + 'static,
+        B: NeuronBackward + Send + Sync + 'static,
+    {
+        let Self {
+            x_seq,
+            v_init,
+            v_th,
+            v_reset,
+        } = self;
         let mut numbers = vec![("v_th".to_string(), v_th as f32)];
         numbers.extend(v_reset.map(|v| ("v_reset".to_string(), v as f32)));
         let (mut names, mut tensors) = (vec![], vec![]);
@@ -124,23 +163,18 @@ impl NeuronATGF {
                     names.push(name.to_string());
                     tensors.push(match tensor.ty().len() {
                         1 => tensor.reshape([1]).cast(DType::F32),
-                        // The operation says what it needs.
+                        // Rejected by the operation.
                         _ => (*tensor).clone(),
                     });
                 }
             }
         }
-        let definition = Definition::new(
-            forward_kernel.into(),
-            backward_kernel.into(),
-            numbers,
-            names,
-        );
+        let definition = Definition::new(forward_kernel, backward_kernel, numbers, names);
         run(x_seq, v_init, definition, &tensors)
     }
 }
 
-/// Applies an operation that wants \[T, N\], with an even N for halves.
+/// Applies an operation on \[T, N\], with an even N for f16.
 fn run(x_seq: &Var, v_init: &Var, definition: Definition, own: &[Var]) -> (Var, Var) {
     let tracer = x_seq.tracer();
     let dtype = x_seq.ty().dtype;
@@ -155,13 +189,17 @@ fn run(x_seq: &Var, v_init: &Var, definition: Definition, own: &[Var]) -> (Var, 
         v = Var::concat(&[&v, &tracer.fill(dtype, [1], 0.0)], 0);
     }
     let operands: Vec<&Var> = [&x, &v].into_iter().chain(own).collect();
-    let made = Var::custom(Arc::new(Forward(Arc::new(definition))), &operands);
-    let whole = |sequence: Var| match is_odd {
-        true => sequence.slice(1, 0..n).reshape(&shape[..]),
-        false => sequence.reshape(&shape[..]),
+    let outputs = Var::custom(Arc::new(Forward(Arc::new(definition))), &operands);
+    let in_shape = |sequence: Var| {
+        let sequence = if is_odd {
+            sequence.slice(1, 0..n)
+        } else {
+            sequence
+        };
+        sequence.reshape(&shape[..])
     };
-    let v_seq = made[1].slice(0, 1..steps + 1);
-    (whole(made[0].clone()), whole(v_seq))
+    let v_seq = outputs[1].slice(0, 1..steps + 1);
+    (in_shape(outputs[0].clone()), in_shape(v_seq))
 }
 
 /// The autograd function of the integrate-and-fire neuron: see [`NeuronATGF`].
@@ -190,7 +228,7 @@ impl IFNodeATGF {
     /// ```
     ///
     /// # Safety
-    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, must be sound.
     pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
@@ -199,18 +237,14 @@ impl IFNodeATGF {
         forward_kernel: impl Into<Arc<IFNodeFPTTKernel>>,
         backward_kernel: impl Into<Arc<IFNodeBPTTKernel>>,
     ) -> (Var, Var) {
+        let inputs = Inputs {
+            x_seq,
+            v_init,
+            v_th,
+            v_reset,
+        };
         // SAFETY: the caller's promise.
-        unsafe {
-            NeuronATGF::apply(
-                x_seq,
-                v_init,
-                v_th,
-                v_reset,
-                &[],
-                forward_kernel,
-                backward_kernel,
-            )
-        }
+        unsafe { inputs.apply(&[], forward_kernel.into(), backward_kernel.into()) }
     }
 }
 
@@ -222,7 +256,7 @@ impl LIFNodeATGF {
     /// spike_seq and v_seq; `decay` is 1/τ.
     ///
     /// # Safety
-    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, must be sound.
     pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
@@ -233,18 +267,14 @@ impl LIFNodeATGF {
         backward_kernel: impl Into<Arc<LIFNodeBPTTKernel>>,
     ) -> (Var, Var) {
         let own = [("decay", OwnParameter::Number(decay))];
+        let inputs = Inputs {
+            x_seq,
+            v_init,
+            v_th,
+            v_reset,
+        };
         // SAFETY: the caller's promise.
-        unsafe {
-            NeuronATGF::apply(
-                x_seq,
-                v_init,
-                v_th,
-                v_reset,
-                &own,
-                forward_kernel,
-                backward_kernel,
-            )
-        }
+        unsafe { inputs.apply(&own, forward_kernel.into(), backward_kernel.into()) }
     }
 }
 
@@ -253,10 +283,10 @@ impl LIFNodeATGF {
 pub struct ParametricLIFNodeATGF;
 
 impl ParametricLIFNodeATGF {
-    /// spike_seq and v_seq; `decay` is 1/τ, one number with a gradient.
+    /// spike_seq and v_seq; `decay` is 1/τ, a tensor of one element with a gradient.
     ///
     /// # Safety
-    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, are trusted.
+    /// As [`NeuronATGF::apply`]: texts that were set, and those of the surrogate, must be sound.
     pub unsafe fn apply(
         x_seq: &Var,
         v_init: &Var,
@@ -267,17 +297,13 @@ impl ParametricLIFNodeATGF {
         backward_kernel: impl Into<Arc<ParametricLIFNodeBPTTKernel>>,
     ) -> (Var, Var) {
         let own = [("decay", OwnParameter::Tensor(decay))];
+        let inputs = Inputs {
+            x_seq,
+            v_init,
+            v_th,
+            v_reset,
+        };
         // SAFETY: the caller's promise.
-        unsafe {
-            NeuronATGF::apply(
-                x_seq,
-                v_init,
-                v_th,
-                v_reset,
-                &own,
-                forward_kernel,
-                backward_kernel,
-            )
-        }
+        unsafe { inputs.apply(&own, forward_kernel.into(), backward_kernel.into()) }
     }
 }

@@ -1,4 +1,4 @@
-//! What wrapping kernels takes, whichever neuron they are of.
+//! The common parts of the autograd functions of all neurons.
 
 use crate::kernel::MAX_THREADS;
 use crate::params::CType;
@@ -11,19 +11,19 @@ pub(super) const SPIKE_SEQ: usize = 0;
 pub(super) const V_V_SEQ: usize = 1;
 pub(super) const H_SEQ: usize = 2;
 
-/// What wrapping a neuron's kernels takes, whichever neuron they are of.
+/// The common parts of the autograd functions of all neurons.
 ///
-/// [`NeuronATGF`](super::NeuronATGF) calls it for all neurons. Call it yourself to write the two
+/// [`NeuronATGF`](super::NeuronATGF) uses it for all neurons. Use it directly to write the two
 /// [`CustomOp`](spikelet_graph::op::CustomOp)s of a neuron whose operation differs. The forward
 /// one's operands are x_seq \[T, N\] and v_init \[N\], then the neuron's own; its results are
 /// spike_seq \[T, N\], v_v_seq \[T + 1, N\] and h_seq \[T, N\].
 #[derive(Clone, Copy, Debug)]
 pub struct NeuronATGFBase;
 
-/// What follows from the operands of a forward kernel.
+/// The properties of a forward kernel's launch, computed from its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreForward {
-    /// The number type of the kernels.
+    /// The scalar type of the kernels.
     pub dtype: Dtype,
     /// Blocks of the grid.
     pub blocks: u32,
@@ -35,15 +35,15 @@ pub struct PreForward {
     pub n: i32,
     /// The type of the spikes, \[T, N\].
     pub spike_seq: TensorType,
-    /// The type of the potentials at the start and after each step, \[T + 1, N\].
+    /// The type of the initial potentials and those after each step, \[T + 1, N\].
     pub v_v_seq: TensorType,
     /// The type of the potentials before firing, \[T, N\].
     pub h_seq: TensorType,
-    /// The arguments that every neuron's kernel has: the sequences, `numel` and `N`.
+    /// The arguments of every neuron's kernel: the sequences, `numel` and `N`.
     pub py_dict: Vec<(&'static str, PlannedArgument)>,
 }
 
-/// What follows from the operands of a backward kernel.
+/// The properties of a backward kernel's launch, computed from its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreBackward {
     /// Blocks of the grid.
@@ -58,17 +58,17 @@ pub struct PreBackward {
     pub grad_x_seq: TensorType,
     /// The type of dL/dV at the start, \[N\].
     pub grad_v_init: TensorType,
-    /// The arguments that follow: what was kept, the gradients, `numel` and `N`.
+    /// The arguments: the saved tensors, the gradients, `numel` and `N`.
     pub py_dict: Vec<(String, PlannedArgument)>,
 }
 
-/// Blocks of `threads` threads for N neurons, none for none.
+/// Blocks of `threads` threads for N neurons; 0 without neurons.
 fn blocks(n: i32, threads: u32) -> u32 {
     n.unsigned_abs().div_ceil(threads.max(1))
 }
 
 impl PreForward {
-    /// With so many threads a block, as [`Kernel::threads`] of the kernel says.
+    /// With this number of threads per block, such as [`Kernel::threads`] of the kernel.
     #[must_use]
     pub fn with_threads(mut self, threads: u32) -> Self {
         (self.blocks, self.threads) = (blocks(self.n, threads), threads);
@@ -77,7 +77,7 @@ impl PreForward {
 }
 
 impl PreBackward {
-    /// With so many threads a block, as [`Kernel::threads`] of the kernel says.
+    /// With this number of threads per block, such as [`Kernel::threads`] of the kernel.
     #[must_use]
     pub fn with_threads(mut self, threads: u32) -> Self {
         (self.blocks, self.threads) = (blocks(self.n, threads), threads);
@@ -86,12 +86,12 @@ impl PreBackward {
 }
 
 impl NeuronATGFBase {
-    /// Types of the results, launch and arguments of a forward kernel. `v_v_seq` starts with
-    /// v_init, which has to be put there before the kernel runs.
+    /// Types of the results, launch and arguments of a forward kernel. `v_v_seq` starts with v_init, which
+    /// must be copied there before the kernel runs.
     ///
     /// # Errors
     /// If `x_seq` is not \[T, N\] of f32, or of f16 with an even N; if `v_init` is not \[N\] of the
-    /// same type; if the kernel's `int` cannot count the elements.
+    /// same type; if the number of elements exceeds the kernel's `int`.
     ///
     /// ```
     /// use spikelet_auto_cuda::neuron_kernel::NeuronATGFBase;
@@ -110,8 +110,8 @@ impl NeuronATGFBase {
         let start = TensorType::new(x_seq.dtype, &x_seq.shape[1..]);
         if *v_init != start {
             return Err(InvalidOp::new(
-                format!("x_seq is {x_seq}, so v_init has to be {start}; it is {v_init}"),
-                "give a potential for each neuron, of the type of x_seq",
+                format!("x_seq is {x_seq}, so v_init must be {start}; it is {v_init}"),
+                "pass a potential for each neuron, of the type of x_seq",
             ));
         }
         let mut longer = x_seq.clone();
@@ -136,11 +136,9 @@ impl NeuronATGFBase {
         })
     }
 
-    /// What is kept for a backward kernel, with the names of its parameters: the gradients of the
-    /// spikes and the potentials, and of the sequences and of the forward operation's `own`
-    /// further operands those that the kernel reads.
-    ///
-    /// These are the operands of the backward operation, in order.
+    /// The operands of the backward operation, in order, with the names of the kernel's parameters: the
+    /// gradients of the spikes and the potentials, and the sequences and additional operands (`own`) of the
+    /// forward operation that the kernel reads.
     ///
     /// ```
     /// use spikelet_auto_cuda::neuron_kernel::{IFNodeBPTTKernel, NeuronATGFBase};
@@ -176,13 +174,12 @@ impl NeuronATGFBase {
             .collect()
     }
 
-    /// Types of the results, launch and arguments of a backward kernel: `saved` is what
-    /// [`ctx_save`](Self::ctx_save) gave, `operands` are the types of these tensors. The results
+    /// Types of the results, launch and arguments of a backward kernel: `saved` is the result
+    /// of [`ctx_save`](Self::ctx_save), `operands` are the types of these tensors. The results
     /// are dL/dX and dL/dV at the start, then the neuron's own.
     ///
     /// # Errors
-    /// If the gradient of the spikes is not among them, or of a type that no kernel is written
-    /// for.
+    /// If the gradient of the spikes is missing or of an unsupported type.
     pub fn pre_backward(
         saved: &[(String, BackwardOperand)],
         operands: &[TensorType],
@@ -191,7 +188,7 @@ impl NeuronATGFBase {
         let Some((_, sequence)) = named.find(|(name, _)| *name == "grad_spike_seq") else {
             return Err(InvalidOp::new(
                 "the backward kernel has no `grad_spike_seq`",
-                "give it the parameters of `BPTTKernel`",
+                "add the parameters of `BPTTKernel`",
             ));
         };
         let Counts { numel, n, .. } = Counts::new("grad_spike_seq", sequence)?;
@@ -222,7 +219,7 @@ impl NeuronATGFBase {
     }
 }
 
-/// How many elements a kernel is told of.
+/// The counts that are passed to a kernel.
 struct Counts {
     dtype: Dtype,
     numel: i32,
@@ -236,7 +233,7 @@ impl Counts {
             DType::F16 => (Dtype::Half2, 2),
             other => {
                 return Err(InvalidOp::new(
-                    format!("{name} is {other}; kernels are written for f32 and, as half2, f16"),
+                    format!("{name} is {other}; kernels support f32 and, as half2, f16"),
                     "cast it to one of them",
                 ));
             }
@@ -244,21 +241,21 @@ impl Counts {
         let [steps, neurons] = sequence.shape[..] else {
             return Err(InvalidOp::new(
                 format!(
-                    "{name} has the shape {}; it has to be [T, N]",
+                    "{name} has the shape {}; it must be [T, N]",
                     ShapeText(&sequence.shape)
                 ),
-                "fold all axes behind time into one",
+                "reshape all axes after time into one",
             ));
         };
         if neurons % lanes != 0 {
             return Err(InvalidOp::new(
-                format!("{name} has {neurons} neurons, halves are taken in pairs"),
-                "give it an even number of neurons",
+                format!("{name} has {neurons} neurons; f16 elements are processed in pairs"),
+                "pass an even number of neurons",
             ));
         }
         let n = neurons / lanes;
         let numel = steps.saturating_mul(n);
-        // Indices go one step, or one block, further before they are compared.
+        // Indices advance by one step, or one block, before they are compared.
         let furthest = numel.saturating_add(n.max(MAX_THREADS as usize));
         match (
             i32::try_from(furthest),
@@ -267,7 +264,7 @@ impl Counts {
         ) {
             (Ok(_), Ok(numel), Ok(n)) => Ok(Self { dtype, numel, n }),
             _ => Err(InvalidOp::new(
-                format!("{name} has more elements than the kernels' `int` can count"),
+                format!("{name} has more elements than the kernels' `int` can represent"),
                 "run fewer neurons or time steps at once",
             )),
         }

@@ -195,9 +195,10 @@ fn fire(form: Form) -> (Expr, Expr) {
         // A NaN fires.
         Dtype::Half2 => 1.0 - over.lt(0.0),
     };
-    let v = match form.hard_reset {
-        true => h * (1.0 - &s) + v_reset * &s,
-        false => h - v_th * &s,
+    let v = if form.hard_reset {
+        h * (1.0 - &s) + v_reset * &s
+    } else {
+        h - v_th * &s
     };
     (s, v)
 }
