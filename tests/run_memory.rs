@@ -24,14 +24,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Counting {
     cpu: Arc<dyn Backend>,
     available: usize,
+    /// The name of a GPU's memory; `None` for a CPU.
+    gpu: Option<&'static str>,
     allocated: AtomicUsize,
 }
 
 impl Counting {
     fn with(available: usize) -> Result<Arc<Self>> {
+        Self::of(available, None)
+    }
+
+    fn of(available: usize, gpu: Option<&'static str>) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             cpu: device::find("cpu", 2)?,
             available,
+            gpu,
             allocated: AtomicUsize::new(0),
         }))
     }
@@ -73,7 +80,14 @@ impl Backend for Counting {
     }
 
     fn kind(&self) -> DeviceKind {
-        DeviceKind::Cpu
+        match self.gpu {
+            None => DeviceKind::Cpu,
+            Some(_) => DeviceKind::Cuda,
+        }
+    }
+
+    fn memory_name(&self) -> String {
+        self.gpu.unwrap_or("cpu").to_string()
     }
 
     fn memory(&self) -> Option<Memory> {
@@ -243,9 +257,13 @@ fn smaller() -> Settings {
 }
 
 /// What two ranks, here threads, come to on devices of one host that has so much memory.
-fn two_ranks(available: usize) -> Result<Vec<(Result<RunMemory>, usize)>> {
+fn two_ranks(
+    available: usize,
+    gpus: [Option<&'static str>; 2],
+) -> Result<Vec<(Result<RunMemory>, usize)>> {
     let digits = synthetic::digits_of(0, 64, 70);
-    let devices = [Counting::with(available)?, Counting::with(available)?];
+    let [first, second] = gpus.map(|gpu| Counting::of(available, gpu));
+    let devices = [first?, second?];
     let results = RankGroup::run_threads(2, Timeouts::default(), |group| {
         let device = devices[group.world().rank].clone();
         let trainer = Trainer::network(&csnn(), smaller())?.backend(device);
@@ -265,12 +283,28 @@ fn two_ranks(available: usize) -> Result<Vec<(Result<RunMemory>, usize)>> {
 fn ranks_on_the_processors_of_one_host_need_their_memory_together() -> Result<()> {
     let alone = train(smaller())?.0.peak;
     // Enough for each of them, and not for both.
-    for (found, allocated) in two_ranks(alone + alone / 2)? {
+    for (found, allocated) in two_ranks(alone + alone / 2, [None, None])? {
         let text = found.expect_err("too little memory").to_string();
         println!("{text}");
         assert_eq!(allocated, 0, "{text}");
         let own = text.contains("of 2 ranks on this host") && text.contains("fewer ranks");
         assert!(own || text.contains("another rank"), "{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_memory_of_ranks_on_one_gpu_is_added() -> Result<()> {
+    let alone = train(smaller())?.0.peak;
+    let available = alone + alone / 2;
+    for (found, allocated) in two_ranks(available, [Some("GPU-a"), Some("GPU-a")])? {
+        let text = found.expect_err("too little memory").to_string();
+        assert_eq!(allocated, 0, "{text}");
+        let own = text.contains("2 ranks on this GPU");
+        assert!(own || text.contains("another rank"), "{text}");
+    }
+    for (found, _) in two_ranks(available, [Some("GPU-a"), Some("GPU-b")])? {
+        found?;
     }
     Ok(())
 }

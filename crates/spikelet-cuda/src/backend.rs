@@ -235,6 +235,16 @@ impl Backend for Cuda {
         Some(Memory { total, available })
     }
 
+    /// The UUID of the GPU: processes may see one GPU under different indices (`CUDA_VISIBLE_DEVICES`).
+    fn memory_name(&self) -> String {
+        match self.shared.gpu.context.uuid() {
+            Ok(uuid) => uuid.bytes.iter().fold("GPU-".to_string(), |text, byte| {
+                format!("{text}{:02x}", *byte as u8)
+            }),
+            Err(_) => self.name(),
+        }
+    }
+
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         ty.check("allocate")?;
         let memory = DeviceMemory::new(&self.shared.gpu, ty.bytes(), &format!("a tensor of {ty}"))?;

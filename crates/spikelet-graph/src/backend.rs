@@ -60,6 +60,14 @@ pub trait Backend: Target + Send + Sync {
         None
     }
 
+    /// The name of the memory that the device uses: devices of one host with the same name share it.
+    fn memory_name(&self) -> String {
+        match self.kind() {
+            DeviceKind::Cpu => "cpu".to_string(),
+            DeviceKind::Cuda | DeviceKind::Other => self.name(),
+        }
+    }
+
     /// Allocates memory for one tensor, set to zero.
     ///
     /// # Errors

@@ -52,9 +52,10 @@ pub(super) fn seconds(plan: &Plan, backend: &dyn Backend) -> f64 {
         let half = |v: &spikelet_graph::ValueId| {
             matches!(plan.graph.ty(*v).dtype, DType::BF16 | DType::F16)
         };
-        let speed = match node.inputs.iter().any(half) {
-            true => rates.halves,
-            false => rates.floats,
+        let speed = if node.inputs.iter().any(half) {
+            rates.halves
+        } else {
+            rates.floats
         };
         let (flops, bytes) = (
             kernel.flops as f64 / speed,

@@ -166,6 +166,10 @@ impl Backend for DryDevice {
         self.real.memory()
     }
 
+    fn memory_name(&self) -> String {
+        self.real.memory_name()
+    }
+
     fn allocate(&self, ty: &TensorType) -> Result<Buffer> {
         let bytes = ty.bytes();
         let held = self.count.held.fetch_add(bytes, Ordering::Relaxed) + bytes;

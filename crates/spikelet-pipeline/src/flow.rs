@@ -132,9 +132,8 @@ impl Flow {
         })
     }
 
-    /// Bytes on the host of what may be on its way at once from devices that send through the
-    /// host's memory, by sender: what is sent lies in the sender's buffers until it has arrived, so
-    /// that there is at most one copy of each.
+    /// The size of the transfers through the host's memory that may be in progress at once, in bytes, by
+    /// sender. A tensor stays in the sender's buffer until it has arrived, so each has at most one copy.
     pub(super) fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = vec![0; self.devices.len()];
         for (stage, (copies, own_devices)) in
@@ -151,7 +150,7 @@ impl Flow {
                     if stage + 1 < self.stages.len() {
                         bytes[*device] += class.slots.iter().map(|s| size(s, Y)).sum::<usize>();
                     }
-                    // All slots have the same one.
+                    // All slots share it.
                     bytes[*device] += class.slots.first().map_or(0, |slot| size(slot, GRAD_X));
                 }
             }
@@ -159,7 +158,7 @@ impl Flow {
         bytes
     }
 
-    /// Bytes of the arena, and of what units keep while they are under way, by device.
+    /// The size of the arena and of the tensors of micro-batches in flight, in bytes, by device.
     pub(super) fn bytes(&self) -> Vec<usize> {
         let mut bytes: Vec<usize> = self.arenas.iter().map(|a| a.ty.bytes()).collect();
         let devices = self.stage_devices.iter().flatten();
@@ -187,9 +186,10 @@ impl SlotLoader<'_> {
     /// Empty sets of buffers: in training, one for each chunk of each micro-batch in flight; otherwise
     /// `kept` ones that are used in turn.
     fn buffers(&self, kept: usize) -> Vec<Buffers> {
-        let count = match self.training {
-            true => kept * self.batch_split.chunks,
-            false => kept,
+        let count = if self.training {
+            kept * self.batch_split.chunks
+        } else {
+            kept
         };
         vec![Buffers::default(); count]
     }

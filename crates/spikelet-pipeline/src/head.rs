@@ -36,9 +36,10 @@ pub(super) fn plan(
     let labels = tracer.input("labels", DType::I64, [size]);
     let scores = StepOutputs::new(parts.clone()).mean();
     let share = loss.apply(&scores, &labels) * (size as f64 / batch as f64);
-    let start = match scaled {
-        true => &share * &tracer.input(LOSS_SCALE, DType::F32, []),
-        false => share.clone(),
+    let start = if scaled {
+        &share * &tracer.input(LOSS_SCALE, DType::F32, [])
+    } else {
+        share.clone()
     };
     let grads = tracer.gradients(&start, &parts.iter().collect::<Vec<_>>());
     for (c, grad) in grads.iter().enumerate() {

@@ -147,13 +147,9 @@ pub(super) fn check_forward(
 
 /// The devices that share a memory: all CPU devices, and all backends of one GPU.
 pub(super) fn memories(devices: &[Arc<dyn Backend>]) -> Vec<Vec<usize>> {
-    let key = |device: &Arc<dyn Backend>| match device.kind() {
-        DeviceKind::Cpu => String::new(),
-        _ => device.name(),
-    };
     let mut shared: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (k, device) in devices.iter().enumerate() {
-        shared.entry(key(device)).or_default().push(k);
+        shared.entry(device.memory_name()).or_default().push(k);
     }
     shared.into_values().collect()
 }

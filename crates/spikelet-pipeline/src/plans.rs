@@ -78,18 +78,17 @@ pub(super) fn plan(
                 streams,
             };
             let made = stage::trace(&**module, &stage_options, &feed, &given, !first)?;
-            let plans = match trace_options.training {
-                true => {
-                    let split = stage::forward_backward_plans(made.graph, &**backend)?;
-                    Passes {
-                        forward: split.forward,
-                        backward: Some(split.backward),
-                    }
+            let plans = if trace_options.training {
+                let split = stage::forward_backward_plans(made.graph, &**backend)?;
+                Passes {
+                    forward: split.forward,
+                    backward: Some(split.backward),
                 }
-                false => Passes {
+            } else {
+                Passes {
                     forward: Plan::new(made.graph, &**backend),
                     backward: None,
-                },
+                }
             };
             passes.insert(position, plans);
             found = Some((made.traced, made.output, made.constant, made.streams));

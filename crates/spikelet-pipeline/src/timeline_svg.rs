@@ -156,9 +156,10 @@ impl Timeline {
         let stages: BTreeSet<usize> = own.map(|span| span.task.stage).collect();
         let s = if stages.len() == 1 { "" } else { "s" };
         let list: Vec<String> = stages.iter().map(usize::to_string).collect();
-        match list.is_empty() {
-            true => self.devices[device].clone(),
-            false => format!("{} · stage{s} {}", self.devices[device], list.join(", ")),
+        if list.is_empty() {
+            self.devices[device].clone()
+        } else {
+            format!("{} · stage{s} {}", self.devices[device], list.join(", "))
         }
     }
 
@@ -192,9 +193,10 @@ impl Timeline {
 
 /// The text of a box: the micro-batch, and the chunk if there are several.
 fn number_of(task: &Task, several: bool) -> String {
-    match several {
-        true => format!("{}.{}", task.micro_batch.index, task.micro_batch.chunk),
-        false => task.micro_batch.index.to_string(),
+    if several {
+        format!("{}.{}", task.micro_batch.index, task.micro_batch.chunk)
+    } else {
+        task.micro_batch.index.to_string()
     }
 }
 
@@ -247,9 +249,10 @@ fn draw_legend(svg: &mut Svg, several: bool) {
         x += 22.0 + style.width_of(look.name) + GAP;
     }
     let style = TextStyle::caption(12.0).colored(FAINT_INK);
-    let numbers = match several {
-        true => "numbers: micro-batch and chunk of time",
-        false => "numbers: micro-batch",
+    let numbers = if several {
+        "numbers: micro-batch and chunk of time"
+    } else {
+        "numbers: micro-batch"
     };
     svg.text([x, 90.0], style, numbers);
 }

@@ -162,8 +162,9 @@ impl Programs {
     ) -> Result<Self> {
         let plans = task.plan(&**store.backend(), |batch| together.agree(batch))?;
         let memory = plans.memory();
-        plans.check(&**store.backend(), store, together.ranks_on_host())?;
-        // All ranks of a host measure the same free memory: none has allocated anything before.
+        let ranks = together.ranks_on_device(&**store.backend())?;
+        plans.check(&**store.backend(), store, ranks)?;
+        // All ranks of a device measure the same free memory: none has allocated anything before.
         together.wait_for_all()?;
         let (step, evaluation) = plans.load(store)?;
         let mut engines = EvalEngines::new(memory.evaluation_batch);

@@ -138,25 +138,20 @@ impl RunPlans {
         self.memory
     }
 
-    /// Checks that the device has enough memory in addition to the tensors of the store. The CPU ranks of a
-    /// host share its memory: each of the `ranks_on_host` ranks needs the same amount.
-    pub(super) fn check(
-        &self,
-        device: &dyn Backend,
-        store: &VarStore,
-        ranks_on_host: usize,
-    ) -> Result<()> {
-        let ranks = match device.kind() {
-            DeviceKind::Cpu => ranks_on_host,
-            _ => 1,
+    /// Checks that the device has enough memory, in addition to the tensors of the store. Each of the
+    /// `ranks` that use the memory of the device needs the same amount.
+    pub(super) fn check(&self, device: &dyn Backend, store: &VarStore, ranks: usize) -> Result<()> {
+        let place = match device.kind() {
+            DeviceKind::Cpu => "this host",
+            _ => "this GPU",
         };
         let check = |program: &str, plans: &[&Plan], help: &str| {
             let needed = missing(plans, Some(store)).saturating_mul(ranks);
             let (program, fewer) = match ranks {
-                1 => (program.to_string(), ""),
+                1 => (program.to_string(), String::new()),
                 _ => (
-                    format!("{program} of {ranks} ranks on this host"),
-                    "start fewer ranks on this host, or ",
+                    format!("{program} of {ranks} ranks on {place}"),
+                    format!("start fewer ranks on {place}, or "),
                 ),
             };
             check_free(&program, needed, device, &format!("{fewer}{help}"))
@@ -182,6 +177,9 @@ impl RunPlans {
 const LESS_FOR_A_STEP: &str = "use a smaller batch (--batch-size), fewer time steps (--time-steps), \
 16-bit elements (--precision bf16), a memory budget (--memory-budget), or a pipeline of several \
 devices (--pipeline)";
+
+/// How to find the first value that is not finite with less memory.
+const LESS_FOR_A_SEARCH: &str = "use a first device with more memory, or train on one device";
 
 /// How to lower the memory of an evaluation.
 pub(super) const LESS_FOR_EVALUATION: &str = "evaluate fewer images at once (--eval-batch-size), or use \
@@ -305,6 +303,18 @@ fn missing(plans: &[&Plan], store: Option<&VarStore>) -> usize {
     let there = names.iter().filter_map(|name| store?.ty(name));
     let there: usize = there.map(TensorType::bytes).sum();
     shared_bytes(plans).saturating_sub(there)
+}
+
+/// Checks that a device has enough memory for copies of all tensors of a store.
+pub(super) fn check_gathered(store: &VarStore, device: &dyn Backend) -> Result<()> {
+    let types = store.names().filter_map(|name| store.ty(name));
+    let needed = types.map(TensorType::bytes).fold(0, usize::saturating_add);
+    check_free(
+        "a copy of all parameters, to find the first value that is not finite,",
+        needed,
+        device,
+        LESS_FOR_A_SEARCH,
+    )
 }
 
 /// Checks that a device has `needed` bytes free.

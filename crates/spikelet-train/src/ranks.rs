@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use spikelet_core::{Error, Result};
 use spikelet_data::Shard;
 use spikelet_distributed::{RankGroup, all_gather, all_reduce_f64};
-use spikelet_graph::{Data, Tensor};
+use spikelet_graph::{Backend, Data, DeviceKind, Tensor};
 use spikelet_nn::runtime::VarStore;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,30 @@ impl Ranks {
         let own = &group.world().host;
         let here = group.hosts().iter().filter(|host| *host == own).count();
         group.world().local_size.unwrap_or(here).max(1)
+    }
+
+    /// The number of ranks that use the memory of this rank's device, including this one: the ranks on this
+    /// host for a CPU, those on the same GPU of this host for a GPU. All ranks must call it together.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub(super) fn ranks_on_device(&self, device: &dyn Backend) -> Result<usize> {
+        let sharing = self.ranks_sharing(&device.memory_name())?;
+        Ok(match device.kind() {
+            DeviceKind::Cpu => self.ranks_on_host(),
+            _ => sharing,
+        })
+    }
+
+    /// The number of ranks on this host whose memory has this name.
+    fn ranks_sharing(&self, memory: &str) -> Result<usize> {
+        let Some(group) = &self.0 else {
+            return Ok(1);
+        };
+        let host = &group.world().host;
+        let digest: [u8; 32] = Sha256::digest(format!("{host}\n{memory}")).into();
+        let all = all_gather(&*group.process_group(), &digest)?;
+        Ok(all.iter().filter(|other| other[..] == digest).count())
     }
 
     /// A barrier of all ranks.
@@ -281,6 +305,18 @@ mod tests {
         let digest = digest(&Tensor::f32([2], [1.0, 2.0]));
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, expected);
+    }
+
+    #[test]
+    fn ranks_with_the_same_memory_are_counted() {
+        let count = |group: &Arc<RankGroup>| {
+            let name = ["GPU-a", "GPU-a", "GPU-b"][group.world().rank];
+            Ranks::new(Some(group.clone())).ranks_sharing(name)
+        };
+        let counts = RankGroup::run_threads(3, Timeouts::default(), count).expect("a port");
+        let counts: Vec<usize> = counts.into_iter().map(|c| c.expect("counted")).collect();
+        assert_eq!(counts, [2, 2, 1]);
+        assert_eq!(Ranks::new(None).ranks_sharing("GPU-a").expect("alone"), 1);
     }
 
     #[test]

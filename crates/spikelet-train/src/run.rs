@@ -11,7 +11,7 @@ use super::evaluation::Evaluator;
 use super::failed_step::FailedStep;
 use super::folder::RunFolder;
 use super::in_flight::InFlight;
-use super::memory::{RunMemory, Task};
+use super::memory::{RunMemory, Task, check_gathered};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::StepMetrics;
 use super::trainer::{FitReport, Start, Trainer};
@@ -361,10 +361,11 @@ impl<'a> Run<'a> {
 
     /// The tensors on one device; `None` if the store has only one device.
     fn on_one_device(&self) -> Result<Option<VarStore>> {
-        let device = self.engine.gathering_device();
-        device
-            .map(|device| self.store.gathered(&device))
-            .transpose()
+        let Some(device) = self.engine.gathering_device() else {
+            return Ok(None);
+        };
+        check_gathered(&self.store, &*device)?;
+        Ok(Some(self.store.gathered(&device)?))
     }
 
     fn finish(&mut self, interrupted: bool) -> Result<FitReport> {
