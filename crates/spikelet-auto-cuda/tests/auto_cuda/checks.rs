@@ -65,18 +65,20 @@ fn missing_and_unknown_arguments_are_named() {
     args.remove("y");
     args.insert("z", Description::Int(1));
     let error = kernel().check_keys(&args).unwrap_err();
-    assert!(matches!(error, AutoCudaError::Keys { .. }));
-    assert_eq!(
-        error.to_string(),
-        "kernel `scale` has the parameters factor, numel, x, y; missing: y; not among them: z"
+    assert!(
+        matches!(&error, AutoCudaError::Keys { missing, unknown, .. } if missing == "y" && unknown == "z"),
+        "{error}"
     );
     assert!(kernel().check(ONE, &args).is_err());
 }
 
 #[test]
-fn an_argument_given_twice_is_refused() {
+fn an_argument_given_twice_is_rejected() {
     let error = describe("scale", &[("x", Argument::Int(1)), ("x", Argument::Int(2))]).unwrap_err();
-    assert_eq!(error.to_string(), "kernel `scale`: `x` is given twice");
+    assert!(
+        matches!(&error, AutoCudaError::RepeatedArgument { cname, .. } if cname == "x"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_parameter_that_no_call_can_fill_is_refused() {
 }
 
 #[test]
-fn a_transposed_tensor_is_refused() {
+fn a_transposed_tensor_is_rejected() {
     let mut args = arguments();
     args.insert(
         "x",
@@ -172,11 +174,9 @@ fn a_transposed_tensor_is_refused() {
         },
     );
     let error = kernel().set_contiguous(&args).unwrap_err();
-    assert!(matches!(error, AutoCudaError::NotContiguous { .. }));
-    assert_eq!(
-        error.to_string(),
-        "kernel `scale`: `x` of shape [3, 2] is not contiguous, its strides are [1, 3]; give \
-         `contiguous()` of it"
+    assert!(
+        matches!(&error, AutoCudaError::NotContiguous { strides, .. } if strides == "[1, 3]"),
+        "{error}"
     );
     assert!(kernel().check(ONE, &args).is_err());
 }
@@ -221,7 +221,7 @@ fn halves(kernel: &mut impl Kernel, shape: &[usize]) -> Described<'static> {
 }
 
 #[test]
-fn halves_of_odd_sizes_are_refused_by_the_check_and_padded_by_the_call() {
+fn odd_numbers_of_f16_elements_are_rejected_by_the_check_and_padded_by_the_call() {
     let mut flat = CKernel1D::new("flat");
     for (shape, even) in [
         (vec![3, 5], false),
@@ -249,11 +249,9 @@ fn halves_of_odd_sizes_are_refused_by_the_check_and_padded_by_the_call() {
     let mut free = CKernel::new("free");
     let args = halves(&mut free, &[3]);
     let error = free.check_half2(&args).unwrap_err();
-    assert!(matches!(error, AutoCudaError::OddHalf2 { .. }));
-    assert_eq!(
-        error.to_string(),
-        "kernel `free`: `x` of shape [3] cannot be taken in pairs of halves; its size has to be \
-         even"
+    assert!(
+        matches!(&error, AutoCudaError::OddHalf2 { shape, .. } if shape == "[3]"),
+        "{error}"
     );
 }
 

@@ -14,26 +14,22 @@ fn rational() -> ExprSurrogate {
 }
 
 #[test]
-fn reserved_and_repeated_names_are_refused() {
+fn reserved_and_repeated_names_are_rejected() {
     let mut kernel = CKernel2D::new("k", false);
     assert_eq!(kernel.reserved_cnames(), ["index", "dt", "t"]);
     for name in ["index", "dt", "t"] {
         let error = kernel.add_param("float *", name).unwrap_err();
-        assert!(matches!(error, AutoCudaError::ReservedName { .. }));
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "kernel `k`: no parameter can be called `{name}`, which the kernel uses itself \
-                 (index, dt, t); choose another name"
-            )
+        assert!(
+            matches!(&error, AutoCudaError::ReservedName { cname, reserved, .. }
+                if cname == name && reserved == "index, dt, t"),
+            "{error}"
         );
     }
     let error = kernel.add_param("float *", "N").unwrap_err();
-    assert!(matches!(error, AutoCudaError::RepeatedName { .. }));
-    assert_eq!(
-        error.to_string(),
-        "kernel `k`: `float * N` cannot be added, there is `const int & N` already; choose \
-         another name"
+    assert!(
+        matches!(&error, AutoCudaError::RepeatedName { cname, known, given, .. }
+            if cname == "N" && known == "const int &" && given == "float *"),
+        "{error}"
     );
     assert_eq!(CKernel1D::new("k").reserved_cnames(), ["index"]);
     assert!(CKernel::new("k").reserved_cnames().is_empty());
@@ -177,13 +173,10 @@ fn the_library_stands_before_the_kernel_only_where_it_is_called() {
 }
 
 #[test]
-fn a_number_type_is_read_from_its_name() {
+fn a_scalar_type_is_parsed_from_its_name() {
     assert_eq!("float".parse::<Dtype>().unwrap(), Dtype::Float);
     let error = "half".parse::<Dtype>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`half` is no number type of a kernel: use `float` or `half2`"
-    );
+    assert!(matches!(error, AutoCudaError::Dtype { given } if given == "half"));
 }
 
 proptest! {
