@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_recognized() {
+    fn a_typing_error_is_recognized() {
         let names = ["tau", "v_reset", "v_threshold", "decay_input"];
         assert_eq!(closest("tua", names), Some("tau"));
         assert_eq!(closest("v_treshold", names), Some("v_threshold"));
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_names_as_close_the_one_that_begins_alike_is_meant() {
+    fn of_two_equally_close_names_the_one_with_the_longer_common_prefix_is_suggested() {
         assert_eq!(closest("liff", ["liaf", "lif", "plif"]), Some("lif"));
     }
 }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_list_is_answered_with_what_there_is() {
+    fn an_invalid_list_is_answered_with_the_valid_names() {
         for (text, expected) in [
             ("crop=4,flp", "did you mean `flip`? There are: crop, flip,"),
             ("blur=3", "`blur` is not known; there are: crop"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_given_or_asked_for() {
+    fn mean_and_deviation_are_given_or_computed() {
         let given = Normalize {
             mean: vec![0.5, 0.25, -0.5],
             std: vec![0.2],

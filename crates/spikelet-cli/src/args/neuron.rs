@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_goes_over_the_networks_own_neuron() {
+    fn given_constants_override_those_of_the_networks_neuron() {
         let sigmoid = json!({"name": "sigmoid", "alpha": 1.0});
         assert_eq!(
             over(&[], None)["params"],

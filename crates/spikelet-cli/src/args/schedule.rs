@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_goes_before_the_schedule_that_is_named_or_there() {
+    fn warm_up_precedes_the_given_or_the_default_schedule() {
         let own = LrSchedule::Cosine { min_factor: 0.25 };
         assert_eq!(built("").ok(), Some(own.clone()));
         let grown = LrSchedule::WarmUp {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_a_usual_length_and_a_cosine_may_have_its_own() {
+    fn a_step_has_a_default_length_and_a_cosine_can_have_its_own() {
         let stepped = LrSchedule::Step {
             epochs: 32.0,
             gamma: 0.1,

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_stays_as_it_is() {
+    fn settings_that_are_not_given_keep_their_values() {
         assert_eq!(built(&[], Settings::default()), Settings::default());
         let changed = built(
             &["--time-steps", "3", "--loss", "cross-entropy"],

@@ -63,7 +63,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_setting_is_a_number_a_truth_nothing_or_a_word() {
+    fn a_setting_is_a_number_a_boolean_null_or_a_word() {
         let value = |text: &str| text.parse::<Setting>().map(|s| s.value);
         assert_eq!(value("tau=100"), Ok(json!(100)));
         assert_eq!(value("v_reset=null"), Ok(Value::Null));

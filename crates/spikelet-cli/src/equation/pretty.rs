@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equations_read_as_they_are_written_on_paper() {
+    fn equations_have_conventional_notation() {
         let (h, x) = (Expr::symbol("H"), Expr::symbol("x"));
         assert_eq!(pretty(&(&h - 1.0).ge(0.0)), "H ≥ 1");
         let u = &x * std::f64::consts::PI;

@@ -119,7 +119,7 @@ fn check(neuron: &Arc<dyn Neuron>) {
 }
 
 #[test]
-fn the_lines_of_every_neuron_and_surrogate_make_up_the_engines_step() {
+fn the_printed_equations_of_every_neuron_and_surrogate_are_the_engines_step() {
     for entry in neuron::entries() {
         for surrogate in surrogate::entries() {
             for reset in ["surrogate", "detach", "soft"] {
@@ -139,7 +139,7 @@ fn the_lines_of_every_neuron_and_surrogate_make_up_the_engines_step() {
 }
 
 #[test]
-fn without_spikes_the_primitive_comes_out() {
+fn non_spiking_neurons_output_the_primitive() {
     let spec = serde_json::json!({"neuron": "if", "params": {"spiking": false}});
     let neuron = neuron::from_spec(&spec).expect("known names");
     check(&neuron);

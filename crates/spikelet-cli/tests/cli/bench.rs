@@ -94,7 +94,7 @@ fn a_training_step_is_measured() {
 }
 
 #[test]
-fn sizes_that_are_measured_are_shown_when_a_later_one_does_not_fit() {
+fn measured_sizes_are_printed_even_if_a_later_one_does_not_fit() {
     let mut words = vec!["bench", "infer", "mnist-fc", "--batch-sizes", "1,100000000"];
     words.extend(["--time-steps", "2", "--repeats", "3", "--device", "cpu"]);
     let output = run(&words);

@@ -18,7 +18,7 @@ const TINY: [&str; 12] = [
 ];
 
 #[test]
-fn an_option_that_a_network_does_not_have_is_answered_with_those_that_have_it() {
+fn an_option_of_another_network_is_answered_with_the_networks_that_have_it() {
     for (words, expected) in [
         (
             &["plan", "mnist-fc", "--channels", "4"][..],
@@ -58,7 +58,7 @@ fn images_that_do_not_fit_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn a_preset_takes_its_own_data_set_and_says_how_to_get_it() {
+fn a_preset_selects_its_data_set_and_the_error_names_the_download_option() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().to_string_lossy();
     for (network, preset, data) in [
@@ -77,7 +77,7 @@ fn a_preset_takes_its_own_data_set_and_says_how_to_get_it() {
 }
 
 #[test]
-fn changes_of_images_that_cannot_be_are_refused() {
+fn invalid_augmentation_and_normalization_are_errors() {
     for (list, expected) in [
         ("crop=4,flp", "`flip`"),
         ("crop", "`crop`"),

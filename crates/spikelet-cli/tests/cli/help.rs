@@ -132,7 +132,7 @@ fn a_quiet_command_prints_nothing() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let mut child = program(&["surrogate", "list", "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -172,7 +172,7 @@ fn the_doctor_names_library_devices_and_folders() {
 }
 
 #[test]
-fn the_doctor_fails_if_the_matrix_library_that_was_asked_for_is_unknown() {
+fn the_doctor_fails_if_the_requested_matrix_library_is_unknown() {
     let output = program(&["doctor"])
         .env("SPIKELET_GEMM", "abacus")
         .output()

@@ -22,7 +22,7 @@ fn refused(words: &str) -> String {
 }
 
 #[test]
-fn a_kernels_text_is_all_that_is_printed() {
+fn only_the_source_of_a_kernel_is_printed() {
     for style in ["auto_cuda", "fused"] {
         for pass in ["fptt", "bptt"] {
             let words = format!("--neuron lif --surrogate sigmoid --style {style} --pass {pass}");
@@ -32,7 +32,7 @@ fn a_kernels_text_is_all_that_is_printed() {
 }
 
 #[test]
-fn what_is_asked_for_is_in_the_text() {
+fn options_are_reflected_in_the_source() {
     let soft = show("--neuron if --dtype half2 --set v_reset=null");
     assert!(
         soft.contains("void IFNodeFPTTKernel_half2_soft_reset("),
@@ -63,7 +63,7 @@ fn what_is_asked_for_is_in_the_text() {
 }
 
 #[test]
-fn sections_are_marked_where_that_is_asked_for() {
+fn sections_are_marked_on_request() {
     for (style, first) in [("auto_cuda", "declaration"), ("fused", "library")] {
         let marked = show(&format!("--style {style} --markers"));
         let plain = show(&format!("--style {style}"));
@@ -75,7 +75,7 @@ fn sections_are_marked_where_that_is_asked_for() {
 }
 
 #[test]
-fn for_machines_the_text_comes_with_its_parameters() {
+fn json_output_has_the_source_and_its_parameters() {
     let words = ["kernel", "show", "--pass", "bptt", "--set", "tau=4"];
     let shown = &said_json(&words)[0];
     assert_eq!(
@@ -165,7 +165,7 @@ fn every_kernel_of_auto_cuda_compiles() {
 }
 
 #[test]
-fn every_surrogate_has_a_text() {
+fn every_surrogate_has_a_source() {
     assert_eq!(surrogate::entries().len(), 21);
     for entry in surrogate::entries() {
         let name = entry.name;
@@ -175,7 +175,7 @@ fn every_surrogate_has_a_text() {
 }
 
 #[test]
-fn what_auto_cuda_does_not_have_is_answered_with_what_there_is() {
+fn missing_kernels_of_auto_cuda_are_answered_with_the_existing_ones() {
     let message = refused("--neuron lfi");
     assert!(message.contains("'lif'"), "{message}");
     let message = refused("--neuron soft_pulse_lif");
@@ -203,7 +203,7 @@ fn what_auto_cuda_does_not_have_is_answered_with_what_there_is() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_with_the_reason() {
+fn kernels_that_cannot_be_generated_are_errors_with_the_reason() {
     let message = refused("--style fused -T 1000000 -N 1000000");
     assert!(message.contains("2³¹ − 1"), "{message}");
     let message = refused("--style fused --reset-grad soft --surrogate super_spike");

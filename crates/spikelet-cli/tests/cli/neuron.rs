@@ -85,7 +85,7 @@ fn every_neuron_can_be_shown_with_every_surrogate() {
 }
 
 #[test]
-fn a_constant_is_trained_if_it_is_asked_for() {
+fn a_constant_is_trainable_on_request() {
     let shown = said(&["neuron", "show", "lif", "--set", "trainable.tau=channel"]);
     let learned = "trainable: tau, one per channel, starts at 2";
     assert!(
@@ -105,7 +105,7 @@ fn a_constant_is_trained_if_it_is_asked_for() {
 }
 
 #[test]
-fn a_parallel_neuron_says_what_it_charges_with() {
+fn a_parallel_neuron_prints_its_input_transformation() {
     let shown = said(&["neuron", "show", "psn"]);
     assert!(shown.contains("x is computed from the complete input sequence"));
     assert!(shown.contains("W·X + b"), "{shown}");

@@ -21,7 +21,7 @@ fn succeeds(words: &[&str], more: &[&OsStr]) {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_nothing_is_lost_in_silence() {
+fn a_full_disk_is_reported_as_an_error() {
     for words in [
         &["neuron", "list"][..],
         &["neuron", "show", "lif", "--json"],
@@ -48,7 +48,7 @@ fn a_full_disk_is_an_error_and_nothing_is_lost_in_silence() {
 }
 
 #[test]
-fn paths_that_are_no_text_work() {
+fn paths_that_are_not_utf8_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| no_text(folder.path(), name);
     let (run, picture) = (at("run"), at("picture"));
@@ -82,7 +82,7 @@ fn paths_that_are_no_text_work() {
 }
 
 #[test]
-fn training_images_are_no_matter_of_commands_that_only_test() {
+fn commands_that_only_test_have_no_option_for_training_images() {
     for command in ["eval", "show"] {
         let message = complaint(&[command, "last.safetensors", "--train-images", "5"], 2);
         assert!(message.contains("'--train-images'"), "{message}");
@@ -90,14 +90,14 @@ fn training_images_are_no_matter_of_commands_that_only_test() {
 }
 
 #[test]
-fn a_picture_of_no_known_kind_gets_one_line_of_help() {
+fn an_unknown_picture_format_is_an_error_with_one_line_of_help() {
     let message = complaint(&["show", "last.safetensors", "--out", "seven.jpg"], 2);
     assert!(message.contains("neither .svg nor .png"), "{message}");
     assert_eq!(message.matches("help: ").count(), 1, "{message}");
 }
 
 #[test]
-fn a_name_that_is_not_quite_right_is_answered_with_the_nearest() {
+fn a_misspelled_name_is_answered_with_the_nearest() {
     let message = complaint(&["neuron", "show", "liff"], 2);
     assert!(message.contains("'lif'"), "{message}");
 }

@@ -25,7 +25,7 @@ fn train(out: &Path, more: &[&str]) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_pipeline_trains_is_traced_and_says_how_the_network_is_cut() {
+fn a_pipeline_trains_writes_a_timeline_and_prints_its_stages() {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("trace.json");
     let words = ["--epochs", "2", "--trace", &trace.to_string_lossy()];
@@ -45,7 +45,7 @@ fn a_pipeline_trains_is_traced_and_says_how_the_network_is_cut() {
 }
 
 #[test]
-fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
+fn a_resumed_run_equals_an_uninterrupted_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
     train(&whole, &["--epochs", "2", "--schedule", "constant"]);
@@ -62,7 +62,7 @@ fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
 }
 
 #[test]
-fn devices_that_take_turns_and_a_network_of_convolutions_work() {
+fn stages_with_several_devices_run_a_convolutional_network() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().to_string_lossy().into_owned();
     let text = said(&[
@@ -93,7 +93,7 @@ fn devices_that_take_turns_and_a_network_of_convolutions_work() {
 }
 
 #[test]
-fn what_cannot_be_is_answered_with_what_can() {
+fn invalid_pipelines_are_errors_that_name_the_cause() {
     for (words, expected) in [
         (
             &["train", "--pipeline", "cpu:0,cpu:1", "--stages", "3,3"][..],

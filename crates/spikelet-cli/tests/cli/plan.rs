@@ -37,7 +37,7 @@ fn a_plan_lists_its_kernels_and_their_times() {
 }
 
 #[test]
-fn a_plan_is_shown_of_what_no_machine_can_hold() {
+fn plans_larger_than_any_memory_are_shown() {
     let words = ["plan", "cifar10-net", "--batch-size", "1000000"];
     for device in [["--device", "cpu"], ["--arch", "9.0"]] {
         // More elements than a GPU can count are refused instead.

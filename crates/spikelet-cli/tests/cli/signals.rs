@@ -71,7 +71,7 @@ fn is_interrupted(output: &Output) {
 }
 
 #[test]
-fn signals_that_the_program_is_to_ignore_stay_ignored() {
+fn ignored_signals_stay_ignored() {
     for (trap, ignored, more) in [
         ("trap '' HUP; exec", "-HUP", &[][..]),
         ("trap '' INT; exec", "-INT", &[]),
@@ -88,7 +88,7 @@ fn signals_that_the_program_is_to_ignore_stay_ignored() {
 }
 
 #[test]
-fn each_request_to_end_saves_the_run() {
+fn each_termination_signal_saves_the_run() {
     for request in ["-INT", "-TERM", "-HUP"] {
         let folder = tempfile::tempdir().expect("a folder");
         let run = endless(USUAL, folder.path(), &[]);
@@ -98,7 +98,7 @@ fn each_request_to_end_saves_the_run() {
 }
 
 #[test]
-fn a_request_to_end_is_obeyed_in_the_middle_of_an_evaluation() {
+fn a_termination_signal_interrupts_an_evaluation() {
     // Two steps, of which one is done when there is a checkpoint, then an evaluation that takes more
     // than a hundred times as long as a step, however slow the machine is.
     let words = "--hidden 1024 --time-steps 128 --validation 0 --test-images 40000 --eval-batch-size 10 \

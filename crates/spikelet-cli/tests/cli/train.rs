@@ -29,7 +29,7 @@ fn a_network_is_trained_then_evaluated_from_its_checkpoint() {
 }
 
 #[test]
-fn training_says_what_it_does_in_a_few_lines() {
+fn training_prints_a_few_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run").to_string_lossy().into_owned();
     let words = [
@@ -78,7 +78,7 @@ fn training_says_what_it_does_in_a_few_lines() {
 }
 
 #[test]
-fn a_data_set_that_is_not_there_is_answered_with_the_folders_that_were_searched() {
+fn a_missing_data_set_is_answered_with_the_searched_folders() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().to_string_lossy().into_owned();
     let message = complaint(&["train", "--dataset", "mnist", "--data-dir", &dir], 1);
@@ -149,7 +149,7 @@ fn a_network_is_trained_step_by_step() {
 }
 
 #[test]
-fn a_run_that_does_not_fit_is_refused_at_once_and_leaves_nothing() {
+fn a_run_that_does_not_fit_into_memory_is_an_error_and_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut words = vec!["train", "--time-steps", "4000000", "--batch-size", "100"];
     words.extend([

@@ -3,7 +3,7 @@
 use crate::common::{complaint, golden, program, stderr};
 
 #[test]
-fn a_misspelt_name_is_answered_with_the_names_there_are() {
+fn a_misspelled_name_is_answered_with_all_names() {
     let message = complaint(&["neuron", "show", "lfi"], 2);
     assert!(
         message.contains("soft_pulse_lif") && message.contains("'lif'"),
@@ -29,7 +29,7 @@ fn a_misspelt_name_is_answered_with_the_names_there_are() {
 }
 
 #[test]
-fn a_value_of_the_wrong_kind_is_refused() {
+fn a_value_of_the_wrong_type_is_an_error() {
     for words in [
         &["neuron", "show", "lif", "--set", "tau=slow"][..],
         &["neuron", "show", "lif", "--set", "tau"],
@@ -68,7 +68,7 @@ fn a_value_of_the_wrong_kind_is_refused() {
 }
 
 #[test]
-fn an_unknown_device_is_answered_with_those_there_are() {
+fn an_unknown_device_is_answered_with_all_devices() {
     for command in [
         &["train"][..],
         &["plan"],
@@ -86,7 +86,7 @@ fn an_unknown_device_is_answered_with_those_there_are() {
 }
 
 #[test]
-fn a_file_that_is_missing_or_no_tensor_file_is_named() {
+fn a_missing_or_invalid_tensor_file_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (text, missing) = (at("text"), at("missing"));

@@ -11,7 +11,7 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_case_is_run_and_compared_with_what_it_expects() {
+fn a_case_is_run_and_compared_with_its_expected_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = path(folder.path(), "deep/ours.safetensors");
     for name in [
@@ -68,7 +68,7 @@ fn write(folder: &Path, name: &str, tensors: &[(&str, Tensor)]) -> String {
 }
 
 #[test]
-fn a_difference_is_told_by_its_first_step_and_neuron() {
+fn a_difference_is_reported_with_its_first_step_and_neuron() {
     let folder = tempfile::tempdir().expect("a folder");
     let zeros = Tensor::f32([3, 4], [0.0; 12]);
     let mut other = zeros.clone();

@@ -99,7 +99,7 @@ fn a_file_that_does_not_compile_is_shown_where() {
 
 #[test]
 #[ignore = "needs NVRTC"]
-fn an_architecture_or_a_kernel_that_is_not_there_is_a_wrong_argument() {
+fn an_unknown_architecture_or_kernel_is_a_wrong_argument() {
     let folder = sources(SCALE);
     let file = folder.path().join("scale.cu");
     for (words, reason) in [
@@ -139,7 +139,7 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
 }
 
 #[test]
-fn without_nvrtc_the_error_says_what_brings_it() {
+fn without_nvrtc_the_error_names_the_package() {
     let folder = sources(SCALE);
     let file = folder.path().join("scale.cu");
     let mut command = program(&["kernel", "compile", &file.to_string_lossy()]);

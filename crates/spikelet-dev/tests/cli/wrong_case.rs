@@ -28,7 +28,7 @@ fn x() -> (&'static str, Tensor) {
 }
 
 #[test]
-fn a_file_that_is_missing_or_no_case_is_named() {
+fn a_missing_or_invalid_case_file_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (text, missing, out) = (at("text"), at("missing"), at("out"));
@@ -95,7 +95,7 @@ fn network(layers: &Value) -> String {
 }
 
 #[test]
-fn networks_that_cannot_be_or_are_too_large_are_refused() {
+fn invalid_or_too_large_networks_are_errors() {
     let repeat = |steps: u64| json!({"type": "repeat_over_t", "T": steps});
     let fc = |inputs: u64| json!({"type": "linear", "in": inputs, "out": 10, "name": "fc"});
     let spikes = json!({"type": "if", "name": "if1"});

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_passes_are_the_neurons_kernels_and_nothing_else() {
+    fn the_passes_have_only_the_kernels_of_the_neuron() {
         let words = [
             "bench",
             "--time-steps",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn two_ranks_come_to_the_same_result_every_time_and_speak_with_one_voice() {
+fn two_ranks_are_reproducible_and_only_rank_0_prints() {
     let folder = tempfile::tempdir().expect("a folder");
     let runs = ["a", "b"].map(|name| folder.path().join(name));
     for run in &runs {
@@ -22,7 +22,7 @@ fn two_ranks_come_to_the_same_result_every_time_and_speak_with_one_voice() {
 }
 
 #[test]
-fn ranks_that_another_launcher_starts_do_the_same_as_our_own() {
+fn ranks_of_another_launcher_compute_the_same_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let [own, other] = ["own", "other"].map(|name| folder.path().join(name));
     said(&words(&[
@@ -42,7 +42,7 @@ fn ranks_that_another_launcher_starts_do_the_same_as_our_own() {
 }
 
 #[test]
-fn a_run_goes_on_with_another_number_of_ranks() {
+fn a_run_resumes_with_another_number_of_ranks() {
     let folder = tempfile::tempdir().expect("a folder");
     for (before, after) in [("2", "1"), ("1", "2")] {
         let out = text(&folder.path().join(before));

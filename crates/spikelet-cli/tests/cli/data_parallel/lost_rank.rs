@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_killed_rank_ends_all_and_the_run_goes_on_bit_for_bit() {
+fn a_killed_rank_ends_all_and_the_resumed_run_is_equal_to_the_bit() {
     let folder = tempfile::tempdir().expect("a folder");
     let [unbroken, broken] = ["unbroken", "broken"].map(|name| folder.path().join(name));
     let out = text(&unbroken);
@@ -33,7 +33,7 @@ fn a_killed_rank_ends_all_and_the_run_goes_on_bit_for_bit() {
 }
 
 #[test]
-fn a_rank_that_is_stopped_is_missed_by_all() {
+fn a_stopped_rank_ends_the_run_of_all() {
     let folder = tempfile::tempdir().expect("a folder");
     for culprit in [1, 0] {
         let out = folder.path().join(culprit.to_string());
@@ -162,7 +162,7 @@ fn a_launcher_ends_as_the_rank_that_failed_first() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_stopped_rank_does_not_hold_its_launcher_up() {
+fn a_stopped_rank_does_not_block_its_launcher() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = text(&folder.path().join("run"));
     let run = ["--train-images", "512", "--epochs", "100000", "--out", &out];

@@ -23,7 +23,7 @@ fn arguments_that_contradict_a_launcher_s_variables_are_refused() {
 }
 
 #[test]
-fn ranks_with_other_settings_are_both_told() {
+fn different_settings_of_two_ranks_are_an_error_on_both() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = text(folder.path());
     let of_rate = |rate| words(&[&SHORT, &["--lr", rate, "--out", &out]]);
@@ -35,7 +35,7 @@ fn ranks_with_other_settings_are_both_told() {
 }
 
 #[test]
-fn ranks_without_a_secret_do_not_meet_where_other_hosts_reach_them() {
+fn ranks_without_a_secret_do_not_connect_if_other_hosts_can_reach_them() {
     let start = |more: &[&str]| {
         let mut command = rank(1, 2, "9", &words(&[&SHORT, more]));
         command
