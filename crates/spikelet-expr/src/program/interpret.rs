@@ -137,11 +137,11 @@ impl<'a, R: Real> Target<'a, R> {
 ///
 /// [`one`] is inlined once: it contains a loop for each operation.
 #[inline(always)]
-fn run<'a, R: Real>(
+fn run<R: Real>(
     work: &mut Workspace<R>,
     code: &[Instruction],
     inputs: &[&[R]],
-    outputs: &mut [&'a mut [R]],
+    outputs: &mut [&mut [R]],
     n: usize,
 ) {
     for instruction in code {
