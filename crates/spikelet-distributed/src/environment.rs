@@ -10,9 +10,10 @@
 //! below it. In addition, `SPIKELET_RENDEZVOUS_SECRET` is the secret of the run, and
 //! `SPIKELET_RENDEZVOUS_LISTENER=stdin` means that the standard input of rank 0 is its listening socket.
 
+use super::address::Address;
 use super::nodelist::first_host;
-use super::secret;
-use super::world::{Address, World};
+use super::variables;
+use super::world::World;
 use super::world_error::WorldError;
 use spikelet_core::Result;
 
@@ -40,9 +41,6 @@ const OPEN_MPI: Names = Names {
     local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
     local_size: "OMPI_COMM_WORLD_LOCAL_SIZE",
 };
-
-/// The variable that is `stdin` if the standard input of rank 0 is its listening socket.
-pub(super) const LISTENER: &str = "SPIKELET_RENDEZVOUS_LISTENER";
 
 /// The ports of Slurm jobs: below those that systems use for outgoing connections.
 const SLURM_PORTS: std::ops::Range<u64> = 15_000..30_000;
@@ -117,9 +115,9 @@ fn by_names(
     let local_size = lookup(names.local_size).and_then(|value| value.trim().parse().ok());
     let mut world = World::new(rank, size, local_rank, master()?)?;
     world.local_size = local_size.filter(|&count| count > local_rank && count <= size);
-    let secret = lookup(secret::VARIABLE).map(|text| text.parse());
+    let secret = lookup(variables::SECRET).map(|text| text.parse());
     world.secret = secret.transpose()?;
-    world.listener_on_stdin = lookup(LISTENER).is_some_and(|value| value == "stdin");
+    world.listener_on_stdin = lookup(variables::LISTENER).is_some_and(|value| value == "stdin");
     Ok(Some((world, format!("{} and {size_name}", names.rank))))
 }
 
@@ -205,7 +203,7 @@ fn slurm_port(lookup: Lookup<'_>) -> Result<u16, WorldError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::Role;
+    use super::super::role::Role;
     use super::*;
     use crate::RendezvousError;
 
@@ -273,7 +271,7 @@ mod tests {
 
     #[test]
     fn the_secret_of_a_run_is_read() {
-        let name = secret::VARIABLE;
+        let name = variables::SECRET;
         let world = rank(&but(&BY_TORCHRUN, name, "0123456789abcdef\n"));
         assert!(world.secret.is_some() && world.check_secret().is_ok());
         assert!(role(None, &but(&BY_TORCHRUN, name, "short")).is_err());

@@ -1,6 +1,6 @@
 //! The errors of process groups.
 
-use super::world::Address;
+use super::address::Address;
 use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::io;
@@ -76,7 +76,7 @@ pub enum RendezvousError {
          authenticates its ranks\n  help: give all ranks the same secret with \
          --rendezvous-secret-file FILE or {}; on a trusted network, --insecure-rendezvous connects \
          without one",
-        super::secret::VARIABLE
+        super::variables::SECRET
     )]
     MissingSecret {
         /// The address of rank 0.
@@ -86,7 +86,7 @@ pub enum RendezvousError {
     #[error(
         "rendezvous: rank 0 at {master} and rank {rank} on {host} have different secrets\n  help: \
          give all ranks the same secret with --rendezvous-secret-file FILE or {}",
-        super::secret::VARIABLE
+        super::variables::SECRET
     )]
     DifferentSecrets {
         /// The address of rank 0.
@@ -132,7 +132,7 @@ pub enum RendezvousError {
     /// The standard input of rank 0 is not the listening socket that its launcher announced.
     #[error(
         "rendezvous: standard input is not a listening socket: {source}\n  help: unset {}",
-        super::environment::LISTENER
+        super::variables::LISTENER
     )]
     ListenerOnStdin {
         /// The error of the system.

@@ -1,8 +1,9 @@
 //! Starts the ranks of one host and waits for them.
 
-use super::environment::LISTENER;
-use super::secret::{self, Secret};
-use super::world::{Address, host_name};
+use super::address::Address;
+use super::secret::Secret;
+use super::variables;
+use super::world::host_name;
 use spikelet_core::signals;
 use spikelet_core::{Error, Result};
 use std::ffi::OsString;
@@ -216,11 +217,11 @@ impl Launcher {
             .env("LOCAL_WORLD_SIZE", self.ranks.to_string())
             .env("MASTER_ADDR", &rendezvous.master.host)
             .env("MASTER_PORT", rendezvous.master.port.to_string())
-            .env(secret::VARIABLE, rendezvous.secret.text())
+            .env(variables::SECRET, rendezvous.secret.text())
             .env_remove("TORCHELASTIC_USE_AGENT_STORE")
-            .env_remove(LISTENER);
+            .env_remove(variables::LISTENER);
         match stdin {
-            Some(listener) => command.env(LISTENER, "stdin").stdin(listener),
+            Some(listener) => command.env(variables::LISTENER, "stdin").stdin(listener),
             None => command.stdin(Stdio::null()),
         };
         if rank > 0 {

@@ -1,16 +1,11 @@
 //! The secret that authenticates the ranks of a run.
 
 use super::error::RendezvousError;
-use super::world::Address;
 use spikelet_core::{Error, Result};
 use std::fmt::{self, Debug};
 use std::io::Read;
-use std::net::IpAddr;
 use std::path::Path;
 use std::str::FromStr;
-
-/// The environment variable with which a launcher passes the secret to its ranks.
-pub(super) const VARIABLE: &str = "SPIKELET_RENDEZVOUS_SECRET";
 
 /// The minimal length of a secret in bytes: shorter ones can be guessed.
 const MIN_BYTES: usize = 16;
@@ -115,7 +110,7 @@ impl Secret {
         &self.0
     }
 
-    /// The value of [`VARIABLE`].
+    /// The value of [`SECRET`](super::variables::SECRET).
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -147,13 +142,6 @@ pub(super) fn random() -> Result<[u8; BYTES], RendezvousError> {
         message: e.to_string(),
     })?;
     Ok(bytes)
-}
-
-/// Whether only processes of the same host can reach rank 0 at this address. The name of the host is not
-/// a loopback address, even if the host itself resolves it to one: rank 0 then listens at all addresses.
-pub(super) fn is_loopback(address: &Address) -> bool {
-    let given = address.host.parse::<IpAddr>();
-    given.is_ok_and(|ip| ip.is_loopback()) || address.host == "localhost"
 }
 
 #[cfg(test)]
@@ -198,21 +186,5 @@ mod tests {
         std::fs::set_permissions(file.path(), open).expect("changed");
         let error = Secret::read(file.path()).expect_err("refused").to_string();
         assert!(error.contains("its mode is 644"), "{error}");
-    }
-
-    #[test]
-    fn only_loopback_addresses_and_their_name_are_loopback() -> Result<()> {
-        for (address, expected) in [
-            ("127.0.0.1:5", true),
-            ("127.3.0.1:5", true),
-            ("[::1]:5", true),
-            ("localhost:5", true),
-            ("node01:5", false),
-            ("10.0.0.1:5", false),
-            ("localhost.example.org:5", false),
-        ] {
-            assert_eq!(is_loopback(&address.parse()?), expected, "{address}");
-        }
-        Ok(())
     }
 }

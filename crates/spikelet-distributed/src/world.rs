@@ -1,87 +1,10 @@
-//! The rank, size and role of a process.
+//! The rank of a process and the number of ranks.
 
-use super::environment;
+use super::address::Address;
 use super::error::RendezvousError;
-use super::secret::{self, Secret};
+use super::secret::Secret;
 use super::world_error::WorldError;
-use spikelet_core::{Error, Result};
-use std::fmt::{self, Display};
-use std::net::TcpListener;
-use std::str::FromStr;
-
-/// The address at which rank 0 listens.
-///
-/// ```
-/// use spikelet_distributed::Address;
-/// let address: Address = "node01:29500".parse()?;
-/// assert_eq!((address.host.as_str(), address.port), ("node01", 29500));
-/// assert_eq!("[fe80::1]:7000".parse::<Address>()?.host, "fe80::1");
-/// assert!("node01".parse::<Address>().is_err());
-/// assert!("[]:29500".parse::<Address>().is_err());
-/// # Ok::<(), spikelet_core::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
-    /// A host name, or an IPv4 or IPv6 address.
-    pub host: String,
-    /// The port, at least 1.
-    pub port: u16,
-}
-
-impl Address {
-    /// Opens a listening socket at a free port of the loopback address: pass it on with
-    /// [`RankGroup::connect_with_listener`](super::RankGroup::connect_with_listener), so that no other
-    /// process can take the port.
-    ///
-    /// # Errors
-    /// [`RendezvousError::System`] when no port can be opened.
-    pub fn listen_on_loopback() -> Result<(TcpListener, Self)> {
-        let open = || {
-            let listener = TcpListener::bind(("127.0.0.1", 0))?;
-            let address = listener.local_addr()?;
-            Ok((
-                listener,
-                Self {
-                    host: address.ip().to_string(),
-                    port: address.port(),
-                },
-            ))
-        };
-        open().map_err(|source| RendezvousError::System { source }.into())
-    }
-}
-
-impl FromStr for Address {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let invalid = || WorldError::Address {
-            text: text.to_string(),
-        };
-        let (host, port) = text.rsplit_once(':').ok_or_else(invalid)?;
-        let bracketed = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-        if host.is_empty() || host == "[]" || (bracketed.is_none() && host.contains(':')) {
-            return Err(invalid().into());
-        }
-        match port.parse() {
-            Ok(port) if port > 0 => Ok(Self {
-                host: bracketed.unwrap_or(host).to_string(),
-                port,
-            }),
-            _ => Err(invalid().into()),
-        }
-    }
-}
-
-impl Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
-}
+use spikelet_core::Result;
 
 /// A rank: one of several processes that train together.
 ///
@@ -152,7 +75,7 @@ impl World {
     /// # Ok::<(), spikelet_core::Error>(())
     /// ```
     pub fn check_secret(&self) -> Result<()> {
-        if self.secret.is_some() || self.insecure || secret::is_loopback(&self.master) {
+        if self.secret.is_some() || self.insecure || self.master.is_loopback() {
             return Ok(());
         }
         let master = self.master.clone();
@@ -167,57 +90,6 @@ impl World {
     /// The number of ranks on this host: all ranks, if the launcher does not set it.
     pub fn ranks_on_host(&self) -> usize {
         self.local_size.unwrap_or(self.size).max(1)
-    }
-}
-
-/// The role of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Train without other ranks.
-    Single,
-    /// Train as one of several ranks.
-    Rank(World),
-    /// Start this many ranks and wait for them.
-    Launch(usize),
-}
-
-impl Role {
-    /// The role of this process by the environment variables of a launcher, or else by the `requested`
-    /// number of ranks. `master` replaces the address of the variables.
-    ///
-    /// A launcher that has started a single process is ignored: the process may launch ranks itself.
-    ///
-    /// # Errors
-    /// [`WorldError`] when a variable is missing, cannot be parsed, or contradicts another one or the
-    /// requested number of ranks.
-    ///
-    /// ```
-    /// use spikelet_distributed::Role;
-    /// let none = |_: &str| None;
-    /// assert_eq!(Role::from_variables(None, None, &none)?, Role::Single);
-    /// assert_eq!(Role::from_variables(Some(4), None, &none)?, Role::Launch(4));
-    /// # Ok::<(), spikelet_core::Error>(())
-    /// ```
-    pub fn from_variables(
-        requested: Option<usize>,
-        master: Option<&Address>,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self> {
-        let found = environment::world(master, variable)?;
-        match (found, requested) {
-            (Some((world, variables)), Some(requested)) if requested != world.size => {
-                let size = world.size;
-                Err(WorldError::OtherSize {
-                    requested,
-                    variables,
-                    size,
-                }
-                .into())
-            }
-            (Some((world, _)), _) => Ok(Self::Rank(world)),
-            (None, Some(ranks)) if ranks > 1 => Ok(Self::Launch(ranks)),
-            (None, _) => Ok(Self::Single),
-        }
     }
 }
 

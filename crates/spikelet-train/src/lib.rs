@@ -7,6 +7,7 @@ mod error;
 mod eval_step;
 mod evaluation;
 mod failed_step;
+mod fit;
 mod folder;
 mod forward;
 mod in_flight;

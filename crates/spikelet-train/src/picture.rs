@@ -3,9 +3,8 @@
 use super::checkpoint::EpochRecord;
 use super::evaluation::Evaluator;
 use super::forward::Forward;
-use super::run::EXAMPLES;
 use super::show::{examples_of, first_examples};
-use super::trainer::{FitReport, Trainer};
+use super::trainer::{EXAMPLES, FitReport, Trainer};
 use crate::report::{EpochPoint, Report};
 use spikelet_core::Result;
 use spikelet_core::human::percent;

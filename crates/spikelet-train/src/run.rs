@@ -14,7 +14,7 @@ use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task, check_gathered};
 use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::StepMetrics;
-use super::trainer::{FitReport, Start, Trainer};
+use super::trainer::{EXAMPLES, FitReport, Start, Trainer};
 use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
@@ -24,9 +24,6 @@ use spikelet_nn::runtime::VarStore;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// The number of images in the report of a run.
-pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
 /// Measures the time of the training batches of an epoch.
 struct Clock {

@@ -3,11 +3,9 @@
 use super::checkpoint::{EpochRecord, best_of};
 use super::folder::{Former, RankInfo};
 use super::interrupt::{self, EndRequest};
-use super::run::Run;
 use super::{BuildEngine, Engine, RunMemory, Settings};
 use crate::log::Output;
 use spikelet_core::Result;
-use spikelet_data::Split;
 use spikelet_distributed::RankGroup;
 use spikelet_graph::Backend;
 use spikelet_nn::module::Module;
@@ -19,6 +17,9 @@ use std::time::Duration;
 
 /// The default number of steps between two points of the training curves.
 const CURVE_STEPS: u64 = 50;
+
+/// The number of images in the report of a run.
+pub(super) const EXAMPLES: usize = if cfg!(feature = "plots") { 6 } else { 0 };
 
 /// Trains a network.
 ///
@@ -253,28 +254,6 @@ impl Trainer {
     /// Whether the run should end before its next batch.
     pub(super) fn is_end_requested(&self) -> bool {
         self.end_request.as_ref().is_some_and(|asked| asked())
-    }
-
-    /// Trains to the end of the last epoch.
-    ///
-    /// # Errors
-    /// When a setting is invalid, shapes do not match, a file cannot be read or written, the device fails, or the loss
-    /// is not finite.
-    pub fn fit(&self, data: &Split) -> Result<FitReport> {
-        self.fit_with(data, |_| {})
-    }
-
-    /// Trains like [`Trainer::fit`]. The run is passed to a function before its first step, for example to print its
-    /// plan.
-    ///
-    /// # Errors
-    /// As [`Trainer::fit`].
-    pub fn fit_with(&self, data: &Split, announce: impl FnOnce(&Start<'_>)) -> Result<FitReport> {
-        self.settings.check()?;
-        let _listening = (self.end_request.as_ref()).map(|_| interrupt::Listening::start());
-        let run = Run::start(self, data)?;
-        announce(&run.about_to_begin());
-        run.finish_training()
     }
 }
 

@@ -156,7 +156,7 @@ pub(super) struct Membership {
 /// address, only processes of its host can connect.
 fn listening_address(world: &World, root: IpAddr) -> IpAddr {
     match root {
-        root if secret::is_loopback(&world.master) => root,
+        root if world.master.is_loopback() => root,
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }
