@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 #[cfg(feature = "download")]
-use crate::download::DownloadError;
-use crate::idx::IdxError;
+use crate::download_error::DownloadError;
+use crate::idx_error::IdxError;
+use crate::lines::lines;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -290,9 +291,4 @@ pub enum Error {
         /// Whether an incomplete last batch is dropped.
         drop_last: bool,
     },
-}
-
-/// Items as an indented list, one per line.
-pub(crate) fn lines(items: impl Iterator<Item = impl std::fmt::Display>) -> String {
-    items.map(|item| format!("    {item}\n")).collect()
 }

@@ -35,11 +35,16 @@ mod batch;
 mod dataset;
 #[cfg(feature = "download")]
 pub mod download;
+#[cfg(feature = "download")]
+mod download_error;
 mod error;
 mod gz;
 pub mod idx;
+mod idx_error;
+mod lines;
 mod loader;
 mod registry;
+mod remote_file;
 mod source;
 
 pub use augment::{Augment, Normalize};
@@ -50,7 +55,8 @@ pub use download::Progress;
 pub use error::{Error, Result};
 pub use loader::{Batches, Loader, LoaderConfig, Shard};
 pub use registry::Entry;
-pub use source::{Files, RecordFiles, RemoteFile, Source};
+pub use remote_file::RemoteFile;
+pub use source::{Files, RecordFiles, Source};
 
 registry::data_sets! {
     synthetic,

@@ -6,7 +6,7 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use tempfile::NamedTempFile;
 
-use crate::source::RemoteFile;
+use crate::remote_file::RemoteFile;
 
 use super::{
     DownloadError, Failure, Progress, Transfer, check_names, from_mirrors, put, receive_from,

@@ -6,7 +6,6 @@
 //! same time or a download is interrupted. An archive is unpacked after it has been checked.
 
 mod archive;
-mod error;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,12 +17,12 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::gz::Plain;
-use crate::source::{RemoteFile, hex};
+use crate::remote_file::{RemoteFile, hex};
 
+pub use crate::download_error::{Attempt, DownloadError, Failure};
 pub use archive::fetch_archive;
 #[doc(hidden)]
 pub use archive::unpack_archive;
-pub use error::{Attempt, DownloadError, Failure};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,11 +4,12 @@ use std::path::Path;
 
 #[cfg(feature = "download")]
 use super::Found;
-use super::{Files, RemoteFile, Source, sha256};
+use super::{Files, Source};
 use crate::dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 use crate::download::{self, DownloadError, Progress};
 use crate::error::{Error, Result};
+use crate::remote_file::{RemoteFile, sha256};
 use crate::{fashion_mnist, idx, mnist};
 
 /// Reads the four files at `paths` in `folder`. If they are those of another data set, the error names `target` as the

@@ -2,7 +2,6 @@
 
 mod idx_files;
 mod record_files;
-mod remote_file;
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +9,9 @@ use crate::dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::{Error, Result};
+use crate::remote_file::RemoteFile;
 
 pub use record_files::RecordFiles;
-pub use remote_file::RemoteFile;
-#[cfg(feature = "download")]
-pub(crate) use remote_file::hex;
-use remote_file::sha256;
 
 /// A data set of images and labels in files.
 ///

@@ -5,11 +5,12 @@ use std::io::Read;
 use std::iter;
 use std::path::Path;
 
-use super::{RemoteFile, Source};
+use super::Source;
 use crate::dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 use crate::download::{DownloadError, Progress, fetch_archive};
 use crate::error::{Error, Result};
+use crate::remote_file::RemoteFile;
 
 /// Files of records without headers: a byte with the label, then the bytes of the image,
 /// `[channels, height, width]`.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::lines;
+use crate::lines::lines;
 
 /// A file that could not be downloaded from any mirror.
 #[derive(Debug)]
