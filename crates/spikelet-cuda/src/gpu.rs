@@ -1,13 +1,15 @@
 //! One GPU: its context, its streams, its properties, and the kernels loaded on it.
 
+pub(crate) mod group;
+
 use crate::cache;
 use crate::error::{Context, describe, failure};
-use crate::group::Group;
 use crate::library::{self, Library};
 use crate::recent::Recent;
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
+use group::Group;
 use spikelet_graph::{DeviceId, Result};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

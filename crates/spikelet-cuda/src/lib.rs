@@ -16,7 +16,6 @@ mod executor;
 mod fetch;
 mod gemm;
 mod gpu;
-mod group;
 mod horizontal_fusion;
 pub mod kernel;
 mod kernel_source;

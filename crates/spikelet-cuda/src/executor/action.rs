@@ -4,7 +4,7 @@ use crate::dnn::ConvCall;
 use crate::error::Context;
 use crate::gemm::GemmCall;
 use crate::gpu::Gpu;
-use crate::group::{AllReduceBatch, Group};
+use crate::gpu::group::{AllReduceBatch, Group};
 use crate::launch::Launch;
 use cudarc::driver::{CudaEvent, result};
 use spikelet_graph::Result;

@@ -4,7 +4,7 @@ use super::action::{Action, Step};
 use super::custom_kernel::{Constants, CustomKernel};
 use crate::error::{self, failure};
 use crate::gpu::Gpu;
-use crate::group::AllReduceBatch;
+use crate::gpu::group::AllReduceBatch;
 use crate::horizontal_fusion::{BoundKernel, Group, fuse};
 use crate::kernel_source::{self, Binding, KernelSource, LaunchSize, TooLarge};
 use crate::launch::Launch;

@@ -33,7 +33,7 @@ use crate::dnn::{ConvCall, Convolution};
 use crate::error::failure;
 use crate::gemm::{GemmCall, Product};
 use crate::gpu::Properties;
-use crate::group::Group;
+use crate::gpu::group::Group;
 use crate::kernel_source::{Binding, KernelSource};
 use crate::shared::Shared;
 use spikelet_graph::op::{DeviceKernel, Op, Operation, Scan, ScanGrad};

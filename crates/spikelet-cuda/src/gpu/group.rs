@@ -10,8 +10,8 @@
 
 mod api;
 
+use super::Gpu;
 use crate::error::{Context, failure};
-use crate::gpu::Gpu;
 use api::{Api, Config, ID_BYTES, IN_PROGRESS, Id, Raw, SUCCESS};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use spikelet_graph::{ProcessGroup, Result};
