@@ -1,6 +1,6 @@
 //! The configuration of a pipeline.
 
-use super::timetable::PipelineSchedule;
+use super::schedule::PipelineSchedule;
 
 /// How a batch is split, and the order of forward and backward passes.
 ///

@@ -1,6 +1,6 @@
 //! The predicted run time of plans.
 
-use super::flow::StagePlans;
+use super::plans::{Passes, StagePlans};
 use super::timetable::StageCost;
 use spikelet_graph::{Backend, DType, DeviceKind, Plan};
 
@@ -69,9 +69,7 @@ pub(super) fn seconds(plan: &Plan, backend: &dyn Backend) -> f64 {
 /// The cost of a chunk of a micro-batch on a stage.
 pub(super) fn of_stage(plans: &StagePlans, backend: &dyn Backend, devices: &[usize]) -> StageCost {
     let count = plans.passes.len().max(1) as f64;
-    let mean = |plan: &dyn Fn(&super::flow::Passes) -> f64| {
-        plans.passes.values().map(plan).sum::<f64>() / count
-    };
+    let mean = |plan: &dyn Fn(&Passes) -> f64| plans.passes.values().map(plan).sum::<f64>() / count;
     StageCost {
         devices: devices.to_vec(),
         forward: mean(&|p| seconds(&p.forward, backend)),

@@ -3,7 +3,7 @@
 //! A pipeline that is loaded on them shows how much memory it needs on each device, with the same code that
 //! allocates it.
 
-use super::memory::DeviceBytes;
+use super::device_memory::DeviceBytes;
 use super::partition::Partition;
 use spikelet_graph::op::{HostTensor, HostTensorMut};
 use spikelet_graph::{

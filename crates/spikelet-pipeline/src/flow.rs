@@ -4,25 +4,14 @@ use super::batch_split::BatchSplit;
 use super::head::Head;
 use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
+use super::plans::StagePlans;
 use super::program::{Buffers, Program};
 use super::stage::{self, GRAD_X, Neighbor, Y};
 use super::timetable::{FORWARD_BUFFERS, Timetable};
 use spikelet_core::Result;
-use spikelet_graph::{Backend, Buffer, DType, DeviceKind, Event, InputKind, Plan, TensorType};
+use spikelet_graph::{Backend, Buffer, DType, DeviceKind, Event, InputKind, TensorType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The plans of a stage for one position of the chunk.
-pub(super) struct Passes {
-    pub(super) forward: Plan,
-    pub(super) backward: Option<Plan>,
-}
-
-/// The plans of a stage for micro-batches of one size.
-pub(super) struct StagePlans {
-    /// By whether the chunk is the first one, and whether it is the last one.
-    pub(super) passes: BTreeMap<(bool, bool), Passes>,
-}
 
 /// The buffers and programs of a micro-batch in flight, and the event of the last use.
 pub(super) struct Slot {

@@ -1,12 +1,14 @@
 //! Forward passes through a pipeline.
 
 use super::batch_split::BatchSplit;
+use super::device_memory::check;
+use super::dry_run::DryRun;
 use super::error::PipelineError;
 use super::flow::Flow;
 use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
 use super::plans::TraceOptions;
-use super::timetable::MicroBatch;
+use super::task::MicroBatch;
 use super::worker::RunInputs;
 use spikelet_core::Result;
 use spikelet_data::Batch;
@@ -51,7 +53,7 @@ pub(super) struct ForwardFlow {
 
 /// A planned forward pass. No device memory is allocated for it.
 pub(super) struct ForwardPlan {
-    pub(super) pipeline_plan: PipelinePlan,
+    pipeline_plan: PipelinePlan,
     forward_shape: ForwardShape,
     output: Vec<usize>,
 }
@@ -81,6 +83,21 @@ impl ForwardPlan {
             forward_shape: forward_shape.clone(),
             output,
         })
+    }
+
+    /// Checks that the devices have enough free memory for the pass.
+    pub(super) fn check_memory(
+        &self,
+        partition: &Partition,
+        seed: u64,
+        store: &VarStore,
+    ) -> Result<()> {
+        let mut dry = DryRun::new(partition, store)?;
+        dry.allocate(&self.pipeline_plan.traced)?;
+        let flow = self.load(&dry.partition, seed, &mut dry.store)?;
+        let bytes = dry.peaks().with_sent(partition, &flow.sent_bytes());
+        let help = "use smaller micro-batches (split_size), fewer time steps, a 16-bit precision, or more devices";
+        check("the pipeline's forward pass", partition, &bytes, help)
     }
 
     /// Loads the pass on the devices of `partition`, for which it was planned.
@@ -157,13 +174,13 @@ impl ForwardFlow {
         Tensor::f32(self.output.clone(), all)
     }
 
-    pub(super) fn bytes(&self) -> Vec<usize> {
+    fn bytes(&self) -> Vec<usize> {
         self.flow.bytes()
     }
 
     /// The size of the tensors of each device that may be on the host during transfers, and twice that of
     /// the outputs, in bytes.
-    pub(super) fn sent_bytes(&self) -> Vec<usize> {
+    fn sent_bytes(&self) -> Vec<usize> {
         let mut bytes = self.flow.sent_bytes();
         let last = self
             .flow

@@ -15,25 +15,29 @@
 //! Sources: the tutorial "clock driven: classify CIFAR-10" of SpikingFlow (the class); Huang et al.,
 //! GPipe, NeurIPS 2019; Narayanan et al., PipeDream, SOSP 2019 (the schedules).
 
+mod auto_partition;
 mod batch_split;
 mod config;
 mod cost;
 mod cut;
+mod device_memory;
 mod dry_run;
 mod error;
 mod flow;
 mod forward;
 mod head;
 mod mailbox;
-mod memory;
 mod options;
 mod partition;
 mod pipeline_plan;
 mod plans;
 mod program;
 mod replicas;
+mod run_plans;
+mod schedule;
 mod stage;
 mod stage_replicas;
+mod task;
 mod timeline;
 #[cfg(feature = "plots")]
 mod timeline_svg;
@@ -47,9 +51,10 @@ pub use error::PipelineError;
 pub use forward::{PipelineEval, Reduce};
 pub use options::{PipelineEngine, PipelineOptions, Stages};
 pub use partition::{Partition, StageReport};
+pub use schedule::PipelineSchedule;
 pub use stage_replicas::StageReplicas;
+pub use task::{MicroBatch, Phase, Task};
 pub use timeline::Timeline;
-pub use timetable::{MicroBatch, Phase, PipelineSchedule, Task};
 pub use training::PipelineStep;
 
 use forward::{ForwardFlow, ForwardPlan, ForwardShape};
@@ -262,7 +267,7 @@ impl ModelPipeline {
                 shape: forward_shape.shape.clone(),
             };
             let plan = ForwardPlan::new(&partition, &trace_options, &forward_shape)?;
-            memory::check_forward(&plan, &partition, self.seed, store)?;
+            plan.check_memory(&partition, self.seed, store)?;
             let flow = plan.load(&partition, self.seed, store)?;
             self.flows.insert(forward_shape.clone(), flow);
         }

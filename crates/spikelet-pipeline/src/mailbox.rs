@@ -1,7 +1,7 @@
 //! Messages between the threads of the devices.
 
 use super::error::PipelineError;
-use super::timetable::Task;
+use super::task::Task;
 use spikelet_core::Result;
 use spikelet_graph::{DeviceTransfer, Event};
 use std::collections::HashMap;

@@ -1,8 +1,12 @@
 //! A pipeline as the engine of a [`Trainer`](spikelet_train::Trainer).
 
+use super::config::PipelineConfig;
 use super::error::PipelineError;
-use crate::memory::PipelinePlans;
-use crate::{Partition, PipelineConfig, PipelineEval, PipelineStep, StageReplicas};
+use super::forward::PipelineEval;
+use super::partition::Partition;
+use super::run_plans::PipelinePlans;
+use super::stage_replicas::StageReplicas;
+use super::training::PipelineStep;
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, Tensor};

@@ -2,9 +2,8 @@
 
 use super::batch_split::BatchSplit;
 use super::cost;
-use super::flow::StagePlans;
 use super::partition::Partition;
-use super::plans::{self, TraceOptions};
+use super::plans::{self, StagePlans, TraceOptions};
 use super::timetable::{Job, Timetable};
 use spikelet_core::Result;
 use spikelet_graph::{DType, TensorType};

@@ -1,7 +1,6 @@
 //! The plans of all stages.
 
 use super::batch_split::BatchSplit;
-use super::flow::{Passes, StagePlans};
 use super::stage::{self, Feed, StageOptions};
 use spikelet_core::Result;
 use spikelet_graph::{Backend, DType, Plan, TensorType};
@@ -18,6 +17,18 @@ pub(super) struct TraceOptions {
     pub(super) feed: Feed,
     /// The shape of the input without the axes T and N.
     pub(super) shape: Vec<usize>,
+}
+
+/// The plans of a stage for one position of the chunk.
+pub(super) struct Passes {
+    pub(super) forward: Plan,
+    pub(super) backward: Option<Plan>,
+}
+
+/// The plans of a stage for micro-batches of one size.
+pub(super) struct StagePlans {
+    /// By whether the chunk is the first one, and whether it is the last one.
+    pub(super) passes: BTreeMap<(bool, bool), Passes>,
 }
 
 /// The plans of the stages for micro-batches of one size.

@@ -1,11 +1,20 @@
 //! The recorded run of a pipeline, and its export to the trace format of Chrome. `timeline_svg.rs` draws
 //! it.
 
-use super::worker::Span;
+use super::task::Task;
 use serde_json::{Value, json};
 use spikelet_core::Result;
 use spikelet_core::files::write_atomically;
 use std::path::Path;
+
+/// When a task ran, in seconds from the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) task: Task,
+    pub(super) device: usize,
+    pub(super) start: f64,
+    pub(super) end: f64,
+}
 
 /// The recorded start and end of each task of a run.
 #[derive(Clone, Debug, Default)]

@@ -3,9 +3,8 @@
 //! Forward passes are light boxes in the upper part of a row, backward passes dark ones in the lower part,
 //! so that they can be distinguished without color.
 
-use super::Timeline;
-use super::timetable::{Phase, Task};
-use super::worker::Span;
+use super::task::{Phase, Task};
+use super::timeline::{Span, Timeline};
 use spikelet_core::Result;
 use spikelet_core::files::write_atomically;
 use spikelet_train::report::axis::{Axis, range};
@@ -259,7 +258,7 @@ fn draw_legend(svg: &mut Svg, several: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timetable::{MicroBatch, Phase};
+    use super::super::task::{MicroBatch, Phase};
     use super::*;
 
     /// Stages 0 and 2 on the first device, 1 on the second.

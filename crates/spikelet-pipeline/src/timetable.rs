@@ -5,65 +5,10 @@
 //! the idle time of the devices is known in advance.
 
 use super::error::PipelineError;
-use serde::Serialize;
+use super::schedule::PipelineSchedule;
+use super::task::{MicroBatch, Phase, Task};
 use spikelet_core::Result;
 use std::collections::HashMap;
-
-/// The order of forward and backward passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PipelineSchedule {
-    /// 1F1B, which needs less memory, unless fill-drain is predicted to be 10 % faster.
-    #[default]
-    Auto,
-    /// All forward passes, then all backward passes (GPipe; Huang et al., NeurIPS 2019). All micro-batches
-    /// are in flight at once.
-    FillDrain,
-    /// One forward, one backward (1F1B; Narayanan et al., SOSP 2019). The number of micro-batches in flight
-    /// on a stage is the number of stages from it to the last one.
-    OneForwardOneBackward,
-}
-
-impl PipelineSchedule {
-    /// The schedules with their names on the command line.
-    pub const NAMES: [(&'static str, Self); 3] = [
-        ("auto", Self::Auto),
-        ("fill-drain", Self::FillDrain),
-        ("1f1b", Self::OneForwardOneBackward),
-    ];
-}
-
-/// The phase of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// The forward pass of the stage.
-    Forward,
-    /// The loss and its gradient, after the last stage.
-    Loss,
-    /// The backward pass of the stage.
-    Backward,
-}
-
-/// A micro-batch, or one chunk of its time steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct MicroBatch {
-    /// The index of the micro-batch in the batch.
-    pub index: usize,
-    /// The index of the chunk of time.
-    pub chunk: usize,
-}
-
-/// A task of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct Task {
-    /// The phase.
-    pub phase: Phase,
-    /// The stage.
-    pub stage: usize,
-    /// The micro-batch and its chunk. The loss is that of all chunks, and has the last one here.
-    pub micro_batch: MicroBatch,
-}
 
 /// The predicted cost of a stage.
 #[derive(Clone, Debug)]

@@ -1,14 +1,14 @@
 //! A training step of a pipeline.
 
-use super::Partition;
 use super::error::PipelineError;
 use super::flow::Flow;
 use super::head::{self, CORRECT, Head, LOSS};
-use super::memory::PipelinePlans;
+use super::partition::Partition;
 use super::pipeline_plan::PipelinePlan;
 use super::plans::TraceOptions;
 use super::replicas::{Replicas, copy_name};
 use super::stage::is_sum;
+use super::task::MicroBatch;
 use super::timeline::Timeline;
 use super::updates::Updates;
 use super::worker::RunInputs;
@@ -20,7 +20,6 @@ use spikelet_nn::module::Traced;
 use spikelet_nn::runtime::VarStore;
 use spikelet_train::{Draws, Settings, StepMetrics, is_scaled};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -146,22 +145,6 @@ impl StepPlan {
 }
 
 impl PipelineStep {
-    /// Compiles a step for images of this shape. Parameters that the store does not have are initialized,
-    /// each on the device of its stage.
-    ///
-    /// # Errors
-    /// When shapes do not match, a device fails or has too little memory ([`Error::Memory`](spikelet_core::Error::Memory), before
-    /// anything is allocated), or a setting is not implemented for pipelines.
-    pub fn new(
-        partition: &Partition,
-        settings: &Settings,
-        image: [usize; 3],
-        store: &mut VarStore,
-    ) -> Result<Self> {
-        let plans = PipelinePlans::new(partition, settings, image, &BTreeSet::new())?;
-        Ok(plans.load(store)?.0)
-    }
-
     /// Sets the peak memory of the run on each device.
     pub(super) fn with_peak(mut self, peak: Vec<usize>) -> Self {
         self.peak = peak;
@@ -250,7 +233,7 @@ impl PipelineStep {
             }
         }
         let each = batch.images.len() / expected;
-        let x = |micro_batch: super::timetable::MicroBatch| {
+        let x = |micro_batch: MicroBatch| {
             let images = self.flow.batch_split.images(micro_batch.index);
             Cow::Borrowed(&batch.images[images.start * each..images.end * each])
         };

@@ -8,7 +8,9 @@ use super::error::PipelineError;
 use super::flow::{Flow, Slot, StageRun};
 use super::mailbox::{Mailbox, Message};
 use super::stage::{GRAD_X, GRAD_Y, X, Y};
-use super::timetable::{FORWARD_BUFFERS, MicroBatch, Phase, Task};
+use super::task::{MicroBatch, Phase, Task};
+use super::timeline::Span;
+use super::timetable::FORWARD_BUFFERS;
 use spikelet_core::{Error, Result};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Event, HostFuture, Tensor};
@@ -29,15 +31,6 @@ pub(super) struct RunInputs<'a> {
     pub(super) draws: Draws,
     /// Whether to record when each task runs.
     pub(super) record: bool,
-}
-
-/// When a task ran, in seconds from the start of the run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) task: Task,
-    pub(super) device: usize,
-    pub(super) start: f64,
-    pub(super) end: f64,
 }
 
 /// The outputs of a run.

@@ -1,15 +1,14 @@
-//! The memory that a pipeline needs on each device, computed before anything is allocated.
+//! The plans of a run, which are loaded if they fit into the memory of the devices.
 
+use super::device_memory::{DeviceBytes, check};
 use super::dry_run::DryRun;
-use super::forward::{EvalPlan, ForwardPlan, PipelineEval};
+use super::forward::{EvalPlan, PipelineEval};
 use super::partition::Partition;
 use super::training::{PipelineStep, StepPlan};
-use spikelet_core::{Error, Result};
-use spikelet_graph::{Backend, DeviceKind};
+use spikelet_core::Result;
 use spikelet_nn::runtime::VarStore;
 use spikelet_train::Settings;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// How to reduce the memory of a training step.
 const REDUCE_STEP: &str = "use smaller micro-batches (--split-size), a schedule with fewer of \
@@ -19,37 +18,6 @@ them in flight (--pipeline-schedule 1f1b), fewer time steps (--time-steps), a 16
 /// How to reduce the memory of an evaluation.
 const REDUCE_EVALUATION: &str = "use smaller micro-batches (--split-size), evaluate fewer images at \
 once (--eval-batch-size), or use fewer time steps (--time-steps) or a 16-bit precision (--precision bf16)";
-
-/// The bytes on each device, and those of transfers on the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DeviceBytes {
-    /// By device: parameters, optimizer tensors, arenas, the tensors of micro-batches in flight.
-    pub(crate) devices: Vec<usize>,
-    /// On the host, in addition to the CPU devices: transfers between other devices, and the loss of an
-    /// evaluation.
-    pub(crate) host: usize,
-}
-
-impl DeviceBytes {
-    /// The sum over all devices and the host.
-    pub(crate) fn total(&self) -> usize {
-        self.devices
-            .iter()
-            .fold(self.host, |sum, bytes| sum.saturating_add(*bytes))
-    }
-
-    /// Adds the tensors of transfers, which are in the memory of the host.
-    fn with_sent(mut self, partition: &Partition, sent: &[usize]) -> Self {
-        for (k, (device, sent)) in partition.devices.iter().zip(sent).enumerate() {
-            let at = match device.kind() {
-                DeviceKind::Cpu => &mut self.devices[k],
-                _ => &mut self.host,
-            };
-            *at = at.saturating_add(*sent);
-        }
-        self
-    }
-}
 
 /// The memory of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,57 +98,20 @@ impl PipelinePlans {
     }
 }
 
-/// Checks that the devices have enough free memory for a forward pass.
-pub(super) fn check_forward(
-    plan: &ForwardPlan,
-    partition: &Partition,
-    seed: u64,
-    store: &VarStore,
-) -> Result<()> {
-    let mut dry = DryRun::new(partition, store)?;
-    dry.allocate(&plan.pipeline_plan.traced)?;
-    let flow = plan.load(&dry.partition, seed, &mut dry.store)?;
-    let bytes = dry.peaks().with_sent(partition, &flow.sent_bytes());
-    let help = "use smaller micro-batches (split_size), fewer time steps, a 16-bit precision, or more devices";
-    check("the pipeline's forward pass", partition, &bytes, help)
-}
-
-/// The devices that share a memory: all CPU devices, and all backends of one GPU.
-pub(super) fn memories(devices: &[Arc<dyn Backend>]) -> Vec<Vec<usize>> {
-    let mut shared: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (k, device) in devices.iter().enumerate() {
-        shared.entry(device.memory_name()).or_default().push(k);
+impl PipelineStep {
+    /// Compiles a step for images of this shape. Parameters that the store does not have are initialized,
+    /// each on the device of its stage.
+    ///
+    /// # Errors
+    /// When shapes do not match, a device fails or has too little memory ([`Error::Memory`](spikelet_core::Error::Memory), before
+    /// anything is allocated), or a setting is not implemented for pipelines.
+    pub fn new(
+        partition: &Partition,
+        settings: &Settings,
+        image: [usize; 3],
+        store: &mut VarStore,
+    ) -> Result<Self> {
+        let plans = PipelinePlans::new(partition, settings, image, &BTreeSet::new())?;
+        Ok(plans.load(store)?.0)
     }
-    shared.into_values().collect()
-}
-
-/// Checks that the devices have enough free memory. The requirements of devices that share a memory are
-/// added, and those of the host belong to the CPU devices.
-fn check(program: &str, partition: &Partition, bytes: &DeviceBytes, help: &str) -> Result<()> {
-    let mut devices = partition.devices.clone();
-    let mut needed = bytes.devices.clone();
-    if bytes.host > 0 {
-        devices.push(spikelet_nn::device::cpu()?);
-        needed.push(bytes.host);
-    }
-    for shared in memories(&devices) {
-        let known = shared.iter().filter_map(|k| devices[*k].memory());
-        let Some(memory) = known.min_by_key(|memory| memory.available) else {
-            continue;
-        };
-        let own = shared.iter().map(|k| needed[*k]);
-        let needed = own.fold(0, usize::saturating_add);
-        if needed > memory.available {
-            let names: BTreeSet<String> = shared.iter().map(|k| devices[*k].name()).collect();
-            return Err(Error::Memory {
-                program: program.to_string(),
-                device: Vec::from_iter(names).join(" and "),
-                needed,
-                available: memory.available,
-                total: memory.total,
-                help: help.to_string(),
-            });
-        }
-    }
-    Ok(())
 }
