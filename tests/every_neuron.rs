@@ -1,4 +1,4 @@
-//! What holds for every neuron of the list, whichever it is: the same bits at once, step by step,
+//! Properties of every neuron of the list: the same bits at once, step by step,
 //! taken apart, and from call to call; on the CPU and on a GPU; with its constants learned.
 
 #[path = "support/gpu.rs"]
@@ -302,7 +302,7 @@ fn every_constant_of_every_neuron_can_be_learnt() -> Result<()> {
         let (what, neuron) = variants(entry.name).pop().expect("the last is learned");
         let cut = !has_gradient_through_time(&*neuron);
         let mut learn = neuron.common().trainable.clone();
-        // Where no gradient passes through time, none comes to the initial states.
+        // Without a gradient through time, the initial states have none.
         learn.retain(|name, _| !(cut && name.ends_with("_start")));
         let spec = json!({
             "neuron": entry.name, "params": {"spiking": false, "trainable": learn},

@@ -150,7 +150,7 @@ fn reference_cases_in_16_bits_are_the_same_on_a_gpu_as_on_the_cpu() {
             };
             for (tensor, expected) in &on_cpu.tensors {
                 let value = &on_gpu.tensors[tensor];
-                // What is reduced over time is summed in another order.
+                // Reductions over time sum in another order.
                 let exact = tensor.ends_with("_seq") && !tensor.starts_with("grad_");
                 let all = expected.to_f64();
                 let largest = all.iter().fold(0.0_f64, |m, x| m.max(x.abs()));

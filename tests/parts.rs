@@ -92,7 +92,7 @@ impl Backend for Cutting {
     }
 }
 
-/// What training steps came to.
+/// The results of training steps.
 struct Trained {
     losses: Vec<f64>,
     tensors: Vec<Tensor>,
@@ -158,7 +158,7 @@ fn train(
 
 /// Compares whole sequences, parts, and parts under budgets.
 ///
-/// How many of the budgets needed parts.
+/// The number of budgets that needed time chunks.
 fn check(backend: &Arc<dyn Backend>, precision: Precision, encoder: &str) -> Result<usize> {
     let elements = 1 << 17;
     let cut = train(backend, elements, precision, encoder, None)?;

@@ -9,7 +9,7 @@ use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What each rank makes of its number and its device.
+/// The result of a closure on each rank, from its rank and its device.
 fn ranks<T: Send>(size: usize, run: impl Fn(usize, Arc<dyn Backend>) -> T + Sync) -> Vec<T> {
     let run = &run;
     std::thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
 
 const SHAPE: [usize; 5] = [3, 8, 4, 5, 5];
 
-/// What a module made of a part of the batch: output, gradient of the input, running statistics,
+/// The results of a module for a part of the batch: output, gradient of the input, running statistics,
 /// gradients of what is learned.
 struct Made {
     sequences: [Vec<f64>; 2],
@@ -164,7 +164,7 @@ fn batch_norm_over_two_or_four_ranks_is_that_of_the_whole_batch() -> Result<()> 
     let norm = BatchNorm2d::new(SHAPE[2]);
     for (propagation, offset) in [(LayerByLayer, 0.0), (LayerByLayer, 50.0), (StepByStep, 0.0)] {
         let one = run(&norm, 1, 0, offset, propagation, Arc::new(Cpu::new(1)?))?;
-        // What f32 has left of numbers that far from zero.
+        // The precision of f32 for values that far from zero.
         let near = 1e-5_f64.max(2e-6 * f64::from(offset));
         for size in [2, 4] {
             let made = ranks(size, |rank, backend| {

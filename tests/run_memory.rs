@@ -138,7 +138,7 @@ fn settings() -> Settings {
     }
 }
 
-/// What a run says that it takes, and what it takes.
+/// The memory that a run predicts, and the memory that it uses.
 fn train(settings: Settings) -> Result<(RunMemory, usize)> {
     let device = Counting::with(1 << 40)?;
     let digits = synthetic::digits_of(0, 64, 700);
@@ -256,7 +256,7 @@ fn smaller() -> Settings {
     }
 }
 
-/// What two ranks, here threads, come to on devices of one host that has so much memory.
+/// The results of two ranks (threads here) on devices of one host with this much memory.
 fn two_ranks(
     available: usize,
     gpus: [Option<&'static str>; 2],

@@ -147,7 +147,7 @@ fn a_program_wants_its_inputs_and_runs_before_it_is_read() -> Result<()> {
     }
     program.run()?;
     assert_eq!(program.get("y")?.shape, [2, 1, 2]);
-    // What was set stays.
+    // The value that was set is unchanged.
     program.run()
 }
 

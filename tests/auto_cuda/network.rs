@@ -75,7 +75,7 @@ fn train(net: &Sequential, backend: &Arc<dyn Backend>, batch: usize) -> Result<T
 }
 
 fn check(backend: &Arc<dyn Backend>, in_halves: bool) -> Result<()> {
-    // What halves round decides about a spike here and there.
+    // Rounding to half precision changes a few spikes.
     let [of_loss, of_weights] = if in_halves { [0.25, 0.05] } else { [1e-4; 2] };
     for kind in Kind::ALL {
         for v_reset in [Some(0.0), None] {

@@ -22,7 +22,7 @@ fn backward(hard_reset: bool, dtype: Dtype) -> IFNodeBPTTKernel {
     IFNodeBPTTKernel::new(surrogate(), hard_reset, false, dtype)
 }
 
-/// What a trace with a sequence and a potential says.
+/// The error of a trace with a sequence and a potential.
 fn refusal(dtype: DType, apply: impl FnOnce(&Var, &Var)) -> String {
     let tracer = Tracer::new(DType::F32);
     let x = tracer.input("x", dtype, [4, 6]);
@@ -195,7 +195,7 @@ impl NeuronForward for TextOnly {
     }
 }
 
-/// What the CPU says of a network with these kernels, run forward and backward.
+/// The CPU's error for a network with these kernels, run forward and backward.
 fn on_the_cpu<F: NeuronForward + Send + Sync + 'static>(
     forward: FPTTKernel<F>,
     backward: IFNodeBPTTKernel,

@@ -48,7 +48,7 @@ fn inputs(step: &[usize], dtype: DType) -> Inputs {
     }
 }
 
-/// How far gradients may be apart, in shares of the largest.
+/// The tolerance of gradients, relative to the largest.
 fn share(dtype: DType, backend: &dyn Backend) -> f64 {
     match (dtype, backend.name() == "cpu") {
         // Every operation of the kernel rounds to eleven bits.

@@ -54,7 +54,7 @@ fn positions(size: [usize; 3]) -> Vec<[usize; 3]> {
     all
 }
 
-/// What a convolution has besides its weight.
+/// The settings of a convolution.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub kernel: [usize; 3],

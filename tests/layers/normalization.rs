@@ -125,7 +125,7 @@ fn batch_norm_starts_at_the_scale_of_the_threshold() -> Result<()> {
     Ok(())
 }
 
-/// What running statistics become: PyTorch's, with the unbiased variance.
+/// The next running statistics: PyTorch's, with the unbiased variance.
 fn follow(running: &mut [f64], momentum: f64, measured: impl Fn(usize) -> f64) {
     for (c, value) in running.iter_mut().enumerate() {
         *value = (1.0 - momentum) * *value + momentum * measured(c);

@@ -37,7 +37,7 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
     Ok(())
 }
 
-/// What the appended modules make as one network on one device.
+/// The result of the appended modules as one network on one device.
 fn expected(x: &Tensor) -> Result<Tensor> {
     let net = Sequential::new()
         .add(Linear::new(6, 9))

@@ -120,7 +120,7 @@ pub fn convolutional() -> Result<Case> {
     })
 }
 
-/// How a network is spread and cut.
+/// The devices of a network and its partition.
 #[derive(Clone, Debug)]
 pub struct Spread {
     pub firsts: Vec<usize>,
@@ -192,7 +192,7 @@ pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
     trained(case, &store, |batch, k| step.run(batch, k, 0.0))
 }
 
-/// What [`STEPS`] steps come to.
+/// The results of [`STEPS`] steps.
 fn trained(
     case: &Case,
     store: &VarStore,

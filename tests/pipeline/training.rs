@@ -166,7 +166,7 @@ fn a_scaled_loss_trains_as_on_one_device() -> Result<()> {
         case.settings.clip = clip;
         let whole = alone(&case)?;
         let made = through(&case, &Spread::of(&[2, 4], 8, PipelineSchedule::Auto))?;
-        // What goes from device to device is rounded to 16 bits.
+        // Values sent between devices are rounded to 16 bits.
         assert_close(&made, &whole, 1e-4, &format!("{clip:?}"));
         let steps = made.tensors.iter().find(|(n, _)| n == "loss_scale_steps");
         assert_eq!(steps.map(|(_, steps)| steps[0]), Some(STEPS as f64));

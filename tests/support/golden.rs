@@ -1,4 +1,4 @@
-//! Where the reference cases are.
+//! The folder of the reference cases.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What each surrogate computes, written out in plain Rust.
+//! The formula of each surrogate in plain Rust.
 
 use serde_json::{Value, json};
 use spikelet::surrogate::{Surrogate, from_spec};

@@ -71,7 +71,7 @@ fn a_buffer_of_another_cpu_is_refused_wherever_one_is_taken() {
     assert!(is_foreign(own.send(&theirs)));
     let transfer = own.send(&ours).unwrap();
     assert!(is_foreign(own.receive(&theirs, &*transfer, None)));
-    // What was sent is anybody's.
+    // Any device may receive a transfer.
     other.receive(&theirs, &*transfer, None).unwrap();
 
     let plan = Plan::new(graph(4), &own);

@@ -96,7 +96,7 @@ pub(crate) fn is_sound(allocations: &[Allocation], bytes: usize) -> bool {
     }
     let mut order: Vec<&Allocation> = allocations.iter().collect();
     order.sort_by_key(|a| a.alive.0);
-    // Where those that are alive end, by where they start; and when they are gone.
+    // The ends of the live ranges by their starts, and the time at which each ends.
     let mut alive: BTreeMap<usize, usize> = BTreeMap::new();
     let mut gone: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
     for new in order {

@@ -14,7 +14,7 @@ use crate::target::{InPlaceUpdates, Target};
 use in_place::Readers;
 use std::borrow::Cow;
 
-/// Where a value lives while the plan runs.
+/// The location of a value while the plan runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
     /// At this byte of the arena.
@@ -31,9 +31,9 @@ pub enum Location {
 pub(crate) struct Liveness {
     /// The value whose memory each value is.
     pub(crate) roots: Vec<usize>,
-    /// Where each value starts in the memory of its root.
+    /// The offset of each value in the memory of its root.
     pub(crate) offsets: Vec<usize>,
-    /// Where values live that are not in the arena.
+    /// The locations of values outside the arena.
     pub(crate) places: Vec<Location>,
     /// The pieces of the arena, which have no offset yet.
     pub(crate) requests: Vec<Allocation>,

@@ -45,7 +45,7 @@ fn engine(step: &Recurrence) -> Vec<Expr> {
 /// The same from the lines of a [`Step`].
 fn lines(neuron: &dyn Neuron, step: &Step, derived: &Recurrence) -> Vec<Expr> {
     let surrogate = &neuron.common().surrogate;
-    // What a surrogate's symbol stands for, its argument being written with H.
+    // The value of a surrogate's symbol; its argument is written with H.
     let asked = |name: &str, known: &dyn Fn(&str) -> Option<Expr>| -> Option<Expr> {
         step.arguments.iter().find_map(|argument| {
             let x = argument.substitute(known);

@@ -33,7 +33,7 @@ pub fn code(output: &Output) -> i32 {
     output.status.code().expect("it was not killed")
 }
 
-/// What it printed, after it succeeded.
+/// The standard output of a run that must succeed.
 pub fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert_eq!(code(&output), 0, "{arguments:?}: {}", stderr(&output));

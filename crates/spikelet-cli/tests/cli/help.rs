@@ -1,4 +1,4 @@
-//! What the program says of itself.
+//! Help texts.
 
 use crate::common::{code, program, run, said, said_json, stderr, stdout};
 use std::io::{BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! Where output goes: full disks, paths that are no text.
+//! Output to full disks and to paths that are not text.
 
 use crate::common::{code, complaint, program, stderr};
 use std::ffi::OsStr;
@@ -40,7 +40,7 @@ fn a_full_disk_is_reported_as_an_error() {
         );
         assert!(message.contains("help: "), "{message}");
     }
-    // What needs no output does not mind.
+    // A command without output succeeds.
     let full = OpenOptions::new().write(true).open("/dev/full");
     let mut quiet = program(&["neuron", "list", "--quiet"]);
     let done = quiet.stdout(full.expect("it is there")).output();

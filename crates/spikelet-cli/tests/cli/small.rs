@@ -14,7 +14,7 @@ pub const SMALL: [&str; 8] = [
     "4",
 ];
 
-/// What the program prints in this folder, after it succeeded.
+/// The standard output of a run in this folder, which must succeed.
 pub fn said_in(folder: &std::path::Path, words: &[&str]) -> String {
     let output = program(words).current_dir(folder).output();
     let output = output.expect("the program starts");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const F: DType = DType::F32;
 
-/// What each rank of a group makes of its number and its CPU.
+/// The result of a closure on each rank of a group, from its rank and its CPU.
 fn ranks<T: Send>(size: usize, run: impl Fn(usize, Cpu) -> T + Sync) -> Vec<T> {
     let run = &run;
     std::thread::scope(|scope| {

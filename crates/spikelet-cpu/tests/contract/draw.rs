@@ -57,7 +57,7 @@ fn a_draw_that_begins_at_a_later_step_is_the_rest_of_the_whole() {
         ..draw(Distribution::Uniform, true, &[1, 5], DType::F32)
     };
     assert_eq!(run(later), whole[15..]);
-    // What is the same at all steps does not ask which one this is.
+    // A draw that is the same at all steps does not depend on the step.
     let mask = draw(Distribution::Uniform, false, &[5], DType::F32);
     let later = Draw {
         first_step: 3,

@@ -1,4 +1,4 @@
-//! What plans compute on the CPU: every operation against plain loops, every gradient against
+//! The results of plans on the CPU: every operation against plain loops, every gradient against
 //! central differences, and what must not change the result.
 
 mod harness;

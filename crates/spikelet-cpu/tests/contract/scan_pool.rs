@@ -91,7 +91,7 @@ impl Case {
         let wrt: Vec<&Var> = v.iter().collect();
         results.extend(tracer.gradients(&loss, &wrt));
         if way == Way::Separate {
-            // What is read as it is stays a scan of its own.
+            // A scan whose complete output is read is not fused with the pooling.
             results.extend(outputs.iter().cloned());
         }
         results

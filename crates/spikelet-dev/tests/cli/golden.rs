@@ -6,7 +6,7 @@ use spikelet::graph::Tensor;
 use spikelet::tensors::TensorFile;
 use std::path::Path;
 
-/// What a case gives, beside parameters.
+/// The inputs of a case, except parameters.
 const INPUTS: [&str; 7] = [
     "x_seq",
     "x",

@@ -79,7 +79,7 @@ pub(super) fn overwrite_operands(
 
 /// The readers of each allocation, by root.
 pub(super) struct Readers {
-    /// How many outputs it is.
+    /// The number of outputs of the graph that it is.
     outputs: Vec<usize>,
     /// The last node that reads it.
     last: Vec<Option<usize>>,

@@ -1,4 +1,4 @@
-//! Where every value and workspace of a plan lives.
+//! The locations of all values and workspaces of a plan.
 
 use crate::arena::{self, Allocation};
 use crate::graph::Graph;

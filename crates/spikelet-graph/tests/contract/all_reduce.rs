@@ -345,7 +345,7 @@ fn wide_step() -> Graph {
     t.finish().unwrap()
 }
 
-/// What each sum over ranks adds up, in order: the numbers of elements.
+/// The numbers of elements that each sum over ranks adds, in order.
 fn sequence(graph: &Graph) -> Vec<usize> {
     let sums = sums(graph).into_iter();
     sums.map(|k| graph.ty(graph.nodes[k].inputs[0]).len())

@@ -154,7 +154,7 @@ fn operands_that_do_not_fit_are_errors_that_name_the_layer() {
     let t = Tracer::new(F);
     let (x, v) = (t.input("x", F, [4, 8, 6]), t.state("v", [6]));
     let made = neurons(&Neuron::default(), &x, &v);
-    // What is computed from them is ignored.
+    // Values computed from them are ignored.
     t.output("y", &(&made[0] + &made[1]).sum_all());
     assert_snapshot!(t.finish().unwrap_err(), @"
     neuron in `lif`: x is not [T, v…]
@@ -262,7 +262,7 @@ fn it_neither_reads_nor_writes_bits() {
 
 #[test]
 fn nothing_is_written_over_what_it_reads() {
-    // What it reads is read for the last time, as a map could take over.
+    // Its operand is read for the last time, so that a map could overwrite it.
     let t = Tracer::new(F);
     let (x, v) = (t.input("x", F, [4, 8, 6]), t.state("v", [8, 6]));
     let w = t.parameter("w", [6, 6]);

@@ -1,4 +1,4 @@
-//! What is said to operands that do not fit.
+//! Errors for operands that do not match.
 
 use insta::assert_snapshot;
 use spikelet_expr::Expr;

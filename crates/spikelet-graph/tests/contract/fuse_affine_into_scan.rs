@@ -8,7 +8,7 @@ use spikelet_graph::{Graph, Tracer, Var, pass};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the pass leaves of the graph, and what it says.
+/// The graph after the pass, and the report of the pass.
 fn absorbed(graph: &Graph) -> String {
     let mut graph = graph.clone();
     let report = pass::fuse_affine_into_scan::run(&mut graph);
@@ -281,7 +281,7 @@ fn a_bias_moves_behind_maxima_and_into_the_neuron() {
         t.output("sum", &sum);
     };
     assert_eq!(changes(read), 0);
-    // What is not one number a channel stays before the maximum.
+    // A value that is not one per channel stays before the maximum.
     let positions = |t: &Tracer| {
         let sum = t.input("x", F, IMAGES) + t.parameter("bias", [6, 3]);
         t.output("y", &max(&sum, 2));

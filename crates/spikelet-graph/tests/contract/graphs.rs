@@ -1,4 +1,4 @@
-//! What the tests of several passes build their graphs of.
+//! Parts of the graphs of several passes' tests.
 
 use spikelet_expr::Expr;
 use spikelet_graph::op::Recurrence;
@@ -15,7 +15,7 @@ pub fn traced(build: impl FnOnce(&Tracer)) -> Graph {
     tracer.traced()
 }
 
-/// What is left of a graph when nobody reads what a pass replaced.
+/// The graph without the unread values that a pass has replaced.
 pub fn live(mut graph: Graph) -> Graph {
     pass::dead_code::run(&mut graph);
     graph

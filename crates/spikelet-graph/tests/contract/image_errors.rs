@@ -1,4 +1,4 @@
-//! What is said to images, windows and kernels that do not fit.
+//! Errors for images, windows and kernels that do not match.
 
 use crate::graphs::{F, neuron};
 use insta::assert_snapshot;
@@ -16,7 +16,7 @@ fn error(build: impl FnOnce(&Tracer)) -> String {
     tracer.check().unwrap_err().to_string()
 }
 
-/// What is said to a product of tensors of these shapes.
+/// The error for a product of tensors of these shapes.
 fn conv(a: &[usize], b: &[usize], op: Conv) -> String {
     error(|t| {
         t.input("a", F, a).conv(&t.input("b", F, b), op);

@@ -7,7 +7,7 @@ use spikelet_graph::op::{Conv, Permute, Pooling, Recurrence, Window};
 use spikelet_graph::{Graph, Var, pass};
 use std::sync::Arc;
 
-/// What the pass leaves of the graph, and what it says.
+/// The graph after the pass, and the report of the pass.
 fn laid_out(graph: &Graph) -> String {
     let mut graph = graph.clone();
     let report = pass::layout::run(&mut graph);

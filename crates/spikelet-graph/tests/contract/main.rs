@@ -1,4 +1,4 @@
-//! What the graph promises without any device: passes, plans, errors.
+//! The contract of the graph without a device: passes, plans, errors.
 
 mod all_reduce;
 mod channel_sums;

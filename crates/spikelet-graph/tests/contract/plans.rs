@@ -53,7 +53,7 @@ fn a_parameter_is_updated_in_its_own_buffer() {
     assert_eq!(plan.peak_bytes(), plan.arena_bytes + plan.buffer_bytes());
 }
 
-/// Where the last map of a graph reads and writes.
+/// The locations that the last map of a graph reads and writes.
 fn last_map(build: impl FnOnce(&Tracer, &Var, &Var)) -> (Vec<Location>, Vec<Location>) {
     let t = Tracer::new(F);
     t.disable_fusion(true);

@@ -227,7 +227,7 @@ proptest! {
                 std::mem::swap(&mut x, &mut y);
             }
             let made = apply(&t, kind, &x, &y, n, m);
-            // What was refused is not what the next operation gets.
+            // The next operation does not receive the refused value.
             if t.check().is_err() {
                 break;
             }

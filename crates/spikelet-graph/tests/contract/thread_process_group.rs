@@ -3,7 +3,7 @@
 use spikelet_graph::{ProcessGroup, Result, ThreadProcessGroup};
 use std::time::Duration;
 
-/// What each rank of a group gets.
+/// The result of each rank of a group.
 fn ranks<T: Send>(size: usize, run: impl Fn(ThreadProcessGroup) -> T + Sync) -> Vec<T> {
     let run = &run;
     std::thread::scope(|scope| {

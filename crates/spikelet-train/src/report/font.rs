@@ -9,7 +9,7 @@ pub(super) const HEIGHT: usize = 8;
 /// From one letter to the next.
 pub(super) const ADVANCE: usize = 6;
 
-/// What is drawn for a letter that is not there.
+/// The glyph of a letter that the font does not have.
 const UNKNOWN: [u8; HEIGHT] = [0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f, 0];
 
 /// The rows of a letter from the top, in each the leftmost pixel as the highest of five bits.
