@@ -51,6 +51,12 @@ pub fn compile(
     let compiler = Compiler::get()?;
     let target = compiler.machine_code(capability)?;
     let mut options = vec!["--ptxas-options=-v".to_string()];
+    // Code from NVRTC's own cache, which version 13 has on machines with a driver, comes without the
+    // assembler's statistics.
+    let major = compiler.version().split('.').next();
+    if major.and_then(|major| major.parse::<u32>().ok()) >= Some(13) {
+        options.push("--no-cache".to_string());
+    }
     options.extend(folder.map(|folder| format!("--include-path={}", folder.display())));
     let text = Text {
         source,

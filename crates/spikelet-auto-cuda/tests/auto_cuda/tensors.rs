@@ -52,9 +52,10 @@ fn tensors_of_every_element_can_be_turned() {
 fn a_tensor_is_made_and_read_as_what_it_is() {
     let gpu = gpu();
     let error = CudaTensor::new(&gpu, [2, 2], &[1.0_f32; 3]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a tensor [2, 2] cannot be made of 3 values: give as many as it has elements"
+    let message = error.to_string();
+    assert!(
+        message.contains("[2, 2]") && message.contains("3 values"),
+        "{message}"
     );
     let x = f32s(&gpu, &[2, 2], &[1.0; 4]);
     let error = x.to_vec::<i32>().unwrap_err();

@@ -85,7 +85,7 @@ fn a_plan_is_loaded_with_buffers_of_its_types_for_all_inputs_and_outputs() {
     assert!(load(&[four(), four()], &[Some(four()), None]).is_ok());
     contains(
         load(&[four(), four()], &[None, None]),
-        &["`y` needs a buffer"],
+        &["`y` has no buffer"],
     );
     contains(load(&[four()], &[Some(four()), None]), &["2 inputs"]);
     contains(load(&[four(), four()], &[]), &["2 outputs"]);
