@@ -2,7 +2,7 @@
 //! [`Error::downcast_ref`] returns it.
 
 use crate::domain::Domain;
-use crate::neuron::Bound;
+use crate::trainable::OutsideBound;
 use serde_json::Value;
 use spikelet_core::Error;
 use spikelet_expr::CompileError;
@@ -180,21 +180,6 @@ fn list(names: &[String]) -> String {
         [] => "none".to_string(),
         names => names.join(", "),
     }
-}
-
-/// A value that a [`Bound`] excludes.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("starts at {value}, which is not {}", match .bound {
-    Bound::None => "a number".to_string(),
-    Bound::Between { low, high } => format!("between {low} and {high}"),
-    Bound::Above { low } => format!("above {low}"),
-    Bound::Clamp { low, high } => format!("from {low} to {high}"),
-})]
-pub struct OutsideBound {
-    /// The value.
-    pub value: f64,
-    /// The bound.
-    pub bound: Bound,
 }
 
 /// A layer that cannot be traced.
@@ -472,12 +457,6 @@ impl RuntimeError {
 
 impl From<DefinitionError> for Error {
     fn from(error: DefinitionError) -> Self {
-        Self::other(error)
-    }
-}
-
-impl From<OutsideBound> for Error {
-    fn from(error: OutsideBound) -> Self {
         Self::other(error)
     }
 }

@@ -18,8 +18,10 @@ mod registry;
 pub mod runtime;
 pub mod surrogate;
 pub mod tensors;
+mod trainable;
 
 pub use domain::{Constant, Domain};
-pub use error::{DefinitionError, LayerError, LayerProblem, OutsideBound, RuntimeError};
+pub use error::{DefinitionError, LayerError, LayerProblem, RuntimeError};
 pub use registry::{Build, Entry};
 pub use spikelet_core::{Error, Result};
+pub use trainable::OutsideBound;

@@ -202,52 +202,6 @@ macro_rules! spec {
     };
 }
 
-/// Defines the name of an `impl Neuron` and the field of its [`Common`](crate::neuron::Common).
-macro_rules! base {
-    ($name:literal) => {
-        $crate::registry::base!($name, common);
-    };
-    ($name:literal, $($common:ident).+) => {
-        fn name(&self) -> &str {
-            $name
-        }
-
-        fn common(&self) -> &$crate::neuron::Common {
-            &self.$($common).+
-        }
-
-        fn common_mut(&mut self) -> &mut $crate::neuron::Common {
-            &mut self.$($common).+
-        }
-    };
-}
-
-/// Defines an `impl Neuron` with a field `readout`: it does not fire or reset; its output is the membrane
-/// potential.
-macro_rules! membrane {
-    () => {
-        fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
-            Expr::constant(0.0)
-        }
-
-        fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-            h.clone()
-        }
-
-        fn output(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
-            h.clone()
-        }
-
-        fn output_kind(&self) -> $crate::neuron::OutputKind {
-            $crate::neuron::OutputKind::Real
-        }
-
-        fn readout(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
-            Some(self.readout?.over_time(seq))
-        }
-    };
-}
-
 /// Declares the members of a family: modules, re-exports and the list of entries.
 ///
 /// The family has a name for error messages. Each line is `module::Type = "name", "summary";`. `check`
@@ -287,7 +241,7 @@ macro_rules! family {
     };
 }
 
-pub(crate) use {base, family, membrane, spec};
+pub(crate) use {family, spec};
 
 impl<T: ?Sized> fmt::Debug for Entry<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,12 +11,14 @@ pub use periodic::Periodic;
 
 use crate::DefinitionError;
 use crate::domain::{self, Constant};
-use crate::module::Context;
+use crate::module::{Context, Module, StepOutputs};
 use crate::registry::{self, Entry, family};
 use serde::Deserialize;
 use serde_json::Value;
+use spikelet_core::Result;
 use spikelet_graph::Var;
 use spikelet_graph::op::Recurrence;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Encodes a value that is constant over time, `[N, …]`, as a sequence `[T, N, …]`.
@@ -46,8 +48,26 @@ family! { "encoder", Encoder, check;
     weighted_phase::WeightedPhase = "weighted_phase", "the bits of the value, one a step";
 }
 
+impl Context {
+    /// Traces a network on the sequence that an encoder computes from `x`, `[N, …]`.
+    ///
+    /// # Errors
+    /// When shapes do not match.
+    pub fn trace_encoded(
+        &self,
+        module: &dyn Module,
+        encoder: &dyn Encoder,
+        x: &Var,
+        time_steps: usize,
+    ) -> Result<StepOutputs> {
+        check(encoder)?;
+        let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
+        self.trace_steps(module, time_steps, part)
+    }
+}
+
 /// Checks that the constants are in their domains.
-pub(crate) fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
+fn check(encoder: &dyn Encoder) -> Result<(), DefinitionError> {
     let spec = encoder.spec();
     let name = spec["name"].as_str().unwrap_or_default();
     domain::check(&encoder.domains(), &format!("encoder `{name}`"))

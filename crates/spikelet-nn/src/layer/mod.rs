@@ -12,10 +12,8 @@ mod linear;
 mod pool;
 mod recurrent;
 mod residual;
-mod spiking;
 mod time;
 mod trace_learning;
-mod unfused;
 
 pub use adaptive_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
@@ -32,6 +30,7 @@ pub use linear::Linear;
 pub use pool::{Pool, Pool1d, Pool2d, Pool3d};
 pub use recurrent::Recurrent;
 pub use residual::{Join, Residual};
-pub use spiking::{Spiking, spiking};
 pub use time::{StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMean};
 pub use trace_learning::TraceLearning;
+
+pub use crate::neuron::spiking::{Spiking, spiking};

@@ -6,9 +6,9 @@
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
-use super::spiking;
 use crate::LayerProblem;
 use crate::module::{Context, Module, Tree, print_as_tree};
+use crate::neuron::spiking::spiking;
 use crate::neuron::{Neuron, OtttLif};
 use spikelet_core::Result;
 use spikelet_expr::Expr;

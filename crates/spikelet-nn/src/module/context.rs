@@ -5,8 +5,7 @@ mod group;
 
 use super::unroll::Unrolling;
 use super::{Init, Module, Propagation, StepOutputs};
-use crate::encoder::{self, Encoder};
-use crate::neuron::{Bound, Granularity};
+use crate::trainable::{Bound, Granularity};
 use group::Group;
 use spikelet_core::Result;
 use spikelet_graph::op::GENERATOR_STATE;
@@ -469,22 +468,6 @@ impl Context {
             _ => x.slice(0, steps),
         };
         Ok(self.trace_steps(module, time_steps, part)?.join())
-    }
-
-    /// Traces a network on the sequence that an encoder computes from `x`, `[N, …]`.
-    ///
-    /// # Errors
-    /// When shapes do not match.
-    pub fn trace_encoded(
-        &self,
-        module: &dyn Module,
-        encoder: &dyn Encoder,
-        x: &Var,
-        time_steps: usize,
-    ) -> Result<StepOutputs> {
-        encoder::check(encoder)?;
-        let part = |steps: Range<usize>| encoder.encode(self, x, steps.len());
-        self.trace_steps(module, time_steps, part)
     }
 
     /// Traces a network on a sequence. `part` returns a range of its time steps: all of them, or one after the

@@ -10,9 +10,9 @@
 //! Source: Brette & Gerstner, Adaptive exponential integrate-and-fire model as an effective
 //! description of neuronal activity, Journal of Neurophysiology 94:3637, 2005.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -9,9 +9,9 @@
 //! Source: Bellec et al., Long short-term memory and learning-to-learn in networks of spiking
 //! neurons, NeurIPS 2018.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -13,9 +13,9 @@
 //! synaptic potentials computed for different soma-dendritic distributions of synaptic input,
 //! Journal of Neurophysiology 30:1138, 1967.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State, synaptic::subtracting};
 use crate::domain::{Constant, Domain};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -10,9 +10,9 @@
 //!
 //! Source: Higuchi et al., Balanced resonate-and-fire neurons, ICML 2024.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Constant, Domain};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -9,9 +9,9 @@
 //! Source: Huang et al., CLIF: complementary leaky integrate-and-fire neuron for spiking neural
 //! networks, ICML 2024.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use crate::surrogate::Rect;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

@@ -93,6 +93,28 @@ impl Common {
     }
 }
 
+/// Defines the name of an `impl Neuron` and the field of its [`Common`].
+macro_rules! base {
+    ($name:literal) => {
+        $crate::neuron::common::base!($name, common);
+    };
+    ($name:literal, $($common:ident).+) => {
+        fn name(&self) -> &str {
+            $name
+        }
+
+        fn common(&self) -> &$crate::neuron::Common {
+            &self.$($common).+
+        }
+
+        fn common_mut(&mut self) -> &mut $crate::neuron::Common {
+            &mut self.$($common).+
+        }
+    };
+}
+
+pub(super) use base;
+
 /// Builder methods for the constants of all neurons.
 ///
 /// ```

@@ -5,9 +5,9 @@
 //! Source: Davies et al., Loihi: a neuromorphic manycore processor with on-chip learning, IEEE
 //! Micro 38:82, 2018; the discretization and the defaults are SpikingJelly's.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use crate::surrogate::Rect;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

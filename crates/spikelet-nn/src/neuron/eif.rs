@@ -8,9 +8,9 @@
 //! to fluctuating inputs, Journal of Neuroscience 23:11628, 2003; the discretization is
 //! SpikingJelly's.
 
+use super::common::base;
 use super::{Common, Neuron, Scope};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

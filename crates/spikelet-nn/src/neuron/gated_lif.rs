@@ -14,11 +14,11 @@
 //! Source: Yao et al., GLIF: a unified gated leaky integrate-and-fire neuron for spiking neural
 //! networks, NeurIPS 2022.
 
+use super::common::base;
 use super::{Common, Granularity, Neuron, Param, Scope, State};
 use crate::LayerProblem;
 use crate::domain::{Constant, Domain};
 use crate::module::Context;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;

@@ -8,8 +8,8 @@
 //! Source: Bu et al., Optimal ANN-SNN conversion for high-accuracy and ultra-low-latency spiking
 //! neural networks, ICLR 2022.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

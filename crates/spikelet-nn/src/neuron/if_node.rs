@@ -4,8 +4,8 @@
 //!
 //! Source: SpikingFlow's softbp tutorial.
 
+use super::common::base;
 use super::{Common, Neuron, Scope};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -7,9 +7,9 @@
 //! Source: Luo et al., Integer-valued training and spike-driven inference spiking neural network
 //! for high-performance and energy-efficient object detection, ECCV 2024.
 
+use super::common::base;
 use super::{Common, Neuron, Scope};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use crate::surrogate::MultiLevelSpikeCount;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

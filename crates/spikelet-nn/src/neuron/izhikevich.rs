@@ -7,9 +7,9 @@
 //! Source: Izhikevich, Simple model of spiking neurons, IEEE Transactions on Neural Networks
 //! 14:1569, 2003; the form and the discretization are SpikingJelly's.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -6,9 +6,9 @@
 //! Source: Jiang & Zhang, KLIF: an optimized spiking neuron unit for tuning surrogate gradient
 //! slope and membrane potential, arXiv:2302.09238 (2023).
 
+use super::common::base;
 use super::{Granularity, Lif, Neuron, Param, Scope};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

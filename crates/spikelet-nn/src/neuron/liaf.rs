@@ -7,9 +7,9 @@
 //! efficient spatiotemporal information processing, IEEE Transactions on Neural Networks and
 //! Learning Systems 33:6249, 2022.
 
+use super::common::base;
 use super::{Lif, Neuron, OutputKind, Scope};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -7,9 +7,9 @@
 //!
 //! Source: SpikingFlow's softbp tutorial; Gerstner & Kistler, Spiking Neuron Models, ch. 4.
 
+use super::common::base;
 use super::{Common, Neuron, Scope};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -10,20 +10,19 @@ mod over_time;
 mod readout;
 mod run;
 mod scope;
+pub(crate) mod spiking;
 mod step;
-mod trainable;
+mod unfused;
 
+pub use crate::trainable::{Bound, Granularity, Trainable};
 pub use case::{Difference, case_neuron, differences, run_case};
 pub use common::{Common, NeuronExt, ResetGrad};
 pub use liaf::Act;
 pub use readout::Readout;
 pub use run::{Inputs, Run, run};
-pub(crate) use scope::NOISE;
 pub use scope::Scope;
-pub(crate) use step::check;
-pub(crate) use step::{CHARGED, FIRED, StepDefinition, parts};
+use step::check;
 pub use step::{TrainableParam, constants, derive, domains, is_parallel, trainables};
-pub use trainable::{Bound, Trainable};
 
 use crate::DefinitionError;
 use crate::domain::Constant;
@@ -55,23 +54,6 @@ impl State {
     pub fn v(common: &Common) -> Self {
         Self::new("v", common.v_start())
     }
-}
-
-/// The number of values of a trainable parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Granularity {
-    /// One value for the layer.
-    #[default]
-    Layer,
-    /// One for each channel: axis 2 of `[T, N, C, …]`.
-    Channel,
-    /// One for each neuron.
-    Neuron,
-    /// One for each time step.
-    Step,
-    /// One for each time step and channel.
-    StepChannel,
 }
 
 /// The kind of a neuron's output.

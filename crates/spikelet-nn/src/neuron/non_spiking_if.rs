@@ -6,8 +6,9 @@
 //! backpropagation for training deep neural network architectures, Frontiers in Neuroscience
 //! 14:119, 2020.
 
+use super::common::base;
+use super::readout::membrane;
 use super::{Common, Neuron, Readout, Scope};
-use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

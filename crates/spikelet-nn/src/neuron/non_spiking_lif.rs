@@ -6,9 +6,10 @@
 //! Source: SpikingJelly's `NonSpikingLIFNode`; as an output layer, Bellec et al., Long short-term
 //! memory and learning-to-learn in networks of spiking neurons, NeurIPS 2018.
 
+use super::common::base;
+use super::readout::membrane;
 use super::{Lif, Neuron, Readout, Scope};
 use crate::domain::domains;
-use crate::registry::{base, membrane};
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -6,9 +6,9 @@
 //!
 //! Source: Xiao et al., Online training through time for spiking neural networks, NeurIPS 2022.
 
+use super::common::base;
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope, State};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

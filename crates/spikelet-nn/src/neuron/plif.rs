@@ -8,9 +8,9 @@
 //! Source: Fang et al., Incorporating Learnable Membrane Time Constant to Enhance Learning of
 //! Spiking Neural Networks, ICCV 2021.
 
+use super::common::base;
 use super::{Common, Granularity, Neuron, Param, Scope};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

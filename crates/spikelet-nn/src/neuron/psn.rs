@@ -6,9 +6,9 @@
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State, over_time};
 use crate::module::Context;
-use crate::registry::base;
 use crate::surrogate::Atan;
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;

@@ -8,9 +8,9 @@
 //!
 //! Source: Gerstner et al., Neuronal Dynamics, ch. 5.3; the discretization is SpikingJelly's.
 
+use super::common::base;
 use super::{Common, Neuron, Scope};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -11,9 +11,9 @@
 //! Source: Izhikevich, Resonate-and-fire neurons, Neural Networks 14:883, 2001; the discretization
 //! is SpikingJelly's.
 
+use super::common::base;
 use super::{Common, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -43,3 +43,31 @@ impl Readout {
         }
     }
 }
+
+/// Defines an `impl Neuron` with a field `readout`: it does not fire or reset; its output is the membrane
+/// potential.
+macro_rules! membrane {
+    () => {
+        fn fire(&self, _n: &Scope, _h: &Expr) -> Expr {
+            Expr::constant(0.0)
+        }
+
+        fn reset(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+            h.clone()
+        }
+
+        fn output(&self, _n: &Scope, h: &Expr, _s: &Expr) -> Expr {
+            h.clone()
+        }
+
+        fn output_kind(&self) -> $crate::neuron::OutputKind {
+            $crate::neuron::OutputKind::Real
+        }
+
+        fn readout(&self, seq: &spikelet_graph::Var) -> Option<spikelet_graph::Var> {
+            Some(self.readout?.over_time(seq))
+        }
+    };
+}
+
+pub(super) use membrane;

@@ -5,9 +5,9 @@
 //!
 //! Source: Gerstner & Kistler, Spiking Neuron Models, ch. 4.1.
 
+use super::common::base;
 use super::{Lif, Neuron, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -1,10 +1,11 @@
 //! Runs a single neuron: forward, and backward from given gradients.
 
+use super::spiking::spiking;
 use super::{Neuron, NeuronExt};
 use crate::RuntimeError;
+use crate::device;
 use crate::module::{Context, Mode, Traced};
 use crate::runtime::{VarStore, host};
-use crate::{device, layer};
 use spikelet_core::{Error, Result};
 use spikelet_graph::{Backend, Tensor, Var};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ pub fn run(
     let float = x.ty().dtype.arithmetic();
     let cx = Context::new(Mode::STREAM, float);
     let x_var = cx.tracer().input("x_seq", x.ty().dtype, x.shape.clone());
-    let made = layer::spiking(neuron, &cx, x_var.clone())?;
+    let made = spiking(neuron, &cx, x_var.clone())?;
     let mut names = vec![];
     let mut output = |name: &str, var: &Var| {
         cx.tracer().output(name, var);

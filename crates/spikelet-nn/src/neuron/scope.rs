@@ -19,7 +19,7 @@ pub struct Scope<'a> {
 }
 
 /// The symbol of the uniform draws that a surrogate may use.
-pub(crate) const NOISE: &str = "noise";
+pub(super) const NOISE: &str = "noise";
 
 impl<'a> Scope<'a> {
     pub(super) fn new(neuron: &'a dyn Neuron) -> Self {

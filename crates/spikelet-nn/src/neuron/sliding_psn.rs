@@ -6,11 +6,11 @@
 //! Source: Fang et al., Parallel spiking neurons with high efficiency and ability to learn
 //! long-term dependencies, NeurIPS 2023.
 
+use super::common::base;
 use super::over_time::{self, WINDOW};
 use super::{Common, Neuron, Scope, State, psn::parallel};
 use crate::domain::domains;
 use crate::module::{Context, Init};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_core::Result;
 use spikelet_expr::Expr;

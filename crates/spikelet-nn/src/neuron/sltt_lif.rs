@@ -6,9 +6,9 @@
 //! Source: Meng et al., Towards memory- and time-efficient backpropagation for training spiking
 //! neural networks, ICCV 2023.
 
+use super::common::base;
 use super::{Lif, Neuron, NeuronExt, ResetGrad, Scope};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -5,8 +5,8 @@
 //!
 //! Source: SpikingFlow's softbp tutorial.
 
+use super::common::base;
 use super::{Common, If, Neuron, ResetGrad, Scope};
-use crate::registry::base;
 use crate::surrogate::Sigmoid;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

@@ -5,9 +5,9 @@
 //!
 //! Source: SpikingFlow's softbp tutorial.
 
+use super::common::base;
 use super::{Lif, Neuron, Scope, soft_pulse_if::soft_pulse};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

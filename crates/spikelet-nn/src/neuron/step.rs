@@ -110,7 +110,7 @@ pub fn domains(neuron: &dyn Neuron) -> Vec<Constant> {
 
 /// Checks that the constants of a neuron and of its surrogate are in their domains, and that its
 /// states start from finite values.
-pub(crate) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
+pub(super) fn check(neuron: &dyn Neuron) -> Result<(), DefinitionError> {
     let owner = format!("neuron `{}`", neuron.name());
     domain::check(&domains(neuron), &owner)?;
     surrogate::check(&*neuron.common().surrogate)?;
@@ -137,20 +137,20 @@ pub fn is_parallel(neuron: &dyn Neuron) -> bool {
 }
 
 /// A neuron's step with the operands that its layer provides.
-pub(crate) struct StepDefinition {
-    pub(crate) step: Recurrence,
+pub(super) struct StepDefinition {
+    pub(super) step: Recurrence,
     /// Those of the step, in its order.
-    pub(crate) params: Vec<TrainableParam>,
+    pub(super) params: Vec<TrainableParam>,
     /// Parameters with a value for each time step: the last of the step's inputs, in its order.
-    pub(crate) sequences: Vec<TrainableParam>,
+    pub(super) sequences: Vec<TrainableParam>,
     /// The initial value of each state, where it is trainable.
-    pub(crate) starts: Vec<Option<TrainableParam>>,
+    pub(super) starts: Vec<Option<TrainableParam>>,
 }
 
 impl StepDefinition {
     /// # Errors
     /// As [`derive()`].
-    pub(crate) fn new(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
+    pub(super) fn new(neuron: &dyn Neuron) -> Result<Self, DefinitionError> {
         check(neuron)?;
         let parts = write(neuron, |_, whole| whole.clone())?;
         let TracedStep {
@@ -197,7 +197,7 @@ impl StepDefinition {
     }
 
     /// Checks that the equations use all declared parameters: unused ones would never be trained.
-    pub(crate) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), DefinitionError> {
+    pub(super) fn check_params(&self, neuron: &dyn Neuron) -> Result<(), DefinitionError> {
         let values = self.step.outputs.iter().map(|output| &output.value);
         let used: Vec<String> = (values.chain(&self.step.next))
             .flat_map(Expr::symbols_of_all)
@@ -288,30 +288,30 @@ impl Learned<'_> {
 }
 
 /// The parts of a step of a neuron.
-pub(crate) struct TracedStep {
+pub(super) struct TracedStep {
     /// H as a function of the input `x`, states and parameters.
-    pub(crate) charge: Expr,
+    pub(super) charge: Expr,
     /// S as a function of these and [`CHARGED`].
-    pub(crate) fire: Expr,
+    pub(super) fire: Expr,
     /// The output as a function of these and [`FIRED`].
-    pub(crate) output: Expr,
+    pub(super) output: Expr,
     /// The next states as functions of the same.
-    pub(crate) next: Vec<Expr>,
+    pub(super) next: Vec<Expr>,
     /// The constants that the equations use.
     constants: Vec<(&'static str, f64)>,
 }
 
 /// The symbol of H in the expressions after the charge; it cannot be the name of a state.
-pub(crate) const CHARGED: &str = "h[t]";
+pub(super) const CHARGED: &str = "h[t]";
 
 /// The symbol of S in the expressions after the spike.
-pub(crate) const FIRED: &str = "s[t]";
+pub(super) const FIRED: &str = "s[t]";
 
 /// Derives the parts of a step; each uses the results of the previous one.
 ///
 /// # Errors
 /// As [`derive()`].
-pub(crate) fn parts(neuron: &dyn Neuron) -> Result<TracedStep, DefinitionError> {
+pub(super) fn parts(neuron: &dyn Neuron) -> Result<TracedStep, DefinitionError> {
     write(neuron, |symbol, _| Expr::symbol(symbol))
 }
 

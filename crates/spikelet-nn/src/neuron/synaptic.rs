@@ -9,9 +9,9 @@
 //! Source: Eshraghian et al., Training spiking neural networks using lessons from deep learning,
 //! Proceedings of the IEEE 111:1016, 2023 (snnTorch's `Synaptic`).
 
+use super::common::base;
 use super::{Common, Neuron, ResetGrad, Scope, State};
 use crate::domain::{Domain, domains};
-use crate::registry::base;
 use crate::surrogate::Atan;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;

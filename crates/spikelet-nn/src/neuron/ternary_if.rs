@@ -7,8 +7,8 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
+use super::common::base;
 use super::{Common, Neuron, OutputKind, Scope};
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -6,9 +6,9 @@
 //! Source: Guo et al., Ternary spike: learning ternary spikes for spiking neural networks,
 //! AAAI 2024.
 
+use super::common::base;
 use super::{Lif, Neuron, OutputKind, Scope, ternary_if};
 use crate::domain::domains;
-use crate::registry::base;
 use serde::{Deserialize, Serialize};
 use spikelet_expr::Expr;
 

@@ -3,7 +3,7 @@
 use super::{download, host};
 use crate::RuntimeError;
 use crate::module::{LearnedStart, Traced, TracedState, TracedTensor};
-use crate::neuron::Granularity;
+use crate::trainable::Granularity;
 use spikelet_core::Result;
 use spikelet_graph::{Backend, Buffer, DType, Plan, Tensor, TensorType};
 use std::collections::BTreeMap;

@@ -1,11 +1,10 @@
 //! Every neuron is a layer.
 
-use super::unfused;
+use super::scope::NOISE;
+use super::step::StepDefinition;
+use super::{Granularity, Neuron, OutputKind, State, TrainableParam, unfused};
 use crate::LayerProblem;
 use crate::module::{Context, Init, Module, Tree};
-use crate::neuron::{
-    Granularity, NOISE, Neuron, OutputKind, State, StepDefinition, TrainableParam,
-};
 use spikelet_core::Result;
 use spikelet_graph::{RandomAxes, Var};
 use std::fmt;

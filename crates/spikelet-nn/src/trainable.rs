@@ -3,10 +3,26 @@
 //! Any constant of any neuron can be trainable. The equations refer to constants by name; the value is a number or,
 //! for a trainable constant, the parameter p of this name with its bound applied.
 
-use super::Granularity;
-use crate::OutsideBound;
 use serde::{Deserialize, Serialize};
+use spikelet_core::Error;
 use spikelet_expr::Expr;
+
+/// The number of values of a trainable parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Granularity {
+    /// One value for the layer.
+    #[default]
+    Layer,
+    /// One for each channel: axis 2 of `[T, N, C, …]`.
+    Channel,
+    /// One for each neuron.
+    Neuron,
+    /// One for each time step.
+    Step,
+    /// One for each time step and channel.
+    StepChannel,
+}
 
 /// The granularity and bound of a trainable constant.
 ///
@@ -155,6 +171,27 @@ impl Bound {
             Self::Above { low } => (value - low).exp_m1().ln(),
             Self::None | Self::Clamp { .. } => value,
         })
+    }
+}
+
+/// A value that a [`Bound`] excludes.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("starts at {value}, which is not {}", match .bound {
+    Bound::None => "a number".to_string(),
+    Bound::Between { low, high } => format!("between {low} and {high}"),
+    Bound::Above { low } => format!("above {low}"),
+    Bound::Clamp { low, high } => format!("from {low} to {high}"),
+})]
+pub struct OutsideBound {
+    /// The value.
+    pub value: f64,
+    /// The bound.
+    pub bound: Bound,
+}
+
+impl From<OutsideBound> for Error {
+    fn from(error: OutsideBound) -> Self {
+        Self::other(error)
     }
 }
 

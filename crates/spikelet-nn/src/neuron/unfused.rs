@@ -1,9 +1,10 @@
 //! A neuron without fusion: charge, fire and reset are separate elementwise kernels at every time
 //! step.
 
+use super::Neuron;
+use super::step::{CHARGED, FIRED, parts};
 use crate::DefinitionError;
 use crate::module::StepOutputs;
-use crate::neuron::{CHARGED, FIRED, Neuron, parts};
 use spikelet_expr::{Expr, Node};
 use spikelet_graph::op::{Map, Recurrence};
 use spikelet_graph::{DType, Var, broadcast};
