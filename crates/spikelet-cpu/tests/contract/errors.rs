@@ -19,7 +19,7 @@ fn buffer(dtype: DType, shape: &[usize]) -> Buffer {
 fn a_tensor_that_no_memory_holds_is_refused() {
     // Its number of bytes is 4 where it wraps.
     let error = cpu().allocate(&TensorType::new(DType::F32, [(1 << 62) + 1]));
-    let error = error.err().expect("it is refused");
+    let error = error.expect_err("it is refused");
     assert!(
         matches!(&error, Error::Shape { operation, .. } if operation == "allocate"),
         "{error}"
