@@ -75,11 +75,11 @@ fn same(a: &Tensor, b: &Tensor) -> bool {
 }
 
 /// How close two gradients have to be, element by element: `relative` of the element itself, and
-/// `floor` of the largest element, or of `typical` if that is more.
+/// `of_largest` of the largest element, or of `typical` if that is more.
 #[derive(Clone, Copy)]
 struct Tolerance {
     relative: f64,
-    floor: f64,
+    of_largest: f64,
     typical: f64,
 }
 
@@ -92,7 +92,7 @@ impl Tolerance {
         let finite = expected.iter().filter(|x| x.is_finite());
         let largest = finite.fold(self.typical, |most, x| most.max(x.abs()));
         let fits = |x: f64, y: f64| match (x.is_finite(), y.is_finite()) {
-            (true, true) => (x - y).abs() <= self.relative * y.abs() + self.floor * largest,
+            (true, true) => (x - y).abs() <= self.relative * y.abs() + self.of_largest * largest,
             (x, y) => x == y,
         };
         let k = (0..found.len()).find(|&k| !fits(found[k], expected[k]))?;
@@ -107,7 +107,7 @@ impl Tolerance {
 fn a_gradient_that_is_no_number_or_far_off_is_found() {
     let tolerance = Tolerance {
         relative: 1.0 / 128.0,
-        floor: 2e-5,
+        of_largest: 2e-5,
         typical: 60.0,
     };
     let of = |values: [f64; 3]| Tensor::f64([3], values);
@@ -185,7 +185,7 @@ fn every_neuron_gives_the_same_step_by_step_and_taken_apart() -> Result<()> {
     // Sums over time are taken in another order.
     let sums = Tolerance {
         relative: 0.0,
-        floor: 1e-5,
+        of_largest: 1e-5,
         typical: 0.0,
     };
     for (what, neuron) in all() {
@@ -410,7 +410,7 @@ fn every_neuron_has_the_bits_of_the_cpu_on_a_gpu_in_every_type() -> Result<()> {
                 // the threshold, where little is left of both, the terms' rounding remains.
                 let tolerance = Tolerance {
                     relative,
-                    floor: 2e-5,
+                    of_largest: 2e-5,
                     typical: scale,
                 };
                 let off = match name.starts_with("grad") {

@@ -384,7 +384,7 @@ fn a_pipeline_that_the_host_has_no_memory_for_is_refused_before_anything_is_allo
         trainer.fit_with(&digits, |run| said = run.memory)?;
         said
     };
-    // Each device by itself has room; they share one memory.
+    // Each device by itself has enough memory; they share it.
     for (available, word, help) in [
         (natural.step - 1, "training step", "--split-size"),
         (natural.step, "evaluation", "--eval-batch-size"),

@@ -83,8 +83,8 @@ impl Steps {
 pub fn conv(x: &Images, weight: &[f64], bias: Option<&[f64]>, outputs: usize, s: Steps) -> Images {
     let mut size = [0; 3];
     for (k, size) in size.iter_mut().enumerate() {
-        let room = x.size[k] + 2 * s.padding[k] - s.dilation[k] * (s.kernel[k] - 1) - 1;
-        *size = room / s.stride[k] + 1;
+        let free = x.size[k] + 2 * s.padding[k] - s.dilation[k] * (s.kernel[k] - 1) - 1;
+        *size = free / s.stride[k] + 1;
     }
     let mut y = Images::zeros(x.batch, outputs, size);
     let (ins, outs) = (x.channels / s.groups, outputs / s.groups);

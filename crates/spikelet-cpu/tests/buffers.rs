@@ -79,14 +79,14 @@ fn a_buffer_of_another_cpu_is_refused_wherever_one_is_taken() {
     let (their_inputs, their_outputs) = buffers(&plan, &other);
     assert!(is_foreign(own.load(&plan, &their_inputs, &outputs)));
     assert!(is_foreign(own.load(&plan, &inputs, &their_outputs)));
-    let (room, their_room) = (arena(&plan, &own), arena(&plan, &other));
+    let (memory, their_memory) = (arena(&plan, &own), arena(&plan, &other));
     assert!(is_foreign(own.load_into(
         &plan,
         &inputs,
         &outputs,
-        &their_room
+        &their_memory
     )));
-    own.load_into(&plan, &inputs, &outputs, &room)
+    own.load_into(&plan, &inputs, &outputs, &memory)
         .unwrap()
         .run()
         .unwrap();
@@ -206,12 +206,12 @@ fn threads_that_share_a_cpu_see_whole_tensors() {
 fn plans_that_share_an_arena_may_be_run_from_several_threads() {
     let cpu = Cpu::new(2).unwrap();
     let plan = Plan::new(graph(64), &cpu);
-    let room = arena(&plan, &cpu);
+    let memory = arena(&plan, &cpu);
     let times = if cfg!(miri) { 3 } else { 300 };
     std::thread::scope(|scope| {
         for _ in 0..2 {
             let (inputs, outputs) = buffers(&plan, &cpu);
-            let mut executor = cpu.load_into(&plan, &inputs, &outputs, &room).unwrap();
+            let mut executor = cpu.load_into(&plan, &inputs, &outputs, &memory).unwrap();
             let cpu = &cpu;
             scope.spawn(move || {
                 let ones = [1.0; 64];

@@ -395,7 +395,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Makes room for the values that the graph has.
+    /// Extends the tables to the values of the graph.
     fn grow(&mut self) {
         let values = self.graph.values();
         self.producers.resize(values, None);

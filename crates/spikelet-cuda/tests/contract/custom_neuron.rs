@@ -52,7 +52,7 @@ impl CustomOp for IfForward {
             .input(0)
             .input(1)
             .output(1);
-        // The kernel wants room for h in any case.
+        // The kernel needs memory for h in any case.
         let (kernel, scratch) = match call.wanted[2] {
             true => (kernel.output(2), 0),
             false => (kernel.scratch(0), call.outputs[2].bytes()),

@@ -57,10 +57,10 @@ impl Space {
         let mut end = 0;
         let mut tightest: Option<(usize, usize)> = None;
         for (from, to) in taken {
-            if let Some(room) = from.checked_sub(end).filter(|room| *room >= bytes)
-                && tightest.is_none_or(|(least, _)| room < least)
+            if let Some(gap) = from.checked_sub(end).filter(|gap| *gap >= bytes)
+                && tightest.is_none_or(|(smallest, _)| gap < smallest)
             {
-                tightest = Some((room, end));
+                tightest = Some((gap, end));
             }
             end = end.max(to);
         }
@@ -130,10 +130,10 @@ mod tests {
             if other.0 > alive.1 || alive.0 > other.1 {
                 continue;
             }
-            if let Some(room) = from.checked_sub(end).filter(|room| *room >= bytes)
-                && tightest.is_none_or(|(least, _)| room < least)
+            if let Some(gap) = from.checked_sub(end).filter(|gap| *gap >= bytes)
+                && tightest.is_none_or(|(smallest, _)| gap < smallest)
             {
-                tightest = Some((room, end));
+                tightest = Some((gap, end));
             }
             end = end.max(aligned(*to));
         }

@@ -97,7 +97,7 @@ impl Conv {
         }
         let reach = self.dilation[axis].saturating_mul(kernel - 1);
         match self.padded(axis, size).checked_sub(reach) {
-            Some(room) if room > 0 => (room - 1) / self.stride[axis] + 1,
+            Some(free) if free > 0 => (free - 1) / self.stride[axis] + 1,
             _ => 0,
         }
     }

@@ -56,14 +56,14 @@ impl Window {
             } => {
                 // Valid values are far below the maximum.
                 let reach = dilation * (kernel - 1) + 1;
-                let Some(room) = n.saturating_add(2 * padding).checked_sub(reach) else {
+                let Some(free) = n.saturating_add(2 * padding).checked_sub(reach) else {
                     return 0;
                 };
                 if !ceil {
-                    return room / stride + 1;
+                    return free / stride + 1;
                 }
                 // The last window begins inside the elements or the padding before them.
-                let last = room.div_ceil(stride);
+                let last = free.div_ceil(stride);
                 let outside = last.saturating_mul(stride) >= n.saturating_add(padding);
                 last + usize::from(!outside)
             }

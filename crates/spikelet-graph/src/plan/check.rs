@@ -62,14 +62,14 @@ impl Plan {
     /// Checks that a value of this type fits its location.
     fn check_place(&self, place: Location, ty: &TensorType) -> Result<()> {
         let bytes = |value: Option<ValueId>| value.map_or(0, |v| self.graph.ty(v).bytes());
-        let room = match place {
+        let available = match place {
             Location::Arena(offset) => self.arena_bytes.saturating_sub(offset),
             Location::Input(k) => bytes(self.graph.inputs.get(k).map(|i| i.value)),
             Location::Output(k) => bytes(self.graph.outputs.get(k).map(|o| o.value)),
             Location::Unused => return Ok(()),
         };
         let off = matches!(place, Location::Arena(offset) if offset % arena::ALIGNMENT != 0);
-        if ty.bytes() > room || off {
+        if ty.bytes() > available || off {
             return Err(plan_error(format!(
                 "{ty} does not fit its location {place:?}"
             )));

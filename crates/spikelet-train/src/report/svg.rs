@@ -115,12 +115,12 @@ impl TextStyle {
         if self.width_of(text) <= width {
             return text.to_string();
         }
-        let mut room = width - self.width_of("…");
+        let mut available = width - self.width_of("…");
         let kept: String = text
             .chars()
             .take_while(|letter| {
-                room -= self.width_of(letter.encode_utf8(&mut [0; 4]));
-                room >= 0.0
+                available -= self.width_of(letter.encode_utf8(&mut [0; 4]));
+                available >= 0.0
             })
             .collect();
         format!("{}…", kept.trim_end())
