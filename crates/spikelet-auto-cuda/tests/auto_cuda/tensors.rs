@@ -59,9 +59,10 @@ fn a_tensor_is_made_and_read_as_what_it_is() {
     );
     let x = f32s(&gpu, &[2, 2], &[1.0; 4]);
     let error = x.to_vec::<i32>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a tensor of f32 cannot be read as i32: ask for its own type"
+    let message = error.to_string();
+    assert!(
+        message.contains("of f32 cannot be read as i32"),
+        "{message}"
     );
     let error = x.transpose(0, 2).unwrap_err();
     assert!(

@@ -9,7 +9,7 @@
 //! A backward pass needs the states before every step, last step first. A device whose caches hold
 //! all of them recomputes them from the initial states; any other device would write and read them
 //! all. With checkpoints it recomputes one stretch at a time. The target gives the length of a
-//! stretch ([`Target::scan_checkpoint`]). Allowed because a checkpoint is what would be recomputed.
+//! stretch ([`scan_checkpoint`](crate::SchedulingPolicy::scan_checkpoint)). Allowed because a checkpoint is what would be recomputed.
 //!
 //! It runs before [`super::recompute_cheap`]: the forward and the backward scan belong together
 //! because they read the same operands, and that pass replaces operands of backward nodes.
