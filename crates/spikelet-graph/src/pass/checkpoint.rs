@@ -8,8 +8,9 @@
 //!
 //! A backward pass needs the states before every step, last step first. A device whose caches hold
 //! all of them recomputes them from the initial states; any other device would write and read them
-//! all. With checkpoints it recomputes one stretch at a time. The target gives the length of a
-//! stretch ([`scan_checkpoint`](crate::SchedulingPolicy::scan_checkpoint)). Allowed because a checkpoint is what would be recomputed.
+//! all. With checkpoints it recomputes one stretch at a time, whose length the target selects
+//! ([`scan_checkpoint`](crate::SchedulingPolicy::scan_checkpoint)). The bits stay the same: a
+//! checkpoint is the value that would be recomputed.
 //!
 //! It runs before [`super::recompute_cheap`]: the forward and the backward scan belong together
 //! because they read the same operands, and that pass replaces operands of backward nodes.
