@@ -35,7 +35,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
-    /// Momentum of SGD [default: that of the network; 0.9 if its optimizer is not SGD]
+    /// Momentum of SGD [default: 0.9, or that of a network trained by SGD]
     #[arg(hide_short_help = true, long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
