@@ -9,6 +9,7 @@ pub use crate::compiler::{Message, Severity};
 pub use usage::KernelUse;
 
 use crate::compiler::{CompileError, Compiler, Text};
+use crate::library::generation;
 use std::path::Path;
 
 /// Machine code of a file.
@@ -53,8 +54,7 @@ pub fn compile(
     let mut options = vec!["--ptxas-options=-v".to_string()];
     // Code from NVRTC's own cache, which version 13 has on machines with a driver, comes without the
     // assembler's statistics.
-    let major = compiler.version().split('.').next();
-    if major.and_then(|major| major.parse::<u32>().ok()) >= Some(13) {
+    if generation(compiler.version()) >= Some(13) {
         options.push("--no-cache".to_string());
     }
     options.extend(folder.map(|folder| format!("--include-path={}", folder.display())));

@@ -63,7 +63,7 @@ impl World {
     /// Checks that there is a secret if other hosts can reach rank 0.
     ///
     /// # Errors
-    /// [`RendezvousError::MissingSecret`] when there is none, other hosts can reach the address of
+    /// [`RendezvousError::MissingSecret`] when no secret is set, other hosts can reach the address of
     /// rank 0, and `insecure` is not set.
     ///
     /// ```

@@ -59,8 +59,8 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Takes all messages for which `mine` holds. If there is none, waits for the first one, unless
-    /// `enough` holds.
+    /// Takes all messages for which `mine` holds. Without such a message it waits for the first one,
+    /// unless `enough` holds.
     ///
     /// # Errors
     /// [`PipelineError::Stopped`] when another thread has failed.

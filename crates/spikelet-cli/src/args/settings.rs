@@ -137,21 +137,23 @@ fn by_value(values: &[(&str, String)]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// The names of all encoders.
+fn encoder_names() -> String {
+    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
+    names.join(", ")
+}
+
 /// The help of `--encoder`.
 fn encoders() -> String {
-    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
-    format!(
-        "Spike encoder: {}; with constants as in latency:code=log",
-        names.join(", ")
-    )
+    let names = encoder_names();
+    format!("Spike encoder: {names}; with constants as in latency:code=log")
 }
 
 /// The name of an encoder with its constants.
 fn encoder(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = encoder::entries().iter().map(|e| e.name).collect();
     let found = encoder::parse(text).map(|_| text.to_string());
     found.map_err(|error| {
-        let names = names.join(", ");
+        let names = encoder_names();
         format!("{error}\n  help: use one of {names}, with constants as in latency:code=log")
     })
 }

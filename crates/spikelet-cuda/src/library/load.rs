@@ -54,7 +54,11 @@ fn driver_generation(library: Library) -> Option<u32> {
         return None;
     }
     let driver = open(Library::Driver).ok()?;
-    let version = driver.found.version.as_ref()?;
+    generation(driver.found.version.as_ref()?)
+}
+
+/// The CUDA generation of a version: 13 for `13.0`.
+pub(crate) fn generation(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 

@@ -44,7 +44,7 @@ pub use places::{Candidate, Environment, LibraryFile};
 pub(crate) use includes::beside;
 pub(crate) mod functions;
 
-pub(crate) use load::{Loaded, open, symbol};
+pub(crate) use load::{Loaded, generation, open, symbol};
 
 use std::fmt;
 use std::path::PathBuf;

@@ -37,7 +37,7 @@ impl Rewriter<'_> {
         self.slots[node.index()].position
     }
 
-    /// Moves a node to the place after another; to the start if there is none.
+    /// Moves a node behind the node `at`, or to the start if `at` is `None`.
     pub fn move_after(&mut self, node: NodeId, at: Option<NodeId>) {
         if at == Some(node) {
             return;

@@ -66,9 +66,7 @@ impl Program {
     /// When memory is short, the store lacks a parameter, or a tensor of the store has another type
     /// than the graph.
     pub fn new(graph: Graph, store: &mut VarStore) -> Result<Self> {
-        let classes = input::classes(&graph);
-        let plan = Plan::new(graph, &*store.backend);
-        Self::load(Planned { plan, classes }, store)
+        Self::within(graph, store, None)
     }
 
     /// As [`Program::new`], within a memory budget, if there is one.

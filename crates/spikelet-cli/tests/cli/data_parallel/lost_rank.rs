@@ -63,7 +63,7 @@ fn a_stopped_rank_ends_the_run_of_all() {
         );
         assert!(message.contains("no heartbeat for 3 s"), "{message}");
         assert!(message.contains("last.safetensors (step "), "{message}");
-        // When it goes on it finds that it is too late.
+        // The resumed rank fails as well: the others have ended.
         signal("-CONT", &stopped);
         assert_ne!(code(&end(stopped)), 0);
     }
@@ -95,7 +95,7 @@ fn an_interruption_of_the_launcher_saves_and_ends_all_ranks() {
         "{}",
         stdout(&output)
     );
-    // In the middle of an epoch, most likely: another number of ranks goes on there.
+    // The checkpoint is probably in the middle of an epoch; another number of ranks continues there.
     let other = folder.path().join("other");
     std::fs::create_dir(&other).expect("a folder");
     for file in ["last.safetensors", "epochs.jsonl"] {
@@ -197,7 +197,7 @@ fn no_rank_outlives_its_launcher() {
     launcher.wait().expect("it can be waited for");
     let lives = |child: &String| {
         let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        // A process that nobody has waited for yet is none any more.
+        // A zombie, which has ended but has not been waited for, does not count.
         state
             .rsplit(')')
             .next()
