@@ -14,6 +14,7 @@ mod in_flight;
 mod interrupt;
 pub mod log;
 mod memory;
+pub mod metric;
 pub mod optim;
 #[cfg(feature = "plots")]
 mod picture;
