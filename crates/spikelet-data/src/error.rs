@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::download_error::DownloadError;
 use crate::idx_error::IdxError;
 use crate::lines::lines;
+use crate::tensor_error::TensorError;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -291,4 +292,32 @@ pub enum Error {
         /// Whether an incomplete last batch is dropped.
         drop_last: bool,
     },
+    /// A tensor of a sample or a batch is missing or not as expected.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// A sample cannot be read or transformed.
+    #[error("data set `{dataset}`, sample {index}: {source}")]
+    Sample {
+        /// The data set.
+        dataset: String,
+        /// The index of the sample.
+        index: usize,
+        /// The cause.
+        source: Box<Error>,
+    },
+    /// An error of a data set or a transform outside this crate.
+    #[error(transparent)]
+    Custom(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// An error of a data set or a transform outside this crate: any error, or a message.
+    ///
+    /// ```
+    /// let error = spikelet_data::Error::custom("recording 7 ends early\n  help: copy it again");
+    /// assert!(error.to_string().starts_with("recording 7"));
+    /// ```
+    pub fn custom(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Custom(error.into())
+    }
 }

@@ -32,12 +32,15 @@
 
 mod augment;
 mod batch;
+mod bits;
 mod dataset;
 #[cfg(feature = "download")]
 pub mod download;
 #[cfg(feature = "download")]
 mod download_error;
 mod error;
+mod events;
+mod field;
 mod gz;
 pub mod idx;
 mod idx_error;
@@ -45,18 +48,29 @@ mod lines;
 mod loader;
 mod registry;
 mod remote_file;
+mod sample;
+mod sample_random;
 mod source;
+mod tensor_error;
+mod transform;
 
 pub use augment::{Augment, Normalize};
 pub use batch::Batch;
+pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
+pub use events::{EventBatch, Events};
+pub use field::{ElementType, Field};
 pub use loader::{Batches, Loader, LoaderConfig, Shard};
 pub use registry::Entry;
 pub use remote_file::RemoteFile;
+pub use sample::{Sample, SampleTensor, Values};
+pub use sample_random::SampleRandom;
 pub use source::{Files, RecordFiles, Source};
+pub use tensor_error::TensorError;
+pub use transform::{BatchTransform, Transform};
 
 registry::data_sets! {
     synthetic,

@@ -1,0 +1,160 @@
+//! The description of one named tensor of a sample.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The type of the elements of a tensor of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ElementType {
+    /// Bytes: pixels, tokens.
+    U8,
+    /// 64-bit integers: labels, counters.
+    I64,
+    /// 32-bit floating point.
+    F32,
+    /// Binary values, one bit each: rasters of spikes and events. See [`pack_bits`](crate::pack_bits).
+    Bits,
+    /// Events of a camera or a cochlea. See [`Events`](crate::Events).
+    Events,
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::U8 => "u8",
+            Self::I64 => "i64",
+            Self::F32 => "f32",
+            Self::Bits => "bits",
+            Self::Events => "events",
+        })
+    }
+}
+
+/// The description of one named tensor of a sample: its name, type and shape, and how samples become a batch.
+///
+/// | method | batch of N samples |
+/// |---|---|
+/// | none | `[N, …]`: a new axis 0 |
+/// | [`sequence`](Self::sequence) | `[T, N, …]`: axis 0 of a sample is time, and stays the first axis |
+/// | [`pad`](Self::pad) | shorter samples are filled up with a value |
+/// | [`variable_axis`](Self::variable_axis) | the size of an axis may differ between batches |
+/// | [`image`](Self::image) | pixels become `f32`, augmented and normalized by the loader |
+///
+/// ```
+/// use spikelet_data::{ElementType, Field};
+///
+/// let clip = Field::new("clip", ElementType::F32, [100, 40]).sequence().pad(0.0).variable_axis(0);
+/// assert_eq!(clip.to_string(), "clip: f32[?, 40], a sequence, padded with 0");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Field {
+    /// The name, unique in the data set.
+    pub name: String,
+    /// The type of the elements.
+    pub element: ElementType,
+    /// The size of each axis of one sample, `None` where it varies. Events have one axis.
+    pub shape: Vec<Option<usize>>,
+    /// Whether axis 0 of a sample is time.
+    pub sequence: bool,
+    /// The value with which shorter samples are filled up.
+    pub pad: Option<f64>,
+    /// Whether the bytes are pixels `[channels, height, width]`, with a time axis before them in a sequence.
+    pub image: bool,
+}
+
+impl Field {
+    /// A field whose samples have this shape; `[]` is a single number.
+    pub fn new(
+        name: impl Into<String>,
+        element: ElementType,
+        shape: impl IntoIterator<Item = usize>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            element,
+            shape: shape.into_iter().map(Some).collect(),
+            sequence: false,
+            pad: None,
+            image: false,
+        }
+    }
+
+    /// Pixels `[channels, height, width]` in bytes. The loader applies [`Augment`](crate::Augment) and
+    /// [`Normalize`](crate::Normalize) to them; in a batch they are `f32`, 0 (black) to 1 without normalization.
+    pub fn image(name: impl Into<String>, shape: [usize; 3]) -> Self {
+        Self {
+            image: true,
+            ..Self::new(name, ElementType::U8, shape)
+        }
+    }
+
+    /// Events: one axis of any length. A batch has the events of all samples, see
+    /// [`EventBatch`](crate::EventBatch).
+    pub fn events(name: impl Into<String>) -> Self {
+        Self {
+            shape: vec![None],
+            ..Self::new(name, ElementType::Events, [])
+        }
+    }
+
+    /// Marks axis 0 of a sample as time: the samples `[T, …]` become the batch `[T, N, …]`.
+    #[must_use]
+    pub fn sequence(mut self) -> Self {
+        self.sequence = true;
+        self
+    }
+
+    /// Fills shorter samples up with `value`: to the size of each axis in [`Self::shape`], or to the largest sample
+    /// of the batch on a variable axis. The batch has a further tensor `NAME_length`, i64 `[N]`: the size of axis 0 of
+    /// each sample before it was filled up.
+    #[must_use]
+    pub fn pad(mut self, value: f64) -> Self {
+        self.pad = Some(value);
+        self
+    }
+
+    /// Lets the size of an axis vary. Without [`Self::pad`] the samples of one batch must still be of one size.
+    /// An axis that the shape does not have is ignored.
+    #[must_use]
+    pub fn variable_axis(mut self, axis: usize) -> Self {
+        if let Some(size) = self.shape.get_mut(axis) {
+            *size = None;
+        }
+        self
+    }
+
+    /// The name of the tensor of a batch with the sizes of axis 0 before padding.
+    #[must_use]
+    pub fn length_name(&self) -> String {
+        format!("{}_length", self.name)
+    }
+
+    /// The sizes as text, `[?, 40]`.
+    pub(crate) fn shape_text(&self) -> String {
+        let sizes = self.shape.iter().map(|size| match size {
+            Some(size) => size.to_string(),
+            None => "?".into(),
+        });
+        format!("[{}]", sizes.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}{}", self.name, self.element, self.shape_text())?;
+        if self.image {
+            f.write_str(", an image")?;
+        }
+        if self.sequence {
+            f.write_str(", a sequence")?;
+        }
+        match self.pad {
+            Some(value) => write!(f, ", padded with {value}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Errors of the tensors of samples and batches.
+
+use crate::field::ElementType;
+
+/// A tensor of a sample or a batch is missing, or is not what the data set says it is.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TensorError {
+    /// There is no tensor of this name.
+    #[error(
+        "no tensor `{name}`; there are: {}\n  help: use one of these names",
+        if names.is_empty() { "none".into() } else { names.join(", ") }
+    )]
+    Missing {
+        /// The requested name.
+        name: String,
+        /// The names of the tensors.
+        names: Vec<String>,
+    },
+    /// A tensor has another type.
+    #[error("tensor `{name}` has the type {found}, expected {expected}\n  help: {help}")]
+    Element {
+        /// The name.
+        name: String,
+        /// Its type.
+        found: ElementType,
+        /// The expected type.
+        expected: ElementType,
+        /// The remedy.
+        help: &'static str,
+    },
+    /// The number of values is not that of the shape.
+    #[error(
+        "tensor `{name}` of type {element} and shape {shape:?} has {}, expected {}\n  \
+         help: {}",
+        found.map_or("columns of different lengths".into(), |found| format!("{found} values")),
+        expected.map_or("fewer elements than memory has".into(), |n| format!("{n}")),
+        if *element == ElementType::Bits { "rows of bits are padded to 64-bit words; use `pack_bits`" }
+        else { "give as many values as the product of the shape" }
+    )]
+    Values {
+        /// The name.
+        name: String,
+        /// The type of its elements.
+        element: ElementType,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// The number of values; `None` for columns of different lengths.
+        found: Option<usize>,
+        /// The number of the shape; `None` if it overflows.
+        expected: Option<usize>,
+    },
+    /// A tensor has another shape than its field, or than the samples before it.
+    #[error("tensor `{name}` has the shape {found:?}, expected {expected}\n  help: {help}")]
+    Shape {
+        /// The name.
+        name: String,
+        /// Its shape.
+        found: Vec<usize>,
+        /// The expected shape.
+        expected: String,
+        /// The remedy.
+        help: &'static str,
+    },
+}
