@@ -3,8 +3,9 @@
 
 use spikelet::graph::op::HostTensor;
 use spikelet::graph::{Backend, Buckets, Graph, ProcessGroup, ThreadProcessGroup, Var};
-use spikelet::optim::{Adam, Optimizer, Update};
+use spikelet::optim::{Adam, feed_scalars_of, scalar_inputs_of, update};
 use spikelet::prelude::*;
+use spikelet::train::UpdateGuard;
 use spikelet_cpu::Cpu;
 use spikelet_cuda::Cuda;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -283,9 +284,7 @@ fn training_step(size: usize, buckets: Buckets) -> Result<(Graph, spikelet::modu
     let t = cx.tracer();
     let x = t.input("x", DType::F32, [TIME, n, PIXELS]);
     let y = t.input("y", DType::F32, [n, CLASSES]);
-    let numbers: Vec<Var> = (0..3)
-        .map(|k| t.input(&format!("number {k}"), DType::F32, []))
-        .collect();
+    let scalars = scalar_inputs_of(t, &Adam::default(), "");
     let scores = cx.trace(&digits(), x)?.mean(&[0]);
     let loss = (scores - y).square().mean_all();
     let traced = cx.traced();
@@ -295,21 +294,10 @@ fn training_step(size: usize, buckets: Buckets) -> Result<(Graph, spikelet::modu
     if size > 1 {
         grads = t.all_reduce_gradients(&grads, size, buckets);
     }
+    let guard = UpdateGuard::FiniteLoss(loss);
     for (k, (weight, grad)) in weights.iter().zip(&grads).enumerate() {
-        let slots = ["mean", "variance"].map(|s| t.state(&format!("{s} {k}"), weight.shape()));
-        let mut operands = vec![weight, grad, &slots[0], &slots[1]];
-        operands.extend(&numbers);
-        let made = Var::map_many(&operands, |v| {
-            Adam::default().update(&Update {
-                weight: &v[0],
-                grad: &(&v[1] * (1.0 / size as f64)),
-                states: &v[2..4],
-                scalars: &v[4..],
-            })
-        });
-        for (old, new) in [weight, &slots[0], &slots[1]].into_iter().zip(&made) {
-            t.update(old, new);
-        }
+        let (name, mean) = (format!("{k}"), grad * (1.0 / size as f64));
+        update(&Adam::default(), &name, weight, &mean, &scalars, &guard);
     }
     Ok((t.finish()?, traced))
 }
@@ -336,9 +324,7 @@ fn train(
         program.set("x", HostTensor::F32(&part(&x, &shape, rank, n)))?;
         let own = &y[rank * n * CLASSES..][..n * CLASSES];
         program.set("y", HostTensor::F32(own))?;
-        for (k, number) in Adam::default().scalars(step, 1e-3).into_iter().enumerate() {
-            program.set(&format!("number {k}"), HostTensor::F32(&[number as f32]))?;
-        }
+        feed_scalars_of(&program, &Adam::default(), "", step, 1e-3)?;
         program.run()?;
     }
     let names = traced.parameters.iter().map(|p| &p.name);

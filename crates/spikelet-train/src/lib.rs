@@ -46,10 +46,13 @@ pub use folder::{RunFolderError, latest_run};
 pub use forward::batches;
 pub use in_flight::InFlight;
 pub use memory::{RunMemory, RunPlans, Task};
+pub use optim::{
+    feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
+};
 pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite, is_scaled};
 pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]
 pub use show::show_examples;
 pub use step::{BatchShape, PendingMetrics, RankInfo, StepMetrics, StepPlan, TrainStep};
-pub use step::{feed_scalars, scalar_inputs, update};
+
 pub use trainer::{FitReport, Start, Trainer};

@@ -3,13 +3,12 @@
 use super::Settings;
 use super::draws::Draws;
 use super::scaling::{LossScale, UpdateGuard, is_scaled};
-use crate::optim::{Optimizer, Update};
+use crate::optim::{feed_scalars, scalar_inputs, update};
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_distributed::average_over_ranks;
-use spikelet_expr::Expr;
 use spikelet_graph::op::HostTensor;
-use spikelet_graph::{DType, HostFuture, Plan, Target, Tracer, Var};
+use spikelet_graph::{DType, HostFuture, Plan, Target, Var};
 use spikelet_nn::encoder;
 use spikelet_nn::loss;
 use spikelet_nn::module::{Context, GENERATOR, Mode, Module, StepOutputs, Traced};
@@ -169,38 +168,6 @@ impl StepPlan {
             images_before: self.images_before,
         })
     }
-}
-
-/// The name of a tensor of the optimizer.
-fn state_name(state: &str, parameter: &str) -> String {
-    format!("optimizer.{state}.{parameter}")
-}
-
-fn scalar_name(k: usize) -> String {
-    format!("optimizer scalar {k}")
-}
-
-/// The inputs of a step for the scalars of the optimizer.
-pub fn scalar_inputs(tracer: &Tracer, settings: &Settings) -> Vec<Var> {
-    let count = settings
-        .optimizer
-        .get()
-        .scalars(1, settings.learning_rate)
-        .len();
-    (0..count)
-        .map(|k| tracer.input(&scalar_name(k), DType::F32, []))
-        .collect()
-}
-
-/// Sets these inputs: `step` counts from 1, `epoch` is the progress in epochs.
-pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
-    let factor = settings.schedule.factor(epoch, settings.epochs as f64);
-    let rate = settings.learning_rate * factor;
-    let scalars = settings.optimizer.get().scalars(step, rate);
-    for (k, scalar) in scalars.into_iter().enumerate() {
-        program.set(&scalar_name(k), HostTensor::F32(&[scalar as f32]))?;
-    }
-    Ok(())
 }
 
 impl TrainStep {
@@ -365,45 +332,6 @@ impl TrainStep {
     /// When the batch has another size than the step, or the device fails.
     pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
         self.start(batch, step, epoch)?.wait()
-    }
-}
-
-/// Traces the update of a parameter and of the optimizer's tensors for it.
-pub fn update(
-    optimizer: &dyn Optimizer,
-    name: &str,
-    weight: &Var,
-    grad: &Var,
-    scalars: &[Var],
-    guard: &UpdateGuard,
-) {
-    let tracer = weight.tracer();
-    let names = optimizer.state_names();
-    let states: Vec<Var> = names
-        .iter()
-        .map(|state| tracer.state(&state_name(state, name), weight.shape()))
-        .collect();
-    let operands: Vec<&Var> = [weight, grad]
-        .into_iter()
-        .chain(&states)
-        .chain(scalars)
-        .chain([guard.operand()])
-        .collect();
-    let made = Var::map_many(&operands, |x: &[Expr]| {
-        let (states, rest) = x[2..].split_at(names.len());
-        let new = optimizer.update(&Update {
-            weight: &x[0],
-            grad: &x[1],
-            states,
-            scalars: &rest[..scalars.len()],
-        });
-        let old = std::iter::once(&x[0]).chain(states);
-        old.zip(new)
-            .map(|(old, new)| guard.choose(&rest[scalars.len()], old, new))
-            .collect()
-    });
-    for (old, new) in std::iter::once(weight).chain(&states).zip(&made) {
-        tracer.update(old, new);
     }
 }
 

@@ -213,8 +213,8 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         let named = self.optimizer.as_ref();
         let mut given = named.map_or_else(Map::new, |optimizer| optimizer.constants.clone());
         let config = match named.map(|optimizer| optimizer.config) {
-            Some(other) if other.name() != own.name() => {
-                if other.constants().contains_key("momentum") {
+            Some(other) if other.alias() != own.alias() => {
+                if matches!(other, OptimizerConfig::Sgd(_)) {
                     given.entry("momentum").or_insert(Value::from(MOMENTUM));
                 }
                 other
@@ -230,15 +230,16 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
             let Some(value) = value else { continue };
             let option = format!("--{}", key.replace('_', "-"));
             if !config.constants().contains_key(key) {
-                let has = |name: &&str| {
+                let has = |name: &&'static str| {
                     OptimizerConfig::find(name).is_ok_and(|o| o.constants().contains_key(key))
                 };
-                let others: Vec<&str> = OptimizerConfig::NAMES.into_iter().filter(has).collect();
+                let others: Vec<&str> =
+                    OptimizerConfig::NAMES.iter().copied().filter(has).collect();
                 let others = others.join(" or ");
                 return Err(Failure::argument(
                     format!(
                         "{option} belongs to {others}, the optimizer is {}",
-                        config.name()
+                        config.alias()
                     ),
                     format!("write --optimizer {others}, or leave {option} out"),
                 ));

@@ -5,10 +5,12 @@
 //! Sources: Kingma & Ba, Adam, ICLR 2015; Loshchilov & Hutter, Decoupled Weight Decay
 //! Regularization, ICLR 2019. The order of operations is PyTorch's.
 
-use super::{Optimizer, Update};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use spikelet_expr::Expr;
 use spikelet_nn::{Domain, domains};
+use std::sync::Arc;
 
 /// The domain of the decay factors. With 1, the mean would always be 0.
 const DECAY: Domain = Domain::at_least(0.0).below(1.0);
@@ -53,12 +55,20 @@ impl Adam {
 }
 
 impl Optimizer for Adam {
+    fn name(&self) -> &str {
+        "adam"
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        constants_of(self)
+    }
+
     domains! {
         beta1: DECAY, beta2: DECAY, epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
     }
 
-    fn state_names(&self) -> Vec<&'static str> {
-        vec!["mean", "variance"]
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        StateSpec::all(&["mean", "variance"], weight)
     }
 
     fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
@@ -68,7 +78,20 @@ impl Optimizer for Adam {
         vec![learning_rate, corrected, root]
     }
 
-    fn update(&self, u: &Update<'_>) -> Vec<Expr> {
+    fn update(&self, u: &Update<'_>) -> Updated {
+        u.elementwise(|u| self.elements(u))
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        Some(Arc::new(Self {
+            weight_decay,
+            ..*self
+        }))
+    }
+}
+
+impl Adam {
+    fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
         let [mean, variance] = u.states else {
             return vec![u.weight.clone()];
         };

@@ -4,10 +4,12 @@
 //!
 //! As in PyTorch, the learning rate multiplies the accumulated momentum.
 
-use super::{Optimizer, Update};
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use spikelet_expr::Expr;
 use spikelet_nn::{Domain, domains};
+use std::sync::Arc;
 
 /// Stochastic gradient descent with momentum, Nesterov momentum and weight decay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,13 +24,20 @@ pub struct Sgd {
 }
 
 impl Optimizer for Sgd {
+    fn name(&self) -> &str {
+        "sgd"
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        constants_of(self)
+    }
+
     domains! { momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0) }
 
-    fn state_names(&self) -> Vec<&'static str> {
-        if self.momentum == 0.0 {
-            vec![]
-        } else {
-            vec!["momentum"]
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        match self.momentum == 0.0 {
+            true => vec![],
+            false => vec![StateSpec::new("momentum", weight)],
         }
     }
 
@@ -36,7 +45,20 @@ impl Optimizer for Sgd {
         vec![learning_rate]
     }
 
-    fn update(&self, u: &Update<'_>) -> Vec<Expr> {
+    fn update(&self, u: &Update<'_>) -> Updated {
+        u.elementwise(|u| self.elements(u))
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        Some(Arc::new(Self {
+            weight_decay,
+            ..*self
+        }))
+    }
+}
+
+impl Sgd {
+    fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
         let (w, lr) = (u.weight, &u.scalars[0]);
         let g = u.grad + self.weight_decay * w;
         let [m] = u.states else {

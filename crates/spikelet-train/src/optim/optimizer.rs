@@ -1,0 +1,115 @@
+//! The interface of an optimizer.
+
+use super::{Update, Updated};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use spikelet_nn::domain::Constant;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// An optimizer: the update of one parameter from its gradient.
+///
+/// The update is traced into the training step. It is an elementwise expression ([`Update::elementwise`]), or
+/// any operations on the complete tensors, such as norms and matrix products ([`Update::tensors`]).
+///
+/// ```
+/// use spikelet_train::optim::{Optimizer, StateSpec, Update, Updated};
+///
+/// /// w ← w − lr · sign(m), with m ← 0.9 m + 0.1 g
+/// #[derive(Debug)]
+/// struct SignMomentum;
+///
+/// impl Optimizer for SignMomentum {
+///     fn name(&self) -> &str {
+///         "sign-momentum"
+///     }
+///
+///     fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+///         vec![StateSpec::new("momentum", weight)]
+///     }
+///
+///     fn update(&self, u: &Update<'_>) -> Updated {
+///         u.elementwise(|u| {
+///             let (w, lr) = (u.weight, &u.scalars[0]);
+///             let m = 0.9 * &u.states[0] + 0.1 * u.grad;
+///             vec![w - lr * m.sign(), m]
+///         })
+///     }
+/// }
+/// ```
+pub trait Optimizer: Debug + Send + Sync {
+    /// The name, for messages and files.
+    fn name(&self) -> &str;
+
+    /// The constants by name, for messages and files.
+    fn constants(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// The domains of the constants.
+    fn domains(&self) -> Vec<Constant> {
+        vec![]
+    }
+
+    /// The tensors that the optimizer stores for a parameter of this shape.
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        let _ = weight;
+        vec![]
+    }
+
+    /// The scalars of step `step` (1, 2, …) for the learning rate of this step. By default only the learning rate.
+    /// Their number is the same in all steps.
+    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+        let _ = step;
+        vec![learning_rate]
+    }
+
+    /// The new parameter and the new states.
+    fn update(&self, u: &Update<'_>) -> Updated;
+
+    /// The same optimizer with another weight decay; `None` if it has no weight decay. Biases and parameters of
+    /// normalization are usually excluded by a weight decay of 0.
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        let _ = weight_decay;
+        None
+    }
+}
+
+/// A tensor that an optimizer stores for a parameter. It is initialized with 0.
+///
+/// ```
+/// use spikelet_train::optim::StateSpec;
+/// let weight = [64, 784];
+/// let (full, rows) = (StateSpec::new("mean", &weight), StateSpec::new("scale", &weight[..1]));
+/// assert_eq!((full.shape, rows.shape), (vec![64, 784], vec![64]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateSpec {
+    /// The name, unique within the optimizer.
+    pub name: String,
+    /// The shape, which may differ from the shape of the parameter.
+    pub shape: Vec<usize>,
+}
+
+impl StateSpec {
+    /// A tensor of this name and shape.
+    pub fn new(name: &str, shape: &[usize]) -> Self {
+        Self {
+            name: name.to_string(),
+            shape: shape.to_vec(),
+        }
+    }
+
+    /// Tensors of these names, all of one shape.
+    pub fn all(names: &[&str], shape: &[usize]) -> Vec<Self> {
+        names.iter().map(|name| Self::new(name, shape)).collect()
+    }
+}
+
+/// The fields of an optimizer, for [`Optimizer::constants`].
+pub fn constants_of(optimizer: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(optimizer) {
+        Ok(Value::Object(constants)) => constants,
+        _ => Map::new(),
+    }
+}
