@@ -41,7 +41,8 @@ fn main() -> Result<()> {
         println!("step {k:2}: loss {:.4}", found.loss);
     }
 
-    let pixels = images.batch(count, 0).images;
+    let batch = images.batch(count, 0);
+    let pixels = batch.f32("images")?.to_vec();
     let image = Tensor::f32([count, 3, SIZE, SIZE], pixels.clone());
     let repeated = pixels.repeat(time_steps);
     let sequence = Tensor::f32([time_steps, count, 3, SIZE, SIZE], repeated);

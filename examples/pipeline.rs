@@ -21,14 +21,9 @@ fn main() -> Result<()> {
         encoder: "direct".to_string(),
         ..Settings::default()
     };
-    let batch = Batch {
-        images: (0..BATCH * WIDTH)
-            .map(|k| (k * 37 % 256) as f32 / 64.0)
-            .collect(),
-        labels: (0..BATCH).map(|k| (k % 10) as i64).collect(),
-        indices: (0..BATCH as u32).collect(),
-        index_in_epoch: 0,
-    };
+    let images = (0..BATCH * WIDTH).map(|k| (k * 37 % 256) as f32 / 64.0);
+    let labels = (0..BATCH).map(|k| (k % 10) as i64);
+    let batch = Batch::of_images([1, 1, WIDTH], images.collect(), labels.collect());
     for (name, schedule, split, chunk) in [
         ("fill-drain", PipelineSchedule::FillDrain, 64, None),
         ("1f1b", PipelineSchedule::OneForwardOneBackward, 64, None),

@@ -440,10 +440,10 @@ fn a_network_trains_in_every_order() -> Result<()> {
             drop_last: true,
             ..Default::default()
         };
-        let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
+        let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
         let batches = (0..6).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
         let losses: Vec<f64> = batches
-            .map(|(k, batch)| Ok(step.run(&batch, k as u64 + 1, 0.01)?.loss))
+            .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.01)?.loss))
             .collect::<Result<_>>()?;
         let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
         let (first, last) = (mean(&losses[..4]), mean(&losses[losses.len() - 4..]));

@@ -10,7 +10,7 @@ mod largest;
 use golden::golden;
 use gpu::gpu;
 use largest::larger;
-use spikelet::data::{Loader, LoaderConfig, synthetic};
+use spikelet::data::{DataLoader, LoaderConfig, synthetic};
 use spikelet::device;
 use spikelet::graph::op::HostTensor;
 use spikelet::network::{MnistFc, Network};
@@ -118,10 +118,10 @@ fn train_steps(
         drop_last: true,
         ..Default::default()
     };
-    let loader = Loader::new(data.train.clone(), config)?;
+    let loader = DataLoader::new(data.train.clone(), config)?;
     let mut losses = vec![];
     for (k, batch) in loader.epoch(0, 0).enumerate() {
-        losses.push(step.run(&batch, k as u64 + 1, 0.0)?.loss);
+        losses.push(step.run(&batch?, k as u64 + 1, 0.0)?.loss);
     }
     let names: Vec<String> = step.model().map(String::from).collect();
     let weights: Result<Vec<Tensor>> = names.iter().map(|name| store.get(name)).collect();

@@ -4,7 +4,7 @@
 mod largest;
 
 use largest::larger;
-use spikelet::data::{Dataset, Split, synthetic};
+use spikelet::data::{ImageDataset, Split, synthetic};
 use spikelet::distributed::{
     Address, ENDED_BY_ANOTHER_RANK, Fingerprint, RankError, RankGroup, Timeouts, World,
 };
@@ -192,7 +192,7 @@ fn running_statistics_of_ranks_are_one_network_s() {
 
 /// Nothing but black in one image.
 fn with_a_black_image(data: &Split) -> Split {
-    let mut train: Dataset = (*data.train).clone();
+    let mut train: ImageDataset = (*data.train).clone();
     let pixels = train.image_len();
     train.images[..pixels].fill(0);
     Split {

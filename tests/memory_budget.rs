@@ -5,7 +5,7 @@ mod gpu;
 
 use gpu::gpu;
 use spikelet::MemoryBudget;
-use spikelet::data::{Loader, synthetic};
+use spikelet::data::{DataLoader, synthetic};
 use spikelet::device;
 use spikelet::network::{Csnn, Network};
 use spikelet::prelude::*;
@@ -42,10 +42,10 @@ fn train(backend: Arc<dyn Backend>, settings: &Settings) -> Result<(Vec<f64>, Ve
     let module = network().module()?;
     let mut step = TrainStep::new(&*module, settings, shape, &mut store)?;
     let digits = synthetic::digits_of(1, 288, 1).train;
-    let loader = Loader::new(digits, settings.training_batches())?;
+    let loader = DataLoader::new(digits, settings.training_batches())?;
     let mut losses = vec![];
     for (k, batch) in loader.epoch(0, 0).enumerate() {
-        losses.push(step.run(&batch, k as u64 + 1, 0.0)?.loss);
+        losses.push(step.run(&batch?, k as u64 + 1, 0.0)?.loss);
     }
     let names: Vec<String> = store.names().map(String::from).collect();
     let tensors = names

@@ -65,7 +65,7 @@ fn a_loss_that_is_not_finite_names_step_layer_and_time_step() {
 
 #[test]
 fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
-    use spikelet::data::{Loader, LoaderConfig};
+    use spikelet::data::{DataLoader, LoaderConfig};
     use spikelet::train::{BatchShape, TrainStep};
     let shape = BatchShape {
         batch: 32,
@@ -77,10 +77,10 @@ fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
         batch_size: 32,
         ..LoaderConfig::default()
     };
-    let batch = Loader::new(digits().train.clone(), config)?
+    let batch = DataLoader::new(digits().train.clone(), config)?
         .epoch(0, 0)
         .next();
-    let batch = batch.expect("a batch");
+    let batch = batch.expect("a batch")?;
     let weights = |store: &VarStore| -> Result<Vec<Tensor>> {
         store.names().map(|name| store.get(name)).collect()
     };

@@ -137,12 +137,9 @@ fn train(
     let mut losses = vec![];
     for k in 0..3_u32 {
         let pixel = |i: u32| ((i + k) * 37 % 101) as f32 / 101.0;
-        let batch = Batch {
-            images: (0..(BATCH * 24 * 24) as u32).map(pixel).collect(),
-            labels: (0..BATCH as i64).map(|i| (i + i64::from(k)) % 10).collect(),
-            indices: (0..BATCH as u32).collect(),
-            index_in_epoch: k as usize,
-        };
+        let images = (0..(BATCH * 24 * 24) as u32).map(pixel).collect();
+        let labels = (0..BATCH as i64).map(|i| (i + i64::from(k)) % 10).collect();
+        let batch = Batch::of_images([1, 24, 24], images, labels);
         losses.push(step.run(&batch, u64::from(k) + 1, 0.01)?.loss);
     }
     let plan = step.program().plan();

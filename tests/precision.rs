@@ -44,10 +44,10 @@ fn losses(backend: Arc<dyn Backend>, precision: Precision) -> Result<Vec<f64>> {
         drop_last: true,
         ..Default::default()
     };
-    let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
+    let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
     let batches = (0..3).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
     let losses: Result<Vec<f64>> = batches
-        .map(|(k, batch)| Ok(step.run(&batch, k as u64 + 1, 0.0)?.loss))
+        .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.0)?.loss))
         .collect();
     if precision == Precision::F16 {
         let steps = store.get("loss_scale_steps")?.to_f64()[0];

@@ -183,10 +183,10 @@ fn training_has_the_same_losses() -> Result<()> {
             drop_last: true,
             ..Default::default()
         };
-        let loader = spikelet::data::Loader::new(data.train.clone(), config)?;
+        let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
         let batches = (0..2).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
         batches
-            .map(|(k, batch)| Ok(step.run(&batch, k as u64 + 1, 0.0)?.loss))
+            .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.0)?.loss))
             .collect()
     };
     let whole = losses(Propagation::LayerByLayer)?;

@@ -60,7 +60,7 @@ fn a_network_has_one_score_for_each_class() -> Result<()> {
 
 #[test]
 fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Result<()> {
-    use spikelet::data::{Loader, LoaderConfig};
+    use spikelet::data::{DataLoader, LoaderConfig};
     let shape = BatchShape {
         batch: 32,
         image: [1, 28, 28],
@@ -72,9 +72,9 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
         batch_size: 32,
         ..LoaderConfig::default()
     };
-    let loader = Loader::new(digits().test, batches)?;
-    let batch = loader.epoch(0, 0).next().expect("there is one");
-    assert!(batch.labels.iter().any(|label| *label > 2));
+    let loader = DataLoader::new(digits().test, batches)?;
+    let batch = loader.epoch(0, 0).next().expect("there is one")?;
+    assert!(batch.i64("labels")?.iter().any(|label| *label > 2));
     for result in [step.run(&batch, 1, 0.0), eval.run(&batch, 0)] {
         let error = refused(result);
         assert!(

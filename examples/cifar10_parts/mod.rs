@@ -1,6 +1,6 @@
 //! Shared by `cifar10mp` and `cifar10cmp`: the tutorial's network in five stages, its devices, and images.
 
-use spikelet::data::{Batch, Dataset, cifar10};
+use spikelet::data::{Batch, ImageDataset, cifar10};
 use spikelet::pipeline::ModelPipeline;
 use spikelet::prelude::*;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub fn parts(stage_devices: &[Arc<dyn Backend>], channels: usize) -> ModelPipeli
 pub const SIZE: usize = 32;
 
 /// CIFAR-10's training images in order; generated stripes if its files do not exist.
-pub struct Images(Option<Arc<Dataset>>);
+pub struct Images(Option<Arc<ImageDataset>>);
 
 impl Images {
     /// Searches `$SPIKELET_DATA`, or `data`, and prints the data set that is used.
@@ -90,13 +90,8 @@ impl Images {
             }
             None => stripes(k),
         };
-        let (images, labels): (Vec<Vec<f32>>, Vec<i64>) = numbers.clone().map(image).unzip();
-        Batch {
-            images: images.concat(),
-            labels,
-            indices: numbers.map(|k| k as u32).collect(),
-            index_in_epoch: 0,
-        }
+        let (images, labels): (Vec<Vec<f32>>, Vec<i64>) = numbers.map(image).unzip();
+        Batch::of_images([3, SIZE, SIZE], images.concat(), labels)
     }
 }
 

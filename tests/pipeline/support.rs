@@ -41,12 +41,8 @@ pub fn batch(count: usize, image: [usize; 3], seed: u64) -> Batch {
         2.0 * (mixed >> 40) as f32 / (1_u32 << 24) as f32
     };
     let label = |k: usize| ((k * 7 + seed as usize) % CLASSES) as i64;
-    Batch {
-        images: (0..count * each).map(value).collect(),
-        labels: (0..count).map(label).collect(),
-        indices: (0..count as u32).collect(),
-        index_in_epoch: 0,
-    }
+    let images = (0..count * each).map(value).collect();
+    Batch::of_images(image, images, (0..count).map(label).collect())
 }
 
 /// A network, its images and how it is trained.
@@ -248,7 +244,8 @@ pub fn seeds_pipeline(devices: &[Arc<dyn Backend>]) -> ModelPipeline {
 }
 
 pub fn sequence(time_steps: usize, count: usize) -> Tensor {
-    let values = batch(time_steps * count, [1, 1, 6], 3).images;
+    let batch = batch(time_steps * count, [1, 1, 6], 3);
+    let values = batch.f32("images").expect("a batch of images");
     Tensor::f32(
         [time_steps, count, 6],
         values.iter().map(|v| 3.0 * v - 2.0).collect::<Vec<_>>(),

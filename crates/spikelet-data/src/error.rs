@@ -210,7 +210,7 @@ pub enum Error {
         /// The index of the image, counted from 0.
         index: usize,
         /// Its label.
-        label: u8,
+        label: u32,
         /// The number of classes.
         classes: usize,
     },
@@ -278,8 +278,8 @@ pub enum Error {
     },
     /// An epoch would have no batch.
     #[error(
-        "batches of {batch_size} from the {len} images of `{dataset}`{} make no batch\n  \
-         help: choose a batch size from 1 to {len}",
+        "batches of {batch_size} from the {len} samples of `{dataset}`{} make no batch\n  \
+         help: choose a batch size from 1 to {len}; a data set may have 2^32 - 1 samples",
         if *drop_last { ", the last incomplete one dropped," } else { "" }
     )]
     BatchSize {
@@ -287,7 +287,7 @@ pub enum Error {
         dataset: String,
         /// The given batch size.
         batch_size: usize,
-        /// Number of images.
+        /// Number of samples.
         len: usize,
         /// Whether an incomplete last batch is dropped.
         drop_last: bool,
@@ -304,6 +304,63 @@ pub enum Error {
         index: usize,
         /// The cause.
         source: Box<Error>,
+    },
+    /// A batch cannot be stacked or transformed.
+    #[error("data set `{dataset}`, batch {index} of the epoch: {source}")]
+    Batch {
+        /// The data set.
+        dataset: String,
+        /// The index of the batch in the epoch.
+        index: usize,
+        /// The cause.
+        source: Box<Error>,
+    },
+    /// There is no sample of this index.
+    #[error(
+        "data set `{dataset}` has no sample {index}\n  help: its {len} samples have the indices below {len}"
+    )]
+    Index {
+        /// The data set.
+        dataset: String,
+        /// The requested index.
+        index: usize,
+        /// The number of samples.
+        len: usize,
+    },
+    /// A field cannot be collated.
+    #[error("data set `{dataset}`: field `{field}`: {problem}")]
+    Field {
+        /// The data set.
+        dataset: String,
+        /// The description of the field.
+        field: String,
+        /// The error in it, and what is expected.
+        problem: &'static str,
+    },
+    /// There is no image to augment or normalize.
+    #[error(
+        "data set `{dataset}` has no image field to augment or normalize; its fields are:\n{}  \
+         help: describe the images with `Field::image`, or leave `augment` and `normalize` out",
+        lines(fields.iter())
+    )]
+    NoImage {
+        /// The data set.
+        dataset: String,
+        /// Its fields.
+        fields: Vec<String>,
+    },
+    /// The weights of the samples are invalid.
+    #[error(
+        "weighted sampling of the {len} samples of `{dataset}`: {problem}\n  \
+         help: give one weight for each sample, finite and at least 0, not all 0, and less than 2^32 samples"
+    )]
+    Weights {
+        /// The data set.
+        dataset: String,
+        /// The number of samples.
+        len: usize,
+        /// The error in the weights.
+        problem: String,
     },
     /// An error of a data set or a transform outside this crate.
     #[error(transparent)]

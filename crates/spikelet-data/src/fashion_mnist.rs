@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::RemoteFile;
-use crate::dataset::Split;
+use crate::image_dataset::Split;
 #[cfg(feature = "download")]
 use crate::download::Progress;
 use crate::error::Result;

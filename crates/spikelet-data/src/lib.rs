@@ -5,27 +5,32 @@
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
 //! | MNIST, Fashion-MNIST, CIFAR-10 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`] |
 //! | the same, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`] |
-//! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`Dataset::new`] |
-//! | shuffled batches of `f32`, prepared in advance | [`Loader`] |
+//! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
+//! | data of your own | the trait [`Dataset`] |
+//! | shuffled batches, prepared in advance on threads | [`DataLoader`] |
 //! | random crops, flips, rotations, … (augmentation) | [`Augment`] in [`LoaderConfig`] |
 //! | normalization to mean 0 and standard deviation 1 | [`Normalize`] in [`LoaderConfig`] |
+//! | other changes of samples and batches, deterministic and on the loader's threads | the traits [`Transform`] and [`BatchTransform`] |
+//! | classes of unequal sizes | [`WeightedSampling`] in [`LoaderConfig`] |
 //!
 //! Downloads are behind the feature `download`, which is on by default: without it there are no
 //! `load_or_download` and no [`download`], and no HTTP, TLS and tar are built.
 //!
-//! A [`Dataset`] keeps its images in memory as bytes; a [`Split`] is one for training and one for
-//! testing. Random numbers depend only on a seed and a position: the same seed gives the same
+//! A [`Dataset`] gives samples of named tensors, a [`Batch`] has them stacked. An [`ImageDataset`] keeps images in memory
+//! as bytes; a [`Split`] is one for training and one for testing. Random numbers depend only on a seed and a position: the same seed gives the same
 //! images and batches on every machine and with any number of threads.
 //!
 //! ```
-//! use spikelet_data::{Loader, LoaderConfig, synthetic};
+//! use spikelet_data::{DataLoader, LoaderConfig, synthetic};
 //!
 //! let digits = synthetic::digits_of(0, 1000, 100);
 //! let config = LoaderConfig { batch_size: 256, drop_last: true, ..LoaderConfig::default() };
-//! let loader = Loader::new(digits.train, config)?;
+//! let loader = DataLoader::new(digits.train, config)?;
 //! for batch in loader.epoch(0, 0) {
-//!     assert_eq!(batch.images.len(), 256 * 28 * 28);
-//!     assert!(batch.images.iter().all(|&pixel| (0.0..=1.0).contains(&pixel)));
+//!     let batch = batch?;
+//!     let images = batch.f32("images")?;
+//!     assert_eq!(images.len(), 256 * 28 * 28);
+//!     assert!(images.iter().all(|&pixel| (0.0..=1.0).contains(&pixel)));
 //! }
 //! # Ok::<(), spikelet_data::Error>(())
 //! ```
@@ -33,6 +38,7 @@
 mod augment;
 mod batch;
 mod bits;
+mod collate;
 mod dataset;
 #[cfg(feature = "download")]
 pub mod download;
@@ -44,6 +50,7 @@ mod field;
 mod gz;
 pub mod idx;
 mod idx_error;
+mod image_dataset;
 mod lines;
 mod loader;
 mod registry;
@@ -55,15 +62,16 @@ mod tensor_error;
 mod transform;
 
 pub use augment::{Augment, Normalize};
-pub use batch::Batch;
+pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
-pub use dataset::{Dataset, Split};
+pub use dataset::Dataset;
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
 pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
-pub use loader::{Batches, Loader, LoaderConfig, Shard};
+pub use image_dataset::{ImageDataset, Split};
+pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
 pub use registry::Entry;
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};

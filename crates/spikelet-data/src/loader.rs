@@ -1,158 +1,155 @@
 //! Shuffled batches in a reproducible order, from which an epoch can be resumed.
 
 mod batches;
+mod config;
+mod order;
 
 pub use batches::Batches;
+pub use config::{LoaderConfig, Shard, WeightedSampling};
 
 use std::sync::Arc;
 use std::thread;
 
-use spikelet_random::{Generator, Stream};
-
-use crate::augment::{Augment, Normalize, Pipeline};
 use crate::batch::Batch;
+use crate::collate::{Collator, check_fields};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-
-/// The random stream of the order of the images; its step is the epoch.
-const ORDER_STREAM: u32 = 0xda7a_0001;
+use crate::field::Field;
+use crate::sample_random::SampleRandom;
+use crate::transform::{BatchTransform, Transform};
 
 /// The maximal number of threads if none is given.
-const MAX_THREADS: usize = 8;
-
-/// The configuration of a [`Loader`].
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `batch_size` | 128 | number of images of a batch |
-/// | `shuffle` | true | a new random order in each epoch |
-/// | `drop_last` | false | drop an incomplete last batch |
-/// | `seed` | 0 | seed of the order and the augmentation |
-/// | `augment` | none | random augmentation, for training images |
-/// | `normalize` | none | mean and standard deviation with which pixels are normalized |
-/// | `threads` | 0 | number of threads that prepare batches; 0 selects it automatically |
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoaderConfig {
-    /// The number of images of a batch.
-    pub batch_size: usize,
-    /// Whether each epoch has a new random order, instead of that of the data set.
-    pub shuffle: bool,
-    /// Whether to drop a last batch with fewer than `batch_size` images.
-    pub drop_last: bool,
-    /// The seed of the random order and the augmentation.
-    pub seed: u64,
-    /// The random augmentation of the images.
-    pub augment: Augment,
-    /// The normalization of the pixels, after the augmentation.
-    pub normalize: Option<Normalize>,
-    /// The number of threads that prepare batches in advance. 0 selects one without augmentation, otherwise
-    /// one per core, up to 8. The batches do not depend on it.
-    pub threads: usize,
-}
-
-impl Default for LoaderConfig {
-    fn default() -> Self {
-        Self {
-            batch_size: 128,
-            shuffle: true,
-            drop_last: false,
-            seed: 0,
-            augment: Augment::default(),
-            normalize: None,
-            threads: 0,
-        }
-    }
-}
-
-/// The shard of an epoch that one of several ranks loads. Ranks take turns batch by batch.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `rank` | 0 | loads the batches `rank`, `rank + ranks`, … |
-/// | `ranks` | 1 | number of ranks |
-/// | `first_image` | 0 | number of images of the epoch that are skipped |
-///
-/// The concurrent batches of all ranks are therefore consecutive: together they are one large batch of the
-/// epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// The rank, from 0.
-    pub rank: usize,
-    /// The number of ranks.
-    pub ranks: usize,
-    /// The number of images of the epoch that are skipped.
-    pub first_image: usize,
-}
-
-impl Default for Shard {
-    fn default() -> Self {
-        Self {
-            rank: 0,
-            ranks: 1,
-            first_image: 0,
-        }
-    }
-}
+const MAX_THREADS: usize = 16;
 
 /// Splits a data set into batches, epoch by epoch.
 ///
-/// The order of an epoch depends only on the seed and the index of the epoch, and the augmentation of an image
-/// on these and its index in the data set. They do not depend on earlier epochs, the number of threads, the
-/// batch size, or the first batch that is loaded.
+/// The order of an epoch depends only on the seed and the index of the epoch, and the augmentation of a sample on these
+/// and its index in the data set. They do not depend on earlier epochs, the number of threads, the batch size, or the
+/// first batch that is loaded.
+///
+/// At most four batches are in memory with one thread, and two for each of several threads, besides those that the
+/// caller holds.
 ///
 /// ```
-/// use spikelet_data::{Loader, LoaderConfig, synthetic};
+/// use spikelet_data::{DataLoader, LoaderConfig, Result, synthetic};
 ///
 /// let digits = synthetic::digits_of(1, 100, 10).train;
 /// let config = LoaderConfig { batch_size: 32, seed: 1, ..LoaderConfig::default() };
-/// let loader = Loader::new(digits, config)?;
+/// let loader = DataLoader::new(digits, config)?;
 /// assert_eq!(loader.len(), 4);
-/// let sizes: Vec<usize> = loader.epoch(0, 0).map(|batch| batch.len()).collect();
+/// let batches: Vec<_> = loader.epoch(0, 0).collect::<Result<_>>()?;
+/// let sizes: Vec<usize> = batches.iter().map(|batch| batch.len()).collect();
 /// assert_eq!(sizes, [32, 32, 32, 4]);
 ///
 /// // A run that was interrupted after two batches resumes with the third.
-/// let third = loader.epoch(0, 2).next();
-/// assert_eq!(third, loader.epoch(0, 0).nth(2));
+/// let third = loader.epoch(0, 2).next().expect("two batches are left")?;
+/// assert_eq!(third, batches[2]);
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Loader {
-    dataset: Arc<Dataset>,
+pub struct DataLoader {
+    dataset: Arc<dyn Dataset>,
     config: LoaderConfig,
+    transforms: Vec<Arc<dyn Transform>>,
+    batch_transforms: Vec<Arc<dyn BatchTransform>>,
+    /// The fields of a sample after the transforms.
+    fields: Arc<[Field]>,
+    /// The fields of a batch, of one sample each.
+    batch_fields: Vec<Field>,
 }
 
-impl Loader {
+impl DataLoader {
     /// A loader over `dataset`.
     ///
     /// # Errors
-    /// As [`Dataset::check`], [`Augment::check`] and [`Normalize::check`]; [`Error::BatchSize`] if
-    /// an epoch has no batch.
-    pub fn new(dataset: Arc<Dataset>, config: LoaderConfig) -> Result<Self> {
+    /// As [`Dataset::check`], [`Augment::check`](crate::Augment::check) and
+    /// [`Normalize::check`](crate::Normalize::check); [`Error::BatchSize`] if an epoch has no batch; [`Error::Field`] if
+    /// a field cannot be collated; [`Error::NoImage`] if there is no image to augment or normalize;
+    /// [`Error::Weights`].
+    pub fn new(dataset: Arc<dyn Dataset>, config: LoaderConfig) -> Result<Self> {
         dataset.check()?;
         config.augment.check()?;
-        if let Some(normalize) = &config.normalize {
-            normalize.check(dataset.shape[0])?;
+        let fields = dataset.fields();
+        if let Some(weighted) = &config.weighted {
+            weighted.check(&*dataset)?;
         }
-        let loader = Self { dataset, config };
-        if loader.config.batch_size == 0 || loader.is_empty() {
+        let loader = Self {
+            dataset,
+            config,
+            transforms: Vec::new(),
+            batch_transforms: Vec::new(),
+            fields: fields.as_slice().into(),
+            batch_fields: fields,
+        };
+        loader.check_fields()?;
+        let len = loader.dataset.len();
+        if loader.config.batch_size == 0 || loader.is_empty() || u32::try_from(len).is_err() {
             return Err(Error::BatchSize {
-                dataset: loader.dataset.name.clone(),
+                dataset: loader.dataset.name().into(),
                 batch_size: loader.config.batch_size,
-                len: loader.dataset.len(),
+                len,
                 drop_last: loader.config.drop_last,
             });
         }
         Ok(loader)
     }
 
+    /// Adds a transform of samples, after those that were added before.
+    ///
+    /// # Errors
+    /// If it cannot be applied to the fields, or [`Error::Field`] if its fields cannot be collated.
+    pub fn transform(mut self, transform: impl Transform + 'static) -> Result<Self> {
+        self.fields = transform.fields(self.fields.to_vec())?.into();
+        self.batch_fields = self.fields.to_vec();
+        self.transforms.push(Arc::new(transform));
+        for transform in &self.batch_transforms {
+            self.batch_fields = transform.fields(self.batch_fields)?;
+        }
+        self.check_fields()?;
+        Ok(self)
+    }
+
+    /// Adds a transform of batches, after those that were added before.
+    ///
+    /// # Errors
+    /// If it cannot be applied to the fields.
+    pub fn batch_transform(mut self, transform: impl BatchTransform + 'static) -> Result<Self> {
+        self.batch_fields = transform.fields(self.batch_fields)?;
+        self.batch_transforms.push(Arc::new(transform));
+        Ok(self)
+    }
+
+    /// Checks that the samples can be collated, and that there is an image if images are changed.
+    fn check_fields(&self) -> Result<()> {
+        let dataset = self.dataset.name();
+        check_fields(dataset, &self.fields)?;
+        let config = &self.config;
+        let images = || self.fields.iter().filter(|field| field.image);
+        if let Some(normalize) = &config.normalize {
+            // The channels are the third last axis; an unknown number is checked with the first image.
+            let mut channels = images().filter_map(|field| *field.shape.iter().rev().nth(2)?);
+            channels.try_for_each(|channels| normalize.check(channels))?;
+        }
+        let changes = !config.augment.is_empty() || config.normalize.is_some();
+        if changes && images().next().is_none() && self.transforms.is_empty() {
+            return Err(Error::NoImage {
+                dataset: dataset.into(),
+                fields: self.fields.iter().map(Field::to_string).collect(),
+            });
+        }
+        Ok(())
+    }
+
     /// The number of batches of an epoch.
     #[must_use]
     pub fn len(&self) -> usize {
-        let (images, size) = (self.dataset.len(), self.config.batch_size);
-        if self.config.drop_last {
-            images / size
+        let (samples, size) = (self.samples(), self.config.batch_size);
+        if size == 0 {
+            0
+        } else if self.config.drop_last {
+            samples / size
         } else {
-            images.div_ceil(size)
+            samples.div_ceil(size)
         }
     }
 
@@ -162,9 +159,18 @@ impl Loader {
         self.len() == 0
     }
 
+    /// The number of samples of an epoch, before incomplete batches are dropped.
+    #[must_use]
+    pub fn samples(&self) -> usize {
+        match &self.config.weighted {
+            Some(weighted) => weighted.samples,
+            None => self.dataset.len(),
+        }
+    }
+
     /// The data set.
     #[must_use]
-    pub fn dataset(&self) -> &Arc<Dataset> {
+    pub fn dataset(&self) -> &Arc<dyn Dataset> {
         &self.dataset
     }
 
@@ -174,85 +180,93 @@ impl Loader {
         &self.config
     }
 
+    /// The fields of a batch after all transforms, each described by one sample. Images are f32 in the batch.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        &self.batch_fields
+    }
+
     /// The batches of an epoch, beginning with `first_batch`; none if the epoch has no more than
-    /// `first_batch` batches. The images of earlier batches are not read.
+    /// `first_batch` batches. The samples of earlier batches are not read.
     ///
     /// # Panics
     /// If the system cannot start a thread.
     #[must_use]
     pub fn epoch(&self, epoch: u64, first_batch: usize) -> Batches {
-        let share = Shard {
-            first_image: first_batch.saturating_mul(self.config.batch_size),
+        let shard = Shard {
+            first_sample: first_batch.saturating_mul(self.config.batch_size),
             ..Shard::default()
         };
-        self.share(epoch, share)
+        self.shard(epoch, shard)
     }
 
     /// The batches of the shard of an epoch. If incomplete batches are dropped, all ranks have the same
     /// number.
     ///
     /// ```
-    /// use spikelet_data::{Loader, LoaderConfig, Shard, synthetic};
+    /// use spikelet_data::{DataLoader, LoaderConfig, Result, Shard, synthetic};
     ///
     /// let digits = synthetic::digits_of(1, 100, 10).train;
     /// let config = LoaderConfig { batch_size: 8, drop_last: true, ..LoaderConfig::default() };
-    /// let loader = Loader::new(digits, config)?;
-    /// let share = Shard { rank: 1, ranks: 3, ..Shard::default() };
-    /// let mine: Vec<usize> = loader.share(0, share).map(|b| b.index_in_epoch).collect();
-    /// assert_eq!(mine, [1, 4, 7, 10]);
+    /// let loader = DataLoader::new(digits, config)?;
+    /// let shard = Shard { rank: 1, ranks: 3, ..Shard::default() };
+    /// let mine = loader.shard(0, shard).map(|batch| Ok(batch?.index_in_epoch));
+    /// assert_eq!(mine.collect::<Result<Vec<usize>>>()?, [1, 4, 7, 10]);
     /// # Ok::<(), spikelet_data::Error>(())
     /// ```
     ///
     /// # Panics
     /// If the system cannot start a thread, or the number of ranks is 0.
     #[must_use]
-    pub fn share(&self, epoch: u64, share: Shard) -> Batches {
-        Batches::start(self, epoch, share, self.share_len(share), self.threads())
+    pub fn shard(&self, epoch: u64, shard: Shard) -> Batches {
+        Batches::start(self, epoch, shard, self.shard_len(shard), self.threads())
     }
 
     /// The number of batches of a shard.
-    fn share_len(&self, share: Shard) -> usize {
+    fn shard_len(&self, shard: Shard) -> usize {
         let size = self.config.batch_size;
-        let left = self.dataset.len().saturating_sub(share.first_image);
+        let left = self.samples().saturating_sub(shard.first_sample);
         if self.config.drop_last {
-            return left / (size * share.ranks);
+            return left / (size * shard.ranks);
         }
         let batches = left.div_ceil(size);
-        batches.saturating_sub(share.rank).div_ceil(share.ranks)
+        batches.saturating_sub(shard.rank).div_ceil(shard.ranks)
     }
 
     /// The number of threads that prepare the batches of an epoch, unless it has fewer batches.
     fn threads(&self) -> usize {
+        let unchanged = self.config.augment.is_empty()
+            && self.transforms.is_empty()
+            && self.batch_transforms.is_empty();
         match self.config.threads {
-            0 if self.config.augment.is_empty() => 1,
+            0 if unchanged && self.dataset.in_memory() => 1,
             0 => thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS)),
             threads => threads,
         }
     }
 
-    /// The order of the images in an epoch.
+    /// The samples of an epoch, in order.
     pub(crate) fn order(&self, epoch: u64) -> Vec<u32> {
-        // `Dataset::check` has checked the number of images.
-        let mut order: Vec<u32> = (0..self.dataset.len() as u32).collect();
-        if self.config.shuffle {
-            let (high, low) = ((epoch >> 32) as u32, epoch as u32);
-            let stream = Stream {
-                seed: self.config.seed,
-                id: ORDER_STREAM.wrapping_add(high),
-                step: low,
-            };
-            Generator::new(stream).shuffle(&mut order);
+        let config = &self.config;
+        match &config.weighted {
+            Some(weighted) => order::weighted(config.seed, epoch, weighted),
+            // `Self::new` has checked the number of samples.
+            None => order::once_each(
+                config.seed,
+                epoch,
+                self.dataset.len() as u32,
+                config.shuffle,
+            ),
         }
-        order
     }
 
-    /// The image processing of a thread.
-    pub(crate) fn pipeline(&self) -> Pipeline {
+    /// The collation of a thread.
+    pub(crate) fn collator(&self) -> Collator {
         let config = &self.config;
-        Pipeline::new(
+        Collator::new(
+            self.fields.clone(),
             config.augment.clone(),
             config.normalize.clone(),
-            self.dataset.shape,
             config.seed,
         )
     }
@@ -261,33 +275,55 @@ impl Loader {
     pub(crate) fn fill(
         &self,
         batch: &mut Batch,
-        pipeline: &mut Pipeline,
+        collator: &mut Collator,
         epoch: u64,
         order: &[u32],
-        share: Shard,
+        shard: Shard,
         index: usize,
-    ) {
-        let size = self.config.batch_size;
-        let index = index * share.ranks + share.rank;
-        let indices = &order[share.first_image + index * size..];
+    ) -> Result<()> {
+        let (size, seed) = (self.config.batch_size, self.config.seed);
+        let index = index * shard.ranks + shard.rank;
+        let first = shard.first_sample + index * size;
+        let indices = &order[first..];
         let indices = &indices[..size.min(indices.len())];
-        let image_len = self.dataset.image_len();
-        batch.index_in_epoch = share.first_image / size + index;
+        batch.index_in_epoch = shard.first_sample / size + index;
         batch.indices.clear();
         batch.indices.extend_from_slice(indices);
-        let labels = &self.dataset.labels;
-        let labels = indices
-            .iter()
-            .map(|&index| i64::from(labels[index as usize]));
-        batch.labels.clear();
-        batch.labels.extend(labels);
-        // Every pixel is written below, so the buffer is not cleared.
-        batch.images.resize(indices.len() * image_len, 0.0);
-        let outs = batch.images.chunks_exact_mut(image_len);
-        for (&index, out) in indices.iter().zip(outs) {
-            let image = &self.dataset.images[index as usize * image_len..][..image_len];
-            pipeline.write(image, epoch, index, out);
+        let mut stack = collator.stack(batch, epoch, indices.len());
+        for (k, &sample) in indices.iter().enumerate() {
+            // A sample that is drawn several times in an epoch is augmented differently each time.
+            let draws = match self.config.weighted {
+                Some(_) => (first + k) as u32,
+                None => sample,
+            };
+            let index = sample as usize;
+            let mut add = || {
+                let mut sample = self.dataset.sample(index)?;
+                let random = SampleRandom::of_sample(seed, epoch, draws);
+                for (position, transform) in self.transforms.iter().enumerate() {
+                    transform.apply(&mut sample, &mut random.of_transform(position))?;
+                }
+                stack.add(k, sample, draws)
+            };
+            add().map_err(|source| Error::Sample {
+                dataset: self.dataset.name().into(),
+                index,
+                source: Box::new(source),
+            })?;
         }
+        let index = batch.index_in_epoch;
+        let in_batch = |source| Error::Batch {
+            dataset: self.dataset.name().into(),
+            index,
+            source: Box::new(source),
+        };
+        stack.finish(batch).map_err(in_batch)?;
+        let random = SampleRandom::of_batch(seed, epoch, first as u32);
+        for (position, transform) in self.batch_transforms.iter().enumerate() {
+            let mut random = random.of_transform(position);
+            transform.apply(batch, &mut random).map_err(in_batch)?;
+        }
+        Ok(())
     }
 }
 
@@ -296,34 +332,48 @@ mod tests {
     use std::panic::{self, AssertUnwindSafe};
 
     use super::*;
+    use crate::{ElementType, Sample, SampleTensor};
 
-    /// Ten images of two pixels, of which the last two are not there.
-    fn damaged(threads: usize) -> Loader {
-        let dataset = Dataset {
-            name: "damaged".into(),
-            images: vec![0; 16],
-            labels: vec![0; 10],
-            shape: [1, 1, 2],
-            classes: vec!["a".into()],
-            synthetic: false,
-        };
-        Loader {
-            dataset: Arc::new(dataset),
-            config: LoaderConfig {
-                batch_size: 2,
-                shuffle: false,
-                threads,
-                ..LoaderConfig::default()
-            },
+    /// Ten samples, of which the last two panic.
+    #[derive(Debug)]
+    struct Damaged;
+
+    impl Dataset for Damaged {
+        fn name(&self) -> &str {
+            "damaged"
+        }
+
+        fn len(&self) -> usize {
+            10
+        }
+
+        fn fields(&self) -> Vec<Field> {
+            vec![Field::new("x", ElementType::F32, [])]
+        }
+
+        fn sample(&self, index: usize) -> Result<Sample<'_>> {
+            assert!(index < 8);
+            Ok(Sample::new().with("x", SampleTensor::f32(&[], vec![0.0])))
+        }
+
+        fn digest(&self) -> Result<[u8; 32]> {
+            Ok([0; 32])
         }
     }
 
     #[test]
     fn a_panic_of_a_thread_is_passed_on_where_its_batch_is_asked_for() {
         for threads in [1, 2, 3] {
-            let mut batches = damaged(threads).epoch(0, 0);
+            let config = LoaderConfig {
+                batch_size: 2,
+                shuffle: false,
+                threads,
+                ..LoaderConfig::default()
+            };
+            let loader = DataLoader::new(Arc::new(Damaged), config).unwrap();
+            let mut batches = loader.epoch(0, 0);
             for index in 0..4 {
-                assert_eq!(batches.next().unwrap().index_in_epoch, index);
+                assert_eq!(batches.next().unwrap().unwrap().index_in_epoch, index);
             }
             let next = panic::catch_unwind(AssertUnwindSafe(|| batches.next()));
             next.unwrap_err();

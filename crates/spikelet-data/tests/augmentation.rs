@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Normalize, synthetic};
+use spikelet_data::{
+    Augment, Batch, DataLoader, Error, ImageDataset, LoaderConfig, Normalize, synthetic,
+};
 
 /// `len` colored images of 9 × 12 pixels, no two alike.
-fn pictures(len: usize) -> Arc<Dataset> {
+fn pictures(len: usize) -> Arc<ImageDataset> {
     let pixel = |index: usize| (index * 7 + index / 324 * 31) as u8;
     let images = (0..len * 324).map(pixel).collect();
-    let labels = (0..len).map(|index| (index % 2) as u8).collect();
+    let labels = (0..len).map(|index| (index % 2) as u32).collect();
     let classes = ["a", "b"].map(String::from).into();
-    Arc::new(Dataset::new("pictures", images, labels, [3, 9, 12], classes).unwrap())
+    Arc::new(ImageDataset::new("pictures", images, labels, [3, 9, 12], classes).unwrap())
 }
 
 /// A bit of everything.
@@ -28,7 +30,7 @@ fn everything() -> Augment {
     }
 }
 
-fn loader(augment: Augment, normalize: Option<Normalize>) -> Loader {
+fn loader(augment: Augment, normalize: Option<Normalize>) -> DataLoader {
     let config = LoaderConfig {
         batch_size: 7,
         seed: 5,
@@ -37,25 +39,26 @@ fn loader(augment: Augment, normalize: Option<Normalize>) -> Loader {
         threads: 1,
         ..LoaderConfig::default()
     };
-    Loader::new(pictures(40), config).unwrap()
+    DataLoader::new(pictures(40), config).unwrap()
 }
 
-fn changed(loader: &Loader, change: impl FnOnce(&mut LoaderConfig)) -> Loader {
+fn changed(loader: &DataLoader, change: impl FnOnce(&mut LoaderConfig)) -> DataLoader {
     let mut config = loader.config().clone();
     change(&mut config);
-    Loader::new(loader.dataset().clone(), config).unwrap()
+    DataLoader::new(loader.dataset().clone(), config).unwrap()
 }
 
-fn epoch(loader: &Loader, epoch: u64) -> Vec<Batch> {
-    loader.epoch(epoch, 0).collect()
+fn epoch(loader: &DataLoader, epoch: u64) -> Vec<Batch> {
+    loader.epoch(epoch, 0).map(Result::unwrap).collect()
 }
 
 /// The pixels of every image, by its number in the data set.
-fn by_number(loader: &Loader, number: u64) -> Vec<Vec<f32>> {
+fn by_number(loader: &DataLoader, number: u64) -> Vec<Vec<f32>> {
     let mut images = vec![Vec::new(); loader.dataset().len()];
     for batch in epoch(loader, number) {
-        let len = batch.images.len() / batch.len();
-        for (&index, image) in batch.indices.iter().zip(batch.images.chunks_exact(len)) {
+        let pixels = batch.f32("images").unwrap();
+        let len = pixels.len() / batch.len();
+        for (&index, image) in batch.indices.iter().zip(pixels.chunks_exact(len)) {
             images[index as usize] = image.to_vec();
         }
     }
@@ -118,7 +121,8 @@ fn nothing_changes_nothing() {
     assert!(!everything().is_empty());
     let loader = loader(Augment::default(), None);
     for (index, image) in by_number(&loader, 0).iter().enumerate() {
-        let bytes = loader.dataset().image(index).unwrap();
+        let sample = loader.dataset().sample(index).unwrap();
+        let bytes = sample.get("images").unwrap().as_u8().unwrap();
         let expected: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect();
         assert_eq!(*image, expected);
     }
@@ -232,7 +236,7 @@ fn a_small_turn_leaves_a_digit_much_as_it_was() {
         },
         ..LoaderConfig::default()
     };
-    let loader = Loader::new(digits, config).unwrap();
+    let loader = DataLoader::new(digits, config).unwrap();
     let plain = changed(&loader, |config| config.augment = Augment::default());
     for (changed, plain) in by_number(&loader, 0).iter().zip(by_number(&plain, 0)) {
         let difference: f32 = changed.iter().zip(&plain).map(|(a, b)| (a - b).abs()).sum();
@@ -252,7 +256,7 @@ fn values_out_of_bounds_are_refused_by_name() {
             augment,
             ..LoaderConfig::default()
         };
-        Loader::new(pictures(3), config).unwrap_err()
+        DataLoader::new(pictures(3), config).unwrap_err()
     };
     let none = Augment::default;
     for value in [-0.1, f32::NAN, f32::INFINITY] {
@@ -333,7 +337,7 @@ fn normalizations_that_do_not_fit_are_refused() {
             normalize: Some(normalize),
             ..LoaderConfig::default()
         };
-        Loader::new(pictures(3), config).unwrap_err()
+        DataLoader::new(pictures(3), config).unwrap_err()
     };
     for (mean, std, name) in [
         (&[0.5; 2][..], &[1.0; 3][..], "mean"),
@@ -389,9 +393,9 @@ proptest! {
         number: u64,
     ) {
         let whole = changed(&loader(everything(), None), |config| config.batch_size = batch_size);
-        let left: Vec<Batch> = whole.epoch(number, 0).skip(first).collect();
+        let left: Vec<Batch> = whole.epoch(number, 0).skip(first).map(Result::unwrap).collect();
         let threaded = changed(&whole, |config| config.threads = threads);
-        let resumed: Vec<Batch> = threaded.epoch(number, first).collect();
+        let resumed: Vec<Batch> = threaded.epoch(number, first).map(Result::unwrap).collect();
         prop_assert_eq!(resumed, left);
     }
 

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use spikelet_data::{Augment, Batch, Dataset, Error, Loader, LoaderConfig, Shard};
+use spikelet_data::{Augment, Batch, DataLoader, Error, ImageDataset, LoaderConfig, Shard};
 
 /// `len` images of two pixels, by which each is known.
-fn numbered(len: usize) -> Arc<Dataset> {
+fn numbered(len: usize) -> Arc<ImageDataset> {
     let images = (0..len).flat_map(|index| [index as u8, 255]).collect();
-    let labels = (0..len).map(|index| (index % 3) as u8).collect();
+    let labels = (0..len).map(|index| (index % 3) as u32).collect();
     let classes = ["a", "b", "c"].map(String::from).into();
-    Arc::new(Dataset::new("numbered", images, labels, [1, 1, 2], classes).unwrap())
+    Arc::new(ImageDataset::new("numbered", images, labels, [1, 1, 2], classes).unwrap())
 }
 
-fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> Loader {
+fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> DataLoader {
     let config = LoaderConfig {
         batch_size,
         shuffle,
@@ -22,22 +22,22 @@ fn loader(len: usize, batch_size: usize, shuffle: bool, drop_last: bool) -> Load
         seed: 11,
         ..LoaderConfig::default()
     };
-    Loader::new(numbered(len), config).unwrap()
+    DataLoader::new(numbered(len), config).unwrap()
 }
 
 /// The same with so many threads.
-fn threaded(loader: &Loader, threads: usize) -> Loader {
+fn threaded(loader: &DataLoader, threads: usize) -> DataLoader {
     let config = LoaderConfig {
         threads,
         ..loader.config().clone()
     };
-    Loader::new(loader.dataset().clone(), config).unwrap()
+    DataLoader::new(loader.dataset().clone(), config).unwrap()
 }
 
-fn order(loader: &Loader, epoch: u64) -> Vec<u32> {
+fn order(loader: &DataLoader, epoch: u64) -> Vec<u32> {
     loader
         .epoch(epoch, 0)
-        .flat_map(|batch| batch.indices)
+        .flat_map(|batch| batch.unwrap().indices)
         .collect()
 }
 
@@ -50,10 +50,12 @@ fn without_shuffling_the_order_is_the_data_sets() {
 #[test]
 fn a_batch_holds_the_pixels_and_labels_of_its_indices() {
     for batch in loader(100, 7, true, false).epoch(3, 0) {
+        let batch = batch.unwrap();
+        let (images, labels) = (batch.f32("images").unwrap(), batch.i64("labels").unwrap());
         for (place, &index) in batch.indices.iter().enumerate() {
-            assert_eq!(batch.images[2 * place], index as f32 / 255.0);
-            assert_eq!(batch.images[2 * place + 1], 1.0);
-            assert_eq!(batch.labels[place], i64::from(index % 3));
+            assert_eq!(images[2 * place], index as f32 / 255.0);
+            assert_eq!(images[2 * place + 1], 1.0);
+            assert_eq!(labels[place], i64::from(index % 3));
         }
     }
 }
@@ -81,7 +83,7 @@ fn the_order_depends_on_the_seed_and_the_epoch_alone() {
         seed: 12,
         ..first.config().clone()
     };
-    let other = Loader::new(numbered(50), other).unwrap();
+    let other = DataLoader::new(numbered(50), other).unwrap();
     assert_ne!(order(&first, 4), order(&other, 4));
 }
 
@@ -95,9 +97,12 @@ fn the_order_is_the_same_on_every_machine_and_in_every_version() {
 
 #[test]
 fn an_incomplete_batch_comes_last_or_not_at_all() {
-    let sizes = |loader: &Loader| -> Vec<usize> {
+    let sizes = |loader: &DataLoader| -> Vec<usize> {
         assert_eq!(loader.epoch(0, 0).len(), loader.len());
-        loader.epoch(0, 0).map(|batch| batch.len()).collect()
+        loader
+            .epoch(0, 0)
+            .map(|batch| batch.unwrap().len())
+            .collect()
     };
     assert_eq!(sizes(&loader(10, 4, true, false)), [4, 4, 2]);
     assert_eq!(sizes(&loader(10, 4, true, true)), [4, 4]);
@@ -124,11 +129,11 @@ fn an_epoch_may_be_dropped_anywhere() {
 #[test]
 fn recycled_batches_hold_nothing_of_their_former_content() {
     let loader = loader(103, 10, true, false);
-    let expected: Vec<Batch> = loader.epoch(2, 0).collect();
+    let expected: Vec<Batch> = loader.epoch(2, 0).map(Result::unwrap).collect();
     for threads in [1, 2] {
         let mut batches = threaded(&loader, threads).epoch(2, 0);
         let mut count = 0;
-        while let Some(batch) = batches.next() {
+        while let Some(batch) = batches.next().transpose().unwrap() {
             assert_eq!(batch, expected[count]);
             batches.recycle(batch);
             count += 1;
@@ -146,20 +151,20 @@ fn batch_sizes_that_make_no_batch_are_refused() {
             drop_last,
             ..LoaderConfig::default()
         };
-        let error = Loader::new(numbered(10), config).unwrap_err();
+        let error = DataLoader::new(numbered(10), config).unwrap_err();
         assert!(matches!(error, Error::BatchSize { len: 10, .. }), "{error}");
     }
 }
 
 #[test]
 fn data_that_does_not_fit_its_shape_is_refused() {
-    let good = Dataset::clone(&numbered(10));
-    let refused = |dataset: Dataset| {
+    let good = ImageDataset::clone(&numbered(10));
+    let refused = |dataset: ImageDataset| {
         let config = LoaderConfig {
             batch_size: 2,
             ..LoaderConfig::default()
         };
-        Loader::new(Arc::new(dataset), config).unwrap_err()
+        DataLoader::new(Arc::new(dataset), config).unwrap_err()
     };
     let mut bad = good.clone();
     bad.images.pop();
@@ -193,14 +198,14 @@ fn data_that_does_not_fit_its_shape_is_refused() {
 }
 
 /// The batches of all ranks, in the order of the epoch.
-fn shared(loader: &Loader, ranks: usize, first_image: usize) -> Vec<Batch> {
-    let share = |rank| Shard {
+fn shared(loader: &DataLoader, ranks: usize, first_sample: usize) -> Vec<Batch> {
+    let shard = |rank| Shard {
         rank,
         ranks,
-        first_image,
+        first_sample,
     };
-    let all = (0..ranks).flat_map(|rank| loader.share(3, share(rank)));
-    let mut all: Vec<Batch> = all.collect();
+    let all = (0..ranks).flat_map(|rank| loader.shard(3, shard(rank)));
+    let mut all: Vec<Batch> = all.map(Result::unwrap).collect();
     all.sort_by_key(|batch| batch.index_in_epoch);
     all
 }
@@ -209,7 +214,7 @@ fn shared(loader: &Loader, ranks: usize, first_image: usize) -> Vec<Batch> {
 fn ranks_together_make_the_batches_that_one_makes() {
     for ranks in 1..=5 {
         let loader = loader(103, 7, true, false);
-        let alone: Vec<Batch> = loader.epoch(3, 0).collect();
+        let alone: Vec<Batch> = loader.epoch(3, 0).map(Result::unwrap).collect();
         assert_eq!(shared(&loader, ranks, 0), alone);
         assert_eq!(shared(&loader, ranks, 21), alone[3..]);
     }
@@ -220,12 +225,12 @@ fn ranks_that_leave_incomplete_batches_out_make_equally_many() {
     let loader = loader(103, 7, true, true);
     for ranks in 1..=5 {
         for rank in 0..ranks {
-            let share = Shard {
+            let shard = Shard {
                 rank,
                 ranks,
-                first_image: 10,
+                first_sample: 10,
             };
-            assert_eq!(loader.share(0, share).len(), 93 / (7 * ranks));
+            assert_eq!(loader.shard(0, shard).len(), 93 / (7 * ranks));
         }
     }
 }
@@ -241,7 +246,7 @@ fn how_an_image_is_changed_does_not_depend_on_the_rank_that_has_it() {
         },
         ..LoaderConfig::default()
     };
-    let loader = Loader::new(numbered(32), config).unwrap();
+    let loader = DataLoader::new(numbered(32), config).unwrap();
     assert_eq!(shared(&loader, 4, 0), shared(&loader, 1, 0));
 }
 
@@ -257,8 +262,8 @@ proptest! {
         threads in 0usize..5,
     ) {
         let loader = loader(len, batch_size, shuffle, false);
-        let left: Vec<Batch> = loader.epoch(epoch, 0).skip(first).collect();
-        let resumed: Vec<Batch> = threaded(&loader, threads).epoch(epoch, first).collect();
+        let left: Vec<Batch> = loader.epoch(epoch, 0).skip(first).map(Result::unwrap).collect();
+        let resumed: Vec<Batch> = threaded(&loader, threads).epoch(epoch, first).map(Result::unwrap).collect();
         prop_assert_eq!(&resumed, &left);
         prop_assert_eq!(resumed.len(), loader.len().saturating_sub(first));
         if let Some(batch) = resumed.first() {

@@ -313,7 +313,7 @@ fn loads_the_real_files() {
     let split = cifar10::load(folder).unwrap();
     assert_eq!((split.train.len(), split.test.len()), (50_000, 10_000));
     for class in 0..10 {
-        let count = |labels: &[u8]| labels.iter().filter(|&&label| label == class).count();
+        let count = |labels: &[u32]| labels.iter().filter(|&&label| label == class).count();
         assert_eq!(count(&split.train.labels), 5_000);
         assert_eq!(count(&split.test.labels), 1_000);
     }

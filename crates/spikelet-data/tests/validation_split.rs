@@ -1,14 +1,14 @@
 //! The validation split: which images it takes.
 
-use spikelet_data::{Dataset, Error, Split, synthetic};
+use spikelet_data::{Error, ImageDataset, Split, synthetic};
 use std::sync::Arc;
 
 /// Images whose one pixel is their number, up to 256.
-fn numbered(len: usize) -> Dataset {
+fn numbered(len: usize) -> ImageDataset {
     let pixels = (0..len).map(|k| k as u8).collect();
-    let labels = (0..len).map(|k| (k % 2) as u8).collect();
+    let labels = (0..len).map(|k| (k % 2) as u32).collect();
     let classes = vec!["even".into(), "odd".into()];
-    Dataset::new("numbers", pixels, labels, [1, 1, 1], classes).unwrap()
+    ImageDataset::new("numbers", pixels, labels, [1, 1, 1], classes).unwrap()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn every_image_goes_to_one_part_with_its_label() {
                 part.images
                     .iter()
                     .zip(&part.labels)
-                    .all(|(k, l)| k % 2 == *l)
+                    .all(|(k, l)| u32::from(k % 2) == *l)
             );
         }
     }
@@ -57,7 +57,7 @@ fn a_digest_tells_any_two_data_sets_apart() {
     let digits = synthetic::digits_of(0, 20, 10);
     let same = synthetic::digits_of(0, 20, 10);
     assert_eq!(digits.digest(), same.digest());
-    let changed = |change: fn(&mut Dataset)| {
+    let changed = |change: fn(&mut ImageDataset)| {
         let mut train = (*digits.train).clone();
         change(&mut train);
         let split = Split {

@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use spikelet::data::download::unpack_archive;
-use spikelet::data::{Dataset, Files, cifar10, idx};
+use spikelet::data::{Files, ImageDataset, cifar10, idx};
 use spikelet::distributed::{Address, Role, Secret, fuzzing};
 use spikelet::graph::{Backend, Tensor};
 use spikelet::log::jsonl::{self, JsonLines};
@@ -182,12 +182,12 @@ fn settings() -> Settings {
     }
 }
 
-fn images() -> &'static Arc<Dataset> {
-    static IMAGES: OnceLock<Arc<Dataset>> = OnceLock::new();
+fn images() -> &'static Arc<ImageDataset> {
+    static IMAGES: OnceLock<Arc<ImageDataset>> = OnceLock::new();
     IMAGES.get_or_init(|| {
         let classes = (0..10).map(|class| class.to_string()).collect();
         let images = (0..28 * 3).map(|pixel| pixel * 3).collect();
-        let data = Dataset::new("stripes", images, vec![0, 5, 9], [1, 1, 28], classes);
+        let data = ImageDataset::new("stripes", images, vec![0, 5, 9], [1, 1, 28], classes);
         Arc::new(data.expect("three images"))
     })
 }

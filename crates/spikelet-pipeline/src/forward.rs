@@ -312,7 +312,7 @@ impl PipelineEval {
 
     /// The network's output at each time step, `[T, N, classes]`.
     pub(crate) fn outputs(&self, batch: &Batch, first: usize) -> Result<Tensor> {
-        let x = Tensor::f32(self.shape.clone(), batch.images.clone());
+        let x = Tensor::f32(self.shape.clone(), batch.f32("images")?.to_vec());
         self.flow.run(&x, Draws::for_evaluation(self.seed, first))
     }
 
@@ -323,8 +323,10 @@ impl PipelineEval {
     pub fn run(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
         let outputs = self.outputs(batch, first)?;
         self.scores.set("output_seq", host(&outputs))?;
-        self.scores
-            .set("labels", spikelet_graph::op::HostTensor::I64(&batch.labels))?;
+        self.scores.set(
+            "labels",
+            spikelet_graph::op::HostTensor::I64(batch.i64("labels")?),
+        )?;
         self.scores.run()?;
         Ok(StepMetrics {
             loss: self.scores.scalar("loss")?,

@@ -232,16 +232,17 @@ impl PipelineStep {
                 backend.upload(sum, HostTensor::F32(&[0.0]))?;
             }
         }
-        let each = batch.images.len() / expected;
+        let images = batch.f32("images")?;
+        let each = images.len() / expected;
         let x = |micro_batch: MicroBatch| {
-            let images = self.flow.batch_split.images(micro_batch.index);
-            Cow::Borrowed(&batch.images[images.start * each..images.end * each])
+            let range = self.flow.batch_split.images(micro_batch.index);
+            Cow::Borrowed(&images[range.start * each..range.end * each])
         };
         let loss_scale = self.updates.loss_scale()?;
         let inputs = RunInputs {
             x: &x,
             loss_scale,
-            labels: &batch.labels,
+            labels: batch.i64("labels")?,
             draws: self.draws(step),
             record: self.timeline.is_some(),
         };

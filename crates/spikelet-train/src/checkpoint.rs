@@ -17,7 +17,7 @@ use fields::parse;
 use serde::{Deserialize, Serialize};
 use spikelet_core::files;
 use spikelet_core::{Error, Result};
-use spikelet_data::{Dataset, Split};
+use spikelet_data::{ImageDataset, Split};
 use spikelet_graph::{DType, Data, Tensor, TensorType};
 use spikelet_nn::module::{Mode, Module};
 use spikelet_nn::network::Network;
@@ -43,7 +43,7 @@ pub struct DatasetId {
 
 impl DatasetId {
     /// The identity of a data set with this number of validation images.
-    pub(super) fn new(data: &Split, train: &Dataset) -> Self {
+    pub(super) fn new(data: &Split, train: &ImageDataset) -> Self {
         let digits = data
             .digest()
             .iter()

@@ -10,7 +10,7 @@ use super::ranks::{Ranks, Signal, SyncSchedule};
 use super::step::StepMetrics;
 use super::{EvalPlan, Settings, TrainError};
 use spikelet_core::{Error, Result};
-use spikelet_data::{Dataset, Loader};
+use spikelet_data::{DataLoader, ImageDataset};
 use spikelet_graph::Plan;
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
@@ -34,7 +34,7 @@ pub struct Evaluation {
 pub fn evaluate(
     module: &dyn Module,
     settings: &Settings,
-    data: &Arc<Dataset>,
+    data: &Arc<ImageDataset>,
     store: &mut VarStore,
 ) -> Result<Evaluation> {
     let tested = [data.len()];
@@ -73,7 +73,7 @@ pub fn evaluate(
 }
 
 /// Checks that a network has one score for each class.
-fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
+fn check_scores(scores: usize, data: &ImageDataset) -> Result<()> {
     let classes = data.classes.len();
     if scores == classes {
         return Ok(());
@@ -89,7 +89,7 @@ fn check_scores(scores: usize, data: &Dataset) -> Result<()> {
 
 /// Data sets and the compiled forward passes over them.
 pub(super) struct Evaluator {
-    loaders: Vec<Loader>,
+    loaders: Vec<DataLoader>,
     engines: EvalEngines,
 }
 
@@ -98,16 +98,16 @@ impl Evaluator {
     pub(super) fn new(
         engines: EvalEngines,
         settings: &Settings,
-        data: &[&Arc<Dataset>],
+        data: &[&Arc<ImageDataset>],
     ) -> Result<Self> {
         if let Some(engine) = engines.by_size.values().next() {
             let scores = engine.scores();
             data.iter()
                 .try_for_each(|data| check_scores(scores, data))?;
         }
-        let loader = |data: &&Arc<Dataset>| {
+        let loader = |data: &&Arc<ImageDataset>| {
             let config = settings.test_batches(engines.batch);
-            Loader::new((*data).clone(), config)
+            DataLoader::new((*data).clone(), config)
         };
         let loaders = data.iter().map(loader).collect::<Result<_, _>>();
         Ok(Self {
@@ -141,7 +141,7 @@ impl Evaluator {
             found[2 * index + 1] = outcome.loss as f32;
         };
         let mut in_flight = InFlight::new();
-        let mut batches = loader.share(0, together.share(0));
+        let mut batches = loader.shard(0, together.share(0));
         // In the last round some ranks may have no batch; they synchronize anyway.
         let rounds = loader.len().div_ceil(together.ranks());
         let mut talks = SyncSchedule::new();
@@ -155,7 +155,7 @@ impl Evaluator {
             if stopped {
                 break;
             }
-            let Some(batch) = batches.next() else {
+            let Some(batch) = batches.next().transpose()? else {
                 continue;
             };
             let Some(step) = self.engines.by_size.get_mut(&batch.len()) else {

@@ -82,11 +82,11 @@ impl Ranks {
     }
 
     /// The shard of this rank in an epoch with this number of completed images.
-    pub(super) fn share(&self, first_image: usize) -> Shard {
+    pub(super) fn share(&self, first_sample: usize) -> Shard {
         Shard {
             rank: self.rank(),
             ranks: self.ranks(),
-            first_image,
+            first_sample,
         }
     }
 

@@ -19,7 +19,7 @@ use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError};
 use crate::log::{Console, EpochBar, Output};
 use folder::{Logs, checkpoint_to_resume};
 use spikelet_core::{Error, Result};
-use spikelet_data::{Dataset, Loader, LoaderConfig, Split};
+use spikelet_data::{DataLoader, ImageDataset, LoaderConfig, Split};
 use spikelet_nn::runtime::VarStore;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(super) struct Run<'a> {
     evaluation: Evaluator,
     /// Whether there are validation images.
     validates: bool,
-    loader: Loader,
+    loader: DataLoader,
     progress: Progress,
     /// The sums over the batches of this rank in this epoch since the run was started or resumed. Those of the
     /// other ranks are added to `progress` before it is saved or printed.
@@ -112,7 +112,8 @@ impl<'a> Run<'a> {
             rank: together.rank(),
             ranks: together.ranks(),
         };
-        let evaluated: Vec<&Arc<Dataset>> = [&data.test].into_iter().chain(&validation).collect();
+        let evaluated: Vec<&Arc<ImageDataset>> =
+            [&data.test].into_iter().chain(&validation).collect();
         let tested: Vec<usize> = evaluated.iter().map(|data| data.len()).collect();
         let task = Task {
             module: &*trainer.module,
@@ -138,7 +139,7 @@ impl<'a> Run<'a> {
             ..settings.training_batches()
         };
         let mut run = Self {
-            loader: Loader::new(train, batches)?,
+            loader: DataLoader::new(train, batches)?,
             trainer,
             data,
             dataset,
@@ -207,7 +208,7 @@ impl<'a> Run<'a> {
         let settings = &self.trainer.settings;
         let (epoch, first) = (self.progress.epoch, self.progress.batch);
         let share = self.together.share(self.progress.images);
-        let mut batches = self.loader.share(epoch as u64, share);
+        let mut batches = self.loader.shard(epoch as u64, share);
         if batches.len() == 0 {
             // The run was interrupted in this epoch's evaluation, or had fewer ranks: the sums in the
             // progress are those of the full epoch.
@@ -223,7 +224,7 @@ impl<'a> Run<'a> {
             before: self.progress.train_seconds,
         };
         let mut in_flight = InFlight::new();
-        while let Some(batch) = batches.next() {
+        while let Some(batch) = batches.next().transpose()? {
             if let Some(found) = in_flight.wait_if_full()? {
                 self.count(found, &clock, &bar)?;
             }
@@ -330,9 +331,10 @@ impl<'a> Run<'a> {
             ..
         } = self.progress;
         let share = self.together.share(images);
-        let origin = match self.loader.share(epoch as u64, share).next() {
+        let origin = match self.loader.shard(epoch as u64, share).next() {
             None => Origin::NotSearched,
-            Some(given) => {
+            Some(Err(error)) => Origin::Unknown(Box::new(error.into())),
+            Some(Ok(given)) => {
                 let failed = FailedStep {
                     module: &*self.trainer.module,
                     settings: &self.trainer.settings,

@@ -4,7 +4,7 @@ use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig};
 use serde::{Deserialize, Serialize};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
-use spikelet_data::{Augment, Dataset, LoaderConfig, Normalize};
+use spikelet_data::{Augment, ImageDataset, LoaderConfig, Normalize};
 use spikelet_graph::Var;
 use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
@@ -149,8 +149,8 @@ impl Settings {
     /// When there are too few images for both.
     pub(super) fn parts(
         &self,
-        train: &Arc<Dataset>,
-    ) -> Result<(Arc<Dataset>, Option<Arc<Dataset>>)> {
+        train: &Arc<ImageDataset>,
+    ) -> Result<(Arc<ImageDataset>, Option<Arc<ImageDataset>>)> {
         if self.validation == 0.0 {
             return Ok((train.clone(), None));
         }

@@ -6,15 +6,15 @@ use super::{BatchShape, EvalStep, Settings, TrainError};
 use crate::EvalEngine;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
-use spikelet_data::{Batch, Dataset, Loader};
+use spikelet_data::{Batch, DataLoader, ImageDataset};
 use spikelet_graph::Tensor;
 use spikelet_nn::module::{Mode, Module};
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
 /// The images `indices` as an evaluation batch.
-fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result<Batch> {
-    let mut some = Dataset {
+fn batch_of(settings: &Settings, dataset: &ImageDataset, indices: &[usize]) -> Result<Batch> {
+    let mut some = ImageDataset {
         images: vec![],
         labels: vec![],
         name: dataset.name.clone(),
@@ -32,9 +32,9 @@ fn batch_of(settings: &Settings, dataset: &Dataset, indices: &[usize]) -> Result
         some.images.extend(image);
         some.labels.push(dataset.labels[i]);
     }
-    let loader = Loader::new(Arc::new(some), settings.test_batches(indices.len()))?;
+    let loader = DataLoader::new(Arc::new(some), settings.test_batches(indices.len()))?;
     let batch = loader.epoch(0, 0).next();
-    Ok(batch.expect("an epoch has a batch"))
+    Ok(batch.expect("an epoch has a batch")?)
 }
 
 /// The bytes of an image in channels-last order.
@@ -46,7 +46,7 @@ fn pixels_of(image: &[u8], [channels, height, width]: [usize; 3]) -> Vec<u8> {
 
 /// The images with their output spikes `[T, N, classes]` and scores `[N, classes]`.
 fn examples(
-    dataset: &Dataset,
+    dataset: &ImageDataset,
     indices: &[usize],
     output: &Tensor,
     scores: &[Vec<f64>],
@@ -70,7 +70,7 @@ fn examples(
                     .collect(),
                 time_steps,
                 classes,
-                label: usize::from(dataset.labels[i]),
+                label: dataset.labels[i] as usize,
                 predicted,
             }
         });
@@ -87,7 +87,7 @@ fn rows(scores: &Tensor) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn shape_of(dataset: &Dataset, indices: &[usize]) -> BatchShape {
+fn shape_of(dataset: &ImageDataset, indices: &[usize]) -> BatchShape {
     BatchShape {
         batch: indices.len(),
         image: dataset.shape,
@@ -101,7 +101,7 @@ fn shape_of(dataset: &Dataset, indices: &[usize]) -> BatchShape {
 pub fn show_examples(
     module: &dyn Module,
     settings: &Settings,
-    dataset: &Dataset,
+    dataset: &ImageDataset,
     indices: &[usize],
     store: &mut VarStore,
 ) -> Result<Vec<Example>> {
@@ -113,7 +113,7 @@ pub fn show_examples(
 pub(super) fn examples_of(
     mut step: EvalStep,
     settings: &Settings,
-    dataset: &Dataset,
+    dataset: &ImageDataset,
     indices: &[usize],
 ) -> Result<Vec<Example>> {
     step.run(&batch_of(settings, dataset, indices)?, 0)?;
@@ -127,7 +127,7 @@ pub(super) fn examples_of(
 pub(super) fn first_examples(
     eval: &mut dyn EvalEngine,
     settings: &Settings,
-    dataset: &Dataset,
+    dataset: &ImageDataset,
     most: usize,
 ) -> Result<Option<Vec<Example>>> {
     let indices: Vec<usize> = (0..eval.batch_size()).collect();
@@ -179,7 +179,7 @@ impl Activity {
     pub fn new(
         module: &dyn Module,
         settings: &Settings,
-        dataset: &Dataset,
+        dataset: &ImageDataset,
         indices: &[usize],
         store: &mut VarStore,
     ) -> Result<Self> {

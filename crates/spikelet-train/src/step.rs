@@ -122,8 +122,8 @@ pub(super) fn trace(
 }
 
 pub(super) fn feed(program: &Program, batch: &Batch, draws: Draws) -> Result<()> {
-    program.set("images", HostTensor::F32(&batch.images))?;
-    program.set("labels", HostTensor::I64(&batch.labels))?;
+    program.set("images", HostTensor::F32(batch.f32("images")?))?;
+    program.set("labels", HostTensor::I64(batch.i64("labels")?))?;
     if program.has_input(GENERATOR) {
         program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
     }

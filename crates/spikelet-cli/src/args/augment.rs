@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::suggest::closest;
-use spikelet::data::{Augment, Dataset, Normalize};
+use spikelet::data::{Augment, ImageDataset, Normalize};
 use spikelet::train::Settings;
 
 /// Augmentation and normalization.
@@ -111,7 +111,7 @@ impl AugmentArgs {
     ///
     /// # Errors
     /// When the values do not fit the images, or the encoder needs pixels of 0 to 1.
-    pub fn put(&self, settings: &mut Settings, train: &Dataset) -> Result<(), Failure> {
+    pub fn put(&self, settings: &mut Settings, train: &ImageDataset) -> Result<(), Failure> {
         if let Some(augment) = &self.augment {
             settings.augment = augment.clone();
         }
@@ -139,7 +139,7 @@ impl AugmentArgs {
 }
 
 /// Mean and standard deviation of each channel, where white is 1. The sums are exact: they are integers.
-fn of_images(dataset: &Dataset) -> Normalize {
+fn of_images(dataset: &ImageDataset) -> Normalize {
     let [channels, height, width] = dataset.shape;
     let mut sums = vec![[0_u64; 2]; channels];
     let planes = dataset.images.chunks_exact((height * width).max(1));
@@ -222,7 +222,7 @@ mod tests {
         let classes = vec!["only".to_string()];
         // Two images of two channels with two pixels each.
         let images = vec![0, 255, 10, 10, 255, 0, 20, 20];
-        let data = Dataset::new("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
+        let data = ImageDataset::new("two", images, vec![0, 0], [2, 1, 2], classes).expect("sound");
         let found = of_images(&data);
         assert_eq!(found.mean, [0.5, (15.0 / 255.0) as f32]);
         assert_eq!(found.std, [0.5, (5.0 / 255.0) as f32]);

@@ -3,7 +3,7 @@
 use super::{count, data_names, variable};
 use crate::failure::Failure;
 use clap::builder::TypedValueParser;
-use spikelet::data::{self, Dataset, Progress, Source, Split, synthetic};
+use spikelet::data::{self, ImageDataset, Progress, Source, Split, synthetic};
 use spikelet::distributed::RankGroup;
 use spikelet::log::{Console, Output};
 use spikelet::network::Network;
@@ -118,7 +118,7 @@ impl DataName {
 }
 
 /// The synthetic digits without images: name, shape and classes.
-fn no_digits() -> Arc<Dataset> {
+fn no_digits() -> Arc<ImageDataset> {
     synthetic::digits_of(SYNTHETIC_SEED, 0, 0).train
 }
 
@@ -138,7 +138,7 @@ impl DataArgs {
         otherwise: Option<DataName>,
         network: &Network,
         console: &Console,
-    ) -> Result<Arc<Dataset>, Failure> {
+    ) -> Result<Arc<ImageDataset>, Failure> {
         Ok(self.load(otherwise, Some(0), network, console)?.test)
     }
 
@@ -311,7 +311,7 @@ fn check_fits(name: DataName, network: &Network) -> Result<(), Failure> {
     ))
 }
 
-fn keep_first(dataset: &mut Arc<Dataset>, images: Option<usize>) {
+fn keep_first(dataset: &mut Arc<ImageDataset>, images: Option<usize>) {
     let kept = images.unwrap_or(usize::MAX).min(dataset.len());
     // The data set was just loaded and has no other owner: nothing is copied.
     let dataset = Arc::make_mut(dataset);

@@ -155,12 +155,11 @@ pub fn random_batch(images: usize, [channels, height, width]: [usize; 3]) -> Bat
         (mixed >> 40) as f32 / (1_u64 << 24) as f32
     };
     let pixels = images * channels * height * width;
-    Batch {
-        images: (0..pixels)
-            .map(|_| (uniform() - 0.8).max(0.0) * 3.2)
-            .collect(),
-        labels: (0..images as i64).map(|k| k % 10).collect(),
-        indices: (0..images as u32).collect(),
-        index_in_epoch: 0,
-    }
+    let pixels = (0..pixels).map(|_| (uniform() - 0.8).max(0.0) * 3.2);
+    let labels = (0..images as i64).map(|k| k % 10);
+    Batch::of_images(
+        [channels, height, width],
+        pixels.collect(),
+        labels.collect(),
+    )
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{DataArgs, DataName, DeviceArgs};
 use crate::failure::Failure;
-use spikelet::data::Dataset;
+use spikelet::data::ImageDataset;
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Trained {
     pub checkpoint: Checkpoint,
     pub network: Network,
-    pub test: Arc<Dataset>,
+    pub test: Arc<ImageDataset>,
     /// Its tensors, on the device.
     pub store: VarStore,
 }

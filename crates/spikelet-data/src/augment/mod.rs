@@ -46,16 +46,16 @@ const MAX_PADDING: usize = 1 << 16;
 /// the data set.
 ///
 /// ```
-/// use spikelet_data::{Augment, Loader, LoaderConfig, synthetic};
+/// use spikelet_data::{Augment, DataLoader, LoaderConfig, synthetic};
 ///
 /// let digits = synthetic::digits_of(1, 100, 10).train;
 /// let config = LoaderConfig {
 ///     augment: Augment { shift: 0.1, rotate: 10.0, ..Augment::default() },
 ///     ..LoaderConfig::default()
 /// };
-/// let loader = Loader::new(digits, config)?;
-/// let batch = loader.epoch(0, 0).next().expect("an epoch has a batch");
-/// assert!(batch.images.iter().all(|pixel| (0.0..=1.0).contains(pixel)));
+/// let loader = DataLoader::new(digits, config)?;
+/// let batch = loader.epoch(0, 0).next().expect("an epoch has a batch")?;
+/// assert!(batch.f32("images")?.iter().all(|pixel| (0.0..=1.0).contains(pixel)));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Augment {
         *self == Self::default()
     }
 
-    /// Checks the range of every field. [`Loader`](crate::Loader) calls it.
+    /// Checks the range of every field. [`DataLoader`](crate::DataLoader) calls it.
     ///
     /// # Errors
     /// [`Error::Augment`] for the first field that is out of range.

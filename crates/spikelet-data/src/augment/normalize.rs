@@ -9,15 +9,15 @@ use crate::error::{Error, Result};
 /// A single value is used for all channels.
 ///
 /// ```
-/// use spikelet_data::{Loader, LoaderConfig, Normalize, synthetic};
+/// use spikelet_data::{DataLoader, LoaderConfig, Normalize, synthetic};
 ///
 /// let config = LoaderConfig {
 ///     normalize: Some(Normalize { mean: vec![0.13], std: vec![0.31] }),
 ///     ..LoaderConfig::default()
 /// };
-/// let loader = Loader::new(synthetic::digits_of(1, 100, 10).train, config)?;
-/// let batch = loader.epoch(0, 0).next().expect("an epoch has a batch");
-/// assert!(batch.images.contains(&((0.0 - 0.13) / 0.31)));
+/// let loader = DataLoader::new(synthetic::digits_of(1, 100, 10).train, config)?;
+/// let batch = loader.epoch(0, 0).next().expect("an epoch has a batch")?;
+/// assert!(batch.f32("images")?.contains(&((0.0 - 0.13) / 0.31)));
 /// # Ok::<(), spikelet_data::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Normalize {
 
 impl Normalize {
     /// Checks that the number of values is 1 or the number of channels, that all means are finite, and that all standard
-    /// deviations are finite and above 0. [`Loader`](crate::Loader) calls it.
+    /// deviations are finite and above 0. [`DataLoader`](crate::DataLoader) calls it.
     ///
     /// # Errors
     /// [`Error::NormalizeLength`] or [`Error::NormalizeValue`].

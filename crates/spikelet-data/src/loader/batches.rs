@@ -9,8 +9,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::{Loader, Shard};
+use super::{DataLoader, Shard};
 use crate::batch::Batch;
+use crate::error::Result;
 
 /// The capacity of the channel of a single thread in batches.
 const PREFETCH_ALONE: usize = 3;
@@ -18,9 +19,9 @@ const PREFETCH_ALONE: usize = 3;
 /// The capacity of the channel of each of several threads.
 const PREFETCH: usize = 1;
 
-/// The batches of an epoch in order, of [`Loader::epoch`] and [`Loader::share`].
+/// The batches of an epoch in order, of [`DataLoader::epoch`] and [`DataLoader::shard`].
 ///
-/// Dropping it ends its threads.
+/// After an error there are no more batches. Dropping it ends its threads.
 #[derive(Debug)]
 pub struct Batches {
     remaining: usize,
@@ -34,7 +35,7 @@ pub struct Batches {
 #[derive(Debug)]
 struct Worker {
     /// `None` once the iterator is dropped: the thread ends.
-    received: Option<Receiver<Batch>>,
+    received: Option<Receiver<Result<Batch>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -55,9 +56,9 @@ impl Spare {
 
 /// The shared state of the threads of an epoch.
 struct Epoch {
-    loader: Loader,
+    loader: DataLoader,
     epoch: u64,
-    share: Shard,
+    shard: Shard,
     /// Computed by the first thread that needs it.
     order: OnceLock<Vec<u32>>,
     spare: Arc<Spare>,
@@ -65,15 +66,17 @@ struct Epoch {
 
 impl Epoch {
     /// The work of a thread: it ends with the epoch, or when its receiver is dropped.
-    fn prepare(&self, indices: impl Iterator<Item = usize>, batches: &SyncSender<Batch>) {
+    fn prepare(&self, indices: impl Iterator<Item = usize>, batches: &SyncSender<Result<Batch>>) {
         let order = self.order.get_or_init(|| self.loader.order(self.epoch));
-        let mut pipeline = self.loader.pipeline();
+        let mut collator = self.loader.collator();
         for index in indices {
             let mut batch = self.spare.take();
-            let (epoch, share) = (self.epoch, self.share);
-            self.loader
-                .fill(&mut batch, &mut pipeline, epoch, order, share, index);
-            if batches.send(batch).is_err() {
+            let (epoch, shard) = (self.epoch, self.shard);
+            let filled = self
+                .loader
+                .fill(&mut batch, &mut collator, epoch, order, shard, index);
+            let failed = filled.is_err();
+            if batches.send(filled.map(|()| batch)).is_err() || failed {
                 return;
             }
         }
@@ -83,9 +86,9 @@ impl Epoch {
 impl Batches {
     /// The `len` batches of a shard, prepared by at most `threads` threads.
     pub(crate) fn start(
-        loader: &Loader,
+        loader: &DataLoader,
         epoch: u64,
-        share: Shard,
+        shard: Shard,
         len: usize,
         threads: usize,
     ) -> Self {
@@ -94,7 +97,7 @@ impl Batches {
         let shared = Arc::new(Epoch {
             loader: loader.clone(),
             epoch,
-            share,
+            shard,
             order: OnceLock::new(),
             spare: spare.clone(),
         });
@@ -123,11 +126,11 @@ impl Batches {
     /// Reuses the memory of a batch for a later one.
     ///
     /// ```
-    /// # use spikelet_data::{Loader, LoaderConfig, synthetic};
+    /// # use spikelet_data::{DataLoader, LoaderConfig, synthetic};
     /// # let digits = synthetic::digits_of(1, 100, 10).train;
-    /// # let loader = Loader::new(digits, LoaderConfig::default())?;
+    /// # let loader = DataLoader::new(digits, LoaderConfig::default())?;
     /// let mut batches = loader.epoch(0, 0);
-    /// while let Some(batch) = batches.next() {
+    /// while let Some(batch) = batches.next().transpose()? {
     ///     // … train with it …
     ///     batches.recycle(batch);
     /// }
@@ -139,18 +142,22 @@ impl Batches {
 }
 
 impl Iterator for Batches {
-    type Item = Batch;
+    type Item = Result<Batch>;
 
-    fn next(&mut self) -> Option<Batch> {
+    fn next(&mut self) -> Option<Result<Batch>> {
         if self.remaining == 0 {
             return None;
         }
         let worker = &mut self.workers[self.turn];
         match worker.received.as_ref()?.recv() {
-            Ok(batch) => {
+            Ok(Err(error)) => {
+                self.remaining = 0;
+                Some(Err(error))
+            }
+            Ok(Ok(batch)) => {
                 self.remaining -= 1;
                 self.turn = (self.turn + 1) % self.workers.len();
-                Some(batch)
+                Some(Ok(batch))
             }
             // A worker ends early only by a panic, which is not the end of the epoch.
             Err(_) => match worker.thread.take()?.join() {

@@ -5,10 +5,10 @@ use std::path::Path;
 #[cfg(feature = "download")]
 use super::Found;
 use super::{Files, Source};
-use crate::dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 use crate::download::{self, DownloadError, Progress};
 use crate::error::{Error, Result};
+use crate::image_dataset::{ImageDataset, Split};
 use crate::remote_file::{RemoteFile, sha256};
 use crate::{fashion_mnist, idx, mnist};
 
@@ -61,11 +61,12 @@ pub(super) fn fetch(
 
 /// The known data set other than `source` with these test labels. Several data sets have the file names of MNIST, so
 /// that folders are easily confused.
-fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
+fn other_with_labels(source: &Source, test_labels: &[u32]) -> Option<Source> {
     let count = u32::try_from(test_labels.len()).ok()?;
     let mut file = vec![0, 0, 8, 1];
     file.extend(count.to_be_bytes());
-    file.extend(test_labels);
+    // They were read from bytes.
+    file.extend(test_labels.iter().map(|&label| label as u8));
     let digest = sha256(&file);
     let known = [mnist::source(), fashion_mnist::source()];
     known.into_iter().find(|other| {
@@ -79,7 +80,7 @@ fn other_with_labels(source: &Source, test_labels: &[u8]) -> Option<Source> {
 
 /// Reads a file of images and its file of labels. The headers are compared with the data set and with each other
 /// before the contents are read, so that memory is limited by the sizes of the data set.
-fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<Dataset> {
+fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<ImageDataset> {
     let (images_path, labels_path) = (paths[0], paths[1]);
     let most = |file: &RemoteFile, count: usize, bytes: u64, path: &Path| match file.bytes {
         // A copy may be shorter than the original; a longer file is that of another data set.
@@ -116,7 +117,8 @@ fn read(source: &Source, files: &[RemoteFile], paths: &[&Path]) -> Result<Datase
         most(&files[0], count, bytes, images_path)
     })?;
     let classes = source.classes.clone();
-    Dataset::new(&source.name, images.data, labels, source.shape, classes)
+    let labels = labels.into_iter().map(u32::from).collect();
+    ImageDataset::new(&source.name, images.data, labels, source.shape, classes)
 }
 
 /// The accepted names of a file, the preferred one first: compressed files are slower to read.

@@ -6,10 +6,10 @@ use std::iter;
 use std::path::Path;
 
 use super::Source;
-use crate::dataset::{Dataset, Split};
 #[cfg(feature = "download")]
 use crate::download::{DownloadError, Progress, fetch_archive};
 use crate::error::{Error, Result};
+use crate::image_dataset::{ImageDataset, Split};
 use crate::remote_file::RemoteFile;
 
 /// Files of records without headers: a byte with the label, then the bytes of the image,
@@ -58,7 +58,7 @@ pub(super) fn load(source: &Source, files: &RecordFiles, paths: &[&Path]) -> Res
 }
 
 /// The concatenated records of all files.
-fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
+fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<ImageDataset> {
     let mut content = Vec::new();
     let image_len = source
         .shape
@@ -82,12 +82,12 @@ fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<Dataset> {
                     classes: source.classes.len(),
                 });
             }
-            labels.push(label);
+            labels.push(u32::from(label));
             images.extend_from_slice(image);
         }
     }
     let classes = source.classes.clone();
-    Dataset::new(&source.name, images, labels, source.shape, classes)
+    ImageDataset::new(&source.name, images, labels, source.shape, classes)
 }
 
 /// Appends the bytes of the file at `path` to `content`, if their number is `expected`.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use spikelet_random::{Generator, Stream};
 use std::sync::Arc;
 
-use crate::dataset::{Dataset, Split};
+use crate::image_dataset::{ImageDataset, Split};
 use crate::registry::Entry;
 use pen::{Nib, Paper, Point};
 use skeleton::DIGITS;
@@ -78,7 +78,7 @@ pub fn digits_of(seed: u64, train: usize, test: usize) -> Split {
     }
 }
 
-fn part(seed: u64, streams: Streams, len: usize) -> Dataset {
+fn part(seed: u64, streams: Streams, len: usize) -> ImageDataset {
     let mut labels = Vec::with_capacity(len.next_multiple_of(10));
     for group in 0..len.div_ceil(10) {
         let mut ten = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -93,9 +93,9 @@ fn part(seed: u64, streams: Streams, len: usize) -> Dataset {
         .zip(&labels)
         .enumerate()
         .for_each(|(index, (image, &label))| {
-            write_digit(label, generator(seed, streams.images, index), image);
+            write_digit(label as usize, generator(seed, streams.images, index), image);
         });
-    Dataset {
+    ImageDataset {
         name: "synthetic digits".into(),
         images,
         labels,
@@ -179,8 +179,8 @@ impl Hand {
 }
 
 /// Writes one digit into `image`, which is all 0.
-fn write_digit(digit: u8, mut random: Generator, image: &mut [u8]) {
-    let ways = DIGITS[usize::from(digit)];
+fn write_digit(digit: usize, mut random: Generator, image: &mut [u8]) {
+    let ways = DIGITS[digit];
     let strokes = ways[random.below(ways.len() as u64) as usize];
     let hand = Hand::new(&mut random);
     let nib = Nib {
