@@ -92,12 +92,8 @@ impl Optimizer for Adam {
 
 impl Adam {
     fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
-        let [mean, variance] = u.states else {
-            return vec![u.weight.clone()];
-        };
-        let [lr, corrected, root] = u.scalars else {
-            return vec![u.weight.clone()];
-        };
+        let (mean, variance) = (&u.states[0], &u.states[1]);
+        let (lr, corrected, root) = (&u.scalars[0], &u.scalars[1], &u.scalars[2]);
         let (mut w, mut g) = (u.weight.clone(), u.grad.clone());
         if self.decoupled && self.weight_decay != 0.0 {
             w = &w * (1.0 - lr * self.weight_decay);

@@ -1,11 +1,12 @@
 //! The optimizers of the library by name, as in settings, checkpoints and on the command line.
 
-use super::{Adam, Optimizer, Sgd};
+use super::{Adam, Lamb, Lion, Muon, Optimizer, RmsProp, Sgd};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::domain;
+use std::sync::Arc;
 
 /// Defines [`OptimizerConfig`]: a variant, which has the name of its type, and the name in files and on the
 /// command line.
@@ -37,6 +38,13 @@ macro_rules! optimizers {
                 }
             }
 
+            /// The optimizer, for owners that share it.
+            pub fn to_arc(&self) -> Arc<dyn Optimizer> {
+                match self {
+                    $(Self::$variant(optimizer) => Arc::new(*optimizer),)*
+                }
+            }
+
             fn with_name(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant($variant::default())),)*
@@ -56,6 +64,14 @@ macro_rules! optimizers {
 optimizers! {
     /// Adam, and AdamW with decoupled weight decay.
     Adam = "adam",
+    /// LAMB.
+    Lamb = "lamb",
+    /// Lion.
+    Lion = "lion",
+    /// Muon, with AdamW for parameters with fewer than two axes.
+    Muon = "muon",
+    /// RMSprop.
+    RmsProp = "rmsprop",
     /// Stochastic gradient descent.
     Sgd = "sgd",
 }

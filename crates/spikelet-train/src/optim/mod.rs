@@ -6,7 +6,11 @@
 mod adam;
 mod clip;
 mod config;
+mod lamb;
+mod lion;
+mod muon;
 mod optimizer;
+mod rmsprop;
 mod schedule;
 mod sgd;
 mod update;
@@ -15,7 +19,11 @@ pub use adam::Adam;
 pub use clip::Clip;
 pub use clip::squares;
 pub use config::OptimizerConfig;
+pub use lamb::Lamb;
+pub use lion::Lion;
+pub use muon::Muon;
 pub use optimizer::{Optimizer, StateSpec, constants_of};
+pub use rmsprop::RmsProp;
 pub use schedule::LrSchedule;
 pub use sgd::Sgd;
 pub use update::{

@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// any operations on the complete tensors, such as norms and matrix products ([`Update::tensors`]).
 ///
 /// ```
+/// use spikelet_expr::Expr;
 /// use spikelet_train::optim::{Optimizer, StateSpec, Update, Updated};
 ///
 /// /// w ← w − lr · sign(m), with m ← 0.9 m + 0.1 g
@@ -32,7 +33,8 @@ use std::sync::Arc;
 ///         u.elementwise(|u| {
 ///             let (w, lr) = (u.weight, &u.scalars[0]);
 ///             let m = 0.9 * &u.states[0] + 0.1 * u.grad;
-///             vec![w - lr * m.sign(), m]
+///             let sign = Expr::select(m.ge(0.0), 1.0, -1.0);
+///             vec![w - lr * sign, m]
 ///         })
 ///     }
 /// }

@@ -220,7 +220,7 @@ pub fn update_with_prefix(
     });
     if new.len() != 1 + states.len() {
         return fail(
-            format!("expected the new parameter and {} states", states.len()),
+            format!("expected {} new values", 1 + states.len()),
             format!("{} new values", new.len()),
             "return the new parameter, then the new states in the order of `Optimizer::states`",
         );

@@ -1,0 +1,137 @@
+//! LAMB (Layer-wise Adaptive Moments for Batch training).
+//!
+//! m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²
+//! u = m/(1 − β₁ᵗ) / (√v/√(1 − β₂ᵗ) + ε) + λw
+//! w ← w − lr·‖w‖/‖u‖·u
+//!
+//! Source: You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020. The
+//! order of operations is that of timm's `Lamb`.
+
+use super::{Optimizer, StateSpec, Update, Updated, constants_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use spikelet_expr::Expr;
+use spikelet_graph::Var;
+use spikelet_nn::{Domain, domains};
+use std::sync::Arc;
+
+/// LAMB: Adam whose step is scaled for each parameter tensor by ‖w‖/‖u‖, the trust ratio. It is 1 if one of the norms
+/// is 0.
+///
+/// As in timm, a parameter without weight decay has a trust ratio of 1, unless `always_adapt` is set. timm's LAMB
+/// also clips the norm of all gradients to 1: set [`Clip::Norm(1.0)`](super::Clip::Norm).
+///
+/// ```
+/// use spikelet_train::optim::{Lamb, Optimizer};
+/// let optimizer = Lamb { weight_decay: 0.02, ..Lamb::default() };
+/// let bias = optimizer.with_weight_decay(0.0); // for biases and normalization
+/// assert!(bias.is_some());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lamb {
+    /// β₁, the decay of the mean of gradients, 0 to below 1.
+    pub beta1: f64,
+    /// β₂, the decay of the mean of their squares, 0 to below 1.
+    pub beta2: f64,
+    /// ε, above 0.
+    pub epsilon: f64,
+    /// λ, at least 0.
+    pub weight_decay: f64,
+    /// Whether parameters without weight decay have a trust ratio as well.
+    pub always_adapt: bool,
+    /// Whether the trust ratio is at most 1 (LAMBC).
+    pub trust_clip: bool,
+}
+
+impl Default for Lamb {
+    /// timm's defaults.
+    fn default() -> Self {
+        Self {
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-6,
+            weight_decay: 0.01,
+            always_adapt: false,
+            trust_clip: false,
+        }
+    }
+}
+
+impl Optimizer for Lamb {
+    fn name(&self) -> &str {
+        "lamb"
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        constants_of(self)
+    }
+
+    domains! {
+        beta1: Domain::at_least(0.0).below(1.0), beta2: Domain::at_least(0.0).below(1.0),
+        epsilon: Domain::above(0.0), weight_decay: Domain::at_least(0.0)
+    }
+
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        StateSpec::all(&["mean", "variance"], weight)
+    }
+
+    fn scalars(&self, step: u64, learning_rate: f64) -> Vec<f64> {
+        let t = step as f64;
+        let mean = 1.0 - self.beta1.powf(t);
+        let root = (1.0 - self.beta2.powf(t)).sqrt();
+        vec![learning_rate, mean, root]
+    }
+
+    fn update(&self, u: &Update<'_>) -> Updated {
+        let (mean, variance, lr) = (&u.states[0], &u.states[1], &u.scalars[0]);
+        let operands = [
+            u.weight,
+            u.grad,
+            mean,
+            variance,
+            &u.scalars[1],
+            &u.scalars[2],
+        ];
+        let mut new = Var::map_many(&operands, |x| {
+            let (w, g) = (&x[0], &x[1]);
+            let mean = self.beta1 * &x[2] + (1.0 - self.beta1) * g;
+            let variance = self.beta2 * &x[3] + (1.0 - self.beta2) * (g * g);
+            let scale = variance.sqrt() / &x[5] + self.epsilon;
+            let direction = &mean / &x[4] / scale + self.weight_decay * w;
+            vec![direction, mean, variance]
+        });
+        let direction = &new[0];
+        let weight = if self.weight_decay == 0.0 && !self.always_adapt {
+            Var::map(&[u.weight, direction, lr], |x| &x[0] - &x[2] * &x[1])
+        } else {
+            let squares = [u.weight, direction].map(|x| x.square().sum_all());
+            let operands = [u.weight, direction, lr, &squares[0], &squares[1]];
+            Var::map(&operands, |x| {
+                let ratio = self.trust_ratio(x[3].sqrt(), &x[4].sqrt());
+                &x[0] - &x[2] * (ratio * &x[1])
+            })
+        };
+        new[0] = weight;
+        u.tensors(new)
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        Some(Arc::new(Self {
+            weight_decay,
+            ..*self
+        }))
+    }
+}
+
+impl Lamb {
+    /// The factor of a step, from the norms of the parameter and of the step.
+    fn trust_ratio(&self, weight: Expr, direction: &Expr) -> Expr {
+        let ratio = Expr::select(direction.gt(0.0), &weight / direction, 1.0);
+        let ratio = Expr::select(weight.gt(0.0), ratio, 1.0);
+        match self.trust_clip {
+            true => ratio.min(1.0),
+            false => ratio,
+        }
+    }
+}

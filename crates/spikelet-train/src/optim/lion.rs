@@ -1,0 +1,87 @@
+//! Lion (EvoLved Sign Momentum).
+//!
+//! u ← sign(β₁m + (1 − β₁)g) + λw; m ← β₂m + (1 − β₂)g; w ← w − lr·u
+//!
+//! Source: Chen et al., Symbolic Discovery of Optimization Algorithms, NeurIPS 2023, program 1.
+
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use spikelet_expr::Expr;
+use spikelet_nn::{Domain, domains};
+use std::sync::Arc;
+
+/// Lion. Each step changes a weight by the learning rate, plus weight decay: the authors suggest a learning rate 3 to
+/// 10 times smaller than that of AdamW, and a weight decay 3 to 10 times larger.
+///
+/// ```
+/// use spikelet_train::optim::{Lion, Optimizer};
+/// let optimizer = Lion { weight_decay: 0.1, ..Lion::default() };
+/// assert_eq!(optimizer.states(&[10, 784]).len(), 1); // half the memory of Adam
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lion {
+    /// β₁, the weight of the momentum in the direction of a step, 0 to below 1.
+    pub beta1: f64,
+    /// β₂, the decay of the momentum, 0 to below 1.
+    pub beta2: f64,
+    /// λ, at least 0; decoupled.
+    pub weight_decay: f64,
+}
+
+impl Default for Lion {
+    /// The constants of the paper's program, without weight decay.
+    fn default() -> Self {
+        Self {
+            beta1: 0.9,
+            beta2: 0.99,
+            weight_decay: 0.0,
+        }
+    }
+}
+
+impl Optimizer for Lion {
+    fn name(&self) -> &str {
+        "lion"
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        constants_of(self)
+    }
+
+    domains! {
+        beta1: Domain::at_least(0.0).below(1.0), beta2: Domain::at_least(0.0).below(1.0),
+        weight_decay: Domain::at_least(0.0)
+    }
+
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        vec![StateSpec::new("momentum", weight)]
+    }
+
+    fn update(&self, u: &Update<'_>) -> Updated {
+        u.elementwise(|u| self.elements(u))
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        Some(Arc::new(Self {
+            weight_decay,
+            ..*self
+        }))
+    }
+}
+
+impl Lion {
+    fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
+        let (w, g, m, lr) = (u.weight, u.grad, &u.states[0], &u.scalars[0]);
+        let direction = sign(&(self.beta1 * m + (1.0 - self.beta1) * g)) + self.weight_decay * w;
+        let momentum = self.beta2 * m + (1.0 - self.beta2) * g;
+        vec![w - lr * direction, momentum]
+    }
+}
+
+/// −1, 0 or 1.
+fn sign(x: &Expr) -> Expr {
+    let not_above = Expr::select(x.lt(0.0), -1.0, 0.0);
+    Expr::select(x.gt(0.0), 1.0, not_above)
+}

@@ -1,0 +1,109 @@
+//! RMSprop.
+//!
+//! v ← αv + (1 − α)g²; w ← w − lr·g / (√v + ε)
+//!
+//! centered: a ← αa + (1 − α)g, and v − a² in place of v under the root.
+//! With momentum: m ← μm + g / (√v + ε); w ← w − lr·m
+//!
+//! Sources: Tieleman & Hinton, Lecture 6.5 of Neural Networks for Machine Learning, 2012; Graves, Generating
+//! Sequences With Recurrent Neural Networks, 2013 (centered). The order of operations is PyTorch's.
+
+use super::{ElementUpdate, Optimizer, StateSpec, Update, Updated, constants_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use spikelet_expr::Expr;
+use spikelet_nn::{Domain, domains};
+use std::sync::Arc;
+
+/// RMSprop.
+///
+/// ```
+/// use spikelet_train::optim::{OptimizerConfig, RmsProp};
+/// let optimizer = RmsProp { momentum: 0.9, centered: true, ..RmsProp::default() };
+/// assert_eq!(OptimizerConfig::from(optimizer).name(), "rmsprop");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RmsProp {
+    /// α, the decay of the mean of squared gradients, 0 to below 1.
+    pub alpha: f64,
+    /// ε, above 0.
+    pub epsilon: f64,
+    /// Whether the gradients are normalized by an estimate of their variance instead of their mean square.
+    pub centered: bool,
+    /// μ, 0 to below 1.
+    pub momentum: f64,
+    /// λ, at least 0, times the weight is added to the gradient.
+    pub weight_decay: f64,
+}
+
+impl Default for RmsProp {
+    /// PyTorch's defaults.
+    fn default() -> Self {
+        Self {
+            alpha: 0.99,
+            epsilon: 1e-8,
+            centered: false,
+            momentum: 0.0,
+            weight_decay: 0.0,
+        }
+    }
+}
+
+impl Optimizer for RmsProp {
+    fn name(&self) -> &str {
+        "rmsprop"
+    }
+
+    fn constants(&self) -> Map<String, Value> {
+        constants_of(self)
+    }
+
+    domains! {
+        alpha: Domain::at_least(0.0).below(1.0), epsilon: Domain::above(0.0),
+        momentum: Domain::at_least(0.0).below(1.0), weight_decay: Domain::at_least(0.0)
+    }
+
+    fn states(&self, weight: &[usize]) -> Vec<StateSpec> {
+        let mut names = vec!["square"];
+        names.extend(self.centered.then_some("mean"));
+        names.extend((self.momentum > 0.0).then_some("momentum"));
+        StateSpec::all(&names, weight)
+    }
+
+    fn update(&self, u: &Update<'_>) -> Updated {
+        u.elementwise(|u| self.elements(u))
+    }
+
+    fn with_weight_decay(&self, weight_decay: f64) -> Option<Arc<dyn Optimizer>> {
+        Some(Arc::new(Self {
+            weight_decay,
+            ..*self
+        }))
+    }
+}
+
+impl RmsProp {
+    fn elements(&self, u: &ElementUpdate<'_>) -> Vec<Expr> {
+        let (w, lr) = (u.weight, &u.scalars[0]);
+        let mut states = u.states.iter();
+        let mut state = || states.next().expect("one for each name of `states`");
+        let g = u.grad + self.weight_decay * w;
+        let square = self.alpha * state() + (1.0 - self.alpha) * (&g * &g);
+        let mut new = vec![square.clone()];
+        let mut variance = square;
+        if self.centered {
+            let mean = self.alpha * state() + (1.0 - self.alpha) * &g;
+            // Rounding can make the difference negative.
+            variance = (variance - &mean * &mean).max(0.0);
+            new.push(mean);
+        }
+        let mut direction = g / (variance.sqrt() + self.epsilon);
+        if self.momentum > 0.0 {
+            direction = self.momentum * state() + direction;
+            new.push(direction.clone());
+        }
+        new.insert(0, w - lr * direction);
+        new
+    }
+}
