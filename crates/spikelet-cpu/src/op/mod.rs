@@ -11,6 +11,7 @@ mod draw;
 mod equal;
 mod expand;
 mod fill;
+mod flip;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -211,6 +212,7 @@ fn moves(op: &Op) -> bool {
             | Op::TimeChunk(_)
             | Op::ConcatChunks(_)
             | Op::Fill(_)
+            | Op::Flip(_)
             | Op::Custom(_)
     )
 }
@@ -235,6 +237,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::ArgMax(_) => Box::new(arg_max::ArgMaxKernel::<R>::new(types)),
         Op::Equal(_) => Box::new(equal::EqualKernel::<R>::new()),
         Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
+        Op::Flip(op) => Box::new(flip::FlipKernel::new(op, types)),
         Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
         Op::Expand(_) => Box::new(expand::prepare(types)),
         Op::Permute(op) => Box::new(permute::prepare(op, types)),

@@ -109,16 +109,6 @@ fn a_custom_operation_runs_and_passes_gradients() {
     });
 }
 
-trait Tanh {
-    fn tanh(&self) -> Self;
-}
-
-impl Tanh for Var {
-    fn tanh(&self) -> Self {
-        self.map1(spikelet_expr::Expr::tanh)
-    }
-}
-
 /// A backward that makes something else than the input.
 #[derive(Debug)]
 struct Careless;

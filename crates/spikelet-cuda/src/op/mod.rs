@@ -12,6 +12,7 @@ mod draw;
 mod equal;
 mod expand;
 mod fill;
+mod flip;
 mod index;
 mod log_softmax;
 mod map;
@@ -259,6 +260,7 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Equal(_) => equal::kernels(cx),
         Op::Expand(op) => expand::kernels(op, cx),
         Op::Fill(op) => fill::kernels(op, cx),
+        Op::Flip(op) => flip::kernels(op, cx),
         Op::LogSoftmax(_) => log_softmax::kernels(cx),
         Op::Map(op) => map::kernels(op, cx).map_err(expression)?,
         Op::AllReduceStart(_)

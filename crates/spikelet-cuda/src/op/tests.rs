@@ -288,6 +288,27 @@ fn pooling_convolutions_of_few_channels_and_packed_spikes_compile() {
     });
 }
 
+#[test]
+#[ignore = "needs NVRTC"]
+fn functions_statistics_and_moved_elements_compile() {
+    compile(|tracer| {
+        let x = tracer.input("x", DType::F32, [20, 64, 33]);
+        let y = tracer.parameter("y", [33]);
+        let functions = x.softplus() + x.gelu() + x.exp_m1() + x.ln_1p() + x.sin() + x.cos();
+        let pairs = x.pow(&y) + x.clamp(-1.0, &y) + x.gt(&y).where_(&x, 0.5) + x.logical_xor(&y);
+        let moved = x.flip(0) + x.flip(2) + x.roll(1, 5) + x.pad(1, 1, 0, 0.0).slice(1, 1..65);
+        let sums = x.var(&[0, 1], 1) + x.log_sum_exp(&[0, 1]) + x.norm(&[0, 1]);
+        let loss = (functions + pairs + moved + x.cumsum(0) + sums).sum_all();
+        let grads = tracer.gradients(&loss, &[&x, &y]);
+        tracer.output("loss", &loss);
+        tracer.output("grad_x", &grads[0]);
+        tracer.output("grad_y", &grads[1]);
+        let labels = tracer.input("labels", DType::I64, [20, 64]);
+        tracer.output("flipped", &labels.flip(1));
+        tracer.output("hits", &x.argmin().equals(&labels));
+    });
+}
+
 fn cross_entropy(scores: &Var, labels: &Var) -> Var {
     let hot = labels.one_hot(scores.dim(1));
     -(scores.log_softmax() * hot).sum_all()

@@ -22,3 +22,4 @@ mod scan;
 mod scan_grad;
 mod spikes;
 mod updates;
+mod vocabulary;

@@ -12,6 +12,7 @@ mod draw;
 mod equal;
 mod expand;
 mod fill;
+mod flip;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -40,6 +41,7 @@ pub use draw::{Distribution, Draw, GENERATOR_STATE};
 pub use equal::Equal;
 pub use expand::Expand;
 pub use fill::Fill;
+pub use flip::Flip;
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
 pub use matmul::{MatMul, MatmulPrecision};
@@ -177,7 +179,7 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduceStart, ArgMax, AllReduceDone, Concat, Conv, Custom, Draw, Equal, Expand, Fill, ConcatChunks, LogSoftmax, Map, MatMul,
+    AllReduceStart, ArgMax, AllReduceDone, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, ConcatChunks, LogSoftmax, Map, MatMul,
     MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
     #[cfg(test)]
     WithBody,

@@ -100,6 +100,7 @@ fn moves(op: &Op) -> bool {
         Op::Reshape(_)
             | Op::Slice(_)
             | Op::Concat(_)
+            | Op::Flip(_)
             | Op::Permute(_)
             | Op::Expand(_)
             | Op::Pool(_)

@@ -5,14 +5,21 @@
 //! layer container calls it) or [`Tracer::finish`] returns the error. Arithmetic on [`Var`] therefore
 //! needs no `?`.
 
+mod compare;
 mod draw;
+mod elementwise;
 mod group;
+mod index;
+mod operand;
 mod operators;
 mod precision;
+mod reduce;
+mod shape;
 mod var;
 
 pub use draw::RandomAxes;
 pub use group::Buckets;
+pub use operand::Operand;
 pub use var::Var;
 
 use crate::backward;
@@ -416,7 +423,7 @@ impl Tracer {
         }
     }
 
-    fn poison(&self, error: Error, ty: TensorType) -> Var {
+    pub(super) fn poison(&self, error: Error, ty: TensorType) -> Var {
         self.fail(error);
         self.ignored(ty)
     }

@@ -1,15 +1,14 @@
 //! Handles to traced values.
 
 use super::Tracer;
+use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
-    ArgMax, Concat, Conv, Custom, CustomOp, Equal, Expand, LogSoftmax, Map, MatMul, MeanVar,
-    OneHot, Permute, Pool, Pooling, Recurrence, Reduce, Reshape, Scan, Slice, Window,
+    Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence, Scan, Window,
 };
-use crate::types::{DType, TensorType, broadcast, elements};
+use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A traced value: its type is known, its elements are not.
@@ -100,38 +99,11 @@ impl Var {
         Self::map(&[self], |x| build(&x[0]))
     }
 
-    /// x²
-    pub fn square(&self) -> Var {
-        self.map1(|x| x * x)
-    }
-
-    /// √x
-    pub fn sqrt(&self) -> Var {
-        self.map1(Expr::sqrt)
-    }
-
-    /// eˣ
-    pub fn exp(&self) -> Var {
-        self.map1(Expr::exp)
-    }
-
-    /// max(x, 0)
-    pub fn relu(&self) -> Var {
-        self.map1(|x| Expr::select(x.gt(0.0), x, 0.0))
-    }
-
-    /// The value cast to another floating-point type, rounded to the nearest. Casts from and to f64 are
-    /// not supported.
-    pub fn cast(&self, dtype: DType) -> Var {
-        if self.ty.dtype == dtype {
-            return self.clone();
-        }
-        self.tracer.apply1(Map::cast(self.shape(), dtype), &[self])
-    }
-
-    /// The same value without a gradient (stop-gradient).
-    pub fn detach(&self) -> Var {
-        self.map1(Expr::detach)
+    /// Records an error of a method that is composed of operations, and returns an ignored value.
+    pub(super) fn refuse(&self, operation: &str, error: InvalidOp) -> Var {
+        let given = std::slice::from_ref(&self.ty);
+        let error = error.at(&self.tracer.path(), operation, given);
+        self.tracer.poison(error, self.ty.clone())
     }
 
     /// `self · weightᵀ` over the last axis: `[…, in] × [out, in] → […, out]`.
@@ -171,134 +143,6 @@ impl Var {
         let mut made = self.tracer.apply(MeanVar, &[self]);
         let variance = made.pop().unwrap_or_else(|| self.clone());
         [made.pop().unwrap_or_else(|| self.clone()), variance]
-    }
-
-    /// The sum over axes, which are removed.
-    pub fn sum(&self, axes: &[usize]) -> Var {
-        self.tracer.apply1(Reduce::sum(axes), &[self])
-    }
-
-    /// The maximum over axes, which are removed.
-    pub fn max(&self, axes: &[usize]) -> Var {
-        self.tracer.apply1(Reduce::max(axes), &[self])
-    }
-
-    /// The mean over axes, which are removed.
-    pub fn mean(&self, axes: &[usize]) -> Var {
-        let lengths: Vec<usize> = axes.iter().map(|&k| self.dim(k)).collect();
-        self.sum(axes) / elements(&lengths) as f64
-    }
-
-    /// The sum of all elements, a scalar.
-    pub fn sum_all(&self) -> Var {
-        let axes: Vec<usize> = (0..self.rank()).collect();
-        self.sum(&axes)
-    }
-
-    /// The mean of all elements, a scalar.
-    pub fn mean_all(&self) -> Var {
-        self.sum_all() / self.ty.len() as f64
-    }
-
-    /// The tensor reshaped.
-    pub fn reshape(&self, shape: impl Into<Vec<usize>>) -> Var {
-        let shape = shape.into();
-        if shape == self.shape() {
-            return self.clone();
-        }
-        self.tracer.apply1(Reshape { shape }, &[self])
-    }
-
-    /// Axes `start..` folded into one.
-    pub fn flatten(&self, start: usize) -> Var {
-        let start = start.min(self.rank());
-        let mut shape = self.shape()[..start].to_vec();
-        shape.push(elements(&self.shape()[start..]));
-        self.reshape(shape)
-    }
-
-    /// Axes in another order: axis `k` of the result is axis `order[k]`.
-    pub fn permute(&self, order: &[usize]) -> Var {
-        let order = order.to_vec();
-        self.tracer.apply1(Permute { order }, &[self])
-    }
-
-    /// The elements `range` of one axis.
-    pub fn slice(&self, axis: usize, range: Range<usize>) -> Var {
-        let (start, end) = (range.start, range.end);
-        self.tracer.apply1(Slice { axis, start, end }, &[self])
-    }
-
-    /// Tensors concatenated along an axis.
-    ///
-    /// # Panics
-    /// When no tensor is given.
-    pub fn concat(parts: &[&Var], axis: usize) -> Var {
-        let first = parts.first().expect("at least one tensor is concatenated");
-        first.tracer.apply1(Concat { axis }, parts)
-    }
-
-    /// Broadcast to a shape.
-    pub fn expand(&self, shape: impl Into<Vec<usize>>) -> Var {
-        let shape = shape.into();
-        if shape == self.shape() {
-            return self.clone();
-        }
-        self.tracer.apply1(Expand { shape }, &[self])
-    }
-
-    /// The tensor repeated along a new axis 0 of `time_steps` steps, without copies in memory.
-    pub fn repeat_over_time(&self, time_steps: usize) -> Var {
-        let mut shape = vec![1];
-        shape.extend(self.shape());
-        let one = self.reshape(shape.clone());
-        shape[0] = time_steps;
-        one.expand(shape)
-    }
-
-    /// The one step `[1, N, …]` that this sequence repeats over time; `None` where its steps may
-    /// differ.
-    ///
-    /// ```
-    /// use spikelet_graph::{DType, Tracer};
-    /// let tracer = Tracer::new(DType::F32);
-    /// let x = tracer.input("x", DType::F32, [8, 3]);
-    /// let w = tracer.parameter("w", [2, 3]);
-    /// let y = x.repeat_over_time(5).linear(&w);
-    /// assert_eq!(y.source_over_time().map(|one| one.shape().to_vec()), Some(vec![1, 8, 2]));
-    /// ```
-    pub fn source_over_time(&self) -> Option<Var> {
-        let id = self.id?;
-        let repeats = self.tracer.state.borrow_mut().repeats_over_time(id);
-        // All steps are equal: `hoist_time` reads the source of this slice.
-        repeats.then(|| self.slice(0, 0..1))
-    }
-
-    /// Logarithm of the softmax over the last axis.
-    pub fn log_softmax(&self) -> Var {
-        self.tracer.apply1(LogSoftmax, &[self])
-    }
-
-    /// Softmax over the last axis.
-    pub fn softmax(&self) -> Var {
-        self.log_softmax().exp()
-    }
-
-    /// One-hot vectors of class numbers.
-    pub fn one_hot(&self, classes: usize) -> Var {
-        let dtype = self.tracer.float();
-        self.tracer.apply1(OneHot { classes, dtype }, &[self])
-    }
-
-    /// The index of the largest element of the last axis.
-    pub fn argmax(&self) -> Var {
-        self.tracer.apply1(ArgMax, &[self])
-    }
-
-    /// 1 where two integer tensors are equal, else 0.
-    pub fn equals(&self, other: &Var) -> Var {
-        let dtype = self.tracer.float();
-        self.tracer.apply1(Equal { dtype }, &[self, other])
     }
 
     /// The results of a custom operation; their number is [`CustomOp::outputs`], also after an error.

@@ -1,0 +1,60 @@
+//! The elements of an axis in reverse order.
+
+use super::{CHUNK, Kernel, Types};
+use crate::memory::{Element, View, ViewMut, for_each_dtype};
+use rayon::prelude::*;
+use spikelet_graph::op::Flip;
+
+/// The operand as `[outer, length, inner]`.
+pub(super) struct FlipKernel {
+    length: usize,
+    inner: usize,
+}
+
+impl FlipKernel {
+    pub(super) fn new(op: &Flip, types: &Types) -> Self {
+        let shape = &types.inputs[0].shape;
+        Self {
+            length: shape[op.axis],
+            inner: shape[op.axis + 1..].iter().product(),
+        }
+    }
+
+    fn run_typed<R: Element>(&self, read: &View<'_>, to: &mut [R]) {
+        let Self { length, inner } = *self;
+        if to.is_empty() {
+            return;
+        }
+        let from = R::of(read);
+        let rows = CHUNK.div_ceil(inner);
+        to.par_chunks_mut(rows * inner)
+            .enumerate()
+            .for_each(|(chunk, to)| {
+                for (row, to) in to.chunks_mut(inner).enumerate() {
+                    let row = chunk * rows + row;
+                    let at = row - row % length + (length - 1 - row % length);
+                    to.copy_from_slice(&from[at * inner..(at + 1) * inner]);
+                }
+            });
+    }
+}
+
+impl Kernel for FlipKernel {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        macro_rules! run {
+            ($($variant:ident: $type:ty),*) => {
+                match &mut writes[0] {
+                    $(ViewMut::$variant(to) => self.run_typed(&reads[0], to),)*
+                    ViewMut::Bits(_) | ViewMut::Unused => {}
+                }
+            };
+        }
+        for_each_dtype!(run);
+        Ok(())
+    }
+}

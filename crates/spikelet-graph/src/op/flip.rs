@@ -1,0 +1,53 @@
+//! The elements of an axis in reverse order.
+
+use super::{Operation, arity};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, TensorType};
+
+/// `y[…, k, …] = x[…, n − 1 − k, …]` along one axis of n elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// The axis.
+    pub axis: usize,
+}
+
+impl Operation for Flip {
+    fn name(&self) -> String {
+        "flip".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("flip[{}]", self.axis)
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 1)?;
+        let x = &inputs[0];
+        if self.axis >= x.shape.len() {
+            return Err(InvalidOp::new(
+                format!("axis {} of a tensor with {} axes", self.axis, x.shape.len()),
+                "axes are counted from 0",
+            ));
+        }
+        if x.dtype == DType::Bits {
+            return Err(InvalidOp::new(
+                "cannot reverse bits",
+                "convert to a floating-point type",
+            ));
+        }
+        Ok(vec![x.clone()])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, _: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        Ok(vec![Some(b.push1(*self, &[g])?)])
+    }
+
+    fn flops(&self, _: &[TensorType], _: &[TensorType]) -> u64 {
+        0
+    }
+}
