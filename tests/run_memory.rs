@@ -7,7 +7,7 @@ use spikelet::graph::{
     self, Buffer, DeviceKind, Executor, Graph, InPlaceUpdates, Memory, Node, Plan,
     SchedulingPolicy, SpikeStorage, Target, TensorType, ValueId, WorkspaceQuery,
 };
-use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network};
+use spikelet::network::{Cifar10Net, Csnn, MnistFc, Network, PlifNet, ResNet18};
 use spikelet::pipeline::{
     ModelPipeline, PipelineConfig, PipelineEngine, PipelineOptions, PipelineSchedule, PipelineStep,
     StageReplicas, Stages,
@@ -470,6 +470,8 @@ fn presets() -> Vec<(Network, Settings)> {
         Network::MnistFc(MnistFc::default()),
         Network::Csnn(Csnn::default()),
         Network::Cifar10Net(Cifar10Net::default()),
+        Network::PlifNet(PlifNet::default()),
+        Network::ResNet18(ResNet18::default()),
     ];
     let both = |network: &Network| {
         let preset = (network.preset(), Settings::preset_of(network));

@@ -261,6 +261,14 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
+    /// Features that are not a multiple of the votes for each class.
+    #[error("{votes} votes for each class do not divide the features of {given}")]
+    Votes {
+        /// The votes.
+        votes: usize,
+        /// The input.
+        given: TensorType,
+    },
     /// Padding of a transposed convolution that removes all elements of an axis.
     #[error("its padding {padding:?} removes all elements of {given}")]
     Padding {
@@ -340,6 +348,7 @@ impl LayerProblem {
             Self::Groups { .. } => {
                 "give the number of channels of the sequence, and a number of groups that divides it"
             }
+            Self::Votes { .. } => "give the layer before it classes · votes output features",
             Self::Padding { .. } => "use less padding",
             Self::TimeSteps { given, .. } => {
                 let steps = given.shape.first().copied().unwrap_or_default();

@@ -11,7 +11,7 @@ pub use crate::layer::{
     AdaptiveMaxPool3d, BatchNorm1d, BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d,
     ConvTransposed1d, ConvTransposed2d, ConvTransposed3d, Dropout, Dropout2d, Flatten, GroupNorm,
     Join, LayerNorm, Linear, Pool1d, Pool2d, Pool3d, Recurrent, Residual, StaticInput, StepLoop,
-    TimeDistributed, TimeLast, TimeMean, TraceLearning,
+    TimeDistributed, TimeLast, TimeMean, TraceLearning, Voting,
 };
 pub use crate::loss;
 pub use crate::module::{Context, Init, Mode, Module, Precision, Propagation, Sequential};

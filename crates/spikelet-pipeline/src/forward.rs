@@ -14,6 +14,7 @@ use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::{Backend, DType, Tensor, TensorType, Tracer};
 use spikelet_nn::loss;
+use spikelet_nn::module::StepOutputs;
 use spikelet_nn::runtime::{Program, VarStore, host};
 use spikelet_train::{Draws, Settings, StepMetrics};
 use std::borrow::Cow;
@@ -261,7 +262,8 @@ impl EvalPlan {
         let sequence = tracer.input("output_seq", DType::F32, flow.output.clone());
         let labels = tracer.input("labels", DType::I64, [shape[0]]);
         let scores = sequence.mean(&[0]);
-        tracer.output("loss", &settings.loss.apply(&scores, &labels));
+        let output = StepOutputs::new(vec![sequence]);
+        tracer.output("loss", &settings.apply_loss(&output, &scores, &labels));
         tracer.output("correct", &loss::correct(&scores, &labels));
         let mut own = VarStore::new(host.clone());
         Ok(PipelineEval {

@@ -7,7 +7,7 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, InputKind, Plan, TensorType, Tracer, Var};
 use spikelet_nn::loss;
 use spikelet_nn::module::StepOutputs;
-use spikelet_train::{LOSS_SCALE, Loss};
+use spikelet_train::{LOSS_SCALE, Settings, is_scaled};
 use std::sync::Arc;
 
 /// The sum of the losses of the micro-batches, weighted by their share of the batch.
@@ -19,14 +19,13 @@ pub(super) const CORRECT: &str = "sum of correct images";
 pub(super) struct Head(Program);
 
 /// The plan of the loss and its gradient for a micro-batch of `size` images out of `batch`, whose chunks
-/// have the type `output`. With `scaled` the loss is multiplied by the loss scale before it is
+/// have the type `output`. If the settings scale the loss, it is multiplied by the loss scale before it is
 /// differentiated.
 pub(super) fn plan(
-    loss: Loss,
+    settings: &Settings,
     output: &TensorType,
     chunks: usize,
     [size, batch]: [usize; 2],
-    scaled: bool,
     backend: &dyn Backend,
 ) -> Result<Plan> {
     let tracer = Tracer::new(DType::F32);
@@ -34,9 +33,11 @@ pub(super) fn plan(
         .map(|c| tracer.input(&format!("{Y} {c}"), output.dtype, output.shape.clone()))
         .collect();
     let labels = tracer.input("labels", DType::I64, [size]);
-    let scores = StepOutputs::new(parts.clone()).mean();
-    let share = loss.apply(&scores, &labels) * (size as f64 / batch as f64);
-    let start = if scaled {
+    let sequence = StepOutputs::new(parts.clone());
+    let scores = sequence.mean();
+    let loss = settings.apply_loss(&sequence, &scores, &labels);
+    let share = loss * (size as f64 / batch as f64);
+    let start = if is_scaled(settings) {
         &share * &tracer.input(LOSS_SCALE, DType::F32, [])
     } else {
         share.clone()

@@ -18,7 +18,7 @@ use spikelet_graph::op::HostTensor;
 use spikelet_graph::{Backend, Buffer, DType, Plan, TensorType};
 use spikelet_nn::module::Traced;
 use spikelet_nn::runtime::VarStore;
-use spikelet_train::{Draws, Settings, StepMetrics, is_scaled};
+use spikelet_train::{Draws, Settings, StepMetrics};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
@@ -69,13 +69,12 @@ impl StepPlan {
         let pipeline_plan = PipelinePlan::new(partition, &trace_options, batch_split)?;
         let backends = partition.backends();
         let last = backends.last().expect("there is a stage");
-        let scaled = is_scaled(settings);
         let mut heads = vec![];
         for (size, output) in batch_split.sizes().into_iter().zip(&pipeline_plan.outputs) {
-            let (loss, sizes) = (settings.loss, [size, batch]);
+            let chunks = batch_split.chunks;
             heads.push((
                 size,
-                head::plan(loss, output, batch_split.chunks, sizes, scaled, &**last)?,
+                head::plan(settings, output, chunks, [size, batch], &**last)?,
             ));
         }
         Ok(Self {

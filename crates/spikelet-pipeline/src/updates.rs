@@ -175,7 +175,6 @@ fn gradient_statistics(
 fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> Result<Program> {
     let tracer = Tracer::new(DType::F32);
     let guard = UpdateGuard::FiniteGradients(tracer.input(SKIP, DType::F32, []));
-    let optimizer = settings.optimizer.get();
     let numbers = scalar_inputs(&tracer, settings);
     let sums = sums(&tracer, stage);
     let by_norm = is_clipped_by_norm(settings);
@@ -191,7 +190,8 @@ fn update_program(stage: &Traced, settings: &Settings, store: &mut VarStore) -> 
         stage.parameters.iter().zip(&sums).zip(&grads)
     {
         let weight = tracer.parameter(name, shape.clone());
-        update(optimizer, name, &weight, grad, &numbers, &guard);
+        let optimizer = settings.optimizer_of(shape);
+        update(optimizer.get(), name, &weight, grad, &numbers, &guard);
         tracer.update(sum, &tracer.fill(DType::F32, shape.clone(), 0.0));
     }
     Program::new(tracer.finish()?, store)

@@ -102,7 +102,8 @@ impl EvalStep {
         let cx = context(Mode::EVAL, settings);
         let scored = trace(&cx, module, settings, shape)?;
         let tracer = cx.tracer();
-        tracer.output("loss", &settings.loss.apply(&scored.scores, &scored.labels));
+        let loss = settings.apply_loss(&scored.output, &scored.scores, &scored.labels);
+        tracer.output("loss", &loss);
         tracer.output("correct", &loss::correct(&scored.scores, &scored.labels));
         if sequence {
             tracer.output("output_seq", &scored.output.join());

@@ -2,17 +2,24 @@
 
 use crate::optim::{Adam, Clip, LrSchedule, OptimizerConfig};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use spikelet_core::MemoryBudget;
 use spikelet_core::{Error, Result};
 use spikelet_data::{Augment, ImageDataset, LoaderConfig, Normalize};
 use spikelet_graph::Var;
 use spikelet_nn::DefinitionError;
 use spikelet_nn::encoder;
-use spikelet_nn::loss;
-use spikelet_nn::module::{Precision, Propagation};
+use spikelet_nn::loss::{self, CrossEntropy};
+use spikelet_nn::module::{Precision, Propagation, StepOutputs};
 use std::sync::Arc;
 
 /// The loss function. The scores are the mean of the network's output over time.
+///
+/// | name | |
+/// |---|---|
+/// | `cross-entropy` | of the softmax of the scores |
+/// | `mse` | of the scores and one-hot labels |
+/// | `tet` | mean over time of the cross entropy of the output at each step |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -23,17 +30,21 @@ pub enum Loss {
     /// between 0 and 1 cannot approach a one-hot distribution.
     #[default]
     Mse,
+    /// The mean over time of the cross entropy at each step (temporal efficient training), for networks whose last
+    /// layer is linear.
+    Tet,
 }
 
 impl Loss {
     /// The names of all losses, as on the command line.
-    pub const NAMES: [&str; 2] = ["cross-entropy", "mse"];
+    pub const NAMES: [&str; 3] = ["cross-entropy", "mse", "tet"];
 
     /// The name, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::CrossEntropy => "cross-entropy",
             Self::Mse => "mse",
+            Self::Tet => "tet",
         }
     }
 
@@ -52,20 +63,13 @@ impl Loss {
         match name {
             "cross-entropy" => Ok(Self::CrossEntropy),
             "mse" => Ok(Self::Mse),
+            "tet" => Ok(Self::Tet),
             _ => Err(DefinitionError::UnknownName {
                 family: "loss",
                 name: name.to_string(),
                 known: Self::NAMES.to_vec(),
             }
             .into()),
-        }
-    }
-
-    /// The loss of scores `[N, classes]`.
-    pub fn apply(self, scores: &Var, labels: &Var) -> Var {
-        match self {
-            Self::CrossEntropy => loss::cross_entropy(scores, labels),
-            Self::Mse => loss::mse(scores, labels),
         }
     }
 }
@@ -92,6 +96,12 @@ pub struct Settings {
     pub encoder: String,
     /// The loss.
     pub loss: Loss,
+    /// The label smoothing ε of cross entropies, 0 to below 1: the target of each class is increased by ε / classes, that
+    /// of the label is 1 − ε + ε / classes.
+    pub label_smoothing: f64,
+    /// Whether weight decay applies to parameters of fewer than two axes as well: biases, normalization and
+    /// constants of neurons.
+    pub bias_decay: bool,
     /// The order in which layers and time steps run.
     pub propagation: Propagation,
     /// The element types of matrix products and of stored sequences.
@@ -129,6 +139,8 @@ impl Default for Settings {
             clip: None,
             encoder: "poisson".to_string(),
             loss: Loss::Mse,
+            label_smoothing: 0.0,
+            bias_decay: true,
             propagation: Propagation::default(),
             precision: Precision::default(),
             memory_budget: None,
@@ -156,6 +168,27 @@ impl Settings {
         }
         let (rest, validation) = train.split_off(self.validation)?;
         Ok((Arc::new(rest), Some(Arc::new(validation))))
+    }
+
+    /// The loss of an output over time, its mean `scores`, `[N, classes]`, and labels i64 `[N]`.
+    pub fn apply_loss(&self, output: &StepOutputs, scores: &Var, labels: &Var) -> Var {
+        let cross_entropy = CrossEntropy::new().label_smoothing(self.label_smoothing);
+        match self.loss {
+            Loss::CrossEntropy => cross_entropy.loss(scores, labels),
+            Loss::Mse => loss::mse(scores, labels),
+            Loss::Tet => cross_entropy.over_time(output, labels),
+        }
+    }
+
+    /// The optimizer of a parameter of this shape: that of the settings, without weight decay where it does not
+    /// apply.
+    pub fn optimizer_of(&self, shape: &[usize]) -> OptimizerConfig {
+        if self.bias_decay || shape.len() >= 2 {
+            return self.optimizer;
+        }
+        let none = Map::from_iter([("weight_decay".to_string(), Value::from(0.0))]);
+        // An optimizer without this constant has no weight decay.
+        self.optimizer.with(&none).unwrap_or(self.optimizer)
     }
 
     /// The loader settings of the training images.
@@ -204,6 +237,20 @@ impl Settings {
                 "use a finite value of at least 0",
             ));
         }
+        if !(0.0..1.0).contains(&self.label_smoothing) {
+            return Err(Error::invalid(
+                "label smoothing",
+                format!("{} was given", self.label_smoothing),
+                "use at least 0 and below 1",
+            ));
+        }
+        if self.loss == Loss::Mse && self.label_smoothing != 0.0 {
+            return Err(Error::invalid(
+                "label smoothing",
+                "the loss mse has none",
+                "use the loss cross-entropy or tet, or a label smoothing of 0",
+            ));
+        }
         self.schedule.check()?;
         self.optimizer.check()?;
         self.clip.as_ref().map_or(Ok(()), Clip::check)?;
@@ -217,5 +264,48 @@ impl Settings {
         self.augment.check()?;
         encoder::parse(&self.encoder)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::Sgd;
+
+    #[test]
+    fn weight_decay_can_exclude_biases_and_normalization() {
+        let optimizer = OptimizerConfig::Sgd(Sgd {
+            momentum: 0.9,
+            nesterov: true,
+            weight_decay: 5e-4,
+        });
+        let settings = |bias_decay| Settings {
+            optimizer,
+            bias_decay,
+            ..Settings::default()
+        };
+        for shape in [&[][..], &[64], &[10, 512], &[64, 3, 3, 3]] {
+            assert_eq!(settings(true).optimizer_of(shape), optimizer);
+            let expected = if shape.len() < 2 { 0.0 } else { 5e-4 };
+            let of = settings(false).optimizer_of(shape);
+            assert_eq!(of.weight_decay(), expected, "{shape:?}");
+            assert_eq!(of.constants()["momentum"], 0.9);
+        }
+    }
+
+    #[test]
+    fn label_smoothing_is_checked() {
+        let check = |loss, label_smoothing| {
+            let settings = Settings {
+                loss,
+                label_smoothing,
+                ..Settings::default()
+            };
+            settings.check().is_ok()
+        };
+        assert!(check(Loss::Tet, 0.1) && check(Loss::CrossEntropy, 0.0) && check(Loss::Mse, 0.0));
+        for (loss, smoothing) in [(Loss::Mse, 0.1), (Loss::Tet, 1.0), (Loss::Tet, f64::NAN)] {
+            assert!(!check(loss, smoothing), "{loss:?} {smoothing}");
+        }
     }
 }

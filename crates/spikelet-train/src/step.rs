@@ -224,7 +224,7 @@ impl TrainStep {
     ) -> Result<StepPlan> {
         let cx = context(Mode::TRAIN, settings).in_group(place.ranks, settings.sync_batch_norm);
         let scored = trace(&cx, module, settings, shape)?;
-        let loss = settings.loss.apply(&scored.scores, &scored.labels);
+        let loss = settings.apply_loss(&scored.output, &scored.scores, &scored.labels);
         let correct = loss::correct(&scored.scores, &scored.labels);
         let traced = cx.traced();
         let tracer = cx.tracer();
@@ -252,10 +252,11 @@ impl TrainStep {
         if let Some(clip) = settings.clip {
             grads = clip.apply(&grads);
         }
-        let optimizer = settings.optimizer.get();
         let scalars = scalar_inputs(tracer, settings);
         for (parameter, (weight, grad)) in traced.parameters.iter().zip(weights.iter().zip(&grads))
         {
+            let optimizer = settings.optimizer_of(weight.shape());
+            let optimizer = optimizer.get();
             update(optimizer, &parameter.name, weight, grad, &scalars, &guard);
         }
         tracer.output("loss", &loss);

@@ -37,7 +37,7 @@ pub struct DataArgs {
     /// Data set
     ///
     /// The default is that of the preset or of the checkpoint; otherwise cifar10 for cifar10-net
-    /// and synthetic for the other networks.
+    /// and resnet18, and synthetic for the other networks.
     #[arg(
         long = "dataset",
         visible_alias = "data",

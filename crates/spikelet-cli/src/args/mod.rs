@@ -31,7 +31,7 @@ pub use precision::precisions;
 pub use preset::PresetArgs;
 pub use propagation::propagations;
 pub use schedule::ScheduleArgs;
-pub use settings::{SettingsArgs, described, not_negative, per_network, positive};
+pub use settings::{SettingsArgs, described, not_negative, per_network, positive, share};
 pub use value::Setting;
 
 /// A variable of the environment, if it is set to something.

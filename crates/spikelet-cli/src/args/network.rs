@@ -96,6 +96,7 @@ fn hidden_of(network: &mut Network) -> Option<&mut usize> {
     match network {
         Network::MnistFc(net) => Some(&mut net.hidden),
         Network::Csnn(net) => Some(&mut net.hidden),
+        Network::PlifNet(net) => Some(&mut net.hidden),
         _ => None,
     }
 }
@@ -104,6 +105,8 @@ fn channels_of(network: &mut Network) -> Option<&mut usize> {
     match network {
         Network::Csnn(net) => Some(&mut net.channels),
         Network::Cifar10Net(net) => Some(&mut net.channels),
+        Network::PlifNet(net) => Some(&mut net.channels),
+        Network::ResNet18(net) => Some(&mut net.channels),
         _ => None,
     }
 }

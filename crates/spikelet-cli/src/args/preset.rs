@@ -66,8 +66,8 @@ impl PresetArgs {
     pub fn dataset(&self, network: &Network) -> Option<DataName> {
         let name = match network {
             Network::MnistFc(_) => "mnist",
-            Network::Csnn(_) => "fashion-mnist",
-            Network::Cifar10Net(_) => "cifar10",
+            Network::Csnn(_) | Network::PlifNet(_) => "fashion-mnist",
+            Network::Cifar10Net(_) | Network::ResNet18(_) => "cifar10",
             _ => return None,
         };
         DataName::find(name).filter(|_| self.is_given())
@@ -96,10 +96,12 @@ impl PresetArgs {
         }
         let given = self.preset.map(Preset::name);
         if let Some(name) = given.filter(|name| !network.presets().contains(name)) {
-            return Err(Failure::argument(
-                format!("{} has no preset `{name}`", network.name()),
-                format!("its presets: {}", network.presets().join(", ")),
-            ));
+            let help = match network.presets() {
+                [] => "leave --preset out: the defaults are those of its source".to_string(),
+                presets => format!("its presets: {}", presets.join(", ")),
+            };
+            let problem = format!("{} has no preset `{name}`", network.name());
+            return Err(Failure::argument(problem, help));
         }
         let mut start = network.preset();
         let neuron = &mut start.neuron_mut()["neuron"];
@@ -139,7 +141,9 @@ mod tests {
                         assert_eq!(settings, Settings::preset_of(&network));
                     }
                     Err(Failure::Argument { help, .. }) => {
-                        assert!(!known && help.contains(network.presets()[0]), "{help}");
+                        let own = network.presets().first().copied();
+                        let named = help.contains(own.unwrap_or("leave --preset out"));
+                        assert!(!known && named, "{help}");
                     }
                     Err(other) => panic!("{other}"),
                 }
@@ -172,6 +176,8 @@ mod tests {
             ("mnist-fc", 1000, "mnist"),
             ("csnn", 64, "fashion-mnist"),
             ("cifar10-net", 100, "cifar10"),
+            ("plif-net", 50, "fashion-mnist"),
+            ("resnet18", 100, "cifar10"),
         ] {
             let network = Network::find(name).expect("it is known");
             let (_, settings) = own().start(&network).expect("it has a preset");

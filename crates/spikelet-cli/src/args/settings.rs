@@ -31,16 +31,22 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(help = "Loss", long_help = described_from::<PRESET>("Loss", loss_name), long, value_name = "NAME", value_parser = Loss::NAMES)]
     loss: Option<String>,
 
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Label smoothing of the losses cross-entropy and tet", |s| s.label_smoothing.to_string()), long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
+    label_smoothing: Option<f64>,
+
     /// Execution order of layers and time steps [default: layer-by-layer]
     #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
     /// Momentum of SGD [default: 0.9, or that of a network trained by SGD]
-    #[arg(hide_short_help = true, long, value_name = "X", value_parser = momentum, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
     #[arg(hide_short_help = true, help = described_from::<PRESET>("Weight decay: the fraction of each weight that is added to its gradient", weight_decay), long, value_name = "X", value_parser = not_negative, allow_negative_numbers = true)]
     weight_decay: Option<f64>,
+
+    #[arg(hide_short_help = true, help = described_from::<PRESET>("Apply weight decay to biases, normalization and constants of neurons too", |s| s.bias_decay.to_string()), long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    bias_decay: Option<bool>,
 
     /// Use Nesterov momentum (SGD)
     #[arg(hide_short_help = true, long)]
@@ -174,10 +180,11 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-fn momentum(text: &str) -> Result<f64, String> {
+/// A fraction from 0 to below 1.
+pub fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if (0.0..1.0).contains(&x) => Ok(x),
-        _ => Err("give a number from 0 to below 1".to_string()),
+        _ => Err("give a number from 0 to below 1, such as 0.1".to_string()),
     }
 }
 
@@ -197,6 +204,10 @@ impl<const PRESET: bool> SettingsArgs<PRESET> {
         if let Some(name) = &self.loss {
             settings.loss = Loss::find(name)?;
         }
+        if let Some(epsilon) = self.label_smoothing {
+            settings.label_smoothing = epsilon;
+        }
+        settings.bias_decay = self.bias_decay.unwrap_or(settings.bias_decay);
         settings.propagation = self.propagation.unwrap_or(settings.propagation);
         settings.memory_budget = self.memory_budget.or(settings.memory_budget);
         settings.evaluation_batch = self.eval_batch_size.or(settings.evaluation_batch);
@@ -408,7 +419,7 @@ mod tests {
         let steps = |s: &Settings| s.time_steps.to_string();
         assert_eq!(
             described_from::<true>("Steps", steps),
-            "Steps [default: mnist-fc/cifar10-net 50, csnn 4]"
+            "Steps [default: mnist-fc/cifar10-net 50, csnn/resnet18 4, plif-net 8]"
         );
         assert_eq!(
             described_from::<false>("Steps", steps),
@@ -429,7 +440,8 @@ mod tests {
                 assert!(default.contains(&own), "{name}: {default}");
             }
         }
-        assert_eq!(default, "Decay [default: 0]");
+        let expected = "Decay [default: mnist-fc/csnn/cifar10-net/plif-net 0, resnet18 0.0005]";
+        assert_eq!(default, expected);
     }
 
     #[test]
@@ -440,7 +452,7 @@ mod tests {
         );
         assert_eq!(
             described("Steps", |s| s.time_steps.to_string()),
-            "Steps [default: mnist-fc 8, csnn/cifar10-net 4; preset: mnist-fc/cifar10-net 50]"
+            "Steps [default: mnist-fc/plif-net 8, csnn/cifar10-net/resnet18 4; preset: mnist-fc/cifar10-net 50]"
         );
     }
 }

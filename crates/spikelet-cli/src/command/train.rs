@@ -3,7 +3,7 @@
 use super::{examples, path_text, pipeline_text, plan_json, settings_text, summary};
 use crate::args::{
     AugmentArgs, DataName, DeviceArgs, NetworkArgs, ParallelArgs, PipelineArgs, PresetArgs,
-    ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, up_to,
+    ScheduleArgs, SettingsArgs, TrainingDataArgs, count, described, positive, share, up_to,
 };
 use crate::failure::Failure;
 use serde_json::json;
@@ -43,6 +43,7 @@ const INTERRUPTED: u8 = 130;
     "spikelet train --preset spikingflow --download" => "with the settings of SpikingFlow: 1000 epochs of MNIST",
     "spikelet train csnn --dataset fashion-mnist --amp" => "a convolutional network in 16 bits",
     "spikelet train cifar10-net --augment crop=4,flip --normalize auto" => "with augmentation",
+    "spikelet train resnet18 --normalize auto --validation 0 --amp" => "a residual network on all images of CIFAR-10",
     "spikelet train --neuron plif --set init_tau=4 --surrogate sigmoid" => "with another neuron",
     "spikelet train csnn --data-parallel 4 --batch-size 64" => "on four GPUs of this host, 256 images a step",
     "spikelet train --data-parallel 2 --device cpu" => "in two processes that share the cores",
@@ -177,14 +178,6 @@ fn resumed(run: &Path, leads: bool) -> Result<Option<Checkpoint>, Failure> {
         Ok(checkpoint) => Ok(Some(checkpoint)),
         Err(_) if !leads => Ok(None),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// A fraction from 0 to below 1.
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if (0.0..1.0).contains(&x) => Ok(x),
-        _ => Err("give a fraction from 0 to below 1, such as 0.1".to_string()),
     }
 }
 

@@ -13,8 +13,8 @@ use spikelet_graph::op::Conv as ConvOp;
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
-/// | `weight` | `[out, in / groups, kernel…]` | uniform, bound 1/√(in / groups · kernel) (PyTorch's default) |
-/// | `bias` | `[out]` | the same; only with `bias(true)` |
+/// | `weight` | `[out, in / groups, kernel…]` | uniform, bound 1/√(in / groups · kernel) (PyTorch's default), or [`weight_init`](Self::weight_init) |
+/// | `bias` | `[out]` | PyTorch's default; only with `bias(true)` |
 ///
 /// ```
 /// use spikelet_nn::prelude::*;
@@ -24,7 +24,7 @@ use spikelet_graph::op::Conv as ConvOp;
 /// assert_eq!(cx.trace(&net, x)?.shape(), [4, 8, 16, 16, 16]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conv<const D: usize> {
     /// Input channels.
     pub inputs: usize,
@@ -42,6 +42,8 @@ pub struct Conv<const D: usize> {
     pub groups: usize,
     /// Whether a bias is added.
     pub bias: bool,
+    /// The initialization of the weight, if it is not PyTorch's default.
+    pub weight_init: Option<Init>,
 }
 
 /// Convolution of `[T, N, C, L]`.
@@ -63,6 +65,7 @@ impl<const D: usize> Conv<D> {
             dilation: [1; D],
             groups: 1,
             bias: false,
+            weight_init: None,
         }
     }
 
@@ -101,6 +104,13 @@ impl<const D: usize> Conv<D> {
         self
     }
 
+    /// Sets the initialization of the weight.
+    #[must_use]
+    pub fn weight_init(mut self, init: Init) -> Self {
+        self.weight_init = Some(init);
+        self
+    }
+
     pub(super) fn op(&self) -> ConvOp {
         ConvOp {
             stride: self.stride.to_vec(),
@@ -119,7 +129,8 @@ impl<const D: usize> Conv<D> {
         let mut order = vec![0];
         order.extend(2..D + 2);
         order.push(1);
-        (cx.parameter("weight", shape, init).permute(&order), init)
+        let weight = cx.parameter("weight", shape, self.weight_init.unwrap_or(init));
+        (weight.permute(&order), init)
     }
 
     pub(super) fn add_bias(&self, cx: &Context, y: Var, init: Init) -> Var {

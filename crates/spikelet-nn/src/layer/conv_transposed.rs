@@ -14,7 +14,7 @@ use spikelet_graph::op::ConvPart;
 ///
 /// | parameter | shape | start |
 /// |---|---|---|
-/// | `weight` | `[in, out / groups, kernel…]` | uniform, bound 1/√(out / groups · kernel) (PyTorch's default) |
+/// | `weight` | `[in, out / groups, kernel…]` | uniform, bound 1/√(out / groups · kernel) (PyTorch's default), or the [`weight_init`](Conv::weight_init) of `conv` |
 /// | `bias` | `[out]` | the same; only with `bias(true)` |
 ///
 /// ```
@@ -25,9 +25,9 @@ use spikelet_graph::op::ConvPart;
 /// assert_eq!(cx.trace(&up, x)?.shape(), [4, 8, 3, 14, 14]);
 /// # Ok::<(), spikelet_nn::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConvTransposed<const D: usize> {
-    /// Channels, window, stride, padding, dilation, groups and bias.
+    /// Channels, window, stride, padding, dilation, groups, bias and initialization.
     pub conv: Conv<D>,
     /// The output padding: rows added at the end of each axis.
     pub output_padding: [usize; D],

@@ -14,6 +14,7 @@ mod recurrent;
 mod residual;
 mod time;
 mod trace_learning;
+mod voting;
 
 pub use adaptive_pool::{
     AdaptiveAvgPool, AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool,
@@ -32,5 +33,6 @@ pub use recurrent::Recurrent;
 pub use residual::{Join, Residual};
 pub use time::{StaticInput, StepLoop, TimeDistributed, TimeLast, TimeMean};
 pub use trace_learning::TraceLearning;
+pub use voting::Voting;
 
 pub use crate::neuron::spiking::{Spiking, spiking};

@@ -32,6 +32,17 @@ impl Init {
         }
     }
 
+    /// Normal with standard deviation √(2 / fan_out): PyTorch's `kaiming_normal_` with `mode='fan_out'` and the gain
+    /// of ReLU. `fan_out` is the number of outputs times the size of the kernel.
+    ///
+    /// Source: K. He et al., *Delving deep into rectifiers*, ICCV 2015.
+    #[doc(alias = "kaiming_normal_")]
+    pub fn kaiming_normal(fan_out: usize) -> Self {
+        Self::Normal {
+            deviation: (2.0 / fan_out.max(1) as f64).sqrt(),
+        }
+    }
+
     /// The values of the parameter `name`.
     pub fn values(self, name: &str, seed: u64, count: usize) -> Vec<f32> {
         // FNV-1a: the stream depends only on the name, not on the other parameters.

@@ -50,7 +50,12 @@ impl Tree {
         let text = ["common=Common(", "neuron=Lif(", "neuron=If("]
             .into_iter()
             .fold(text, |text, wrapper| unwrapped(&text, wrapper));
-        let usual = [", spiking=true", ", trainable={}", ", unused=None"];
+        let usual = [
+            ", spiking=true",
+            ", trainable={}",
+            ", unused=None",
+            ", weight_init=None",
+        ];
         let text = usual
             .into_iter()
             .fold(text, |text, field| text.replace(field, ""));

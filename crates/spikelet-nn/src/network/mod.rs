@@ -3,10 +3,14 @@
 mod cifar10_net;
 mod csnn;
 mod mnist_fc;
+mod plif_net;
+mod resnet18;
 
 pub use cifar10_net::Cifar10Net;
 pub use csnn::Csnn;
 pub use mnist_fc::MnistFc;
+pub use plif_net::PlifNet;
+pub use resnet18::ResNet18;
 
 use crate::DefinitionError;
 use crate::module::Module;
@@ -26,11 +30,16 @@ pub enum Network {
     Csnn(Csnn),
     /// The convolutional network of SpikingFlow's CIFAR-10 tutorial.
     Cifar10Net(Cifar10Net),
+    /// The PLIF paper's convolutional network for MNIST and Fashion-MNIST.
+    PlifNet(PlifNet),
+    /// A pre-activation ResNet-18 for CIFAR-10.
+    #[serde(rename = "resnet18")]
+    ResNet18(ResNet18),
 }
 
 impl Network {
     /// The names of all networks, as on the command line.
-    pub const NAMES: [&str; 3] = ["mnist-fc", "csnn", "cifar10-net"];
+    pub const NAMES: [&str; 5] = ["mnist-fc", "csnn", "cifar10-net", "plif-net", "resnet18"];
 
     /// The name, as on the command line.
     pub fn name(&self) -> &'static str {
@@ -38,6 +47,8 @@ impl Network {
             Self::MnistFc(_) => "mnist-fc",
             Self::Csnn(_) => "csnn",
             Self::Cifar10Net(_) => "cifar10-net",
+            Self::PlifNet(_) => "plif-net",
+            Self::ResNet18(_) => "resnet18",
         }
     }
 
@@ -50,6 +61,8 @@ impl Network {
             "mnist-fc" => Ok(Self::MnistFc(MnistFc::default())),
             "csnn" => Ok(Self::Csnn(Csnn::default())),
             "cifar10-net" => Ok(Self::Cifar10Net(Cifar10Net::default())),
+            "plif-net" => Ok(Self::PlifNet(PlifNet::default())),
+            "resnet18" => Ok(Self::ResNet18(ResNet18::default())),
             _ => Err(DefinitionError::UnknownName {
                 family: "network",
                 name: name.to_string(),
@@ -59,11 +72,13 @@ impl Network {
         }
     }
 
-    /// The names of the network's presets: the sources of [`Network::preset`].
+    /// The names of the network's presets: the sources of [`Network::preset`]. Empty where the defaults are those of
+    /// the source.
     pub fn presets(&self) -> &'static [&'static str] {
         match self {
             Self::MnistFc(_) | Self::Cifar10Net(_) => &["spikingflow"],
             Self::Csnn(_) => &["spikingjelly"],
+            Self::PlifNet(_) | Self::ResNet18(_) => &[],
         }
     }
 
@@ -73,6 +88,7 @@ impl Network {
             Self::MnistFc(_) => Self::MnistFc(MnistFc::preset()),
             Self::Csnn(_) => Self::Csnn(Csnn::default()),
             Self::Cifar10Net(_) => Self::Cifar10Net(Cifar10Net::preset()),
+            Self::PlifNet(_) | Self::ResNet18(_) => self.clone(),
         }
     }
 
@@ -82,6 +98,8 @@ impl Network {
             Self::MnistFc(net) => [1, 28, net.inputs.div_ceil(28)],
             Self::Csnn(net) => [net.inputs, net.size, net.size],
             Self::Cifar10Net(net) => [net.inputs, net.size, net.size],
+            Self::PlifNet(net) => [net.inputs, net.size, net.size],
+            Self::ResNet18(net) => [net.inputs, net.size, net.size],
         }
     }
 
@@ -91,6 +109,8 @@ impl Network {
             Self::MnistFc(net) => &mut net.neuron,
             Self::Csnn(net) => &mut net.neuron,
             Self::Cifar10Net(net) => &mut net.neuron,
+            Self::PlifNet(net) => &mut net.neuron,
+            Self::ResNet18(net) => &mut net.neuron,
         }
     }
 
@@ -103,6 +123,8 @@ impl Network {
             Self::MnistFc(net) => Arc::new(net.module()?),
             Self::Csnn(net) => Arc::new(net.module()?),
             Self::Cifar10Net(net) => Arc::new(net.module()?),
+            Self::PlifNet(net) => Arc::new(net.module()?),
+            Self::ResNet18(net) => Arc::new(net.module()?),
         })
     }
 }
@@ -140,6 +162,39 @@ fn sized(size: usize, halvings: u32) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::{Context, Mode};
+    use spikelet_graph::DType;
+
+    /// The output's shape and the number of trainable values for one image.
+    fn traced(name: &str, time_steps: usize) -> (Vec<usize>, usize) {
+        let network = Network::find(name).expect("it is known");
+        let cx = Context::new(Mode::TRAIN, DType::F32);
+        let mut shape = vec![1];
+        shape.extend(network.image());
+        let image = cx.tracer().input("image", DType::F32, shape);
+        let module = network.module().expect("the defaults are sound");
+        let output = cx.trace(&*module, image.repeat_over_time(time_steps));
+        let shape = output.expect("it is traced").shape().to_vec();
+        let sizes = cx.traced().parameters;
+        let sizes = sizes.iter().map(|p| p.shape.iter().product::<usize>());
+        (shape, sizes.sum())
+    }
+
+    #[test]
+    fn networks_have_the_sizes_of_their_sources() {
+        assert_eq!(traced("resnet18", 4), (vec![4, 1, 10], 11_172_170));
+        assert_eq!(traced("plif-net", 8), (vec![8, 1, 10], 13_198_980));
+    }
+
+    #[test]
+    fn a_network_is_read_by_its_name() {
+        for name in Network::NAMES {
+            let network = Network::find(name).expect("it is known");
+            let text = serde_json::to_value(&network).expect("plain data");
+            assert_eq!((network.name(), &text["name"]), (name, &Value::from(name)));
+            assert_eq!(serde_json::from_value::<Network>(text).ok(), Some(network));
+        }
+    }
 
     #[test]
     fn sizes_that_no_machine_holds_are_refused() {
@@ -147,6 +202,8 @@ mod tests {
             serde_json::json!({"name": "csnn", "channels": usize::MAX}),
             serde_json::json!({"name": "csnn", "channels": usize::MAX, "hidden": 5}),
             serde_json::json!({"name": "cifar10-net", "size": usize::MAX}),
+            serde_json::json!({"name": "plif-net", "votes": usize::MAX}),
+            serde_json::json!({"name": "resnet18", "channels": usize::MAX}),
         ] {
             let network: Network = serde_json::from_value(spec).expect("a network");
             let error = network.module().map(|_| ()).expect_err("refused");

@@ -1,0 +1,43 @@
+//! Temporal efficient training: a loss at each time step.
+//!
+//! L = mean over t of CE(y\[t\], label), where the usual loss is CE(mean over t of y\[t\], label).
+//!
+//! Source: S. Deng et al., *Temporal efficient training of spiking neural network via gradient re-weighting*,
+//! ICLR 2022, with λ = 0.
+
+use super::CrossEntropy;
+use crate::module::StepOutputs;
+use spikelet_graph::Var;
+
+/// The mean over time of the cross entropy at each step, of an output sequence `[T, N, classes]` and labels i64
+/// `[N]`.
+///
+/// ```
+/// use spikelet_nn::prelude::*;
+/// let tracer = Tracer::new(DType::F32);
+/// let output_seq = tracer.input("output_seq", DType::F32, [4, 32, 10]);
+/// let labels = tracer.input("labels", DType::I64, [32]);
+/// assert!(loss::tet(&output_seq, &labels).shape().is_empty());
+/// ```
+#[doc(alias = "TET")]
+pub fn tet(output_seq: &Var, labels: &Var) -> Var {
+    CrossEntropy::new().at_each_step(output_seq, labels)
+}
+
+impl CrossEntropy {
+    /// The mean over time of this loss at each step, of an output sequence `[T, N, classes]` (TET).
+    pub fn at_each_step(&self, output_seq: &Var, labels: &Var) -> Var {
+        self.mean(output_seq, labels, 1)
+    }
+
+    /// The same for an output over time. Its parts are not concatenated.
+    pub fn over_time(&self, output: &StepOutputs, labels: &Var) -> Var {
+        let steps: usize = output.parts().iter().map(|part| part.dim(0)).sum();
+        let losses = (output.parts().iter()).map(|part| match part.dim(0) {
+            time if time == steps => self.at_each_step(part, labels),
+            time => self.at_each_step(part, labels) * (time as f64 / steps as f64),
+        });
+        let total = losses.reduce(|sum, part| sum + part);
+        total.expect("there is at least one part")
+    }
+}

@@ -1,0 +1,85 @@
+//! Losses: values by hand, gradients by central differences in f64.
+
+mod support;
+
+use spikelet_nn::loss::CrossEntropy;
+use spikelet_nn::module::StepOutputs;
+use spikelet_nn::prelude::*;
+use support::{Given, Probe, assert_close, values};
+
+/// ln softmax of a row.
+fn log_softmax(row: &[f64]) -> Vec<f64> {
+    let sum: f64 = row.iter().map(|x| x.exp()).sum();
+    row.iter().map(|x| x - sum.ln()).collect()
+}
+
+/// Cross entropy of rows by its definition.
+fn by_hand(scores: &[f64], labels: &[i64], classes: usize, smoothing: f64) -> f64 {
+    let rows = scores.chunks(classes);
+    let count = rows.len() as f64;
+    let each = rows.zip(labels.iter().cycle()).map(|(row, &label)| {
+        let logarithms = log_softmax(row);
+        let terms = logarithms.iter().enumerate().map(|(class, logarithm)| {
+            let hot = f64::from(u8::from(class as i64 == label));
+            -logarithm * (hot * (1.0 - smoothing) + smoothing / classes as f64)
+        });
+        terms.sum::<f64>()
+    });
+    each.sum::<f64>() / count
+}
+
+#[test]
+fn label_smoothing_moves_probability_from_the_label_to_all_classes() -> Result<()> {
+    // softmax is (1/4, 3/4): −ln ¾ without smoothing.
+    let scores = Given::new([1, 2], [0.0, 3.0_f64.ln()]);
+    for (smoothing, expected) in [
+        (0.0, -0.75_f64.ln()),
+        (0.2, -0.9 * 0.75_f64.ln() - 0.1 * 0.25_f64.ln()),
+    ] {
+        let loss = CrossEntropy::new().label_smoothing(smoothing);
+        let mut probe = Probe::new(&[scores.clone()], &[1], |x, y| loss.loss(&x[0], y))?;
+        assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
+    }
+    let scores = Given::new([3, 4], values(12, 1));
+    let labels = [2, 0, 3];
+    let loss = CrossEntropy::new().label_smoothing(0.1);
+    let mut probe = Probe::new(&[scores.clone()], &labels, |x, y| loss.loss(&x[0], y))?;
+    let expected = by_hand(&scores.values, &labels, 4, 0.1);
+    assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
+    probe.check_grad(0)
+}
+
+#[test]
+fn tet_is_the_mean_of_the_losses_of_all_steps() -> Result<()> {
+    let (classes, labels) = (5, [4, 0, 1]);
+    let output = Given::new([4, 3, classes], values(60, 2));
+    for smoothing in [0.0, 0.1] {
+        let expected = by_hand(&output.values, &labels, classes, smoothing);
+        let loss = CrossEntropy::new().label_smoothing(smoothing);
+        let mut probe = Probe::new(&[output.clone()], &labels, |x, y| {
+            loss.at_each_step(&x[0], y)
+        })?;
+        assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
+        probe.check_grad(0)?;
+        // The same of parts of different lengths.
+        let mut parts = Probe::new(&[output.clone()], &labels, |x, y| {
+            let parts = [0..1, 1..2, 2..4].map(|range| x[0].slice(0, range));
+            loss.over_time(&StepOutputs::new(parts.to_vec()), y)
+        })?;
+        assert_close("loss", &[parts.loss()?], &[expected], 1e-14);
+        assert_close("gradient", &parts.grad(0)?, &probe.grad(0)?, 1e-14);
+    }
+    Ok(())
+}
+
+#[test]
+fn labels_that_do_not_fit_the_scores_are_an_error() {
+    let scores = Given::new([3, 4], values(12, 1));
+    let refused = Probe::new(&[scores], &[0, 1], |x, y| loss::cross_entropy(&x[0], y));
+    let message = refused.map(|_| ()).expect_err("two labels").to_string();
+    assert!(message.contains("not a row for each label"), "{message}");
+    let output = Given::new([2, 3, 4], values(24, 1));
+    let refused = Probe::new(&[output], &[0, 1, 2, 3], |x, y| loss::tet(&x[0], y));
+    let message = refused.map(|_| ()).expect_err("four labels").to_string();
+    assert!(message.contains("[T, N, classes]"), "{message}");
+}
