@@ -16,12 +16,7 @@ fn batch([channels, height, width]: [usize; 3], count: usize) -> Batch {
             images.push(if column as i64 == *label { 1.0 } else { 0.1 });
         }
     }
-    Batch {
-        images,
-        labels,
-        indices: (0..count as u32).collect(),
-        index_in_epoch: 0,
-    }
+    Batch::of_images([channels, height, width], images, labels)
 }
 
 /// The losses of some steps on the same batch.
@@ -42,7 +37,7 @@ fn losses(network: &Network, settings: &Settings, steps: u64) -> Result<Vec<f64>
 fn assert_learns(network: &Network, settings: &Settings) -> Result<()> {
     let losses = losses(network, settings, 60)?;
     let (first, last) = (losses[0], losses[losses.len() - 1]);
-    assert!(last < 0.7 * first, "{losses:?}");
+    assert!(last < 0.5 * first, "{losses:?}");
     Ok(())
 }
 
