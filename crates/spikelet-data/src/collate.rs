@@ -241,7 +241,8 @@ impl<'a> Stack<'_, 'a> {
             .iter()
             .zip(target)
             .all(|(found, most)| found <= most);
-        let equal = tensor.shape == target;
+        // Samples of events are appended, whatever their number.
+        let equal = tensor.shape == target || field.element == ElementType::Events;
         let only_time = tensor.shape.get(1..) == target.get(1..) && field.sequence;
         if !equal && (field.pad.is_none() || !fits || field.image && !only_time) {
             return Err(TensorError::Shape {

@@ -337,6 +337,48 @@ pub enum Error {
         /// The error in it, and what is expected.
         problem: &'static str,
     },
+    /// The values of a field in memory do not match it.
+    #[error(
+        "data set `{dataset}`: field `{field}`: {problem}\n  \
+         help: give the values of all samples, one after the other, as many for each as the product of its shape"
+    )]
+    Column {
+        /// The data set.
+        dataset: String,
+        /// The description of the field.
+        field: String,
+        /// The error in the values.
+        problem: String,
+    },
+    /// Data sets with different fields cannot be concatenated.
+    #[error(
+        "`{other}` cannot follow `{first}`: their fields differ.\n{first} has:\n{}{other} has:\n{}  \
+         help: bring them to the same fields with `Map`, and give at least one data set",
+        lines(expected.iter()), lines(found.iter())
+    )]
+    Concat {
+        /// The first data set.
+        first: String,
+        /// Its fields.
+        expected: Vec<String>,
+        /// The other data set.
+        other: String,
+        /// Its fields.
+        found: Vec<String>,
+    },
+    /// A data set cannot be divided like this.
+    #[error(
+        "the {len} samples of `{dataset}` cannot be divided into {given}\n  \
+         help: give fractions above 0 with a sum of at most 1, or 2 to {len} folds; every part needs a sample"
+    )]
+    Division {
+        /// The data set.
+        dataset: String,
+        /// The number of samples.
+        len: usize,
+        /// The parts that were asked for.
+        given: String,
+    },
     /// There is no image to augment or normalize.
     #[error(
         "data set `{dataset}` has no image field to augment or normalize; its fields are:\n{}  \

@@ -43,6 +43,17 @@ impl Events<'_> {
         self.len() == Some(0)
     }
 
+    /// The same events, borrowed.
+    #[must_use]
+    pub fn borrow(&self) -> Events<'_> {
+        Events {
+            t: Cow::Borrowed(&*self.t),
+            x: Cow::Borrowed(&*self.x),
+            y: Cow::Borrowed(&*self.y),
+            p: Cow::Borrowed(&*self.p),
+        }
+    }
+
     /// The same events without a borrow.
     #[must_use]
     pub fn into_owned(self) -> Events<'static> {

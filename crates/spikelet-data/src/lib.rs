@@ -40,6 +40,7 @@ mod batch;
 mod bits;
 mod collate;
 mod dataset;
+mod digest;
 #[cfg(feature = "download")]
 pub mod download;
 #[cfg(feature = "download")]
@@ -57,6 +58,7 @@ mod registry;
 mod remote_file;
 mod sample;
 mod sample_random;
+mod sets;
 mod source;
 mod tensor_error;
 mod transform;
@@ -76,6 +78,7 @@ pub use registry::Entry;
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
+pub use sets::{Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
 pub use source::{Files, RecordFiles, Source};
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};

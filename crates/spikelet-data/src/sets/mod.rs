@@ -1,0 +1,13 @@
+//! Ready-made data sets.
+
+mod concat;
+mod in_memory;
+mod map;
+mod split;
+mod subset;
+
+pub use concat::Concat;
+pub use in_memory::{Column, InMemory};
+pub use map::Map;
+pub use split::{Fold, k_fold, split};
+pub use subset::Subset;
