@@ -7,8 +7,8 @@ Writes optimizers.safetensors and schedules.json to FOLDER, by default to crates
 checkout of https://github.com/KellerJordan/Muon. Needs torch, timm (pip install timm --no-deps), numpy and safetensors.
 
 optimizers.safetensors: the parameters NAME before the first step, ten gradients `NAME.grad` [10, ...], the learning
-rates `lr` [10], and for each case the parameters after each step, `CASE.NAME` [10, ...]. The metadata has the
-constants of each case as JSON. All steps are computed in f64.
+rates `lr` [10], and for each case the parameters after each step, `CASE.NAME` [10, ...]. `cases` in the
+metadata has the constants of each case. All steps are computed in f64.
 """
 
 import importlib.util
@@ -131,7 +131,7 @@ def write_optimizers(muon, path):
     for name, shape in SHAPES.items():
         tensors[f"{name}.grad"] = draw(STEPS, *shape)
     factors = [1 - k / 20 for k in range(STEPS)]
-    metadata = {}
+    cases = {}
     for case, (rate, constants, make) in optimizers(muon).items():
         parameters = {
             name: torch.nn.Parameter(torch.from_numpy(tensors[name]).double()) for name in SHAPES
@@ -149,9 +149,10 @@ def write_optimizers(muon, path):
                 after[name].append(p.detach().numpy().astype(np.float32))
         for name in SHAPES:
             tensors[f"{case}.{name}"] = np.stack(after[name])
-        metadata[case] = json.dumps(dict(learning_rate=rate, **constants))
+        cases[case] = dict(learning_rate=rate, **constants)
     tensors["factor"] = np.array(factors, dtype=np.float64)
-    save_file(tensors, path, metadata)
+    save_file(tensors, path, {"cases": json.dumps(cases)})
+    path.chmod(0o644)
 
 
 def factors_of(make, steps, metrics=None):
@@ -212,7 +213,7 @@ def write_schedules(path):
         ),
         "one-cycle": (dict(name="one_cycle"), one_cycle(0.3)),
         "one-cycle-constants": (
-            dict(name="one_cycle", warm_up=0.4, div_factor=10.0, final_div_factor=100.0),
+            dict(name="one_cycle", pct_start=0.4, div_factor=10.0, final_div_factor=100.0),
             one_cycle(0.4, div_factor=10.0, final_div_factor=100.0),
         ),
     }

@@ -24,7 +24,7 @@ pub use lion::Lion;
 pub use muon::Muon;
 pub use optimizer::{Optimizer, StateSpec, constants_of};
 pub use rmsprop::RmsProp;
-pub use schedule::LrSchedule;
+pub use schedule::{LrSchedule, OneCycle, Plateau};
 pub use sgd::Sgd;
 pub use update::{
     ElementUpdate, STATE_PREFIX, Update, Updated, feed_scalars, feed_scalars_of, scalar_inputs,
