@@ -6,6 +6,7 @@ use std::path::PathBuf;
 #[cfg(feature = "download")]
 use crate::download_error::DownloadError;
 use crate::idx_error::IdxError;
+use crate::image_error::ImageError;
 use crate::lines::lines;
 use crate::tensor_error::TensorError;
 
@@ -292,6 +293,9 @@ pub enum Error {
         /// Whether an incomplete last batch is dropped.
         drop_last: bool,
     },
+    /// An image or its augmentation is invalid.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A tensor of a sample or a batch is missing or not as expected.
     #[error(transparent)]
     Tensor(#[from] TensorError),

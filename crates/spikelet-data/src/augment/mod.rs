@@ -8,8 +8,10 @@ mod affine;
 mod crop;
 mod cutout;
 mod flip;
+mod image;
 mod noise;
 mod normalize;
+mod op;
 mod pipeline;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,9 @@ use spikelet_random::Stream;
 
 use crate::error::{Error, Result};
 
+pub use image::Image;
 pub use normalize::Normalize;
+pub use op::ImageOp;
 pub(crate) use pipeline::Pipeline;
 
 /// The stream of random numbers except noise; its step is the epoch, its time the image.

@@ -1,0 +1,73 @@
+//! The errors of images and their augmentations.
+
+use std::path::PathBuf;
+
+/// An error of an image or an augmentation.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The number of pixels does not match the shape.
+    #[error(
+        "{found} pixels for an image of shape {shape:?} [channels, height, width]\n  \
+         help: give one byte a channel and pixel, with every size at least 1"
+    )]
+    Pixels {
+        /// The given number of pixels.
+        found: usize,
+        /// Channels, height, width.
+        shape: [usize; 3],
+    },
+    /// A setting of an augmentation is out of range.
+    #[error("augmentation `{transform}`: `{field}` is {value}\n  help: it must be {expected}")]
+    Range {
+        /// The name of the augmentation.
+        transform: &'static str,
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// The allowed values.
+        expected: &'static str,
+    },
+    /// A list of augmentations has an unknown name.
+    #[error("augmentation `{name}` is not known\n  help: there are {known}")]
+    UnknownTransform {
+        /// The given name.
+        name: String,
+        /// The known names.
+        known: String,
+    },
+    /// An augmentation in a list has wrong values.
+    #[error("augmentation `{name}`: cannot read `{value}`\n  help: write {usage}")]
+    Values {
+        /// The name of the augmentation.
+        name: &'static str,
+        /// The given values.
+        value: String,
+        /// How the augmentation is written.
+        usage: &'static str,
+    },
+    /// An image does not have the shape that is needed.
+    #[error(
+        "{operation} needs {expected}, the image has the shape {shape:?} [channels, height, width]"
+    )]
+    Shape {
+        /// The name of the operation.
+        operation: &'static str,
+        /// The needed shape.
+        expected: String,
+        /// Channels, height, width.
+        shape: [usize; 3],
+    },
+    /// A file of an image cannot be decoded.
+    #[error(
+        "{}: {problem}\n  help: remove the file, or replace it by a valid PNG or JPEG file",
+        path.display()
+    )]
+    Decode {
+        /// The file.
+        path: PathBuf,
+        /// The error of the decoder.
+        problem: String,
+    },
+}
