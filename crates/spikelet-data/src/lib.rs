@@ -64,7 +64,11 @@ mod source;
 mod tensor_error;
 mod transform;
 
-pub use augment::{Augment, Image, ImageOp, Normalize};
+pub use augment::{
+    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, Image,
+    ImageAugmentation, ImageOp, ImageTransform, Normalize, RandAugment, RandomCrop, RandomErasing,
+    RandomFlip, TrivialAugment,
+};
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;

@@ -24,6 +24,7 @@ const BATCH_STREAM: u32 = 0xda90_0000;
 #[derive(Clone, Debug)]
 pub struct SampleRandom {
     seed: u64,
+    epoch: u64,
     /// Words 1 to 3 of the counter: the sample, the stream, the epoch.
     counter: [u32; 3],
     /// The stream of transform 0.
@@ -50,6 +51,7 @@ impl SampleRandom {
         let base = stream.wrapping_add(high << 12);
         Self {
             seed,
+            epoch,
             counter: [index, base, low],
             base,
             position: 0,
@@ -63,6 +65,39 @@ impl SampleRandom {
         let [index, _, epoch] = self.counter;
         Self {
             counter: [index, self.base.wrapping_add(position as u32), epoch],
+            position: 0,
+            ..*self
+        }
+    }
+
+    /// The epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The sequence of the same transform and sample in another epoch, from its start.
+    ///
+    /// ```
+    /// use spikelet_data::SampleRandom;
+    ///
+    /// let mut random = SampleRandom::of_sample(1, 7, 17).of_transform(2).in_epoch(0);
+    /// assert_eq!(random.unit(), SampleRandom::of_sample(1, 0, 17).of_transform(2).unit());
+    /// ```
+    #[must_use]
+    pub fn in_epoch(&self, epoch: u64) -> Self {
+        let [index, stream, _] = self.counter;
+        let old = ((self.epoch >> 32) as u32) << 12;
+        let new = ((epoch >> 32) as u32) << 12;
+        let base = self.base.wrapping_sub(old).wrapping_add(new);
+        Self {
+            epoch,
+            counter: [
+                index,
+                stream.wrapping_sub(old).wrapping_add(new),
+                epoch as u32,
+            ],
+            base,
             position: 0,
             ..*self
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use spikelet_data::{
-    Augment, Batch, DataLoader, Error, ImageDataset, LoaderConfig, Normalize, synthetic,
+    AlternatingFlip, Augment, AutoAugment, Batch, ColorJitter, DataLoader, Error, ImageDataset,
+    ImageError, LoaderConfig, Normalize, RandAugment, RandomErasing, TrivialAugment, synthetic,
 };
 
 /// `len` colored images of 9 × 12 pixels, no two alike.
@@ -27,6 +28,25 @@ fn everything() -> Augment {
         shear: 5.0,
         noise: 0.05,
         cutout: 3,
+        transforms: vec![],
+    }
+}
+
+/// All transforms that have a name, and a crop before and noise after them.
+fn policies() -> Augment {
+    Augment {
+        crop_padding: 2,
+        flip: true,
+        noise: 0.05,
+        transforms: vec![
+            AutoAugment::default().into(),
+            RandAugment::default().into(),
+            TrivialAugment::default().into(),
+            ColorJitter::default().into(),
+            RandomErasing::default().into(),
+            AlternatingFlip::default().into(),
+        ],
+        ..Augment::default()
     }
 }
 
@@ -74,7 +94,7 @@ fn colors() -> Normalize {
 
 #[test]
 fn batches_are_bitwise_the_same_for_any_number_of_threads() {
-    for augment in [Augment::default(), everything()] {
+    for augment in [Augment::default(), everything(), policies()] {
         let loader = loader(augment, Some(colors()));
         let expected = epoch(&loader, 3);
         for threads in [0, 2, 3, 100] {
@@ -86,17 +106,22 @@ fn batches_are_bitwise_the_same_for_any_number_of_threads() {
 
 #[test]
 fn an_image_depends_on_the_seed_the_epoch_and_its_number_alone() {
-    let loader = loader(everything(), None);
-    let expected = by_number(&loader, 3);
-    let other_batches = changed(&loader, |config| config.batch_size = 3);
+    for augment in [everything(), policies()] {
+        depends_on_seed_epoch_and_number(&loader(augment, None));
+    }
+}
+
+fn depends_on_seed_epoch_and_number(loader: &DataLoader) {
+    let expected = by_number(loader, 3);
+    let other_batches = changed(loader, |config| config.batch_size = 3);
     assert_eq!(by_number(&other_batches, 3), expected);
-    let in_order = changed(&loader, |config| config.shuffle = false);
+    let in_order = changed(loader, |config| config.shuffle = false);
     assert_eq!(by_number(&in_order, 3), expected);
 
-    let other_seed = changed(&loader, |config| config.seed = 6);
+    let other_seed = changed(loader, |config| config.seed = 6);
     for others in [
-        by_number(&loader, 4),
-        by_number(&loader, 3 | 1 << 32),
+        by_number(loader, 4),
+        by_number(loader, 3 | 1 << 32),
         by_number(&other_seed, 3),
     ] {
         let same = others.iter().zip(&expected).filter(|(a, b)| a == b);
@@ -106,13 +131,47 @@ fn an_image_depends_on_the_seed_the_epoch_and_its_number_alone() {
 
 #[test]
 fn the_changes_are_the_same_on_every_machine_and_in_every_version() {
-    let images = by_number(&loader(everything(), None), 1);
-    let bits = images.iter().flatten().map(|pixel| pixel.to_bits());
-    // FNV-1a, a word at a time.
-    let digest = bits.fold(0xcbf2_9ce4_8422_2325_u64, |digest, bits| {
-        (digest ^ u64::from(bits)).wrapping_mul(0x0100_0000_01b3)
-    });
-    assert_eq!(digest, 0x6458ae656c381398);
+    for (augment, expected) in [(everything(), 0x6458_ae65_6c38_1398), (policies(), 0)] {
+        let images = by_number(&loader(augment, None), 1);
+        let bits = images.iter().flatten().map(|pixel| pixel.to_bits());
+        // FNV-1a, a word at a time.
+        let digest = bits.fold(0xcbf2_9ce4_8422_2325_u64, |digest, bits| {
+            (digest ^ u64::from(bits)).wrapping_mul(0x0100_0000_01b3)
+        });
+        assert_eq!(digest, expected, "{digest:#x}");
+    }
+}
+
+#[test]
+fn transforms_come_after_crop_and_flip_in_their_order() {
+    let flip = Augment {
+        crop_padding: 2,
+        flip: true,
+        ..Augment::default()
+    };
+    let alternating = Augment {
+        transforms: vec![AlternatingFlip::default().into()],
+        ..flip.clone()
+    };
+    let twice = Augment {
+        transforms: vec![AlternatingFlip::default().into(); 2],
+        ..flip.clone()
+    };
+    let mirrored = |image: &[f32]| -> Vec<f32> {
+        let rows = image.chunks_exact(12);
+        rows.flat_map(|row| row.iter().rev().copied()).collect()
+    };
+    let plain = by_number(&loader(flip, None), 1);
+    let once = by_number(&loader(alternating, None), 1);
+    let mut counts = [0; 2];
+    for (plain, once) in plain.iter().zip(&once) {
+        assert!(once == plain || *once == mirrored(plain));
+        counts[usize::from(once == plain)] += 1;
+    }
+    assert!(counts.iter().all(|&count| count > 8), "{counts:?}");
+    // The two have random numbers of their own.
+    let twice = by_number(&loader(twice, None), 1);
+    assert!(twice != plain && twice != once);
 }
 
 #[test]
@@ -365,12 +424,43 @@ fn normalizations_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn a_transform_out_of_range_is_refused_with_its_field() {
+    let bad = RandAugment {
+        magnitude: 31,
+        ..RandAugment::default()
+    };
+    let config = LoaderConfig {
+        augment: Augment {
+            transforms: vec![AutoAugment::default().into(), bad.into()],
+            ..Augment::default()
+        },
+        ..LoaderConfig::default()
+    };
+    let error = DataLoader::new(pictures(4), config).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Image(ImageError::Range {
+                field: "magnitude",
+                ..
+            })
+        ),
+        "{error}"
+    );
+}
+
+#[test]
 fn settings_are_written_and_read_and_strange_ones_refused() {
     let text = serde_json::to_string(&everything()).unwrap();
     assert_eq!(
         serde_json::from_str::<Augment>(&text).unwrap(),
         everything()
     );
+    assert!(!text.contains("transforms"), "{text}");
+    let text = serde_json::to_string(&policies()).unwrap();
+    assert!(text.contains(r#"{"rand-augment":{"ops":2,"magnitude":9,"fill":128}}"#));
+    assert_eq!(serde_json::from_str::<Augment>(&text).unwrap(), policies());
+    serde_json::from_str::<Augment>(r#"{"transforms": [{"rand-augmnt": {}}]}"#).unwrap_err();
     let some: Augment = serde_json::from_str(r#"{"crop_padding": 4, "flip": true}"#).unwrap();
     let expected = Augment {
         crop_padding: 4,
@@ -410,7 +500,7 @@ proptest! {
         noise in 0.0f32..3.0,
         cutout in 0usize..30,
     ) {
-        let augment = Augment { crop_padding, flip, shift, rotate, scale, shear, noise, cutout };
+        let augment = Augment { crop_padding, flip, shift, rotate, scale, shear, noise, cutout, transforms: vec![] };
         for image in by_number(&loader(augment, None), 0) {
             prop_assert!(image.iter().all(|pixel| (0.0..=1.0).contains(pixel)));
         }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::suggest::closest;
-use spikelet::data::{Augment, ImageDataset, Normalize};
+use spikelet::data::{Augment, ImageDataset, ImageTransform, Normalize};
 use spikelet::train::Settings;
 
 /// Augmentation and normalization.
@@ -12,7 +12,10 @@ pub struct AugmentArgs {
     /// Augment training images, as in crop=4,flip,rotate=15
     ///
     /// A list, separated by commas, of crop=PIXELS, flip, shift=FRACTION, rotate=DEGREES,
-    /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none.
+    /// scale=FRACTION, shear=DEGREES, noise=STD, cutout=PIXELS; or none. After crop and flip, in
+    /// the given order: auto-augment, rand-augment=OPS/MAGNITUDE, trivial-augment,
+    /// color-jitter=BRIGHTNESS/CONTRAST/SATURATION/HUE, random-erasing=PROBABILITY (all also
+    /// without values), alternating-flip.
     #[arg(long, value_name = "LIST", value_parser = augment)]
     augment: Option<Augment>,
 
@@ -60,6 +63,12 @@ fn augment(text: &str) -> Result<Augment, String> {
             "shear" => augment.shear = number(name, "degrees", value)?,
             "noise" => augment.noise = number(name, "a standard deviation", value)?,
             "cutout" => augment.cutout = number(name, "pixels", value)?,
+            _ if ImageTransform::NAMES.contains(&name) => {
+                let transform = ImageTransform::parse(name, value);
+                augment
+                    .transforms
+                    .push(transform.map_err(|e| e.to_string())?);
+            }
             _ => return Err(unknown(name)),
         }
     }
@@ -68,8 +77,9 @@ fn augment(text: &str) -> Result<Augment, String> {
 }
 
 fn unknown(name: &str) -> String {
-    let known = NAMES.join(", ");
-    match closest(name, NAMES) {
+    let names = || NAMES.iter().chain(ImageTransform::NAMES).copied();
+    let known = names().collect::<Vec<_>>().join(", ");
+    match closest(name, names()) {
         Some(meant) => format!("`{name}` is not known, did you mean `{meant}`? There are: {known}"),
         None => format!("`{name}` is not known; there are: {known}"),
     }
@@ -166,6 +176,8 @@ fn of_images(dataset: &ImageDataset) -> Normalize {
 
 #[cfg(test)]
 mod tests {
+    use spikelet::data::{AutoAugment, ColorJitter, RandAugment};
+
     use super::*;
 
     #[test]
@@ -179,10 +191,33 @@ mod tests {
             shear: 5.0,
             noise: 0.05,
             cutout: 8,
+            transforms: vec![],
         };
         let text = "crop=4,flip, shift=0.1,rotate=10,scale=0.1,shear=5,noise=0.05,cutout=8";
         assert_eq!(augment(text), Ok(expected));
         assert_eq!(augment("none"), Ok(Augment::default()));
+    }
+
+    #[test]
+    fn policies_keep_the_order_of_the_list() {
+        let found = augment("color-jitter=0.2/0.2/0.2/0,flip,rand-augment=3/14,auto-augment");
+        let jitter = ColorJitter {
+            brightness: 0.2,
+            contrast: 0.2,
+            saturation: 0.2,
+            hue: 0.0,
+        };
+        let rand = RandAugment {
+            ops: 3,
+            magnitude: 14,
+            ..RandAugment::default()
+        };
+        let expected = Augment {
+            flip: true,
+            transforms: vec![jitter.into(), rand.into(), AutoAugment::default().into()],
+            ..Augment::default()
+        };
+        assert_eq!(found, Ok(expected));
     }
 
     #[test]
@@ -194,6 +229,10 @@ mod tests {
             ("crop=half", "`half`"),
             ("flip=1", "write just flip"),
             ("flip,flip", "twice"),
+            ("auto-augmnt", "did you mean `auto-augment`?"),
+            ("rand-augment=2", "rand-augment=OPS/MAGNITUDE"),
+            ("rand-augment=2/31", "0 to 30"),
+            ("random-erasing=1.5", "0 to 1"),
             ("scale=1.5", "scale"),
             ("rotate=-3", "rotate"),
             ("", "is not known"),

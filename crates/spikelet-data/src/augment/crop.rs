@@ -13,13 +13,13 @@ pub(super) fn draw(draws: &Draws, padding: usize) -> [isize; 2] {
 
 /// Writes the pixels of one channel to `out`, beginning at `corner` and mirrored if `flipped`, with the values
 /// of `table`. Pixels outside the image have the value 0.
-pub(super) fn place(
+pub(super) fn place<T: Copy>(
     plane: &[u8],
     width: usize,
     [x, y]: [isize; 2],
     flipped: bool,
-    table: &[f32; 256],
-    out: &mut [f32],
+    table: &[T; 256],
+    out: &mut [T],
 ) {
     let height = plane.len() / width;
     let inside = columns(x, width);
@@ -51,11 +51,11 @@ fn columns(x: isize, width: usize) -> Range<usize> {
 }
 
 #[inline(always)]
-fn write<'a>(
-    out: &mut [f32],
+fn write<'a, T: Copy>(
+    out: &mut [T],
     inside: Range<usize>,
     pixels: impl Iterator<Item = &'a u8>,
-    table: &[f32; 256],
+    table: &[T; 256],
 ) {
     out[..inside.start].fill(table[0]);
     out[inside.end..].fill(table[0]);

@@ -3,6 +3,9 @@
 //! In this order: the image is rotated, scaled, sheared and shifted ([`affine`]), cropped ([`crop`]) and flipped
 //! ([`flip`]), all in one pass over the pixels; noise is added ([`noise`]); it is normalized; a square is set to 0
 //! ([`cutout`]). Pixels from outside the image are black.
+//!
+//! If there are [`transform`]s, crop and flip come first, on bytes, then the transforms in their order, then the rest
+//! as above.
 
 mod affine;
 mod crop;
@@ -13,6 +16,7 @@ mod noise;
 mod normalize;
 mod op;
 mod pipeline;
+mod transform;
 
 use serde::{Deserialize, Serialize};
 use spikelet_random::Stream;
@@ -23,6 +27,10 @@ pub use image::Image;
 pub use normalize::Normalize;
 pub use op::ImageOp;
 pub(crate) use pipeline::Pipeline;
+pub use transform::{
+    AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
+    ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
+};
 
 /// The stream of random numbers except noise; its step is the epoch, its time the image.
 const CHANGE_STREAM: u32 = 0xda7b_0001;
@@ -45,6 +53,7 @@ const MAX_PADDING: usize = 1 << 16;
 /// | `shear` | degrees | maximal shear in both directions |
 /// | `noise` | white | standard deviation of normal noise in every channel and pixel |
 /// | `cutout` | pixels | side of a square that is set to 0, with its center at a random pixel |
+/// | `transforms` | | changes of the bytes after crop and flip: [`AutoAugment`], [`RandomErasing`], … |
 ///
 /// The augmentation of an image depends only on the seed of the loader, the epoch and the index of the image in
 /// the data set.
@@ -83,6 +92,9 @@ pub struct Augment {
     /// The side of a square that is set to 0, which is black or, with normalization, the mean. It may extend
     /// beyond the image.
     pub cutout: usize,
+    /// Changes of the bytes after crop and flip and before everything else, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transforms: Vec<ImageTransform>,
 }
 
 impl Augment {
@@ -95,7 +107,8 @@ impl Augment {
     /// Checks the range of every field. [`DataLoader`](crate::DataLoader) calls it.
     ///
     /// # Errors
-    /// [`Error::Augment`] for the first field that is out of range.
+    /// [`Error::Augment`] for the first field that is out of range; [`ImageError::Range`](crate::ImageError::Range) for
+    /// one of a transform.
     pub fn check(&self) -> Result<()> {
         let padding = self.crop_padding;
         let fields = [
@@ -137,7 +150,7 @@ impl Augment {
             ),
         ];
         match fields.into_iter().find(|&(_, _, good, _)| !good) {
-            None => Ok(()),
+            None => self.transforms.iter().try_for_each(ImageTransform::check),
             Some((field, value, _, expected)) => Err(Error::Augment {
                 field,
                 value,

@@ -3,7 +3,13 @@
 use std::array;
 
 use super::affine::{Map, Resampler};
-use super::{Augment, Draws, Normalize, crop, cutout, flip, noise};
+use super::image::Image;
+use super::{Augment, Draws, ImageAugmentation, Normalize, crop, cutout, flip, noise};
+use crate::sample_random::SampleRandom;
+
+/// The position of the first transform of [`Augment::transforms`] among those of the sample: behind all transforms
+/// of the loader.
+const FIRST_TRANSFORM: usize = 1 << 11;
 
 /// The processing of an image, with its buffers. Each thread has its own.
 #[derive(Clone, Debug)]
@@ -18,6 +24,8 @@ pub(crate) struct Pipeline {
     normalized: Vec<[f32; 256]>,
     resampler: Resampler,
     noise: Vec<f32>,
+    /// The bytes for the transforms, if there are any.
+    image: Option<Image>,
 }
 
 impl Pipeline {
@@ -45,6 +53,7 @@ impl Pipeline {
                 0.0 => Vec::new(),
                 _ => vec![0.0; channels * height * width],
             },
+            image: (!augment.transforms.is_empty()).then(|| Image::black(shape)),
             augment,
             normalize,
             shape,
@@ -62,18 +71,48 @@ impl Pipeline {
             _ => crop::draw(&draws, padding),
         };
         let flipped = self.augment.flip && flip::draw(&draws);
+        let Some(mut changed) = self.image.take() else {
+            return self.convert(image, &draws, corner, flipped, out);
+        };
+        let [_, height, width] = self.shape;
+        let planes = image.chunks_exact(height * width);
+        for (plane, changed) in planes.zip(changed.planes_mut()) {
+            if corner == [0, 0] && !flipped {
+                changed.copy_from_slice(plane);
+            } else {
+                crop::place(plane, width, corner, flipped, &IDENTITY, changed);
+            }
+        }
+        let random = SampleRandom::of_sample(self.seed, epoch, index);
+        for (position, transform) in self.augment.transforms.iter().enumerate() {
+            let mut random = random.of_transform(FIRST_TRANSFORM + position);
+            let done = transform.augment(&mut changed, &mut random);
+            done.expect("transforms with a name accept every shape and keep it");
+        }
+        self.convert(changed.pixels(), &draws, [0, 0], false, out);
+        self.image = Some(changed);
+    }
 
+    /// Everything after the transforms.
+    fn convert(
+        &mut self,
+        image: &[u8],
+        draws: &Draws,
+        corner: [isize; 2],
+        flipped: bool,
+        out: &mut [f32],
+    ) {
         let noisy = self.augment.noise != 0.0;
         if self.augment.is_affine() {
             let [_, height, width] = self.shape;
-            let map = Map::draw(&draws, &self.augment, [height, width]);
+            let map = Map::draw(draws, &self.augment, [height, width]);
             let map = map.after(corner, flipped, width);
             self.resampler.resample(image, &self.shades, map, out);
         } else {
             self.place(image, corner, flipped, !noisy, out);
         }
         if noisy {
-            noise::add(&draws, self.augment.noise, &mut self.noise, out);
+            noise::add(draws, self.augment.noise, &mut self.noise, out);
             if self.normalize.is_none() {
                 noise::clamp(out);
             }
@@ -82,7 +121,7 @@ impl Pipeline {
             self.normalize(out);
         }
         if self.augment.cutout != 0 {
-            cutout::cut(&draws, self.augment.cutout, self.shape, out);
+            cutout::cut(draws, self.augment.cutout, self.shape, out);
         }
     }
 
@@ -123,6 +162,17 @@ impl Pipeline {
         }
     }
 }
+
+/// Every byte itself.
+static IDENTITY: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte as u8;
+        byte += 1;
+    }
+    table
+};
 
 /// The bytes as pixels from 0 (black) to 1 (white).
 pub(super) fn shades() -> [f32; 256] {
