@@ -1,7 +1,8 @@
 //! The learning rate schedule on the command line.
 
-use super::{described, not_negative, positive};
+use super::{Setting, described, not_negative, positive};
 use crate::failure::Failure;
+use serde_json::{Map, Value};
 use spikelet::optim::LrSchedule;
 use spikelet::train::Settings;
 
@@ -9,8 +10,8 @@ use spikelet::train::Settings;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub struct ScheduleArgs {
-    #[arg(help = "Learning rate schedule", long_help = described("Learning rate schedule", name), long, value_name = "NAME", value_parser = ["constant", "cosine", "step"])]
-    schedule: Option<String>,
+    #[arg(help = schedules(), long_help = described(&schedules(), name), long, value_name = "NAME", value_parser = schedule)]
+    schedule: Option<Schedule>,
 
     /// Length of the cosine in epochs (T_max), with --schedule cosine; afterwards the rate stays at
     /// its minimum [default: all epochs]
@@ -21,17 +22,52 @@ pub struct ScheduleArgs {
     #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     step_epochs: Option<f64>,
 
-    /// Decay factor, with --schedule step [default: 0.1]
+    /// Epochs after which the rate decays, as in 30,60,80, with --schedule multi-step
+    #[arg(hide_short_help = true, long, value_name = "X,X", value_parser = not_negative, value_delimiter = ',', allow_negative_numbers = true)]
+    milestones: Vec<f64>,
+
+    /// Decay factor, with --schedule step, multi-step, exponential or plateau [default: 0.1, of
+    /// exponential 0.95]
     #[arg(hide_short_help = true, long, value_name = "X", value_parser = positive, allow_negative_numbers = true)]
     gamma: Option<f64>,
 
     /// Number of epochs of linear warm-up before the schedule [default: 0]
     #[arg(hide_short_help = true, long, value_name = "EPOCHS", value_parser = not_negative, allow_negative_numbers = true)]
     warm_up: Option<f64>,
+
+    /// Change the learning rate after each epoch instead of each step
+    #[arg(hide_short_help = true, long)]
+    lr_per_epoch: bool,
 }
 
-/// Epochs between two changes of the rate, as in SpikingJelly's Fashion-MNIST tutorial.
-const STEP_EPOCHS: f64 = 32.0;
+/// `NAME` or `NAME:KEY=VALUE,…` of `--schedule`.
+#[derive(Clone, Debug)]
+struct Schedule {
+    /// With the default constants.
+    schedule: LrSchedule,
+    constants: Map<String, Value>,
+}
+
+fn schedule(text: &str) -> Result<Schedule, String> {
+    let (name, constants) = text.split_once(':').unwrap_or((text, ""));
+    let schedule = LrSchedule::find(name.trim()).map_err(|error| error.to_string())?;
+    let constants = constants.split(',').filter(|constant| !constant.is_empty());
+    let constants = constants.map(|constant| {
+        let setting: Setting = constant.parse()?;
+        Ok((setting.key, setting.value))
+    });
+    let constants = constants.collect::<Result<_, String>>()?;
+    Ok(Schedule {
+        schedule,
+        constants,
+    })
+}
+
+/// The help of `--schedule`.
+fn schedules() -> String {
+    let names = LrSchedule::NAMES.join(", ");
+    format!("Learning rate schedule: {names}; with constants as in one-cycle:pct_start=0.2")
+}
 
 impl ScheduleArgs {
     /// The schedule with the given options.
@@ -39,57 +75,72 @@ impl ScheduleArgs {
     /// # Errors
     /// When a constant of another schedule is given.
     pub fn build(&self, own: LrSchedule) -> Result<LrSchedule, Failure> {
-        let name = self.schedule.as_deref();
-        let cosine = name.map_or(matches!(own, LrSchedule::Cosine { .. }), |n| n == "cosine");
-        let numbers = [
-            (
-                "--cosine-epochs",
-                self.cosine_epochs.is_some(),
-                "cosine",
-                cosine,
-            ),
+        let named = self.schedule.as_ref();
+        let mut given = named.map_or_else(Map::new, |named| named.constants.clone());
+        let mut schedule = named.map_or(own, |named| named.schedule.clone());
+        let milestones = (!self.milestones.is_empty()).then(|| Value::from(&self.milestones[..]));
+        let options = [
             (
                 "--step-epochs",
-                self.step_epochs.is_some(),
-                "step",
-                name == Some("step"),
+                "epochs",
+                self.step_epochs.map(Value::from),
+                &["step"][..],
             ),
+            ("--milestones", "milestones", milestones, &["multi-step"]),
             (
                 "--gamma",
-                self.gamma.is_some(),
-                "step",
-                name == Some("step"),
+                "gamma",
+                self.gamma.map(Value::from),
+                &["step", "multi-step", "exponential", "plateau"],
+            ),
+            (
+                "--cosine-epochs",
+                "epochs",
+                self.cosine_epochs.map(Value::from),
+                &["cosine"],
             ),
         ];
-        if let Some((option, _, of, _)) =
-            (numbers.into_iter()).find(|(_, given, _, is)| *given && !is)
-        {
+        for (option, key, value, of) in options {
+            let Some(value) = value else { continue };
+            if !of.contains(&schedule.name()) {
+                let of = of.join(" or ");
+                return Err(Failure::argument(
+                    format!("{option} belongs to --schedule {of}"),
+                    format!("write --schedule {of}, or leave {option} out"),
+                ));
+            }
+            if let LrSchedule::Cosine { min_factor } = schedule {
+                // `value` becomes the length.
+                let epochs = 1.0;
+                schedule = LrSchedule::CosineOver { epochs, min_factor };
+            }
+            if given.insert(key.to_string(), value).is_some() {
+                return Err(Failure::argument(
+                    format!("{key} is given twice: by --schedule and by {option}"),
+                    format!("leave {option} out"),
+                ));
+            }
+        }
+        if !given.is_empty() {
+            schedule = schedule
+                .with(&given)
+                .map_err(|error| Failure::wrong(&error))?;
+        }
+        if matches!(&schedule, LrSchedule::MultiStep { milestones, .. } if milestones.is_empty()) {
             return Err(Failure::argument(
-                format!("{option} belongs to --schedule {of}"),
-                format!("write --schedule {of}, or leave {option} out"),
+                "--schedule multi-step needs the epochs after which the rate decays",
+                "write, for example, --milestones 30,60,80",
             ));
         }
-        let schedule = match name {
-            Some("constant") => LrSchedule::Constant,
-            Some("cosine") => LrSchedule::Cosine { min_factor: 0.0 },
-            Some(_) => LrSchedule::Step {
-                epochs: self.step_epochs.unwrap_or(STEP_EPOCHS),
-                gamma: self.gamma.unwrap_or(0.1),
-            },
-            None => own,
-        };
-        let schedule = match (schedule, self.cosine_epochs) {
-            (LrSchedule::Cosine { min_factor }, Some(epochs)) => {
-                LrSchedule::CosineOver { epochs, min_factor }
-            }
-            (schedule, _) => schedule,
-        };
-        Ok(match self.warm_up {
-            Some(epochs) if epochs > 0.0 => LrSchedule::WarmUp {
-                epochs,
+        if let Some(epochs) = self.warm_up.filter(|epochs| *epochs > 0.0) {
+            let then = Box::new(schedule);
+            schedule = LrSchedule::WarmUp { epochs, then };
+        }
+        Ok(match self.lr_per_epoch {
+            true => LrSchedule::PerEpoch {
                 then: Box::new(schedule),
             },
-            _ => schedule,
+            false => schedule,
         })
     }
 }
@@ -102,6 +153,7 @@ fn name(settings: &Settings) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
+    use spikelet::optim::OneCycle;
 
     #[derive(Parser)]
     struct Words {
@@ -142,6 +194,37 @@ mod tests {
         ] {
             let refused = built(words).expect_err(words).to_string();
             assert!(refused.contains(&format!("--schedule {of}")), "{refused}");
+        }
+    }
+
+    #[test]
+    fn every_schedule_has_its_constants() {
+        let expected = LrSchedule::MultiStep {
+            milestones: vec![2.0, 5.5],
+            gamma: 0.5,
+        };
+        let words = "--schedule multi-step --milestones 2,5.5 --gamma 0.5";
+        assert_eq!(built(words).ok(), Some(expected));
+        let expected = LrSchedule::OneCycle(OneCycle {
+            pct_start: 0.2,
+            div_factor: 10.0,
+            ..OneCycle::default()
+        });
+        let words = "--schedule one-cycle:pct_start=0.2,div_factor=10";
+        assert_eq!(built(words).ok(), Some(expected));
+        let expected = LrSchedule::PerEpoch {
+            then: Box::new(LrSchedule::Exponential { gamma: 0.9 }),
+        };
+        let words = "--schedule exponential --gamma 0.9 --lr-per-epoch";
+        assert_eq!(built(words).ok(), Some(expected));
+        for (words, part) in [
+            ("--schedule multi-step", "--milestones"),
+            ("--schedule step:gamma=0.5 --gamma 0.1", "twice"),
+            ("--schedule constant:gamma=0.5", "no constant"),
+            ("--schedule polynomial:power=0", "`power`"),
+        ] {
+            let refused = built(words).expect_err(words).to_string();
+            assert!(refused.contains(part), "{words}: {refused}");
         }
     }
 

@@ -38,7 +38,8 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(hide_short_help = true, long, value_name = "ORDER", value_parser = propagations())]
     propagation: Option<Propagation>,
 
-    /// Momentum of SGD [default: 0.9, or that of a network trained by SGD]
+    /// Momentum of SGD, RMSprop or Muon [default: of SGD 0.9, or that of a network trained by SGD; of
+    /// Muon 0.95]
     #[arg(hide_short_help = true, long, value_name = "X", value_parser = share, allow_negative_numbers = true)]
     momentum: Option<f64>,
 
@@ -48,7 +49,7 @@ pub struct SettingsArgs<const PRESET: bool = false> {
     #[arg(hide_short_help = true, help = described_from::<PRESET>("Apply weight decay to biases, normalization and constants of neurons too", |s| s.bias_decay.to_string()), long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     bias_decay: Option<bool>,
 
-    /// Use Nesterov momentum (SGD)
+    /// Use Nesterov momentum (SGD; Muon always does)
     #[arg(hide_short_help = true, long)]
     nesterov: bool,
 
@@ -305,7 +306,7 @@ fn optimizer(text: &str) -> Result<Optimizer, String> {
 /// The help of `--optimizer`.
 fn optimizers() -> String {
     let names = OptimizerConfig::NAMES.join(", ");
-    format!("Optimizer: {names}; with constants as in adam:beta2=0.99")
+    format!("Optimizer: {names}, adamw; with constants as in adam:beta2=0.99")
 }
 
 fn weight_decay(settings: &Settings) -> String {
@@ -405,10 +406,36 @@ mod tests {
     }
 
     #[test]
+    fn every_optimizer_is_named_and_adamw_is_adam_with_decoupled_weight_decay() {
+        for &name in OptimizerConfig::NAMES {
+            let found = built(&["--optimizer", name], Settings::default()).optimizer;
+            assert_eq!(found.name(), name);
+        }
+        let of = |words: &[&str]| built(words, Settings::default()).optimizer;
+        assert_eq!(of(&["--optimizer", "adamw"]), Adam::w(0.01).into());
+        let given = ["--optimizer", "adamw", "--weight-decay", "0.05"];
+        assert_eq!(of(&given), Adam::w(0.05).into());
+        let own = Settings {
+            optimizer: Adam::w(0.2).into(),
+            ..Settings::default()
+        };
+        let kept = built(&["--optimizer", "adamw:beta1=0.8"], own.clone()).optimizer;
+        assert_eq!(
+            (kept.weight_decay(), kept.constants()["beta1"].as_f64()),
+            (0.2, Some(0.8))
+        );
+        assert_eq!(
+            built(&["--optimizer", "adam"], own).optimizer,
+            Adam::default().into()
+        );
+    }
+
+    #[test]
     fn momentum_belongs_to_sgd() {
         for words in [&["--momentum", "0.5"][..], &["--nesterov"]] {
             let refused = over(Settings::default(), words).expect_err("adam has none");
-            assert!(refused.to_string().contains("--optimizer sgd"));
+            let refused = refused.to_string();
+            assert!(refused.contains("sgd, the optimizer is adam"), "{refused}");
         }
         let plain = ["--optimizer", "sgd", "--momentum", "0", "--nesterov"];
         assert!(over(Settings::default(), &plain).is_err());

@@ -100,7 +100,7 @@ fn invalid_augmentation_and_normalization_are_errors() {
         (&["train", "csnn", "--amp", "--precision", "f16"], "--amp"),
         (
             &["train", "mnist-fc", "--momentum", "0.5"],
-            "--optimizer sgd",
+            "--optimizer muon or rmsprop or sgd",
         ),
         (&["train", "csnn", "--gamma", "0.5"], "--schedule step"),
     ] {

@@ -97,7 +97,7 @@ impl OptimizerConfig {
                 DefinitionError::UnknownName {
                     family: "optimizer",
                     name: name.to_string(),
-                    known: Self::NAMES.to_vec(),
+                    known: [Self::NAMES, &[ADAMW]].concat(),
                 }
                 .into()
             }),
