@@ -354,6 +354,30 @@ pub enum Error {
         /// The error in the values.
         problem: String,
     },
+    /// The contents of a file are damaged or of an unknown format.
+    #[error("{}, byte {offset}: {problem}\n  help: {help}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The offset in the file in bytes.
+        offset: u64,
+        /// The error in the contents.
+        problem: String,
+        /// The remedy.
+        help: &'static str,
+    },
+    /// The arrays of a data set have different numbers of samples.
+    #[error(
+        "data set `{dataset}`: the arrays have different sizes of axis 0:\n{}  \
+         help: axis 0 are the samples; name the arrays that are fields, and leave the others out",
+        lines(lengths.iter())
+    )]
+    ArrayLengths {
+        /// The data set.
+        dataset: String,
+        /// The name and the number of samples of each array.
+        lengths: Vec<String>,
+    },
     /// Data sets with different fields cannot be concatenated.
     #[error(
         "`{other}` cannot follow `{first}`: their fields differ.\n{first} has:\n{}{other} has:\n{}  \

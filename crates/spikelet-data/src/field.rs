@@ -92,6 +92,13 @@ impl Field {
         }
     }
 
+    /// Marks bytes as pixels, see [`Self::image`]; in a sequence they have a time axis before them.
+    #[must_use]
+    pub fn as_image(mut self) -> Self {
+        self.image = true;
+        self
+    }
+
     /// Events: one axis of any length. A batch has the events of all samples, see
     /// [`EventBatch`](crate::EventBatch).
     pub fn events(name: impl Into<String>) -> Self {

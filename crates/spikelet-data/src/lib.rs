@@ -84,7 +84,7 @@ pub use registry::Entry;
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
-pub use sets::{Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
+pub use sets::{ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
 pub use source::{Files, RecordFiles, Source};
 pub use tensor_error::TensorError;
 pub use transform::{BatchTransform, Transform};

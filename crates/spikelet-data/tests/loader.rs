@@ -54,7 +54,9 @@ impl Dataset for Mixed {
         let video: Vec<u8> = (0..72).map(|k| (k * 7 + index * 13) as u8).collect();
         let steps = 1 + index % 5;
         let walk: Vec<f32> = (0..steps * 2).map(|k| (index * 100 + k) as f32).collect();
-        let raster: Vec<u8> = (0..280).map(|k| u8::from((k + index) % 3 == 0)).collect();
+        let raster: Vec<u8> = (0..280)
+            .map(|k| u8::from((k + index).is_multiple_of(3)))
+            .collect();
         let events = index % 3;
         Ok(Sample::new()
             .with("video", SampleTensor::u8(&[3, 1, 4, 6], video))

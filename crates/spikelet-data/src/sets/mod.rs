@@ -1,11 +1,13 @@
 //! Ready-made data sets.
 
+mod array_files;
 mod concat;
 mod in_memory;
 mod map;
 mod split;
 mod subset;
 
+pub use array_files::ArrayFiles;
 pub use concat::Concat;
 pub use in_memory::{Column, InMemory};
 pub use map::Map;
