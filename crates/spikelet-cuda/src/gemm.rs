@@ -15,9 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The largest workspace of an algorithm, in bytes.
 pub(crate) const WORKSPACE: usize = 32 << 20;
 
-/// A kind of row-major product `y [m, n] = op(a) · op(b)`.
+/// A kind of row-major product `y [m, n] = op(a) · op(b)`, or of several such products whose matrices lie
+/// one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Product {
+    /// The number of products.
+    pub(crate) batch: usize,
     pub(crate) m: usize,
     pub(crate) n: usize,
     pub(crate) k: usize,
@@ -113,8 +116,11 @@ impl Gemm {
     /// A product ready to run.
     pub(crate) fn call(&self, product: Product) -> Result<GemmCall> {
         let handle = self.handle()?;
-        let Product { m, n, k, .. } = product;
-        let name = format!("matmul [{m}, {k}] · [{k}, {n}]");
+        let Product { batch, m, n, k, .. } = product;
+        let name = match batch {
+            1 => format!("matmul [{m}, {k}] · [{k}, {n}]"),
+            _ => format!("batch_matmul [{batch}, {m}, {k}] · [{batch}, {k}, {n}]"),
+        };
         let plan = self
             .plans
             .get(&product, || plan(handle.0, product))
@@ -134,6 +140,31 @@ fn data_type(dtype: DType) -> sys::cudaDataType_t {
         DType::F16 => sys::cudaDataType_t::CUDA_R_16F,
         DType::BF16 => sys::cudaDataType_t::CUDA_R_16BF,
         _ => sys::cudaDataType_t::CUDA_R_32F,
+    }
+}
+
+/// Makes a layout that of `count` matrices, `stride` elements apart.
+fn set_batch(
+    layout: sys::cublasLtMatrixLayout_t,
+    count: usize,
+    stride: usize,
+) -> std::result::Result<(), lt::CublasError> {
+    use sys::cublasLtMatrixLayoutAttribute_t as Describe;
+    let (count, stride) = (count as i32, stride as i64);
+    // SAFETY: the layout exists; the attributes have the sizes that the library documents for them.
+    unsafe {
+        lt::set_matrix_layout_attribute(
+            layout,
+            Describe::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+            (&raw const count).cast::<c_void>(),
+            4,
+        )?;
+        lt::set_matrix_layout_attribute(
+            layout,
+            Describe::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+            (&raw const stride).cast::<c_void>(),
+            8,
+        )
     }
 }
 
@@ -173,12 +204,16 @@ fn plan(
         }
     }
     let layout = |rows: usize, columns: usize, dtype: DType| {
-        lt::create_matrix_layout(
+        let layout = lt::create_matrix_layout(
             data_type(dtype),
             columns as u64,
             rows as u64,
             columns as i64,
-        )
+        )?;
+        if p.batch != 1 {
+            set_batch(layout, p.batch, rows * columns)?;
+        }
+        Ok::<_, lt::CublasError>(layout)
     };
     let a = if p.transpose_a {
         layout(p.k, p.m, p.operands)?

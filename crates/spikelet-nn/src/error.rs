@@ -454,6 +454,19 @@ pub enum RuntimeError {
         /// The number of scores.
         classes: usize,
     },
+    /// An index outside the axis that it points into.
+    #[error(
+        "input `{name}`: the index {index} is outside the axis, which has {length} elements\n  help: indices count \
+         from 0; give a table as many rows as there are different indices"
+    )]
+    Index {
+        /// The input.
+        name: String,
+        /// The index.
+        index: i64,
+        /// The length of the axis.
+        length: usize,
+    },
 }
 
 impl RuntimeError {

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod arg_max;
+mod batch_matmul;
 mod concat;
 mod conv;
 mod convert;
@@ -12,6 +13,7 @@ mod equal;
 mod expand;
 mod fill;
 mod flip;
+mod gather;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -27,6 +29,7 @@ mod rows;
 mod scan;
 mod scan_grad;
 mod slice;
+mod top_k;
 
 use crate::gemm::GemmElement;
 use crate::memory::{Element, View, ViewMut};
@@ -213,6 +216,7 @@ fn moves(op: &Op) -> bool {
             | Op::ConcatChunks(_)
             | Op::Fill(_)
             | Op::Flip(_)
+            | Op::Gather(_)
             | Op::Custom(_)
     )
 }
@@ -223,6 +227,7 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
     Ok(match &node.op {
         Op::Map(op) => Box::new(map::MapKernel::<R>::new(op, types, threads)?),
         Op::MatMul(op) => matmul::prepare(*op, types),
+        Op::BatchMatMul(op) => Box::new(batch_matmul::BatchMatMulKernel::<R>::new(*op, types)),
         Op::Conv(op) => conv::prepare::<R>(op, types, threads),
         Op::Pool(op) => Box::new(pool::PoolKernel::<R>::new(op, types)),
         Op::PoolGrad(op) => Box::new(pool::PoolGradKernel::<R>::new(op, types)),
@@ -238,6 +243,9 @@ fn typed<R: Float>(node: &Node, types: &Types, threads: usize) -> Prepared {
         Op::Equal(_) => Box::new(equal::EqualKernel::<R>::new()),
         Op::Fill(op) => Box::new(fill::FillKernel { value: op.stored() }),
         Op::Flip(op) => Box::new(flip::FlipKernel::new(op, types)),
+        Op::Gather(op) => Box::new(gather::GatherKernel::new(op, types)),
+        Op::ScatterAdd(op) => Box::new(gather::ScatterAddKernel::<R>::new(op, types, threads)),
+        Op::TopK(_) => Box::new(top_k::TopKKernel::<R>::new(types)),
         Op::AllReduceStart(_) => unreachable!("prepared with its process group"),
         Op::Expand(_) => Box::new(expand::prepare(types)),
         Op::Permute(op) => Box::new(permute::prepare(op, types)),

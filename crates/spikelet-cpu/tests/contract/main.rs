@@ -4,12 +4,14 @@
 mod harness;
 
 mod all_reduce;
+mod attention;
 mod conv;
 mod custom;
 mod draw;
 mod elementwise;
 mod errors;
 mod half;
+mod indices;
 mod labels;
 #[path = "../../../spikelet-graph/tests/contract/long_program.rs"]
 mod long_program;

@@ -16,6 +16,7 @@ fn product(op: &MatMul, cx: &LoweringContext<'_>) -> Product {
     let (a, b, y) = (&cx.inputs[0], &cx.inputs[1], &cx.outputs[0]);
     let (m, n, k) = op.sizes(a, b);
     Product {
+        batch: 1,
         m,
         n,
         k,

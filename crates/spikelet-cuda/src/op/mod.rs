@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod arg_max;
+mod batch_matmul;
 mod block;
 mod block_grad;
 mod channels;
@@ -13,6 +14,7 @@ mod equal;
 mod expand;
 mod fill;
 mod flip;
+mod gather;
 mod index;
 mod log_softmax;
 mod map;
@@ -28,6 +30,7 @@ mod scan_grad;
 mod schedule;
 mod slice;
 mod step;
+mod top_k;
 mod warp;
 
 use crate::dnn::{ConvCall, Convolution};
@@ -186,6 +189,7 @@ pub(crate) fn lower(shared: &Shared, cx: &LoweringContext<'_>) -> Result<Vec<Low
         Op::AllReduceStart(op) => all_reduce::lower(op, &shared.gpu, cx)?,
         Op::AllReduceDone(_) => vec![LoweredOp::AllReduceDone],
         Op::MatMul(op) => matmul::lower(op, shared, cx)?,
+        Op::BatchMatMul(op) => batch_matmul::lower(op, shared, cx)?,
         Op::Conv(op) => conv::lower(op, shared, cx)?,
         Op::Custom(op) => custom::lower(op, &shared.gpu.name, cx)?,
         _ => kernels(cx)?.into_iter().map(LoweredOp::Kernel).collect(),
@@ -261,10 +265,12 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
         Op::Expand(op) => expand::kernels(op, cx),
         Op::Fill(op) => fill::kernels(op, cx),
         Op::Flip(op) => flip::kernels(op, cx),
+        Op::Gather(op) => gather::kernels(op, cx),
         Op::LogSoftmax(_) => log_softmax::kernels(cx),
         Op::Map(op) => map::kernels(op, cx).map_err(expression)?,
         Op::AllReduceStart(_)
         | Op::AllReduceDone(_)
+        | Op::BatchMatMul(_)
         | Op::Conv(_)
         | Op::Custom(_)
         | Op::ConcatChunks(_)
@@ -284,7 +290,9 @@ pub(crate) fn kernels(cx: &LoweringContext<'_>) -> Result<Vec<KernelSource>> {
             block_grad::kernels(op, cx).map_err(expression)?
         }
         Op::ScanGrad(op) => scan_grad::kernels(op, cx).map_err(expression)?,
+        Op::ScatterAdd(op) => gather::scatter_kernels(op, cx),
         Op::Slice(op) => slice::kernels(op, cx),
+        Op::TopK(op) => top_k::kernels(op, cx),
     })
 }
 
@@ -329,6 +337,7 @@ pub(crate) fn workspace(
         Op::Conv(op) => conv::workspace(op, libraries, &cx),
         Op::Custom(op) => custom::workspace(op, graph, node, &cx),
         Op::MatMul(op) => matmul::workspace(op, libraries, &cx),
+        Op::BatchMatMul(op) => batch_matmul::workspace(op, libraries, &cx),
         Op::MeanVar(_) => mean_var::workspace(&cx),
         Op::ScanGrad(op) if uses_block_kernel(op, &cx.inputs) => block_grad::workspace(op, &cx),
         Op::ScanGrad(op) => scan_grad::workspace(op, &cx),

@@ -309,6 +309,36 @@ fn functions_statistics_and_moved_elements_compile() {
     });
 }
 
+#[test]
+#[ignore = "needs NVRTC"]
+fn selections_by_indices_and_largest_elements_compile() {
+    for precision in [Precision::F32, Precision::Bf16, Precision::F16] {
+        compile(|tracer| {
+            tracer.set_precision(precision);
+            let table = tracer.parameter("table", [300, 64]);
+            let tokens = tracer.input("tokens", DType::I64, [20, 8]);
+            let labels = tracer.input("labels", DType::I64, [20, 8, 1]);
+            let few = tracer.input("few", DType::I64, [3]);
+            let w = tracer.parameter("w", [10, 64]);
+            let x = tokens.embedding(&table);
+            let scores = x.linear(&w);
+            let picked = scores.gather(2, &labels);
+            let [most, best] = scores.topk(3);
+            let middle = scores.index_select(1, &few);
+            let halves = x
+                .linear(&tracer.parameter("v", [64, 64]))
+                .index_select(0, &few);
+            let sums = [&picked, &most, &middle, &halves].map(|y| y.square().sum_all());
+            let loss = sums.into_iter().reduce(|a, b| a + b).unwrap();
+            let grads = tracer.gradients(&loss, &[&table, &w]);
+            tracer.output("loss", &loss);
+            tracer.output("best", &best);
+            tracer.output("grad_table", &grads[0]);
+            tracer.output("grad_w", &grads[1]);
+        });
+    }
+}
+
 fn cross_entropy(scores: &Var, labels: &Var) -> Var {
     let hot = labels.one_hot(scores.dim(1));
     -(scores.log_softmax() * hot).sum_all()

@@ -12,6 +12,7 @@ mod draw;
 mod errors;
 mod half;
 mod images;
+mod indices;
 mod labels;
 mod map;
 mod matmul;

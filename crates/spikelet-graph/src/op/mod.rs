@@ -5,6 +5,7 @@
 
 mod all_reduce;
 mod arg_max;
+mod batch_matmul;
 mod concat;
 mod conv;
 mod custom;
@@ -13,6 +14,7 @@ mod equal;
 mod expand;
 mod fill;
 mod flip;
+mod gather;
 mod log_softmax;
 mod map;
 mod matmul;
@@ -27,6 +29,7 @@ mod scan;
 mod scan_grad;
 mod slice;
 mod time_chunk;
+mod top_k;
 #[cfg(test)]
 mod with_body;
 
@@ -34,6 +37,7 @@ pub use crate::device_code::{DeviceArgument, DeviceCall, DeviceCode, DeviceKerne
 pub use crate::host_tensor::{HostTensor, HostTensorMut};
 pub use all_reduce::{AllReduceDone, AllReduceStart};
 pub use arg_max::ArgMax;
+pub use batch_matmul::{BatchMatMul, BatchMatMulSizes};
 pub use concat::Concat;
 pub use conv::{Conv, ConvPart, ConvSizes};
 pub use custom::{BackwardOperand, Custom, CustomOp, HostCall};
@@ -42,6 +46,7 @@ pub use equal::Equal;
 pub use expand::Expand;
 pub use fill::Fill;
 pub use flip::Flip;
+pub use gather::{Gather, GatherSizes, Indexed, ScatterAdd};
 pub use log_softmax::LogSoftmax;
 pub use map::Map;
 pub use matmul::{MatMul, MatmulPrecision};
@@ -58,6 +63,7 @@ pub use scan_grad::ScanGrad;
 pub use slice::Slice;
 pub(crate) use time_chunk::time_chunk_type;
 pub use time_chunk::{ConcatChunks, TimeChunk};
+pub use top_k::TopK;
 #[cfg(test)]
 pub use with_body::WithBody;
 
@@ -179,8 +185,8 @@ macro_rules! operations {
 }
 
 operations! {
-    AllReduceStart, ArgMax, AllReduceDone, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, ConcatChunks, LogSoftmax, Map, MatMul,
-    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, Slice,
+    AllReduceStart, ArgMax, AllReduceDone, BatchMatMul, Concat, Conv, Custom, Draw, Equal, Expand, Fill, Flip, Gather, ConcatChunks, LogSoftmax, Map, MatMul,
+    MeanVar, OneHot, Pack, TimeChunk, Permute, Pool, PoolGrad, Reduce, Reshape, Scan, ScanGrad, ScatterAdd, Slice, TopK,
     #[cfg(test)]
     WithBody,
 }

@@ -44,6 +44,7 @@ fn multiply_in_tf32(graph: &mut Graph) -> usize {
     for node in &mut graph.nodes {
         let precision = match &mut node.op {
             Op::MatMul(op) => &mut op.precision,
+            Op::BatchMatMul(op) => &mut op.precision,
             Op::Conv(op) => &mut op.precision,
             _ => continue,
         };
@@ -76,7 +77,7 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     let fits = |v: ValueId| [DType::F32, half].contains(&graph.ty(v).dtype);
     for node in graph.nodes.iter().rev() {
         let inputs: &[ValueId] = match &node.op {
-            Op::MatMul(_) | Op::Conv(_) => &node.inputs,
+            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_) => &node.inputs,
             Op::Scan(op) => {
                 let sequences = op.recurrence.outputs.len();
                 let feeds = node.outputs[..sequences].iter().any(|v| wanted[v.index()]);
@@ -93,7 +94,7 @@ fn wanted(graph: &Graph, half: DType) -> Vec<bool> {
     wanted
 }
 
-/// Whether the result consists of its operands' elements, or of maxima or means of them.
+/// Whether the result consists of its floating-point operands' elements, or of maxima or means of them.
 fn moves(op: &Op) -> bool {
     matches!(
         op,
@@ -101,6 +102,7 @@ fn moves(op: &Op) -> bool {
             | Op::Slice(_)
             | Op::Concat(_)
             | Op::Flip(_)
+            | Op::Gather(_)
             | Op::Permute(_)
             | Op::Expand(_)
             | Op::Pool(_)
@@ -126,7 +128,9 @@ impl Pass<'_> {
         let full = (node.outputs.iter()).all(|v| self.graph.ty(*v).dtype == DType::F32);
         let count = node.inputs.len();
         match &mut node.op {
-            Op::MatMul(_) | Op::Conv(_) if full && self.was_single(&node.inputs) => {
+            Op::MatMul(_) | Op::BatchMatMul(_) | Op::Conv(_)
+                if full && self.was_single(&node.inputs) =>
+            {
                 self.cast_operands(k, 0..count, self.dtype);
                 self.store(&node.outputs);
             }

@@ -4,7 +4,8 @@ use super::Tracer;
 use crate::error::InvalidOp;
 use crate::graph::ValueId;
 use crate::op::{
-    Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence, Scan, Window,
+    BatchMatMul, Conv, Custom, CustomOp, Map, MatMul, MeanVar, Pool, Pooling, Recurrence, Scan,
+    Window,
 };
 use crate::types::{TensorType, broadcast};
 use spikelet_expr::Expr;
@@ -116,6 +117,49 @@ impl Var {
     pub fn matmul(&self, other: &Var) -> Var {
         self.tracer
             .apply1(MatMul::new(false, false), &[self, other])
+    }
+
+    /// Products of matrices, one for each place of the leading axes: `[…, m, k] × […, k, n] → […, m, n]`.
+    /// The leading axes broadcast: a single matrix `[k, n]` multiplies all.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let q = tracer.input("q", DType::F32, [20, 8, 64, 32]); // [T, N, tokens, features]
+    /// let k = tracer.input("k", DType::F32, [20, 8, 64, 32]);
+    /// let scores = q.bmm(&k.transpose(2, 3));
+    /// assert_eq!(scores.shape(), [20, 8, 64, 64]);
+    /// ```
+    #[doc(alias = "batch_matmul")]
+    pub fn bmm(&self, other: &Var) -> Var {
+        let leading = |v: &Var| v.shape()[..v.rank().saturating_sub(2)].to_vec();
+        let (own, its) = (leading(self), leading(other));
+        let matrices = self.rank() >= 2 && other.rank() >= 2;
+        if matrices && its.iter().all(|&n| n == 1) && its.len() <= own.len() {
+            let matrix = &other.shape()[its.len()..];
+            return self.matmul(&other.reshape(matrix));
+        }
+        let expand = |v: &Var, leading: &[usize]| {
+            let matrix = &v.shape()[v.rank() - 2..];
+            v.expand([leading, matrix].concat())
+        };
+        let (a, b) = match broadcast(&own, &its) {
+            Some(leading) if matrices => (expand(self, &leading), expand(other, &leading)),
+            // The operation reports what does not fit.
+            _ => (self.clone(), other.clone()),
+        };
+        self.tracer
+            .apply1(BatchMatMul::new(false, false), &[&a, &b])
+    }
+
+    /// The outer product of two vectors: `[m] × [n] → [m, n]`.
+    pub fn outer(&self, other: &Var) -> Var {
+        self.unsqueeze(self.rank()) * other
+    }
+
+    /// The scalar product of two tensors of one shape: the sum of the products of their elements.
+    pub fn dot(&self, other: &Var) -> Var {
+        (self * other).sum_all()
     }
 
     /// A convolution of `self`, `[…, spatial…, in]`, with a weight `[out, kernel…, in / groups]`; or

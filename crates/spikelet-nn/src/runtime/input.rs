@@ -7,21 +7,39 @@ use spikelet_graph::{Buffer, Graph};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What the elements of an i64 input count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IndexLimit {
+    /// Labels of this many classes.
+    Classes(usize),
+    /// Indices into an axis of this length.
+    Axis(usize),
+}
+
+impl IndexLimit {
+    /// One more than the largest element.
+    fn end(self) -> usize {
+        match self {
+            Self::Classes(end) | Self::Axis(end) => end,
+        }
+    }
+}
+
 /// An input of a program, on its device.
 pub(super) struct Input {
     pub(super) buffer: Buffer,
     given: AtomicBool,
-    /// The number of classes, if these are labels.
-    classes: Option<usize>,
+    /// The limit of the elements, if these are labels or indices.
+    limit: Option<IndexLimit>,
 }
 
 impl Input {
     /// An input without values.
-    pub(super) fn new(buffer: Buffer, classes: Option<usize>) -> Self {
+    pub(super) fn new(buffer: Buffer, limit: Option<IndexLimit>) -> Self {
         Self {
             buffer,
             given: AtomicBool::new(false),
-            classes,
+            limit,
         }
     }
 
@@ -54,19 +72,27 @@ impl Input {
             }
             .into());
         }
-        let (Some(classes), HostTensor::I64(labels)) = (self.classes, values) else {
+        let (Some(limit), HostTensor::I64(given)) = (self.limit, values) else {
             return Ok(());
         };
-        let inside = |label: i64| usize::try_from(label).is_ok_and(|label| label < classes);
-        match labels.iter().find(|label| !inside(**label)) {
-            None => Ok(()),
-            Some(label) => Err(RuntimeError::Label {
-                name: name.to_string(),
-                label: *label,
+        let inside = |index: i64| usize::try_from(index).is_ok_and(|index| index < limit.end());
+        let Some(&outside) = given.iter().find(|index| !inside(**index)) else {
+            return Ok(());
+        };
+        let name = name.to_string();
+        Err(match limit {
+            IndexLimit::Classes(classes) => RuntimeError::Label {
+                name,
+                label: outside,
                 classes,
-            }
-            .into()),
+            },
+            IndexLimit::Axis(length) => RuntimeError::Index {
+                name,
+                index: outside,
+                length,
+            },
         }
+        .into())
     }
 }
 
@@ -80,14 +106,86 @@ fn count(values: &HostTensor<'_>) -> usize {
     }
 }
 
-/// The inputs of a graph that are labels, with the number of classes.
-pub(super) fn classes(graph: &Graph) -> BTreeMap<String, usize> {
-    let mut found = BTreeMap::new();
+/// The inputs of a graph that are labels or indices, with their limits: those that an operation reads
+/// directly or through operations that only move elements. Of several limits the lowest holds.
+pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
+    let producers = graph.producers();
+    let mut found: BTreeMap<String, IndexLimit> = BTreeMap::new();
     for node in &graph.nodes {
-        if let Op::OneHot(one_hot) = &node.op {
-            let label = graph.inputs.iter().find(|i| i.value == node.inputs[0]);
-            found.extend(label.map(|input| (input.name.clone(), one_hot.classes)));
+        let (index, limit) = match &node.op {
+            Op::OneHot(op) => (node.inputs[0], IndexLimit::Classes(op.classes)),
+            Op::Gather(op) => {
+                let length = graph.shape(node.inputs[0])[op.axis];
+                (node.inputs[1], IndexLimit::Axis(length))
+            }
+            _ => continue,
+        };
+        let mut open = vec![index];
+        while let Some(value) = open.pop() {
+            match producers[value.index()].map(|k| &graph.nodes[k]) {
+                Some(mover) if moves(&mover.op) => open.extend(&mover.inputs),
+                Some(_) => {}
+                None => {
+                    let input = graph.inputs.iter().find(|i| i.value == value);
+                    let Some(input) = input else { continue };
+                    let lowest = found.entry(input.name.clone()).or_insert(limit);
+                    if limit.end() < lowest.end() {
+                        *lowest = limit;
+                    }
+                }
+            }
         }
     }
     found
+}
+
+/// Whether the elements of the result are elements of the operands. A slice may leave out those that are
+/// no indices.
+fn moves(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Concat(_) | Op::Expand(_) | Op::Flip(_) | Op::Permute(_) | Op::Reshape(_)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{Program, VarStore};
+    use spikelet_cpu::Cpu;
+    use spikelet_graph::{DType, Tracer};
+    use std::sync::Arc;
+
+    #[test]
+    fn indices_are_checked_through_operations_that_move_them() {
+        let tracer = Tracer::new(DType::F32);
+        let input = |name: &str, shape: &[usize]| tracer.input(name, DType::I64, shape);
+        let (tokens, labels) = (input("tokens", &[3, 4]), input("labels", &[4]));
+        let free = input("free", &[4]);
+        let table = tracer.input("table", DType::F32, [7, 5]);
+        let scores = tokens.transpose(0, 1).flip(0).embedding(&table).mean(&[1]);
+        let picked = scores.gather(1, &labels.unsqueeze(1)).sum_all();
+        tracer.output("picked", &(picked + labels.one_hot(3).sum_all()));
+        tracer.output("free", &free.equals(&labels));
+        let graph = tracer.finish().expect("a graph");
+        let limits = index_limits(&graph);
+        assert_eq!(limits["tokens"], IndexLimit::Axis(7));
+        assert_eq!(limits["labels"], IndexLimit::Classes(3));
+        assert_eq!(limits.get("free"), None);
+
+        let mut store = VarStore::new(Arc::new(Cpu::new(1).expect("a device")));
+        let program = Program::new(graph, &mut store).expect("a program");
+        for (wrong, kind) in [(7, "the axis, which has 7 elements"), (-1, "the axis")] {
+            let mut values = [0; 12];
+            values[5] = wrong;
+            let error = program.set("tokens", HostTensor::I64(&values)).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("`tokens`") && text.contains(kind), "{text}");
+            let runtime = error.downcast_ref::<RuntimeError>();
+            assert!(matches!(runtime, Some(RuntimeError::Index { index, .. }) if *index == wrong));
+        }
+        program
+            .set("tokens", HostTensor::I64(&[6; 12]))
+            .expect("indices of the table");
+    }
 }

@@ -1,6 +1,6 @@
 //! Graphs that are planned, and graphs that are loaded on a device.
 
-use super::input::{self, Input};
+use super::input::{self, IndexLimit, Input};
 use super::{VarStore, download};
 use crate::RuntimeError;
 use spikelet_core::{MemoryBudget, Result};
@@ -16,8 +16,9 @@ use std::sync::Arc;
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// The number of classes of each input with labels. Passes may remove the operation that defines it.
-    classes: BTreeMap<String, usize>,
+    /// The limits of the inputs that are labels or indices. Passes may remove the operations that define
+    /// them.
+    limits: BTreeMap<String, IndexLimit>,
 }
 
 impl Planned {
@@ -31,10 +32,10 @@ impl Planned {
         budget: Option<MemoryBudget>,
         others: usize,
     ) -> Result<Self> {
-        let classes = input::classes(&graph);
+        let limits = input::index_limits(&graph);
         let Some(budget) = budget else {
             let plan = Plan::new(graph, target);
-            return Ok(Self { plan, classes });
+            return Ok(Self { plan, limits });
         };
         let natural = match budget {
             MemoryBudget::Fraction(_) => Plan::new(graph.clone(), target).peak_bytes() + others,
@@ -42,7 +43,7 @@ impl Planned {
         };
         let left = budget.bytes(natural).saturating_sub(others);
         let plan = Plan::within(graph, target, left)?;
-        Ok(Self { plan, classes })
+        Ok(Self { plan, limits })
     }
 }
 
@@ -87,7 +88,7 @@ impl Program {
     /// # Errors
     /// As [`Program::new`].
     pub fn load(planned: Planned, store: &mut VarStore) -> Result<Self> {
-        let Planned { plan, classes } = planned;
+        let Planned { plan, limits } = planned;
         let lacks = |i: &&spikelet_graph::Input| {
             i.kind == InputKind::Parameter && !store.buffers.contains_key(&i.name)
         };
@@ -108,8 +109,8 @@ impl Program {
                 }
             };
             if input.kind == InputKind::Data {
-                let classes = classes.get(&input.name).copied();
-                inputs.insert(input.name.clone(), Input::new(buffer.clone(), classes));
+                let limit = limits.get(&input.name).copied();
+                inputs.insert(input.name.clone(), Input::new(buffer.clone(), limit));
             }
             buffers.push(buffer);
         }

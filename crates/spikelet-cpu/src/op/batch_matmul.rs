@@ -1,0 +1,63 @@
+//! Products of many pairs of matrices, by the matrix library.
+
+use super::{Float, Kernel, Types};
+use crate::gemm::Gemm;
+use crate::memory::{View, ViewMut};
+use rayon::prelude::*;
+use spikelet_graph::op::{BatchMatMul, BatchMatMulSizes};
+use std::marker::PhantomData;
+
+pub(super) struct BatchMatMulKernel<R> {
+    sizes: BatchMatMulSizes,
+    a: (usize, usize),
+    b: (usize, usize),
+    element: PhantomData<R>,
+}
+
+impl<R: Float> BatchMatMulKernel<R> {
+    pub(super) fn new(op: BatchMatMul, types: &Types) -> Self {
+        let sizes = op.sizes(&types.inputs[0], &types.inputs[1]);
+        let BatchMatMulSizes { m, n, k, .. } = sizes;
+        Self {
+            sizes,
+            a: if op.transpose_a { (1, m) } else { (k, 1) },
+            b: if op.transpose_b { (1, k) } else { (n, 1) },
+            element: PhantomData,
+        }
+    }
+}
+
+impl<R: Float> Kernel for BatchMatMulKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let BatchMatMulSizes { m, n, k, .. } = self.sizes;
+        let c = R::of_mut(&mut writes[0]);
+        if k == 0 {
+            c.fill(R::ZERO);
+        }
+        if c.is_empty() || k == 0 {
+            return Ok(());
+        }
+        let factors = (R::of(&reads[0]).par_chunks(m * k)).zip(R::of(&reads[1]).par_chunks(k * n));
+        // A product is divided into tiles that depend on its sizes alone: any number of threads gives
+        // the same bits.
+        c.par_chunks_mut(m * n)
+            .zip(factors)
+            .try_for_each(|(c, (a, b))| {
+                let product = Gemm {
+                    m,
+                    n,
+                    k,
+                    a: (a, self.a),
+                    b: (b, self.b),
+                    accumulate: false,
+                };
+                product.run(c, n)
+            })
+            .map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,72 @@
+//! The largest elements of each row: each element is inserted in the sorted list of those before it.
+
+use super::{Float, Kernel, Types};
+use crate::memory::{Element, View, ViewMut};
+use rayon::prelude::*;
+use std::marker::PhantomData;
+
+pub(super) struct TopKKernel<R> {
+    columns: usize,
+    k: usize,
+    element: PhantomData<R>,
+}
+
+impl<R: Float> TopKKernel<R> {
+    pub(super) fn new(types: &Types) -> Self {
+        Self {
+            columns: types.inputs[0].rows_and_columns().1,
+            k: types.outputs[0].rows_and_columns().1,
+            element: PhantomData,
+        }
+    }
+}
+
+/// Whether `a` is larger than `b`; NaN is larger than all numbers.
+fn is_larger<R: Float>(a: R, b: R) -> bool {
+    let is_nan = |x: R| x.partial_cmp(&x).is_none();
+    a > b || (is_nan(a) && !is_nan(b))
+}
+
+/// Writes the indices of the largest elements of `row`, sorted.
+fn select<R: Float>(row: &[R], indices: &mut [i64]) {
+    let at = |index: i64| row[usize::try_from(index).expect("an index of the row")];
+    let mut count = 0;
+    for (j, &x) in row.iter().enumerate() {
+        // Equal elements keep their order.
+        let place = indices[..count].partition_point(|&i| !is_larger(x, at(i)));
+        if place == indices.len() {
+            continue;
+        }
+        count = (count + 1).min(indices.len());
+        indices.copy_within(place..count - 1, place + 1);
+        indices[place] = i64::try_from(j).expect("an axis is shorter than 2^63");
+    }
+}
+
+impl<R: Float> Kernel for TopKKernel<R> {
+    fn run(
+        &mut self,
+        reads: &[View<'_>],
+        writes: &mut [ViewMut<'_>],
+        _: &mut [u64],
+    ) -> Result<(), String> {
+        let [values, indices] = writes else {
+            unreachable!("the graph checked the number of results");
+        };
+        let (values, indices) = (R::of_mut(values), i64::of_mut(indices));
+        if values.is_empty() {
+            return Ok(());
+        }
+        let rows = R::of(&reads[0]).par_chunks(self.columns);
+        let results = values
+            .par_chunks_mut(self.k)
+            .zip(indices.par_chunks_mut(self.k));
+        rows.zip(results).for_each(|(row, (values, indices))| {
+            select(row, indices);
+            for (value, &index) in values.iter_mut().zip(&*indices) {
+                *value = row[usize::try_from(index).expect("an index of the row")];
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Products of many pairs of matrices.
+
+use super::{MatmulPrecision, Operation, arity, product};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result, mismatch};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, ShapeText, TensorType};
+
+/// `y[b…] = op(a[b…]) · op(b[b…])` for matrices `[b…, rows, columns]` with the same leading axes.
+///
+/// Products of 16-bit operands are accumulated in f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchMatMul {
+    /// Use the transposes of the matrices `a`.
+    pub transpose_a: bool,
+    /// Use the transposes of the matrices `b`.
+    pub transpose_b: bool,
+    /// The precision of f32 products.
+    pub precision: MatmulPrecision,
+}
+
+/// The sizes of a [`BatchMatMul`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchMatMulSizes {
+    /// The number of products.
+    pub batch: usize,
+    /// The rows of a result.
+    pub m: usize,
+    /// The columns of a result.
+    pub n: usize,
+    /// The terms of a sum.
+    pub k: usize,
+}
+
+/// Leading axes, rows and columns.
+fn split(ty: &TensorType) -> Option<(&[usize], usize, usize)> {
+    match &ty.shape[..] {
+        [leading @ .., rows, columns] => Some((leading, *rows, *columns)),
+        _ => None,
+    }
+}
+
+impl BatchMatMul {
+    /// Products in full precision.
+    pub fn new(transpose_a: bool, transpose_b: bool) -> Self {
+        Self {
+            transpose_a,
+            transpose_b,
+            ..Self::default()
+        }
+    }
+
+    /// The sizes of the products of operands of these types, which were checked.
+    pub fn sizes(&self, a: &TensorType, b: &TensorType) -> BatchMatMulSizes {
+        let (leading, rows, columns) = split(a).unwrap_or((&[], 1, 1));
+        let (m, k) = match self.transpose_a {
+            true => (columns, rows),
+            false => (rows, columns),
+        };
+        let (_, rows, columns) = split(b).unwrap_or((&[], 1, 1));
+        BatchMatMulSizes {
+            batch: crate::types::elements(leading),
+            m,
+            n: if self.transpose_b { rows } else { columns },
+            k,
+        }
+    }
+}
+
+impl Operation for BatchMatMul {
+    fn name(&self) -> String {
+        "batch_matmul".to_string()
+    }
+
+    fn describe(&self) -> String {
+        let mark = |yes: bool| if yes { "ᵀ" } else { "" };
+        let precision = match self.precision {
+            MatmulPrecision::Full => "",
+            MatmulPrecision::Tf32 => ", tf32",
+        };
+        format!(
+            "batch_matmul[a{}·b{}{precision}]",
+            mark(self.transpose_a),
+            mark(self.transpose_b)
+        )
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 2)?;
+        let (a, b) = (&inputs[0], &inputs[1]);
+        if !a.dtype.is_float() || a.dtype != b.dtype {
+            return Err(InvalidOp::new(
+                format!("cannot multiply {} by {}", a.dtype, b.dtype),
+                "convert the operands to one floating-point type",
+            ));
+        }
+        let (Some((leading, ..)), Some((other, rows, columns))) = (split(a), split(b)) else {
+            return Err(mismatch(
+                "an operand has fewer than two axes",
+                &a.shape,
+                &b.shape,
+                "pass matrices [batch, rows, columns]",
+            ));
+        };
+        if leading != other {
+            return Err(mismatch(
+                "the leading axes differ",
+                leading,
+                other,
+                "pass as many matrices on both sides",
+            ));
+        }
+        let BatchMatMulSizes { m, n, k, .. } = self.sizes(a, b);
+        let terms = if self.transpose_b { columns } else { rows };
+        if k != terms {
+            return Err(InvalidOp::new(
+                format!("the sums have {k} terms on the left and {terms} on the right"),
+                format!(
+                    "the columns of {} must be as many as the rows of {}, after transposition",
+                    ShapeText(&a.shape),
+                    ShapeText(&b.shape)
+                ),
+            ));
+        }
+        let shape = [leading, &[m, n]].concat();
+        Ok(vec![TensorType::new(a.dtype, shape)])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None, None]);
+        };
+        let (x, w) = (node.inputs[0], node.inputs[1]);
+        let g = b.cast_as(g, x)?;
+        let plain = |transpose_a, transpose_b| BatchMatMul {
+            transpose_a,
+            transpose_b,
+            precision: self.precision,
+        };
+        let (a, c) = (self.transpose_a, self.transpose_b);
+        let dx = match a {
+            false => (plain(false, !c), g, w),
+            true => (plain(c, true), w, g),
+        };
+        let dw = match c {
+            false => (plain(!a, false), x, g),
+            true => (plain(true, a), g, x),
+        };
+        let mut grads = vec![None, None];
+        for (k, (op, left, right)) in [dx, dw].into_iter().enumerate() {
+            if b.wanted[k] {
+                grads[k] = Some(b.push1(op, &[left, right])?);
+            }
+        }
+        Ok(grads)
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        let BatchMatMulSizes { batch, m, n, k } = self.sizes(&inputs[0], &inputs[1]);
+        if inputs.iter().all(|t| t.dtype != DType::Bits) {
+            return product([2, batch, m, n, k]);
+        }
+        0
+    }
+}

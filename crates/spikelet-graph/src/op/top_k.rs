@@ -1,0 +1,74 @@
+//! The largest elements of a row.
+
+use super::{Indexed, Operation, ScatterAdd, arity, elements, expect_float};
+use crate::backward::Backward;
+use crate::error::{InvalidOp, Result};
+use crate::graph::{Node, ValueId};
+use crate::types::{DType, TensorType};
+
+/// The `k` largest elements along the last axis, the largest first, and their i64 indices.
+///
+/// Of equal elements the first is taken first. NaN counts as larger than all numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// The number of elements.
+    pub k: usize,
+}
+
+impl Operation for TopK {
+    fn name(&self) -> String {
+        "topk".to_string()
+    }
+
+    fn describe(&self) -> String {
+        format!("topk[{}]", self.k)
+    }
+
+    fn outputs(&self, _: usize) -> usize {
+        2
+    }
+
+    fn infer(&self, inputs: &[TensorType]) -> std::result::Result<Vec<TensorType>, InvalidOp> {
+        arity(inputs, 1)?;
+        expect_float(inputs[0].dtype)?;
+        let mut shape = inputs[0].shape.clone();
+        let Some(last) = shape.last_mut() else {
+            return Err(InvalidOp::new(
+                "needs a last axis",
+                "reshape the scores to [..., classes]",
+            ));
+        };
+        if self.k > *last {
+            return Err(InvalidOp::new(
+                format!("the {} largest of {last} elements", self.k),
+                "k must be at most the length of the last axis",
+            ));
+        }
+        *last = self.k;
+        let indices = TensorType::new(DType::I64, shape.clone());
+        Ok(vec![TensorType::new(inputs[0].dtype, shape), indices])
+    }
+
+    fn differentiate(&self, b: &mut Backward<'_>, node: &Node) -> Result<Vec<Option<ValueId>>> {
+        let Some(g) = b.grads[0] else {
+            return Ok(vec![None]);
+        };
+        let shape = b.graph.shape(node.inputs[0]);
+        let axis = shape.len() - 1;
+        let scatter = ScatterAdd {
+            axis,
+            length: shape[axis],
+            indexed: Indexed::Elements,
+        };
+        let sum = b.push1(scatter, &[g, node.outputs[1]])?;
+        Ok(vec![Some(b.cast_as(sum, node.inputs[0])?)])
+    }
+
+    fn writes_all(&self) -> bool {
+        true
+    }
+
+    fn flops(&self, inputs: &[TensorType], _: &[TensorType]) -> u64 {
+        elements(inputs).saturating_mul(self.k as u64)
+    }
+}
