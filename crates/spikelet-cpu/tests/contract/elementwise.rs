@@ -133,7 +133,8 @@ fn functions_near_zero_keep_their_digits() {
 #[test]
 fn functions_of_large_and_infinite_numbers_have_their_limits() {
     let (inf, nan) = (f32::INFINITY, f64::NAN);
-    let cases: [(fn(&Var) -> Var, [f64; 5], [f64; 5]); 5] = [
+    type Limits = (fn(&Var) -> Var, [f64; 5], [f64; 5]);
+    let cases: [Limits; 5] = [
         (
             Var::softplus,
             [0.0, 0.0, 2.0_f64.ln(), 1000.0, f64::INFINITY],

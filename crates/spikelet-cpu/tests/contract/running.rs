@@ -89,7 +89,7 @@ fn running(x: &Tensor, axis: usize) -> Vec<f64> {
     let inner: usize = x.shape[axis + 1..].iter().product();
     let mut sums = x.to_f64();
     for i in inner..sums.len() {
-        if (i / inner) % x.shape[axis] > 0 {
+        if !(i / inner).is_multiple_of(x.shape[axis]) {
             sums[i] += sums[i - inner];
         }
     }

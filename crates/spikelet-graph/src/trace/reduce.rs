@@ -89,7 +89,7 @@ impl Var {
     pub fn log_sum_exp(&self, axes: &[usize]) -> Var {
         let most = self.max(axes).map1(|x| {
             // An infinite maximum would give ∞ − ∞.
-            let finite = (x - x).equals(0.0);
+            let finite = x.abs().lt(f64::INFINITY);
             Expr::select(finite, x, 0.0).detach()
         });
         let sum = (self - self.kept(&most, axes)).exp().sum(axes);
