@@ -152,6 +152,26 @@ fn muon_in_16_bits_is_near_the_reference() -> Result<()> {
 }
 
 #[test]
+fn an_elementwise_update_is_one_operation_that_writes_all_its_tensors() -> Result<()> {
+    for (name, states) in [("adam", 2), ("sgd", 0), ("rmsprop", 1), ("lion", 1)] {
+        let config = OptimizerConfig::find(name)?;
+        let tracer = Tracer::new(DType::F32);
+        let weight = tracer.parameter("w", [3]);
+        let grad = tracer.input("grad", DType::F32, [3]);
+        let scalars = scalar_inputs_of(&tracer, config.get(), "");
+        let guard = UpdateGuard::FiniteLoss(tracer.input("loss", DType::F32, []));
+        update_with_prefix("o", config.get(), "w", &weight, &grad, &scalars, &guard);
+        let graph = tracer.finish()?;
+        assert_eq!(
+            (graph.nodes.len(), graph.outputs.len()),
+            (1, 1 + states),
+            "{name}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
 fn a_skipped_step_changes_neither_parameters_nor_states() -> Result<()> {
     let parameters = [
         (

@@ -50,6 +50,22 @@ impl Clip {
     }
 }
 
+/// The norm of all gradients together, a scalar; `None` without gradients. Before clipping it is the norm that
+/// [`Clip::Norm`] bounds.
+///
+/// ```
+/// use spikelet_graph::{DType, Tracer};
+/// use spikelet_train::optim;
+/// let tracer = Tracer::new(DType::F32);
+/// let grads = [tracer.input("a", DType::F32, [4, 3]), tracer.input("b", DType::F32, [4])];
+/// let norm = optim::grad_norm(&grads).expect("there are gradients");
+/// tracer.output("grad_norm", &norm);
+/// assert!(norm.shape().is_empty());
+/// ```
+pub fn grad_norm(grads: &[Var]) -> Option<Var> {
+    squares(grads).map(|total| total.sqrt())
+}
+
 /// The sum of the squares of all gradients; `None` without gradients.
 pub fn squares(grads: &[Var]) -> Option<Var> {
     let each = grads.iter().map(|g| g.square().sum_all());

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::domain;
-use std::sync::Arc;
 
 /// Defines [`OptimizerConfig`]: a variant, which has the name of its type, and the name in files and on the
 /// command line.
@@ -35,13 +34,6 @@ macro_rules! optimizers {
             pub fn get(&self) -> &dyn Optimizer {
                 match self {
                     $(Self::$variant(optimizer) => optimizer,)*
-                }
-            }
-
-            /// The optimizer, for owners that share it.
-            pub fn to_arc(&self) -> Arc<dyn Optimizer> {
-                match self {
-                    $(Self::$variant(optimizer) => Arc::new(*optimizer),)*
                 }
             }
 

@@ -16,8 +16,7 @@ mod sgd;
 mod update;
 
 pub use adam::Adam;
-pub use clip::Clip;
-pub use clip::squares;
+pub use clip::{Clip, grad_norm, squares};
 pub use config::OptimizerConfig;
 pub use lamb::Lamb;
 pub use lion::Lion;

@@ -64,9 +64,7 @@ fn check_same_run(
     let mut theirs = checkpoint.settings.clone();
     let ours = &trainer.settings;
     // More epochs are allowed when the learning rate does not depend on their number.
-    if theirs.schedule == crate::optim::LrSchedule::Constant
-        && ours.epochs >= checkpoint.progress.epoch
-    {
+    if !theirs.schedule.depends_on_epochs() && ours.epochs >= checkpoint.progress.epoch {
         theirs.epochs = ours.epochs;
     }
     // The memory budget does not affect the results.

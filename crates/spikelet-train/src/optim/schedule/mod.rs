@@ -331,7 +331,8 @@ fn cosine(epoch: f64, epochs: f64, min_factor: f64) -> f64 {
 
 /// Half a cosine from `first` to `last`, for a part from 0 to 1.
 fn cosine_between(first: f64, last: f64, part: f64) -> f64 {
-    last + (first - last) * 0.5 * (1.0 + (PI * part).cos())
+    let share = 0.5 * (1.0 + (PI * part).cos());
+    share * first + (1.0 - share) * last
 }
 
 #[cfg(test)]
