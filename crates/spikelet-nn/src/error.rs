@@ -261,6 +261,12 @@ pub enum LayerProblem {
         /// The input.
         given: TensorType,
     },
+    /// A path without neurons.
+    #[error("the network has no neurons at this path")]
+    NoNeurons {
+        /// The paths of all layers of neurons.
+        known: Vec<String>,
+    },
     /// Features that are not a multiple of the votes for each class.
     #[error("{votes} votes for each class do not divide the features of {given}")]
     Votes {
@@ -347,6 +353,12 @@ impl LayerProblem {
             }
             Self::Groups { .. } => {
                 "give the number of channels of the sequence, and a number of groups that divides it"
+            }
+            Self::NoNeurons { known } if known.is_empty() => {
+                "trace the network first; it must have a layer of neurons"
+            }
+            Self::NoNeurons { known } => {
+                return format!("its layers of neurons: {}", known.join(", "));
             }
             Self::Votes { .. } => "give the layer before it classes · votes output features",
             Self::Padding { .. } => "use less padding",

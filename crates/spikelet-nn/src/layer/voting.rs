@@ -39,7 +39,7 @@ impl Module for Voting {
         cx.expect_domains("voting", &[votes])?;
         let mut shape = x.shape().to_vec();
         let features = shape.pop().unwrap_or_default();
-        if features % self.votes != 0 {
+        if !features.is_multiple_of(self.votes) {
             return Err(cx.error(
                 "voting",
                 LayerProblem::Votes {

@@ -1,12 +1,13 @@
 //! Cross entropy of the softmax of scores.
 //!
-//! L = −Σ_c q_c · ln softmax(score)_c, mean over the batch. For a label y and a smoothing ε, q is
-//! (1 − ε)·onehot(y) + ε / classes.
+//! L = −Σ_c w_c · q_c · ln softmax(score)_c, where w are the class weights. For a label y and a smoothing ε, q is
+//! (1 − ε)·onehot(y) + ε / classes. The mean over the batch is divided by the sum of the labels' weights, or by
+//! the number of samples if the targets are soft, as in PyTorch's `CrossEntropyLoss`.
 //!
 //! Source of label smoothing: C. Szegedy et al., *Rethinking the Inception architecture for computer
-//! vision*, CVPR 2016; PyTorch's `CrossEntropyLoss`.
+//! vision*, CVPR 2016.
 
-use super::target::one_hot;
+use super::target::{Range, constants, expect_constant, one_hot, reject};
 use spikelet_graph::Var;
 
 /// Cross entropy of scores `[N, classes]` and labels i64 `[N]`: −ln softmax(score)\[label\].
@@ -28,18 +29,22 @@ pub fn cross_entropy(scores: &Var, labels: &Var) -> Var {
 /// ```
 /// use spikelet_nn::prelude::*;
 /// let tracer = Tracer::new(DType::F32);
-/// let scores = tracer.input("scores", DType::F32, [32, 10]);
+/// let scores = tracer.input("scores", DType::F32, [32, 2]);
 /// let labels = tracer.input("labels", DType::I64, [32]);
-/// let loss = loss::CrossEntropy::new().label_smoothing(0.1).loss(&scores, &labels);
+/// let loss = loss::CrossEntropy::new()
+///     .label_smoothing(0.1)
+///     .class_weights([1.0, 3.0]) // the second class is rare
+///     .loss(&scores, &labels);
 /// assert!(loss.shape().is_empty());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CrossEntropy {
     label_smoothing: f64,
+    class_weights: Option<Vec<f64>>,
 }
 
 impl CrossEntropy {
-    /// Cross entropy without smoothing.
+    /// Cross entropy without smoothing and weights.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,23 +56,95 @@ impl CrossEntropy {
         self
     }
 
+    /// Sets a weight for each class, at least 0.
+    #[must_use]
+    pub fn class_weights(mut self, weights: impl Into<Vec<f64>>) -> Self {
+        self.class_weights = Some(weights.into());
+        self
+    }
+
     /// The loss of scores `[N, classes]` and labels i64 `[N]`.
     pub fn loss(&self, scores: &Var, labels: &Var) -> Var {
-        self.mean(scores, labels, 0)
+        self.of_labels(scores, labels, 0)
+    }
+
+    /// The loss of scores `[N, classes]` and soft targets of the same shape: a probability of each class, as of
+    /// mixup.
+    pub fn soft(&self, scores: &Var, targets: &Var) -> Var {
+        self.of_targets(scores, targets, 0)
     }
 
     /// The mean over all rows of scores with `leading_axes` axes before `[N, classes]`.
-    pub(super) fn mean(&self, scores: &Var, labels: &Var, leading_axes: usize) -> Var {
+    pub(super) fn of_labels(&self, scores: &Var, labels: &Var, leading_axes: usize) -> Var {
         let target = one_hot(scores, labels, leading_axes);
-        let classes = target.shape().last().copied().unwrap_or(1).max(1);
-        let rows = scores.ty().len() / classes;
+        let rows = rows(scores);
+        let sum = self.sum(scores, &target);
+        match self.weights(scores) {
+            None => -(sum / rows),
+            Some(weights) => {
+                let steps = rows / labels.ty().len().max(1) as f64;
+                -(sum / ((target * weights).sum_all() * steps))
+            }
+        }
+    }
+
+    /// The same for soft targets.
+    pub(super) fn of_targets(&self, scores: &Var, targets: &Var, leading_axes: usize) -> Var {
+        if scores.shape().get(leading_axes..) != Some(targets.shape()) || targets.rank() != 2 {
+            reject(
+                "cross entropy",
+                scores,
+                "the targets are not a probability for each score",
+                format!("scores {} and targets {}", scores.ty(), targets.ty()),
+                "give scores and targets of the shape [N, classes], or `CrossEntropy::loss` the labels [N]",
+            );
+        }
+        -(self.sum(scores, targets) / rows(scores))
+    }
+
+    /// Σ w · q · ln softmax(scores) over all rows and classes.
+    fn sum(&self, scores: &Var, target: &Var) -> Var {
+        let epsilon = self.label_smoothing;
+        let name = "label smoothing";
+        expect_constant("cross entropy", scores, name, epsilon, &Range::FRACTION);
         let logarithms = scores.log_softmax();
-        let picked = match self.label_smoothing {
+        let classes = target.shape().last().copied().unwrap_or(1).max(1);
+        let terms = match epsilon {
             0.0 => logarithms * target,
-            epsilon => Var::map(&[&logarithms, &target], |v| {
+            _ => Var::map(&[&logarithms, target], |v| {
                 &v[0] * (&v[1] * (1.0 - epsilon) + epsilon / classes as f64)
             }),
         };
-        -(picked.sum_all() / rows as f64)
+        let terms = match self.weights(scores) {
+            None => terms,
+            Some(weights) => terms * weights,
+        };
+        terms.sum_all()
     }
+
+    /// The class weights as a vector.
+    fn weights(&self, scores: &Var) -> Option<Var> {
+        let weights = self.class_weights.as_ref()?;
+        let classes = scores.shape().last().copied().unwrap_or(0);
+        if weights.len() != classes {
+            reject(
+                "cross entropy",
+                scores,
+                &format!("{} class weights for {classes} classes", weights.len()),
+                scores.ty().to_string(),
+                "give one weight for each class",
+            );
+        }
+        for weight in weights {
+            let name = "a class weight";
+            expect_constant("cross entropy", scores, name, *weight, &Range::NOT_NEGATIVE);
+        }
+        Some(constants(scores.tracer(), weights))
+    }
+}
+
+/// The number of rows of scores `[…, classes]`.
+fn rows(scores: &Var) -> f64 {
+    let classes = scores.shape().last().copied().unwrap_or(1).max(1);
+    (scores.ty().len() / classes).max(1) as f64
 }

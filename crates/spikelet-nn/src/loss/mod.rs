@@ -1,19 +1,40 @@
-//! Losses, each a mean over the batch.
+//! Losses, each a mean over the batch, a scalar.
 //!
-//! | file | losses |
+//! A loss is a function of traced values: any expression of [`Var`]s can be one. Labels and targets that do not fit are
+//! recorded as errors of the trace.
+//!
+//! | family | losses |
 //! |---|---|
-//! | [`cross_entropy`](mod@cross_entropy) | cross entropy of labels, with label smoothing |
-//! | [`tet`](mod@tet) | a cross entropy at each time step |
-//! | [`regression`] | squared errors |
+//! | cross entropy | [`cross_entropy`], [`CrossEntropy`] (label smoothing, class weights, soft targets) |
+//! | at each step | [`tet`], [`regularized_tet`], [`CrossEntropy::at_each_step`] |
+//! | distillation | [`kl_divergence`] |
+//! | binary | [`binary_cross_entropy`], [`weighted_binary_cross_entropy`] |
+//! | values, rates | [`mse`] (labels), [`mean_squared_error`], [`l1`], [`huber`], [`smooth_l1`] |
+//! | membrane potential | [`Membrane`]: last, max or mean over time, sum of softmax |
+//! | spike counts | [`spike_rate_mse`], [`spike_count_mse`], [`spike_count_cross_entropy`] |
+//! | spike times | [`first_spike_cross_entropy`], [`first_spike_mse`], [`van_rossum`] |
+//! | penalties | [`rate_target`], [`rate_bounds`], [`synaptic_operations`] of the layers' [`spikes_of`] |
 
-pub mod cross_entropy;
-pub mod regression;
+mod activity;
+mod binary;
+mod cross_entropy;
+mod distillation;
+mod membrane;
+mod regression;
+mod spike_count;
+mod spike_time;
 mod target;
-pub mod tet;
+mod tet;
 
+pub use activity::{rate_bounds, rate_target, spikes_of, synaptic_operations};
+pub use binary::{binary_cross_entropy, weighted_binary_cross_entropy};
 pub use cross_entropy::{CrossEntropy, cross_entropy};
-pub use regression::{mean_squared_error, mse};
-pub use tet::tet;
+pub use distillation::kl_divergence;
+pub use membrane::Membrane;
+pub use regression::{huber, l1, mean_squared_error, mse, smooth_l1};
+pub use spike_count::{spike_count_cross_entropy, spike_count_mse, spike_rate_mse};
+pub use spike_time::{first_spike_cross_entropy, first_spike_mse, first_spike_time, van_rossum};
+pub use tet::{regularized_tet, tet};
 
 use spikelet_graph::Var;
 

@@ -1,11 +1,13 @@
 //! Temporal efficient training: a loss at each time step.
 //!
-//! L = mean over t of CE(y\[t\], label), where the usual loss is CE(mean over t of y\[t\], label).
+//! L = (1 − λ) · mean over t of CE(y\[t\], label) + λ · mean((y − φ)²), where the usual loss is
+//! CE(mean over t of y\[t\], label). The second term keeps the output near φ; λ is 0 unless it is set.
 //!
 //! Source: S. Deng et al., *Temporal efficient training of spiking neural network via gradient re-weighting*,
-//! ICLR 2022, with λ = 0.
+//! ICLR 2022.
 
-use super::CrossEntropy;
+use super::target::{Range, expect_constant};
+use super::{CrossEntropy, mean_squared_error};
 use crate::module::StepOutputs;
 use spikelet_graph::Var;
 
@@ -24,13 +26,29 @@ pub fn tet(output_seq: &Var, labels: &Var) -> Var {
     CrossEntropy::new().at_each_step(output_seq, labels)
 }
 
+/// The complete loss of the paper: with the weight `lambda`, 0 to below 1, of the squared distance of the output
+/// from `phi`. The paper uses 0.05 and the threshold, 1.
+pub fn regularized_tet(output_seq: &Var, labels: &Var, lambda: f64, phi: f64) -> Var {
+    expect_constant("TET", output_seq, "lambda", lambda, &Range::FRACTION);
+    expect_constant("TET", output_seq, "phi", phi, &Range::FINITE);
+    let target = output_seq
+        .tracer()
+        .fill(output_seq.ty().dtype, output_seq.shape(), phi);
+    tet(output_seq, labels) * (1.0 - lambda) + mean_squared_error(output_seq, &target) * lambda
+}
+
 impl CrossEntropy {
     /// The mean over time of this loss at each step, of an output sequence `[T, N, classes]` (TET).
     pub fn at_each_step(&self, output_seq: &Var, labels: &Var) -> Var {
-        self.mean(output_seq, labels, 1)
+        self.of_labels(output_seq, labels, 1)
     }
 
-    /// The same for an output over time. Its parts are not concatenated.
+    /// The same for soft targets `[N, classes]`.
+    pub fn soft_at_each_step(&self, output_seq: &Var, targets: &Var) -> Var {
+        self.of_targets(output_seq, targets, 1)
+    }
+
+    /// [`CrossEntropy::at_each_step`] for an output over time. Its parts are not concatenated.
     pub fn over_time(&self, output: &StepOutputs, labels: &Var) -> Var {
         let steps: usize = output.parts().iter().map(|part| part.dim(0)).sum();
         let losses = (output.parts().iter()).map(|part| match part.dim(0) {

@@ -1,5 +1,7 @@
-//! Losses: values by hand, gradients by central differences in f64.
+//! Losses: values by hand and PyTorch's, gradients by central differences in f64.
 
+mod errors;
+mod reference;
 mod support;
 
 use spikelet_nn::loss::CrossEntropy;
@@ -73,13 +75,35 @@ fn tet_is_the_mean_of_the_losses_of_all_steps() -> Result<()> {
 }
 
 #[test]
-fn labels_that_do_not_fit_the_scores_are_an_error() {
-    let scores = Given::new([3, 4], values(12, 1));
-    let refused = Probe::new(&[scores], &[0, 1], |x, y| loss::cross_entropy(&x[0], y));
-    let message = refused.map(|_| ()).expect_err("two labels").to_string();
-    assert!(message.contains("not a row for each label"), "{message}");
-    let output = Given::new([2, 3, 4], values(24, 1));
-    let refused = Probe::new(&[output], &[0, 1, 2, 3], |x, y| loss::tet(&x[0], y));
-    let message = refused.map(|_| ()).expect_err("four labels").to_string();
-    assert!(message.contains("[T, N, classes]"), "{message}");
+fn the_first_spike_is_the_number_of_steps_before_it() -> Result<()> {
+    // Neurons that fire at step 0, at steps 2 and 3, and never.
+    let spikes = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0];
+    let spikes = Given::new([4, 1, 3], spikes);
+    for (neuron, expected) in [0.0, 2.0, 4.0].into_iter().enumerate() {
+        let mut probe = Probe::new(&[spikes.clone()], &[], |x, _| {
+            let time = loss::first_spike_time(&x[0]);
+            time.slice(1, neuron..neuron + 1).sum_all()
+        })?;
+        assert_close("time", &[probe.loss()?], &[expected], 0.0);
+        probe.check_grad(0)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn one_more_spike_is_a_van_rossum_distance_of_a_half() -> Result<()> {
+    let mut spikes = vec![0.0; 200];
+    spikes[3] = 1.0;
+    let spikes = Given::new([200, 1, 1], spikes);
+    let silent = Given::new([200, 1, 1], vec![0.0; 200]);
+    let tau = 20.0;
+    let mut probe = Probe::new(&[spikes, silent], &[], |x, _| {
+        loss::van_rossum(&x[0], &x[1], tau)
+    })?;
+    let loss = probe.loss()?;
+    // The sum of a geometric series, 1 / (τ·(1 − e^(−2/τ))).
+    let expected = 1.0 / (tau * (1.0 - (-2.0 / tau).exp()));
+    assert_close("distance", &[loss], &[expected], 1e-7);
+    assert!((expected - 0.5).abs() < 1.0 / tau);
+    Ok(())
 }
