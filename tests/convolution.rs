@@ -10,7 +10,7 @@ use loops::{Images, Steps, Windows, three};
 use probe::{Probe, assert_close, values};
 use spikelet::layer::{Conv, ConvTransposed};
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use spikelet::{LayerError, LayerProblem};
 use std::fmt::Debug;
 
@@ -434,16 +434,16 @@ fn a_network_trains_in_every_order() -> Result<()> {
             ..Settings::default()
         };
         let mut store = VarStore::new(spikelet::device::cpu()?);
-        let mut step = TrainStep::new(&net, &settings, shape, &mut store)?;
+        let mut step = Step::classifier(&net, &settings, shape)?.compile(&mut store)?;
         let config = spikelet::data::LoaderConfig {
             batch_size: 16,
             drop_last: true,
             ..Default::default()
         };
         let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
-        let batches = (0..6).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
+        let batches = (0..6).flat_map(|epoch| loader.epoch(epoch, 0));
         let losses: Vec<f64> = batches
-            .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.01)?.loss))
+            .map(|batch| Ok(step.run_batch(&batch?)?.loss))
             .collect::<Result<_>>()?;
         let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
         let (first, last) = (mean(&losses[..4]), mean(&losses[losses.len() - 4..]));

@@ -17,7 +17,7 @@ use spikelet::network::{MnistFc, Network};
 use spikelet::prelude::*;
 use spikelet::runtime::host;
 use spikelet::tensors::TensorFile;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,7 +110,7 @@ fn train_steps(
     steps: usize,
 ) -> Result<(Vec<f64>, Vec<Tensor>)> {
     let mut store = VarStore::new(backend);
-    let mut step = TrainStep::new(&small(), settings, SHAPE, &mut store)?;
+    let mut step = Step::classifier(&small(), settings, SHAPE)?.compile(&mut store)?;
     let data = synthetic::digits_of(2, 32 * steps, 10);
     let config = LoaderConfig {
         batch_size: SHAPE.batch,
@@ -120,8 +120,8 @@ fn train_steps(
     };
     let loader = DataLoader::new(data.train.clone(), config)?;
     let mut losses = vec![];
-    for (k, batch) in loader.epoch(0, 0).enumerate() {
-        losses.push(step.run(&batch?, k as u64 + 1, 0.0)?.loss);
+    for batch in loader.epoch(0, 0) {
+        losses.push(step.run_batch(&batch?)?.loss);
     }
     let names: Vec<String> = step.model().map(String::from).collect();
     let weights: Result<Vec<Tensor>> = names.iter().map(|name| store.get(name)).collect();

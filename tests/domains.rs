@@ -241,7 +241,7 @@ fn a_constant_of_another_kind_is_refused_with_the_kind_that_is_wanted() {
 #[test]
 fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     use spikelet::network::{MnistFc, Network};
-    use spikelet::train::{BatchShape, TrainStep};
+    use spikelet::train::{BatchShape, Step};
     let spec = json!({"neuron": "lif", "params": {"tau": 0}});
     let network = Network::MnistFc(MnistFc {
         neuron: spec,
@@ -263,7 +263,9 @@ fn a_network_and_a_step_refuse_what_a_file_may_hold() -> Result<()> {
     };
     let module = Network::find("mnist-fc")?.module()?;
     let mut store = VarStore::new(spikelet::device::cpu()?);
-    let refused = TrainStep::new(&*module, &settings, shape, &mut store).err();
+    let refused = Step::classifier(&*module, &settings, shape)
+        .and_then(|step| step.compile(&mut store))
+        .err();
     assert!(matches!(refused, Some(Error::Invalid { what, .. }) if what == "optimizer"));
     Ok(())
 }

@@ -9,7 +9,7 @@ use spikelet::data::{DataLoader, synthetic};
 use spikelet::device;
 use spikelet::network::{Csnn, Network};
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use std::sync::Arc;
 
 /// Layers between which much is kept: convolutions, pooling that is not taken into a neuron, and a
@@ -40,12 +40,12 @@ fn train(backend: Arc<dyn Backend>, settings: &Settings) -> Result<(Vec<f64>, Ve
         image: [1, 28, 28],
     };
     let module = network().module()?;
-    let mut step = TrainStep::new(&*module, settings, shape, &mut store)?;
+    let mut step = Step::classifier(&*module, settings, shape)?.compile(&mut store)?;
     let digits = synthetic::digits_of(1, 288, 1).train;
     let loader = DataLoader::new(digits, settings.training_batches())?;
     let mut losses = vec![];
-    for (k, batch) in loader.epoch(0, 0).enumerate() {
-        losses.push(step.run(&batch?, k as u64 + 1, 0.0)?.loss);
+    for batch in loader.epoch(0, 0) {
+        losses.push(step.run_batch(&batch?)?.loss);
     }
     let names: Vec<String> = store.names().map(String::from).collect();
     let tensors = names

@@ -66,13 +66,13 @@ fn a_loss_that_is_not_finite_names_step_layer_and_time_step() {
 #[test]
 fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
     use spikelet::data::{DataLoader, LoaderConfig};
-    use spikelet::train::{BatchShape, TrainStep};
+    use spikelet::train::{BatchShape, Step};
     let shape = BatchShape {
         batch: 32,
         image: [1, 28, 28],
     };
     let mut store = VarStore::new(spikelet::device::cpu()?);
-    let mut step = TrainStep::new(&runs_away(), &settings(), shape, &mut store)?;
+    let mut step = Step::classifier(&runs_away(), &settings(), shape)?.compile(&mut store)?;
     let config = LoaderConfig {
         batch_size: 32,
         ..LoaderConfig::default()
@@ -84,9 +84,9 @@ fn a_step_whose_loss_is_not_finite_changes_nothing() -> Result<()> {
     let weights = |store: &VarStore| -> Result<Vec<Tensor>> {
         store.names().map(|name| store.get(name)).collect()
     };
-    assert!(step.run(&batch, 1, 0.0)?.loss.is_finite());
+    assert!(step.run_batch(&batch)?.loss.is_finite());
     let before = weights(&store)?;
-    assert!(!step.run(&batch, 2, 0.0)?.loss.is_finite());
+    assert!(!step.run_batch(&batch)?.loss.is_finite());
     assert_eq!(weights(&store)?, before);
     Ok(())
 }

@@ -12,7 +12,7 @@ use spikelet::graph::{
 };
 use spikelet::network::{Cifar10Net, Network};
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use spikelet::{MemoryBudget, device, graph};
 use std::sync::Arc;
 
@@ -133,14 +133,14 @@ fn train(
         image: [1, 24, 24],
     };
     let module = network.module()?;
-    let mut step = TrainStep::new(&*module, &settings, shape, &mut store)?;
+    let mut step = Step::classifier(&*module, &settings, shape)?.compile(&mut store)?;
     let mut losses = vec![];
     for k in 0..3_u32 {
         let pixel = |i: u32| ((i + k) * 37 % 101) as f32 / 101.0;
         let images = (0..(BATCH * 24 * 24) as u32).map(pixel).collect();
         let labels = (0..BATCH as i64).map(|i| (i + i64::from(k)) % 10).collect();
         let batch = Batch::of_images([1, 24, 24], images, labels);
-        losses.push(step.run(&batch, u64::from(k) + 1, 0.01)?.loss);
+        losses.push(step.run_batch(&batch)?.loss);
     }
     let plan = step.program().plan();
     assert!(plan.is_sound());

@@ -10,7 +10,7 @@ use spikelet::graph::op::Operation;
 use spikelet::graph::{Graph, Plan};
 use spikelet::module::TracedTensor;
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use std::sync::Arc;
 
 const SHAPE: BatchShape = BatchShape {
@@ -36,7 +36,7 @@ fn losses(backend: Arc<dyn Backend>, precision: Precision) -> Result<Vec<f64>> {
         ..Settings::default()
     };
     let mut store = VarStore::new(backend);
-    let mut step = TrainStep::new(&network(), &settings, SHAPE, &mut store)?;
+    let mut step = Step::classifier(&network(), &settings, SHAPE)?.compile(&mut store)?;
     let data = synthetic::digits_of(2, 320, 10);
     let config = spikelet::data::LoaderConfig {
         batch_size: SHAPE.batch,
@@ -45,9 +45,9 @@ fn losses(backend: Arc<dyn Backend>, precision: Precision) -> Result<Vec<f64>> {
         ..Default::default()
     };
     let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
-    let batches = (0..3).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
+    let batches = (0..3).flat_map(|epoch| loader.epoch(epoch, 0));
     let losses: Result<Vec<f64>> = batches
-        .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.0)?.loss))
+        .map(|batch| Ok(step.run_batch(&batch?)?.loss))
         .collect();
     if precision == Precision::F16 {
         let steps = store.get("loss_scale_steps")?.to_f64()[0];

@@ -9,7 +9,7 @@ use spikelet::graph::Graph;
 use spikelet::graph::op::{HostTensor, Operation};
 use spikelet::module::{Propagation, TracedState, TracedTensor};
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, TrainStep};
+use spikelet::train::{BatchShape, Step};
 use std::collections::BTreeMap;
 
 const STEPS: usize = 6;
@@ -176,7 +176,7 @@ fn training_has_the_same_losses() -> Result<()> {
             ..Settings::default()
         };
         let mut store = VarStore::new(device::cpu()?);
-        let mut step = TrainStep::new(&net, &settings, shape, &mut store)?;
+        let mut step = Step::classifier(&net, &settings, shape)?.compile(&mut store)?;
         let config = spikelet::data::LoaderConfig {
             batch_size: 16,
             shuffle: true,
@@ -184,9 +184,9 @@ fn training_has_the_same_losses() -> Result<()> {
             ..Default::default()
         };
         let loader = spikelet::data::DataLoader::new(data.train.clone(), config)?;
-        let batches = (0..2).flat_map(|epoch| loader.epoch(epoch, 0)).enumerate();
+        let batches = (0..2).flat_map(|epoch| loader.epoch(epoch, 0));
         batches
-            .map(|(k, batch)| Ok(step.run(&batch?, k as u64 + 1, 0.0)?.loss))
+            .map(|batch| Ok(step.run_batch(&batch?)?.loss))
             .collect()
     };
     let whole = losses(Propagation::LayerByLayer)?;

@@ -3,7 +3,7 @@
 use spikelet::data::{Split, synthetic};
 use spikelet::graph::op::HostTensor;
 use spikelet::prelude::*;
-use spikelet::train::{BatchShape, EvalStep, TrainError, TrainStep, evaluate};
+use spikelet::train::{BatchShape, Step, TrainError, evaluate};
 use spikelet::{LayerError, LayerProblem, RuntimeError, device, loss};
 
 /// The error of type `E` of a call.
@@ -66,8 +66,9 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
         image: [1, 28, 28],
     };
     let mut store = VarStore::new(device::cpu()?);
-    let mut step = TrainStep::new(&classifier(3), &settings(), shape, &mut store)?;
-    let mut eval = EvalStep::new(&classifier(3), &settings(), shape, false, &mut store)?;
+    let mut step = Step::classifier(&classifier(3), &settings(), shape)?.compile(&mut store)?;
+    let mut eval =
+        Step::classifier(&classifier(3), &settings(), shape)?.compile_eval(&mut store)?;
     let batches = LoaderConfig {
         batch_size: 32,
         ..LoaderConfig::default()
@@ -75,7 +76,7 @@ fn a_label_outside_the_scores_is_refused_by_the_step_that_is_given_it() -> Resul
     let loader = DataLoader::new(digits().test, batches)?;
     let batch = loader.epoch(0, 0).next().expect("there is one")?;
     assert!(batch.i64("labels")?.iter().any(|label| *label > 2));
-    for result in [step.run(&batch, 1, 0.0), eval.run(&batch, 0)] {
+    for result in [step.run_batch(&batch), eval.run_batch(&batch, 0)] {
         let error = refused(result);
         assert!(
             matches!(&error, RuntimeError::Label { name, label: 3.., classes: 3 } if name == "labels"),

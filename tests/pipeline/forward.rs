@@ -5,7 +5,7 @@ use spikelet::graph::op::HostTensor;
 use spikelet::pipeline::{ModelPipeline, PipelineEval, PipelineSchedule, PipelineStep, Reduce};
 use spikelet::prelude::*;
 use spikelet::runtime::{Program, VarStore};
-use spikelet::train::{BatchShape, EvalStep};
+use spikelet::train::{BatchShape, Step};
 
 #[test]
 fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
@@ -15,9 +15,10 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
             image: case.image,
         };
         let mut store = VarStore::new(devices(1)?.remove(0));
-        let mut one = EvalStep::new(&*case.module, &case.settings, shape, false, &mut store)?;
+        let mut one =
+            Step::classifier(&*case.module, &case.settings, shape)?.compile_eval(&mut store)?;
         let given = batch(7, case.image, 5);
-        let expected = one.run(&given, 0)?;
+        let expected = one.run_batch(&given, 0)?;
         for (firsts, split, chunk) in [
             (&[3][..], 7, None),
             (&[1, 4], 2, None),
@@ -30,7 +31,11 @@ fn evaluation_through_stages_is_that_of_one_device() -> Result<()> {
             let mut eval =
                 PipelineEval::new(&partition, &case.settings, 7, case.image, &mut store)?;
             let found = eval.run(&given, 0)?;
-            assert_eq!(found.correct, expected.correct, "{spread:?}");
+            assert_eq!(
+                found.sums("accuracy"),
+                expected.sums("accuracy"),
+                "{spread:?}"
+            );
             assert!((found.loss - expected.loss).abs() < 1e-6, "{spread:?}");
         }
     }
@@ -100,7 +105,7 @@ fn a_step_trains_what_forward_runs_and_is_drawn_task_by_task() -> Result<()> {
     let mut step = PipelineStep::new(&partition, &settings, [1, 1, 6], net.store_mut()?)?;
     step.record_timeline();
     for k in 1..=5 {
-        step.run(&batch(8, [1, 1, 6], k), k, 0.0)?;
+        step.run(&batch(8, [1, 1, 6], k), k, 1.0)?;
     }
     assert_ne!(net.forward(&x, 3)?, before);
     // 3 stages, 3 micro-batches of 2 chunks, forward and backward; a loss for each micro-batch.

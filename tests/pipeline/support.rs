@@ -8,7 +8,7 @@ use spikelet::pipeline::{
 };
 use spikelet::prelude::*;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, StepMetrics, TrainStep};
+use spikelet::train::{BatchShape, Step, StepMetrics};
 use std::sync::Arc;
 
 pub const STEPS: u64 = 20;
@@ -185,7 +185,7 @@ pub fn through(case: &Case, spread: &Spread) -> Result<Trained> {
     let partition = spread.partition(case)?;
     let mut store = VarStore::new(partition.devices()[0].clone());
     let mut step = PipelineStep::new(&partition, &case.settings, case.image, &mut store)?;
-    trained(case, &store, |batch, k| step.run(batch, k, 0.0))
+    trained(case, &store, |batch, k| step.run(batch, k, 1.0))
 }
 
 /// The results of [`STEPS`] steps.
@@ -198,7 +198,7 @@ fn trained(
     for k in 1..=STEPS {
         let found = step(&batch(case.settings.batch_size, case.image, k), k)?;
         losses.push(found.loss);
-        correct.push(found.correct);
+        correct.push(found.sums("accuracy").map_or(f64::NAN, |sums| sums[0]));
     }
     Ok(Trained {
         losses,
@@ -213,8 +213,8 @@ pub fn alone(case: &Case) -> Result<Trained> {
         image: case.image,
     };
     let mut store = VarStore::new(devices(1)?.remove(0));
-    let mut step = TrainStep::new(&*case.module, &case.settings, shape, &mut store)?;
-    trained(case, &store, |batch, k| step.run(batch, k, 0.0))
+    let mut step = Step::classifier(&*case.module, &case.settings, shape)?.compile(&mut store)?;
+    trained(case, &store, |batch, _| step.run_batch(batch))
 }
 
 pub fn assert_close(a: &Trained, b: &Trained, most: f64, what: &str) {

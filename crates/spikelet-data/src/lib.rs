@@ -40,8 +40,6 @@ mod batch;
 mod bits;
 mod collate;
 mod dataset;
-#[cfg(feature = "images")]
-mod decode;
 mod digest;
 #[cfg(feature = "download")]
 pub mod download;
@@ -55,8 +53,6 @@ pub mod idx;
 mod idx_error;
 mod image_dataset;
 mod image_error;
-#[cfg(feature = "images")]
-mod image_folder;
 mod lines;
 mod loader;
 mod registry;
@@ -69,17 +65,13 @@ mod tensor_error;
 mod transform;
 
 pub use augment::{
-    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, CutMix, EraseFill,
-    Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize, OneOf, RandAugment,
-    RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
+    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, Image,
+    ImageAugmentation, ImageOp, ImageTransform, Normalize, RandAugment, RandomCrop, RandomErasing,
+    RandomFlip, TrivialAugment,
 };
-#[cfg(feature = "images")]
-pub use augment::{RandomResizedCrop, Resize};
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;
-#[cfg(feature = "images")]
-pub use decode::{Colors, DecodeError, DecodeLimits, decode_image};
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
@@ -87,8 +79,6 @@ pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
 pub use image_dataset::{ImageDataset, Split};
 pub use image_error::ImageError;
-#[cfg(feature = "images")]
-pub use image_folder::ImageFolder;
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
 pub use registry::Entry;
 pub use remote_file::RemoteFile;

@@ -330,10 +330,8 @@ impl PipelineEval {
             spikelet_graph::op::HostTensor::I64(batch.i64("labels")?),
         )?;
         self.scores.run()?;
-        Ok(StepMetrics {
-            loss: self.scores.scalar("loss")?,
-            correct: self.scores.scalar("correct")?,
-        })
+        let (loss, correct) = (self.scores.scalar("loss")?, self.scores.scalar("correct")?);
+        Ok(StepMetrics::of_classifier(loss, correct, batch.len()))
     }
 
     /// The size of the tensors of each device that may be on the host during transfers, in bytes.

@@ -131,8 +131,8 @@ impl PipelineEngine {
 }
 
 impl Engine for PipelineEngine {
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
-        Ok(PendingMetrics::known(self.step.run(batch, step, epoch)?))
+    fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics> {
+        Ok(PendingMetrics::known(self.step.run(batch, step, factor)?))
     }
 
     fn parameters(&self) -> Vec<String> {

@@ -212,12 +212,17 @@ impl PipelineStep {
         &self.flow.timetable.in_flight
     }
 
-    /// Trains on a batch: `step` counts from 1, `epoch` is the progress in epochs.
+    /// Trains on a batch: `step` counts from 1, `learning_rate_factor` multiplies the learning rate of the settings.
     ///
     /// # Errors
     /// [`PipelineError::BatchSize`], or when a device fails. After a failed device the accumulated gradients
     /// are undefined: create a new step.
-    pub fn run(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<StepMetrics> {
+    pub fn run(
+        &mut self,
+        batch: &Batch,
+        step: u64,
+        learning_rate_factor: f64,
+    ) -> Result<StepMetrics> {
         let expected = self.settings.batch_size;
         if batch.len() != expected {
             let given = batch.len();
@@ -260,19 +265,17 @@ impl PipelineStep {
         for copies in &mut self.copies {
             copies.gather()?;
         }
-        let mut outcome = StepMetrics {
-            loss: 0.0,
-            correct: 0.0,
-        };
+        let (mut loss_sum, mut correct_sum) = (0.0, 0.0);
         for (backend, [loss, correct]) in &self.sums {
             let found = backend.fetch(&[loss, correct])?.wait()?;
             let number = |k: usize| found[k].to_f64().first().copied().unwrap_or(f64::NAN);
-            outcome.loss += number(0);
-            outcome.correct += number(1);
+            loss_sum += number(0);
+            correct_sum += number(1);
         }
-        self.updates.run(outcome.loss, loss_scale, step, epoch)?;
+        self.updates
+            .run(loss_sum, loss_scale, step, learning_rate_factor)?;
         self.copies.iter().try_for_each(Replicas::spread)?;
-        Ok(outcome)
+        Ok(StepMetrics::of_classifier(loss_sum, correct_sum, expected))
     }
 }
 

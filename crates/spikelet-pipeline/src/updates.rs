@@ -98,7 +98,13 @@ impl Updates {
 
     /// Updates all stages with the gradients of the loss times `loss_scale`. Skips the update if the loss is
     /// not finite or, with loss scaling, a gradient is not.
-    pub(super) fn run(&mut self, loss: f64, loss_scale: f32, step: u64, epoch: f64) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        loss: f64,
+        loss_scale: f32,
+        step: u64,
+        learning_rate_factor: f64,
+    ) -> Result<()> {
         let unscale = f64::from(loss_scale).recip();
         let factor = |x: f64| [x as f32];
         for program in &mut self.statistics {
@@ -123,7 +129,7 @@ impl Updates {
             [0.0]
         };
         for program in &mut self.updates {
-            feed_scalars(program, &self.settings, step, epoch)?;
+            feed_scalars(program, &self.settings, step, learning_rate_factor)?;
             program.set(SKIP, HostTensor::F32(&skip))?;
             if program.has_input(FACTOR) {
                 program.set(FACTOR, HostTensor::F32(&factor(clip * unscale)))?;

@@ -10,16 +10,16 @@ pub(super) use fields::differences;
 pub(super) use progress::best_of;
 pub use progress::{EpochRecord, Progress};
 
+use super::Settings;
 use super::folder::{LAST, nothing_to_resume};
-use super::step::{context, trace};
-use super::{BatchShape, Settings};
+use super::step::{BatchShape, Step};
 use fields::parse;
 use serde::{Deserialize, Serialize};
 use spikelet_core::files;
 use spikelet_core::{Error, Result};
 use spikelet_data::{ImageDataset, Split};
 use spikelet_graph::{DType, Data, Tensor, TensorType};
-use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::module::Module;
 use spikelet_nn::network::Network;
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
@@ -99,8 +99,8 @@ fn model_types(
     settings: &Settings,
     image: [usize; 3],
 ) -> Result<BTreeMap<String, TensorType>> {
-    let cx = context(Mode::EVAL, settings);
-    trace(&cx, module, settings, BatchShape { batch: 1, image })?;
+    let shape = BatchShape { batch: 1, image };
+    let cx = Step::classifier(module, settings, shape)?.trace_evaluation()?;
     let traced = cx.traced();
     let tensors = traced.parameters.into_iter().chain(traced.buffers);
     let types = tensors.map(|t| (t.name, TensorType::new(DType::F32, t.shape)));

@@ -37,11 +37,11 @@ pub trait BuildEngine: Send + Sync {
 ///
 /// An engine of another crate is recognized by its type: `&dyn Engine` can be cast to `&dyn Any`.
 pub trait Engine: Any {
-    /// Starts step number `step`, counted from 1; `epoch` is the number of epochs trained before it.
+    /// Starts step number `step`, counted from 1; `factor` is that of the learning rate in this step.
     ///
     /// # Errors
     /// When the batch has another shape, or the device fails.
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics>;
+    fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics>;
 
     /// Names of the trainable tensors.
     fn parameters(&self) -> Vec<String>;
@@ -64,8 +64,10 @@ pub trait Engine: Any {
 }
 
 impl Engine for TrainStep {
-    fn start(&mut self, batch: &Batch, step: u64, epoch: f64) -> Result<PendingMetrics> {
-        TrainStep::start(self, batch, step, epoch)
+    fn start(&mut self, batch: &Batch, step: u64, factor: f64) -> Result<PendingMetrics> {
+        self.set_step(step - 1);
+        self.set_learning_rate_factor(factor);
+        self.start_batch(batch)
     }
 
     fn parameters(&self) -> Vec<String> {
@@ -77,7 +79,7 @@ impl Engine for TrainStep {
     }
 
     fn draws(&self, step: u64) -> Draws {
-        TrainStep::draws(self, step)
+        TrainStep::draws(self, step, 0)
     }
 }
 
@@ -107,7 +109,7 @@ pub trait EvalEngine {
 
 impl EvalEngine for EvalStep {
     fn start(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
-        EvalStep::start(self, batch, first)
+        self.start_batch(batch, first)
     }
 
     fn batch_size(&self) -> usize {
@@ -115,7 +117,8 @@ impl EvalEngine for EvalStep {
     }
 
     fn scores(&self) -> usize {
-        EvalStep::scores(self)
+        self.output_type("scores")
+            .map_or(0, |ty| ty.shape.last().copied().unwrap_or(0))
     }
 }
 

@@ -4,10 +4,10 @@
 use super::engine::EvalEngine;
 use super::engine::EvalEngines;
 use super::forward::{Forward, batches};
+use super::free_memory::{LESS_FOR_EVALUATION, check_memory};
 use super::in_flight::InFlight;
-use super::memory::{LESS_FOR_EVALUATION, check_memory};
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::StepMetrics;
+use super::step::{ACCURACY, StepMetrics};
 use super::{EvalPlan, Settings, TrainError};
 use spikelet_core::{Error, Result};
 use spikelet_data::{DataLoader, ImageDataset};
@@ -137,7 +137,7 @@ impl Evaluator {
         let mut found = vec![0.0; 2 * loader.len()];
         let mut note = |(outcome, index): (StepMetrics, usize)| {
             // Both were f32 on the device.
-            found[2 * index] = outcome.correct as f32;
+            found[2 * index] = outcome.sum(ACCURACY) as f32;
             found[2 * index + 1] = outcome.loss as f32;
         };
         let mut in_flight = InFlight::new();

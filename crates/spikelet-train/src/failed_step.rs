@@ -9,14 +9,14 @@
 
 use super::checkpoint::is_finite;
 use super::draws::Draws;
-use super::memory::check_memory;
+use super::free_memory::check_memory;
 use super::scaling::not_finite;
-use super::step::{context, feed, trace};
-use super::{BatchShape, NotFinite, Origin, Settings, TrainError};
+use super::step::{BatchShape, Step, feed};
+use super::{NotFinite, Origin, Settings, TrainError};
 use spikelet_core::Result;
 use spikelet_data::Batch;
 use spikelet_graph::Var;
-use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use spikelet_nn::tensors::TensorFile;
 
@@ -44,9 +44,8 @@ impl FailedStep<'_> {
 
     /// Runs the forward pass again.
     fn first_not_finite(&self, store: &mut VarStore) -> Result<Option<NotFinite>> {
-        let cx = context(Mode::TRAIN, self.settings).watching();
-        let scored = trace(&cx, self.module, self.settings, self.shape)?;
-        cx.record("output_seq", &scored.output.join());
+        let cx = Step::classifier_with_sequence(self.module, self.settings, self.shape)?
+            .trace_watching()?;
         let mut recorded = vec![];
         for (k, (path, value)) in cx.traced().recorded.iter().enumerate() {
             let name = format!("recorded {k}");

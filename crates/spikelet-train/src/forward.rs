@@ -1,7 +1,8 @@
 //! The plans of an evaluation, and its batch size.
 
+use super::step::{BatchShape, EvalPlan, Purpose, Step};
 use super::without_workspaces::WithoutWorkspaces;
-use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, TrainError, TrainStep};
+use super::{Settings, TrainError};
 use spikelet_core::{Error, MemoryBudget, Result};
 use spikelet_graph::Target;
 use spikelet_nn::module::Module;
@@ -42,8 +43,8 @@ impl Forward<'_> {
     pub(super) fn batch_alone(&self, tested: &[usize], free: usize) -> Result<usize> {
         let shape = self.shape(self.settings.batch_size);
         let target = WithoutWorkspaces(self.device);
-        let rank = RankInfo::default();
-        let step = TrainStep::plan(self.module, self.settings, shape, rank, &target);
+        let step = Step::classifier(self.module, self.settings, shape)?;
+        let step = step.plan(&target);
         // A model whose training step cannot be planned can still be evaluated.
         let limit = step.map_or(free, |step| step.plan().arena_bytes);
         self.batch(tested, limit.min(free - free / 8), USEFUL)
@@ -63,8 +64,23 @@ impl Forward<'_> {
         sequence: bool,
         target: &dyn Target,
     ) -> Result<EvalPlan> {
+        self.within(batch, sequence, target, None)
+    }
+
+    /// The plan of a batch within a budget, if there is one.
+    fn within(
+        &self,
+        batch: usize,
+        sequence: bool,
+        target: &dyn Target,
+        budget: Option<MemoryBudget>,
+    ) -> Result<EvalPlan> {
         let shape = self.shape(batch);
-        EvalStep::plan_within(self.module, self.settings, shape, sequence, target, None)
+        let step = match sequence {
+            true => Step::classifier_with_sequence(self.module, self.settings, shape)?,
+            false => Step::classifier(self.module, self.settings, shape)?.outputs(false),
+        };
+        step.plan_forward(Purpose::EVALUATE, target, budget)
     }
 
     /// The plan of a batch, with an arena of at most `limit` bytes if there is a limit. With `sequence`, the
@@ -78,15 +94,15 @@ impl Forward<'_> {
         sequence: bool,
         limit: Option<usize>,
     ) -> Result<EvalPlan> {
-        let (settings, device) = (self.settings, self.device);
+        let device = self.device;
         let mut plan = self.unlimited(batch, sequence, device)?;
         if let Some(limit) = limit
             && plan.plan().arena_bytes > limit
         {
             let bytes = limit + plan.plan().buffer_bytes();
             let budget = Some(MemoryBudget::Bytes(bytes as u64));
-            let shape = self.shape(batch);
-            plan = EvalStep::plan_within(self.module, settings, shape, sequence, device, budget)
+            plan = self
+                .within(batch, sequence, device, budget)
                 .map_err(|error| evaluation_error(batch, error))?;
         }
         let checked = plan.plan().check_target(device);

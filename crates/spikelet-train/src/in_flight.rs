@@ -1,7 +1,6 @@
 //! Steps that run on the device while the host continues.
 
-use super::PendingMetrics;
-use super::step::StepMetrics;
+use super::step::{PendingMetrics, StepMetrics};
 use spikelet_core::Result;
 use std::collections::VecDeque;
 use std::fmt;

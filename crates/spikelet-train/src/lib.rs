@@ -4,12 +4,12 @@ mod checkpoint;
 mod draws;
 mod engine;
 mod error;
-mod eval_step;
 mod evaluation;
 mod failed_step;
 mod fit;
 mod folder;
 mod forward;
+mod free_memory;
 mod in_flight;
 mod interrupt;
 pub mod log;
@@ -40,7 +40,6 @@ pub use checkpoint::{
 pub use draws::Draws;
 pub use engine::{BuildEngine, Engine, EvalEngine, EvalEngines, Programs};
 pub use error::{NotFinite, Origin, TrainError};
-pub use eval_step::{EvalPlan, EvalStep};
 pub use evaluation::{Evaluation, evaluate};
 pub use folder::{RunFolderError, latest_run};
 pub use forward::batches;
@@ -49,10 +48,14 @@ pub use memory::{RunMemory, RunPlans, Task};
 pub use optim::{
     feed_scalars, feed_scalars_of, scalar_inputs, scalar_inputs_of, update, update_with_prefix,
 };
-pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite, is_scaled};
+pub use scaling::{LOSS_SCALE, LossScale, UpdateGuard, count_not_finite};
 pub use settings::{Loss, Settings};
 #[cfg(feature = "plots")]
 pub use show::show_examples;
-pub use step::{BatchShape, PendingMetrics, RankInfo, StepMetrics, StepPlan, TrainStep};
+pub use step::{
+    BatchShape, EpochMetrics, EvalPlan, EvalStep, Inputs, LoadReport, NamedMetric, Outputs,
+    PendingMetrics, RankInfo, Step, StepError, StepMetrics, StepPlan, TrainStep, TypeDifference,
+    is_scaled,
+};
 
 pub use trainer::{FitReport, Start, Trainer};

@@ -4,13 +4,14 @@
 //! The training step and the evaluation run one after the other and share an arena. By default, the evaluation
 //! batch has as many images as fit into the arena of the training step.
 
+use super::Settings;
 use super::forward::{Forward, USEFUL, batches};
-use super::{BatchShape, EvalPlan, EvalStep, RankInfo, Settings, StepPlan, TrainStep};
-use spikelet_core::{Error, Result};
-use spikelet_graph::{Backend, DeviceKind, InputKind, Plan, Target, TensorType};
+use super::free_memory::{LESS_FOR_EVALUATION, check_free, missing, own_bytes, shared_bytes};
+use super::step::{BatchShape, EvalPlan, EvalStep, RankInfo, Step, StepPlan, TrainStep};
+use spikelet_core::Result;
+use spikelet_graph::{Backend, DeviceKind, Plan, Target, TensorType};
 use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The memory of a run on its device, in bytes.
@@ -49,36 +50,6 @@ impl RunMemory {
             evaluation_batch: batch,
         }
     }
-}
-
-/// The memory of programs that share an arena and the tensors of a store.
-fn shared_bytes(plans: &[&Plan]) -> usize {
-    let arena = plans.iter().map(|plan| plan.arena_bytes).max();
-    let mut lasting = BTreeMap::new();
-    for plan in plans {
-        let inputs = plan
-            .graph
-            .inputs
-            .iter()
-            .filter(|i| i.kind != InputKind::Data);
-        lasting.extend(inputs.map(|i| (i.name.as_str(), plan.graph.ty(i.value).bytes())));
-    }
-    let own = plans.iter().map(|plan| own_bytes(plan));
-    let parts = own.chain(lasting.into_values()).chain(arena);
-    parts.fold(0, usize::saturating_add)
-}
-
-/// Bytes of the buffers that a program does not share: its batch and its outputs.
-fn own_bytes(plan: &Plan) -> usize {
-    let inputs = plan
-        .graph
-        .inputs
-        .iter()
-        .filter(|i| i.kind == InputKind::Data);
-    let outputs = plan.graph.outputs.iter().filter(|o| o.updates.is_none());
-    let values = inputs.map(|i| i.value).chain(outputs.map(|o| o.value));
-    let bytes = values.map(|v| plan.graph.ty(v).bytes());
-    bytes.fold(0, usize::saturating_add)
 }
 
 /// The plans of a run on one device. Nothing is allocated yet.
@@ -181,10 +152,6 @@ devices (--pipeline)";
 /// How to find the first value that is not finite with less memory.
 const LESS_FOR_A_SEARCH: &str = "use a first device with more memory, or train on one device";
 
-/// How to lower the memory of an evaluation.
-pub(super) const LESS_FOR_EVALUATION: &str = "evaluate fewer images at once (--eval-batch-size), or use \
-fewer time steps (--time-steps) or 16-bit elements (--precision bf16)";
-
 /// The module of a run, its settings, and the sizes of its data.
 pub struct Task<'a> {
     /// The module.
@@ -231,7 +198,9 @@ impl Task<'_> {
                 others += own_bytes(report.plan());
             }
         }
-        let step = TrainStep::plan_beside(module, settings, shape, place, device, others)?;
+        let step = Step::classifier(module, settings, shape)?
+            .rank(place, settings.sync_batch_norm)
+            .plan_beside(device, others)?;
         step.plan().check_target(device)?;
         let limit = step.plan().arena_bytes;
         let batch = agree(evaluation.batch(tested, limit, self.most())?)?;
@@ -282,29 +251,6 @@ impl Task<'_> {
 /// The bytes of the loss, the number of correct images and the state of the generator.
 const OUTCOME: usize = 64;
 
-/// Checks that a device has enough memory for programs. Tensors that are in the store already are not counted.
-///
-/// # Errors
-/// [`Error::Memory`].
-pub(super) fn check_memory(
-    program: &str,
-    plans: &[&Plan],
-    device: &dyn Backend,
-    store: Option<&VarStore>,
-    help: &str,
-) -> Result<()> {
-    check_free(program, missing(plans, store), device, help)
-}
-
-/// The memory of programs in addition to the tensors of the store.
-fn missing(plans: &[&Plan], store: Option<&VarStore>) -> usize {
-    let inputs = plans.iter().flat_map(|plan| &plan.graph.inputs);
-    let names: BTreeSet<&str> = inputs.map(|input| input.name.as_str()).collect();
-    let there = names.iter().filter_map(|name| store?.ty(name));
-    let there: usize = there.map(TensorType::bytes).sum();
-    shared_bytes(plans).saturating_sub(there)
-}
-
 /// Checks that a device has enough memory for copies of all tensors of a store.
 pub(super) fn check_gathered(store: &VarStore, device: &dyn Backend) -> Result<()> {
     let types = store.names().filter_map(|name| store.ty(name));
@@ -315,32 +261,6 @@ pub(super) fn check_gathered(store: &VarStore, device: &dyn Backend) -> Result<(
         device,
         LESS_FOR_A_SEARCH,
     )
-}
-
-/// Checks that a device has `needed` bytes free.
-///
-/// # Errors
-/// [`Error::Memory`].
-pub(super) fn check_free(
-    program: &str,
-    needed: usize,
-    device: &dyn Backend,
-    help: &str,
-) -> Result<()> {
-    let Some(memory) = device.memory() else {
-        return Ok(());
-    };
-    if needed <= memory.available {
-        return Ok(());
-    }
-    Err(Error::Memory {
-        program: program.to_string(),
-        device: device.name(),
-        needed,
-        available: memory.available,
-        total: memory.total,
-        help: help.to_string(),
-    })
 }
 
 impl fmt::Debug for RunPlans {

@@ -13,7 +13,7 @@ use super::folder::RunFolder;
 use super::in_flight::InFlight;
 use super::memory::{RunMemory, Task, check_gathered};
 use super::ranks::{Ranks, Signal, SyncSchedule};
-use super::step::StepMetrics;
+use super::step::{ACCURACY, StepMetrics};
 use super::trainer::{EXAMPLES, FitReport, Start, Trainer};
 use super::{BatchShape, DatasetId, Engine, Origin, RankInfo, TrainError};
 use crate::log::{Console, EpochBar, Output};
@@ -232,7 +232,8 @@ impl<'a> Run<'a> {
             let step = self.progress.step + ahead as u64 + 1;
             let started = self.progress.images + ahead * step_images;
             let at = epoch as f64 + started as f64 / all_images as f64;
-            in_flight.push(self.engine.start(&batch, step, at)?, step);
+            let factor = settings.schedule.factor(at, settings.epochs as f64);
+            in_flight.push(self.engine.start(&batch, step, factor)?, step);
             batches.recycle(batch);
             if started + step_images == all_images {
                 continue;
@@ -301,7 +302,8 @@ impl<'a> Run<'a> {
         p.batch += 1;
         p.images += step_images;
         self.own.loss += found.loss;
-        self.own.correct += found.correct;
+        let correct = found.sum(ACCURACY);
+        self.own.correct += correct;
         p.train_seconds = clock.before + clock.begun.elapsed().as_secs_f64();
         bar.advance();
         // The losses of the other ranks are not known here: that of this rank is an estimate.
@@ -310,7 +312,7 @@ impl<'a> Run<'a> {
         let mean = loss_sum / p.batches_of_ranks(self.trainer.settings.batch_size);
         bar.show(mean, p.images as f64 / p.train_seconds);
         if step.is_multiple_of(self.curve_steps) {
-            let mut sums = [found.loss, found.correct];
+            let mut sums = [found.loss, correct];
             self.together.sum(&mut sums)?;
             let (loss, share) = (sums[0] / ranks, sums[1] / step_images as f64);
             if let Some(logs) = &mut self.logs {

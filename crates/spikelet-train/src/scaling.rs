@@ -6,11 +6,9 @@
 //!
 //! Source: Micikevicius et al., Mixed Precision Training, ICLR 2018.
 
-use super::Settings;
 use spikelet_core::Result;
 use spikelet_expr::Expr;
 use spikelet_graph::{Tensor, Tracer, Var};
-use spikelet_nn::module::Precision;
 use spikelet_nn::runtime::VarStore;
 
 /// The scale of the first step.
@@ -31,11 +29,6 @@ pub(super) const STEPS: &str = "loss_scale_steps";
 
 /// Both names.
 pub(super) const LOSS_SCALES: [&str; 2] = [LOSS_SCALE, STEPS];
-
-/// Whether the loss is scaled.
-pub fn is_scaled(settings: &Settings) -> bool {
-    settings.precision == Precision::F16
-}
 
 /// The number of elements of the gradients that are not finite; `None` without gradients.
 pub fn count_not_finite(grads: &[Var]) -> Option<Var> {

@@ -1,14 +1,14 @@
 //! The activity of a trained network on a few images.
 
 use super::draws::Draws;
-use super::step::{Scored, context, feed, trace};
-use super::{BatchShape, EvalStep, Settings, TrainError};
+use super::step::{BatchShape, EvalStep, Step, feed};
+use super::{Settings, TrainError};
 use crate::EvalEngine;
 use crate::report::{Activity, Example, LayerActivity};
 use spikelet_core::{Error, Result};
 use spikelet_data::{Batch, DataLoader, ImageDataset};
 use spikelet_graph::Tensor;
-use spikelet_nn::module::{Mode, Module};
+use spikelet_nn::module::Module;
 use spikelet_nn::runtime::VarStore;
 use std::sync::Arc;
 
@@ -105,7 +105,8 @@ pub fn show_examples(
     indices: &[usize],
     store: &mut VarStore,
 ) -> Result<Vec<Example>> {
-    let step = EvalStep::new(module, settings, shape_of(dataset, indices), true, store)?;
+    let shape = shape_of(dataset, indices);
+    let step = Step::classifier_with_sequence(module, settings, shape)?.compile_eval(store)?;
     examples_of(step, settings, dataset, indices)
 }
 
@@ -116,9 +117,9 @@ pub(super) fn examples_of(
     dataset: &ImageDataset,
     indices: &[usize],
 ) -> Result<Vec<Example>> {
-    step.run(&batch_of(settings, dataset, indices)?, 0)?;
-    let output = step.program().get("output_seq")?;
-    let scores = rows(&step.program().get("scores")?);
+    step.run_batch(&batch_of(settings, dataset, indices)?, 0)?;
+    let output = step.output("output_seq")?;
+    let scores = rows(&step.output("scores")?);
     Ok(examples(dataset, indices, &output, &scores))
 }
 
@@ -184,12 +185,9 @@ impl Activity {
         store: &mut VarStore,
     ) -> Result<Self> {
         let batch = batch_of(settings, dataset, indices)?;
-        let cx = context(Mode::EVAL, settings);
         let shape = shape_of(dataset, indices);
-        let Scored { scores, output, .. } = trace(&cx, module, settings, shape)?;
+        let cx = Step::classifier_with_sequence(module, settings, shape)?.trace_evaluation()?;
         let tracer = cx.tracer();
-        tracer.output("output_seq", &output.join());
-        tracer.output("scores", &scores);
         let traced = cx.traced();
         let spiking: Vec<(&str, String)> = (traced.recorded.iter().enumerate())
             .filter_map(|(k, (path, value))| {

@@ -4,7 +4,7 @@ use spikelet_data::Batch;
 use spikelet_nn::network::{Network, PlifNet, ResNet18};
 use spikelet_nn::prelude::*;
 use spikelet_nn::runtime::VarStore;
-use spikelet_train::{BatchShape, Settings, TrainStep};
+use spikelet_train::{BatchShape, Settings, Step};
 
 /// Images of four classes: bars at four positions.
 fn batch([channels, height, width]: [usize; 3], count: usize) -> Batch {
@@ -27,10 +27,10 @@ fn losses(network: &Network, settings: &Settings, steps: u64) -> Result<Vec<f64>
         image: network.image(),
     };
     let mut store = VarStore::new(spikelet_nn::device::cpu()?);
-    let mut step = TrainStep::new(&*module, settings, shape, &mut store)?;
+    let mut step = Step::classifier(&*module, settings, shape)?.compile(&mut store)?;
     let batch = batch(shape.image, shape.batch);
-    (1..=steps)
-        .map(|k| Ok(step.run(&batch, k, 0.0)?.loss))
+    (0..steps)
+        .map(|_| Ok(step.run_batch(&batch)?.loss))
         .collect()
 }
 

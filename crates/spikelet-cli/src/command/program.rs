@@ -9,14 +9,13 @@ use spikelet::graph::{Backend, InputKind, Plan};
 use spikelet::human::bytes;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, InFlight, RankInfo, RunMemory, Settings, TrainStep};
+use spikelet::train::{BatchShape, InFlight, RankInfo, RunMemory, Settings, Step, TrainStep};
 use std::sync::Arc;
 
 /// A training step with a batch of random images.
 pub struct StepProgram {
     step: TrainStep,
     batch: Batch,
-    steps: u64,
     in_flight: InFlight<()>,
 }
 
@@ -50,9 +49,10 @@ impl StepProgram {
             image,
         };
         Ok(Self {
-            step: TrainStep::for_rank(&*network.module()?, settings, shape, place, &mut store)?,
+            step: Step::classifier(&*network.module()?, settings, shape)?
+                .rank(place, settings.sync_batch_norm)
+                .compile(&mut store)?,
             batch: random_batch(settings.batch_size, image),
-            steps: 0,
             in_flight: InFlight::new(),
         })
     }
@@ -76,8 +76,7 @@ impl StepProgram {
     /// When the device fails.
     pub fn run(&mut self) -> Result<(), Failure> {
         self.in_flight.wait_if_full()?;
-        self.steps += 1;
-        let started = self.step.start(&self.batch, self.steps, 0.0)?;
+        let started = self.step.start_batch(&self.batch)?;
         self.in_flight.push(started, ());
         Ok(())
     }
@@ -100,8 +99,7 @@ impl StepProgram {
         self.finish()?;
         let mut all = vec![vec![]; self.plan().kernels.len()];
         for _ in 0..runs {
-            self.steps += 1;
-            self.step.prepare(&self.batch, self.steps, 0.0)?;
+            self.step.prepare_batch(&self.batch)?;
             let times = self.step.program_mut().profile()?;
             all.iter_mut()
                 .zip(times)

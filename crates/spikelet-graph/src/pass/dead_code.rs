@@ -10,8 +10,9 @@
 //! removed on every rank, since all ranks have the same graph.
 
 use super::Report;
-use crate::graph::Graph;
+use crate::graph::{Graph, ValueId};
 use crate::rewrite::Rewriter;
+use std::collections::HashSet;
 
 /// Removes dead nodes.
 pub fn run(graph: &mut Graph) -> Report {
@@ -22,4 +23,14 @@ pub fn run(graph: &mut Graph) -> Report {
         changes,
         summary: format!("{changes} of {before} nodes removed"),
     }
+}
+
+/// Removes the nodes and the inputs on which no output depends.
+pub(crate) fn remove_unread_inputs(graph: &mut Graph) {
+    run(graph);
+    let nodes = graph.nodes.iter().flat_map(|node| &node.inputs);
+    let outputs = graph.outputs.iter().map(|output| &output.value);
+    let updated = graph.outputs.iter().filter_map(|o| o.updates.as_ref());
+    let read: HashSet<ValueId> = nodes.chain(outputs).chain(updated).copied().collect();
+    graph.inputs.retain(|input| read.contains(&input.value));
 }

@@ -215,6 +215,34 @@ impl Tracer {
         }
     }
 
+    /// The value that an input holds after a run, if the trace updates it.
+    ///
+    /// ```
+    /// use spikelet_graph::{DType, Tracer};
+    /// let tracer = Tracer::new(DType::F32);
+    /// let weight = tracer.parameter("weight", [3]);
+    /// assert!(tracer.updated(&weight).is_none());
+    /// tracer.update(&weight, &(&weight * 0.5));
+    /// assert!(tracer.updated(&weight).is_some());
+    /// ```
+    pub fn updated(&self, input: &Var) -> Option<Var> {
+        let found = {
+            let state = self.state.borrow();
+            let mut outputs = state.graph.outputs.iter();
+            outputs
+                .find(|o| input.id.is_some() && o.updates == input.id)
+                .map(|o| o.value)
+        };
+        found.map(|value| self.var(value))
+    }
+
+    /// Removes the inputs on which no output depends, so that they need not be set.
+    pub fn remove_unread_inputs(&self) {
+        let mut state = self.state.borrow_mut();
+        state.prepare();
+        crate::pass::dead_code::remove_unread_inputs(&mut state.graph);
+    }
+
     fn add_output(&self, name: &str, value: &Var, updates: Option<ValueId>) {
         let Some(id) = value.id else { return };
         let taken = {

@@ -81,6 +81,32 @@ impl VarStore {
         Ok(all)
     }
 
+    /// A store of some of the tensors under other names, in the same memory: pairs of a new name and the tensor's
+    /// name in this store.
+    ///
+    /// ```
+    /// use spikelet_nn::prelude::*;
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// store.insert("ema.weight", &Tensor::f32([2], [1.0, 2.0]))?;
+    /// let averaged = store.renamed([("weight".to_string(), "ema.weight".to_string())])?;
+    /// assert_eq!(averaged.get("weight")?, store.get("ema.weight")?);
+    /// # Ok::<(), spikelet_nn::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTensor`].
+    pub fn renamed(&self, names: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
+        let mut renamed = Self::new(self.backend.clone());
+        for (new, name) in names {
+            let Some(stored) = self.buffers.get(&name) else {
+                return Err(RuntimeError::unknown(&name, self.names()));
+            };
+            renamed.buffers.insert(new, stored.clone());
+        }
+        renamed.arena = self.arena.clone();
+        Ok(renamed)
+    }
+
     /// A store with the same names. `make` returns the device and buffer of a tensor in it for the device and type
     /// in this store.
     pub fn mirrored(

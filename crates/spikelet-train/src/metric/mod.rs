@@ -57,6 +57,11 @@ impl Metric {
         (self.value)(sums, samples)
     }
 
+    /// The function of a metric whose sum counts samples: their fraction.
+    pub(crate) fn value_of_fraction() -> MetricValue {
+        MetricValue(Arc::new(|sums, samples| sums[0] / samples))
+    }
+
     /// The function of the sums.
     pub(crate) fn function(&self) -> MetricValue {
         MetricValue(self.value.clone())

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use spikelet_core::{Error, Result};
 use spikelet_nn::DefinitionError;
 use spikelet_nn::domain;
+use std::sync::Arc;
 
 /// Defines [`OptimizerConfig`]: a variant, which has the name of its type, and the name in files and on the
 /// command line.
@@ -27,6 +28,13 @@ macro_rules! optimizers {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// A copy of the optimizer, for a step that keeps it.
+            pub fn shared(&self) -> Arc<dyn Optimizer> {
+                match self {
+                    $(Self::$variant(optimizer) => Arc::new(*optimizer),)*
                 }
             }
 

@@ -127,12 +127,11 @@ pub fn scalar_inputs_of(tracer: &Tracer, optimizer: &dyn Optimizer, group: &str)
         .collect()
 }
 
-/// Sets these inputs: `step` counts from 1, `epoch` is the progress in epochs.
+/// Sets these inputs: `step` counts from 1, `factor` is that of the learning rate in this step.
 ///
 /// # Errors
 /// When the program has no such inputs.
-pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, epoch: f64) -> Result<()> {
-    let factor = settings.schedule.factor(epoch, settings.epochs as f64);
+pub fn feed_scalars(program: &Program, settings: &Settings, step: u64, factor: f64) -> Result<()> {
     let rate = settings.learning_rate * factor;
     feed_scalars_of(program, settings.optimizer.get(), "", step, rate)
 }

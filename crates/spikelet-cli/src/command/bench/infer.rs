@@ -13,7 +13,7 @@ use spikelet::human::{bytes, thousands};
 use spikelet::log::Console;
 use spikelet::network::Network;
 use spikelet::runtime::VarStore;
-use spikelet::train::{BatchShape, EvalPlan, EvalStep, InFlight, Settings};
+use spikelet::train::{BatchShape, EvalPlan, InFlight, Settings, Step};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -65,7 +65,8 @@ fn planned(
         image: network.image(),
     };
     let module = network.module()?;
-    let plan = EvalStep::plan(&*module, settings, shape, false, device)?;
+    let step = Step::classifier(&*module, settings, shape)?.outputs(false);
+    let plan = step.plan_eval(device)?;
     plan.check(device)?;
     Ok(plan)
 }
@@ -157,7 +158,7 @@ impl Infer {
             let found = self.repeats.measure(&name, wait, || {
                 in_flight.wait_if_full()?;
                 first += batch;
-                in_flight.push(step.start(&images, first)?, ());
+                in_flight.push(step.start_batch(&images, first)?, ());
                 Ok(())
             })?;
             while in_flight.wait_for_oldest()?.is_some() {}

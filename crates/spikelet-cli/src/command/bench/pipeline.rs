@@ -164,9 +164,9 @@ impl Pipeline {
         console.say(format!("split size {}", options.config.split_size));
         console.say(pipeline_text::describe(&step, &partition, None));
         let batch: Batch = random_batch(settings.batch_size, image);
-        let ms = self.time(|k| Ok(step.run(&batch, k, 0.0).map(|_| ())?))?;
+        let ms = self.time(|k| Ok(step.run(&batch, k, 1.0).map(|_| ())?))?;
         step.record_timeline();
-        step.run(&batch, 1_000_000, 0.0)?;
+        step.run(&batch, 1_000_000, 1.0)?;
         let idle = step
             .timeline()
             .map_or(f64::NAN, spikelet::pipeline::Timeline::idle);

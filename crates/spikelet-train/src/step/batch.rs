@@ -1,0 +1,140 @@
+//! The inputs of a step from a batch of a loader: its tensors by name.
+
+use super::error::StepError;
+use super::plan::Common;
+use super::{EvalStep, PendingMetrics, StepMetrics, TrainStep};
+use spikelet_core::Result;
+use spikelet_data::{Batch, BatchTensor, BatchValues};
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{DType, TensorType};
+use std::borrow::Cow;
+
+/// The elements of an input.
+pub(super) enum Values<'b> {
+    F32(Cow<'b, [f32]>),
+    I64(Cow<'b, [i64]>),
+}
+
+impl Values<'_> {
+    pub(super) fn host(&self) -> HostTensor<'_> {
+        match self {
+            Self::F32(values) => HostTensor::F32(values),
+            Self::I64(values) => HostTensor::I64(values),
+        }
+    }
+}
+
+/// The bits of a packed tensor as 0 and 1.
+fn unpacked(words: &[u64], len: usize) -> Vec<f32> {
+    let bit = |k: usize| words[k / 64] >> (k % 64) & 1;
+    (0..len).map(|k| bit(k) as f32).collect()
+}
+
+/// The elements of a tensor of a batch as those of an input of this type; `None` if there is no conversion.
+fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>> {
+    Some(match (&tensor.values, ty.dtype) {
+        (BatchValues::F32(values), DType::F32) => Values::F32(Cow::Borrowed(values)),
+        (BatchValues::I64(values), DType::I64) => Values::I64(Cow::Borrowed(values)),
+        (BatchValues::U8(values), DType::F32) => {
+            Values::F32(values.iter().map(|&byte| f32::from(byte)).collect())
+        }
+        (BatchValues::U8(values), DType::I64) => {
+            Values::I64(values.iter().map(|&byte| i64::from(byte)).collect())
+        }
+        (BatchValues::Bits(words), DType::F32) => {
+            let len = tensor.shape.iter().product();
+            Values::F32(Cow::Owned(unpacked(words, len)))
+        }
+        _ => return None,
+    })
+}
+
+/// The values of the inputs of a program that a batch has tensors for.
+pub(super) fn values_of<'b>(
+    common: &Common,
+    batch: &'b Batch,
+) -> Result<Vec<(String, Values<'b>)>> {
+    let mut values = vec![];
+    for input in &common.inputs {
+        let Some(tensor) = batch.get(&input.name) else {
+            if input.required {
+                let known = batch.iter().map(|(name, _)| name.to_string()).collect();
+                let name = input.name.clone();
+                return Err(StepError::NotInBatch { name, known }.into());
+            }
+            continue;
+        };
+        let fits = tensor.shape == input.ty.shape;
+        match converted(tensor, &input.ty).filter(|_| fits) {
+            Some(found) => values.push((input.name.clone(), found)),
+            None => {
+                return Err(StepError::BatchTensor {
+                    name: input.name.clone(),
+                    element: format!("{:?}", tensor.element()).to_lowercase(),
+                    shape: tensor.shape.clone(),
+                    expected: input.ty.clone(),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The same as names and values of inputs.
+pub(super) fn hosts<'v>(
+    values: &'v [(String, Values<'_>)],
+) -> impl Iterator<Item = (&'v str, HostTensor<'v>)> {
+    values
+        .iter()
+        .map(|(name, values)| (name.as_str(), values.host()))
+}
+
+impl TrainStep {
+    /// Starts to train on a batch of a loader: each input has the values of the batch's tensor of its name. Bytes and
+    /// bits become numbers. See [`TrainStep::start`].
+    ///
+    /// # Errors
+    /// [`StepError::NotInBatch`], [`StepError::BatchTensor`]; as [`TrainStep::start`].
+    pub fn start_batch(&mut self, batch: &Batch) -> Result<PendingMetrics> {
+        let values = values_of(&self.common, batch)?;
+        self.start(hosts(&values))
+    }
+
+    /// Trains on a batch of a loader.
+    ///
+    /// # Errors
+    /// As [`TrainStep::start_batch`].
+    pub fn run_batch(&mut self, batch: &Batch) -> Result<StepMetrics> {
+        self.start_batch(batch)?.wait()
+    }
+
+    /// Sets the inputs of the next run; see [`TrainStep::prepare`].
+    ///
+    /// # Errors
+    /// As [`TrainStep::start_batch`].
+    pub fn prepare_batch(&mut self, batch: &Batch) -> Result<()> {
+        let values = values_of(&self.common, batch)?;
+        self.prepare(hosts(&values))
+    }
+}
+
+impl EvalStep {
+    /// Starts to run a batch of a loader whose first sample has the index `first` in the data set; see
+    /// [`EvalStep::start`].
+    ///
+    /// # Errors
+    /// [`StepError::NotInBatch`], [`StepError::BatchTensor`]; as [`EvalStep::start`].
+    pub fn start_batch(&mut self, batch: &Batch, first: usize) -> Result<PendingMetrics> {
+        let values = values_of(&self.common, batch)?;
+        self.start(hosts(&values), first)
+    }
+
+    /// Runs a batch of a loader.
+    ///
+    /// # Errors
+    /// As [`EvalStep::start_batch`].
+    pub fn run_batch(&mut self, batch: &Batch, first: usize) -> Result<StepMetrics> {
+        self.start_batch(batch, first)?.wait()
+    }
+}

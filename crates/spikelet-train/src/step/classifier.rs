@@ -1,0 +1,124 @@
+//! The step of a classifier of images with the settings of a [`Trainer`](crate::Trainer).
+
+use super::{Inputs, Outputs, Step};
+use crate::draws::Draws;
+use crate::{Settings, metric};
+use spikelet_core::Result;
+use spikelet_data::Batch;
+use spikelet_graph::op::HostTensor;
+use spikelet_graph::{DType, Precision};
+use spikelet_nn::encoder;
+use spikelet_nn::module::{Context, GENERATOR, Module};
+use spikelet_nn::runtime::Program;
+
+/// The shape of the images of a batch, `[N, channels, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BatchShape {
+    /// Images.
+    pub batch: usize,
+    /// Channels, height, width.
+    pub image: [usize; 3],
+}
+
+/// The inputs of a classifier.
+const IMAGES: &str = "images";
+const LABELS: &str = "labels";
+
+/// The network's output at every step.
+const OUTPUT_SEQ: &str = "output_seq";
+
+/// The metric of a classifier.
+pub(crate) const ACCURACY: &str = "accuracy";
+
+impl<'a> Step<'a> {
+    /// The step of a network that classifies images: the inputs `images`, f32 `[N, channels, height, width]`, which the
+    /// encoder of the settings turns into a sequence, and `labels`, i64 `[N]`; the metric `accuracy`; the output
+    /// `scores`, `[N, classes]`.
+    ///
+    /// ```
+    /// use spikelet_train::prelude::*;
+    /// use spikelet_train::{BatchShape, Step};
+    /// let net = Sequential::new().add(Flatten).add(Linear::new(784, 10)).add(Lif::new(2.0));
+    /// let shape = BatchShape { batch: 32, image: [1, 28, 28] };
+    /// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+    /// let step = Step::classifier(&net, &Settings::default(), shape)?.compile(&mut store)?;
+    /// assert_eq!(step.parameters().collect::<Vec<_>>(), ["1.weight"]);
+    /// # Ok::<(), spikelet_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a setting is invalid.
+    pub fn classifier(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+    ) -> Result<Self> {
+        Self::classify(module, settings, shape, false)
+    }
+
+    /// The same, with the network's output at every step as the output `output_seq`, `[T, N, classes]`.
+    pub(crate) fn classifier_with_sequence(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+    ) -> Result<Self> {
+        Self::classify(module, settings, shape, true)
+    }
+
+    fn classify(
+        module: &'a dyn Module,
+        settings: &Settings,
+        shape: BatchShape,
+        sequence: bool,
+    ) -> Result<Self> {
+        settings.check()?;
+        let encoder = encoder::parse(&settings.encoder)?;
+        let own = settings.clone();
+        let function = move |cx: &Context, inputs: &Inputs| -> Result<Outputs> {
+            let output = cx.trace_encoded(module, &*encoder, &inputs[IMAGES], own.time_steps)?;
+            let (scores, labels) = (output.mean(), &inputs[LABELS]);
+            let outputs = Outputs::loss(own.apply_loss(&output, &scores, labels))
+                .metric(ACCURACY, metric::accuracy(&scores, labels));
+            let outputs = match sequence {
+                true => {
+                    let output_seq = output.join();
+                    cx.record(OUTPUT_SEQ, &output_seq);
+                    outputs.output(OUTPUT_SEQ, &output_seq)
+                }
+                false => outputs,
+            };
+            Ok(outputs.output("scores", &scores))
+        };
+        let optimizer = settings.optimizer.shared();
+        let step = Self::new(function)
+            .batch_size(shape.batch)
+            .input(IMAGES, DType::F32, shape.image)
+            .input(LABELS, DType::I64, [])
+            .in_group(None, optimizer, settings.learning_rate)
+            .clip(settings.clip)
+            .precision(settings.precision)
+            .propagation(settings.propagation)
+            .memory_budget(settings.memory_budget)
+            .seed(settings.seed);
+        Ok(match settings.bias_decay {
+            true => step,
+            false => step.no_weight_decay_on_vectors(),
+        })
+    }
+}
+
+/// Whether the loss is scaled in training with these settings.
+pub fn is_scaled(settings: &Settings) -> bool {
+    settings.precision == Precision::F16
+}
+
+/// Sets the inputs of a program of a classifier that is run without a [`TrainStep`](super::TrainStep) or
+/// [`EvalStep`](super::EvalStep).
+pub(crate) fn feed(program: &Program, batch: &Batch, draws: Draws) -> Result<()> {
+    program.set(IMAGES, HostTensor::F32(batch.f32(IMAGES)?))?;
+    program.set(LABELS, HostTensor::I64(batch.i64(LABELS)?))?;
+    if program.has_input(GENERATOR) {
+        program.set(GENERATOR, HostTensor::I64(&draws.state()))?;
+    }
+    Ok(())
+}

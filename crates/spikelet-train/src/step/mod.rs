@@ -1,0 +1,424 @@
+//! A training step: a function from named inputs to a loss, differentiated, with the updates of all parameters.
+//!
+//! A [`Step`] is a definition. It is compiled for training ([`Step::compile`]), for evaluation
+//! ([`Step::compile_eval`]), for prediction ([`Step::compile_predict`]) and for streams of single time steps
+//! ([`Step::compile_stream`]), all from the same function. What is compiled shares the tensors of a
+//! [`VarStore`].
+
+mod batch;
+mod classifier;
+mod compiled_eval;
+mod compiled_train;
+mod error;
+mod groups;
+mod inputs;
+mod metrics;
+mod outputs;
+mod plan;
+mod trace;
+mod weights;
+
+pub(crate) use classifier::{ACCURACY, feed};
+pub use classifier::{BatchShape, is_scaled};
+pub use compiled_eval::EvalStep;
+pub use compiled_train::TrainStep;
+pub use error::{StepError, TypeDifference};
+pub use inputs::Inputs;
+pub use metrics::{EpochMetrics, PendingMetrics, StepMetrics};
+pub use outputs::{NamedMetric, Outputs};
+pub use plan::{EvalPlan, StepPlan};
+pub(crate) use trace::Purpose;
+pub use weights::LoadReport;
+
+use crate::optim::{Clip, Optimizer};
+use groups::{Group, Groups, Names};
+use inputs::{InputSpec, Layout};
+use spikelet_core::{MemoryBudget, Result};
+use spikelet_graph::{DType, Precision, Target};
+use spikelet_nn::module::{Context, Propagation};
+use spikelet_nn::runtime::VarStore;
+use std::fmt;
+use std::sync::Arc;
+
+/// The rank of a data-parallel training step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RankInfo {
+    /// The rank, counted from 0.
+    pub rank: usize,
+    /// The number of ranks.
+    pub ranks: usize,
+}
+
+impl Default for RankInfo {
+    /// A single rank.
+    fn default() -> Self {
+        Self { rank: 0, ranks: 1 }
+    }
+}
+
+/// The function of a step.
+type Function<'a> = Arc<dyn Fn(&Context, &Inputs) -> Result<Outputs> + Send + Sync + 'a>;
+
+/// The definition of a training step over any modules and any named inputs.
+///
+/// The function traces the network: it is called once for each program that is compiled, never with data. It
+/// returns the loss, and optionally metrics and outputs ([`Outputs`]).
+///
+/// Names of parameters are matched by patterns, in which `*` stands for any characters.
+///
+/// ```
+/// use spikelet_graph::op::HostTensor;
+/// use spikelet_train::prelude::*;
+/// use spikelet_train::{Outputs, Step, metric};
+///
+/// let net = Sequential::new().add(Linear::new(4, 16)).add(Lif::new(2.0)).add(Linear::new(16, 3));
+/// let step = Step::new(|cx, inputs| {
+///     let x = inputs["x"].repeat_over_time(8); // [T, N, 4]
+///     let scores = net.forward(cx, x)?.mean(&[0]);
+///     let loss = loss::cross_entropy(&scores, &inputs["labels"]);
+///     let accuracy = metric::accuracy(&scores, &inputs["labels"]);
+///     Ok(Outputs::loss(loss).metric("accuracy", accuracy).output("scores", &scores))
+/// })
+/// .batch_size(2)
+/// .input("x", DType::F32, [4])
+/// .input("labels", DType::I64, [])
+/// .optimizer(Adam::default(), 1e-2)
+/// .group("2.*", Sgd::default(), 0.1) // the last layer
+/// .freeze("0.*");
+///
+/// let mut store = VarStore::new(spikelet_nn::device::cpu()?);
+/// let mut train = step.compile(&mut store)?;
+/// let x = [0.1, 0.9, 0.3, 0.0, 0.7, 0.2, 0.8, 0.4];
+/// for _ in 0..20 {
+///     let metrics = train.run([("x", HostTensor::F32(&x)), ("labels", HostTensor::I64(&[0, 2]))])?;
+///     assert!(metrics.loss.is_finite());
+/// }
+/// let mut predict = step.compile_predict(&mut store)?;
+/// predict.predict([("x", HostTensor::F32(&x))])?;
+/// assert_eq!(predict.output("scores")?.shape, [2, 3]);
+/// # Ok::<(), spikelet_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Step<'a> {
+    function: Function<'a>,
+    inputs: Vec<InputSpec>,
+    samples: usize,
+    groups: Groups,
+    accumulate: usize,
+    clip: Option<Clip>,
+    ema: Option<f64>,
+    precision: Precision,
+    propagation: Propagation,
+    memory_budget: Option<MemoryBudget>,
+    rank: RankInfo,
+    sync_batch_norm: bool,
+    seed: u64,
+    name: String,
+    gradients: Vec<Names>,
+    activations: Vec<Names>,
+    /// Whether programs of training, and of evaluation, have the outputs of the function.
+    outputs: [bool; 2],
+}
+
+impl<'a> Step<'a> {
+    /// A step of a function that traces the loss. Set at least the batch size, the inputs and an optimizer.
+    pub fn new<F, O>(function: F) -> Self
+    where
+        F: Fn(&Context, &Inputs) -> Result<O> + Send + Sync + 'a,
+        O: Into<Outputs>,
+    {
+        Self {
+            function: Arc::new(move |cx, inputs| Ok(function(cx, inputs)?.into())),
+            inputs: vec![],
+            samples: 1,
+            groups: Groups::default(),
+            accumulate: 1,
+            clip: None,
+            ema: None,
+            precision: Precision::default(),
+            propagation: Propagation::default(),
+            memory_budget: None,
+            rank: RankInfo::default(),
+            sync_batch_norm: false,
+            seed: 0,
+            name: String::new(),
+            gradients: vec![],
+            activations: vec![],
+            outputs: [false, true],
+        }
+    }
+
+    /// The number of samples of a batch, N; on each rank if there are several. 1 by default.
+    #[must_use]
+    pub fn batch_size(mut self, samples: usize) -> Self {
+        self.samples = samples;
+        self
+    }
+
+    /// Declares an input of `shape` for each sample: `[N, shape…]` in the function.
+    #[must_use]
+    pub fn input(
+        self,
+        name: impl Into<String>,
+        dtype: DType,
+        shape: impl Into<Vec<usize>>,
+    ) -> Self {
+        self.declare(name, dtype, shape, Layout::Batch)
+    }
+
+    /// Declares an input that is a sequence for each sample: `shape` is `[T, …]`; `[T, N, …]` in the function.
+    #[must_use]
+    pub fn sequence(
+        self,
+        name: impl Into<String>,
+        dtype: DType,
+        shape: impl Into<Vec<usize>>,
+    ) -> Self {
+        self.declare(name, dtype, shape, Layout::Sequence)
+    }
+
+    /// Declares an input that all samples share, such as a coefficient of the loss. It keeps its values until it is
+    /// set again.
+    #[must_use]
+    pub fn shared_input(
+        self,
+        name: impl Into<String>,
+        dtype: DType,
+        shape: impl Into<Vec<usize>>,
+    ) -> Self {
+        self.declare(name, dtype, shape, Layout::Shared)
+    }
+
+    fn declare(
+        mut self,
+        name: impl Into<String>,
+        dtype: DType,
+        shape: impl Into<Vec<usize>>,
+        layout: Layout,
+    ) -> Self {
+        self.inputs.push(InputSpec {
+            name: name.into(),
+            dtype,
+            shape: shape.into(),
+            layout,
+        });
+        self
+    }
+
+    /// Sets the optimizer and the learning rate of all parameters that are in no group.
+    #[must_use]
+    pub fn optimizer(self, optimizer: impl Optimizer + 'static, learning_rate: f64) -> Self {
+        self.in_group(None, Arc::new(optimizer), learning_rate)
+    }
+
+    /// Sets the optimizer and the learning rate of the parameters whose names match `pattern`. The first group that
+    /// matches applies.
+    #[must_use]
+    pub fn group(
+        self,
+        pattern: impl Into<String>,
+        optimizer: impl Optimizer + 'static,
+        learning_rate: f64,
+    ) -> Self {
+        self.in_group(
+            Some(Names::new(pattern)),
+            Arc::new(optimizer),
+            learning_rate,
+        )
+    }
+
+    fn in_group(
+        mut self,
+        names: Option<Names>,
+        optimizer: Arc<dyn Optimizer>,
+        learning_rate: f64,
+    ) -> Self {
+        // A later call of `optimizer` replaces an earlier one.
+        if names.is_none() {
+            self.groups.groups.retain(|group| group.names.is_some());
+        }
+        self.groups.groups.push(Group {
+            names,
+            optimizer,
+            learning_rate,
+        });
+        self
+    }
+
+    /// Freezes the parameters whose names match `pattern`: they have no gradient and no update. Layers before the
+    /// first trained parameter have no backward pass.
+    #[must_use]
+    pub fn freeze(mut self, pattern: impl Into<String>) -> Self {
+        self.groups.frozen.push(Names::new(pattern));
+        self
+    }
+
+    /// Excludes biases, normalization and constants of neurons (scalars and vectors) from weight decay.
+    #[must_use]
+    pub fn no_weight_decay_on_vectors(mut self) -> Self {
+        self.groups.matrices_decay_only = true;
+        self
+    }
+
+    /// Adds the gradients of `steps` batches before each update: the update is that of the mean loss of these batches.
+    /// Batch norm computes its statistics for each batch.
+    #[must_use]
+    pub fn accumulate(mut self, steps: usize) -> Self {
+        self.accumulate = steps;
+        self
+    }
+
+    /// Clips the gradients before the update.
+    #[must_use]
+    pub fn clip(mut self, clip: impl Into<Option<Clip>>) -> Self {
+        self.clip = clip.into();
+        self
+    }
+
+    /// Keeps an exponential moving average of all trained parameters and of buffers:
+    /// average ← decay · average + (1 − decay) · value after each update; see [`TrainStep::averaged`].
+    #[must_use]
+    pub fn ema(mut self, decay: impl Into<Option<f64>>) -> Self {
+        self.ema = decay.into();
+        self
+    }
+
+    /// Sets the element types of matrix products and of stored sequences. f16 scales the loss.
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Sets the order in which layers and time steps run.
+    #[must_use]
+    pub fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation = propagation;
+        self
+    }
+
+    /// Limits the memory; activations are recomputed to keep it.
+    #[must_use]
+    pub fn memory_budget(mut self, budget: impl Into<Option<MemoryBudget>>) -> Self {
+        self.memory_budget = budget.into();
+        self
+    }
+
+    /// Makes this the step of one of several ranks, each with its own batch: gradients are the means over all ranks.
+    /// The device of the store must be in a group of this size. With `sync_batch_norm`, batch norm uses the
+    /// statistics of all ranks.
+    #[must_use]
+    pub fn rank(mut self, rank: RankInfo, sync_batch_norm: bool) -> Self {
+        self.rank = rank;
+        self.sync_batch_norm = sync_batch_norm;
+        self
+    }
+
+    /// Sets the seed of initial weights and random numbers.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Gives the tensors of the optimizer this prefix. Two steps that train the same parameters share the tensors of
+    /// the optimizer unless their names differ.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Makes the gradients of the parameters whose names match `pattern` readable: see [`TrainStep::gradient`].
+    #[must_use]
+    pub fn read_gradients(mut self, pattern: impl Into<String>) -> Self {
+        self.gradients.push(Names::new(pattern));
+        self
+    }
+
+    /// Makes the recorded values of layers whose names match `pattern` readable, such as `trunk.lif.spike_seq`: see
+    /// [`TrainStep::activation`].
+    #[must_use]
+    pub fn read_activations(mut self, pattern: impl Into<String>) -> Self {
+        self.activations.push(Names::new(pattern));
+        self
+    }
+
+    /// Whether the outputs of the function can be read after training steps and evaluations. By default those of
+    /// training steps are not computed. Predictions always have them.
+    #[must_use]
+    pub fn outputs(mut self, yes: bool) -> Self {
+        self.outputs = [yes, yes];
+        self
+    }
+
+    /// Compiles the training step for the store's device. Parameters that the store does not have are initialized.
+    ///
+    /// # Errors
+    /// [`StepError`] for a definition that is not valid; when shapes do not match or memory is short.
+    pub fn compile(&self, store: &mut VarStore) -> Result<TrainStep> {
+        self.plan(&**store.backend())?.load(store)
+    }
+
+    /// Plans the training step for a device. Nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`Step::compile`].
+    pub fn plan(&self, target: &dyn Target) -> Result<StepPlan> {
+        self.plan_beside(target, 0)
+    }
+
+    /// Plans the evaluation for a device. Nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`Step::compile`].
+    pub fn plan_eval(&self, target: &dyn Target) -> Result<EvalPlan> {
+        self.plan_forward(Purpose::EVALUATE, target, self.bytes_of_budget())
+    }
+
+    /// Compiles the evaluation: loss, metrics and outputs of a batch with the current weights.
+    ///
+    /// # Errors
+    /// As [`Step::compile`].
+    pub fn compile_eval(&self, store: &mut VarStore) -> Result<EvalStep> {
+        self.plan_eval(&**store.backend())?.load(store)
+    }
+
+    /// Compiles a prediction: the outputs, from the inputs that they depend on. Labels and targets are not needed.
+    ///
+    /// # Errors
+    /// As [`Step::compile`].
+    pub fn compile_predict(&self, store: &mut VarStore) -> Result<EvalStep> {
+        self.plan_forward(Purpose::PREDICT, &**store.backend(), self.bytes_of_budget())?
+            .load(store)
+    }
+
+    /// Compiles a prediction that is run time step by time step: sequences have a single step, and states are
+    /// carried from run to run. [`EvalStep::reset`] begins a new sequence.
+    ///
+    /// # Errors
+    /// As [`Step::compile`].
+    pub fn compile_stream(&self, store: &mut VarStore) -> Result<EvalStep> {
+        self.plan_forward(Purpose::STREAM, &**store.backend(), self.bytes_of_budget())?
+            .load(store)
+    }
+
+    /// The budget of a program other than the training step: a fraction refers to training.
+    pub(crate) fn bytes_of_budget(&self) -> Option<MemoryBudget> {
+        self.memory_budget
+            .filter(|budget| matches!(budget, MemoryBudget::Bytes(_)))
+    }
+}
+
+impl fmt::Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("inputs", &self.inputs)
+            .field("batch_size", &self.samples)
+            .field("accumulate", &self.accumulate)
+            .field("clip", &self.clip)
+            .field("ema", &self.ema)
+            .field("precision", &self.precision)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! Planned programs of a step. Nothing is allocated yet.
+
+use super::error::StepError;
+use super::groups::Assignment;
+use super::trace::{Averages, Phase, Purpose, TraceInfo, is_given};
+use super::{EvalStep, RankInfo, Step, TrainStep};
+use crate::free_memory::{LESS_FOR_EVALUATION, check_memory};
+use crate::scaling::LossScale;
+use spikelet_core::{MemoryBudget, Result};
+use spikelet_graph::{Backend, DType, Plan, Target, TensorType};
+use spikelet_nn::module::{Context, Mode};
+use spikelet_nn::runtime::{TracePlan, VarStore};
+use std::fmt;
+
+/// Facts about a step that all of its programs share.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) samples: usize,
+    pub(super) seed: u64,
+    pub(super) rank: RankInfo,
+    /// The inputs that are read.
+    pub(super) inputs: Vec<GivenInput>,
+}
+
+/// An input of a program.
+#[derive(Clone)]
+pub(super) struct GivenInput {
+    pub(super) name: String,
+    pub(super) ty: TensorType,
+    /// Whether it must be set at each run.
+    pub(super) required: bool,
+}
+
+/// A planned training step.
+pub struct StepPlan {
+    pub(super) update: TracePlan,
+    /// The program of all batches but the last before an update, if gradients are accumulated.
+    pub(super) accumulate: Option<TracePlan>,
+    pub(super) accumulated: usize,
+    pub(super) common: Common,
+    pub(super) info: TraceInfo,
+    pub(super) assignment: Assignment,
+    pub(super) averages: Averages,
+    scales_loss: bool,
+}
+
+/// A planned forward pass: an evaluation or a prediction.
+pub struct EvalPlan {
+    pub(super) trace: TracePlan,
+    pub(super) common: Common,
+    pub(super) info: TraceInfo,
+}
+
+impl Step<'_> {
+    fn common(&self, cx: &Context) -> Common {
+        let read = self.inputs.iter().filter_map(|input| {
+            let var = cx.tracer().find_input(&input.name)?;
+            Some(GivenInput {
+                name: input.name.clone(),
+                ty: var.ty().clone(),
+                required: is_given(input.layout),
+            })
+        });
+        Common {
+            samples: self.samples,
+            seed: self.seed,
+            rank: self.rank,
+            inputs: read.collect(),
+        }
+    }
+
+    /// Plans the training step with `others` bytes of the memory budget reserved for other programs.
+    pub(crate) fn plan_beside(&self, target: &dyn Target, others: usize) -> Result<StepPlan> {
+        let (cx, info, assignment, averages) = self.trace_training(Phase::Update)?;
+        let update = cx.plan(target, self.memory_budget, others)?;
+        let accumulate = match self.accumulate {
+            1 => None,
+            _ => {
+                let (cx, ..) = self.trace_training(Phase::Accumulate)?;
+                Some(cx.plan(target, self.memory_budget, others)?)
+            }
+        };
+        Ok(StepPlan {
+            update,
+            accumulate,
+            accumulated: self.accumulate,
+            common: self.common(&cx),
+            info,
+            assignment,
+            averages,
+            scales_loss: self.scales_loss(),
+        })
+    }
+
+    /// Plans a forward pass.
+    pub(crate) fn plan_forward(
+        &self,
+        purpose: Purpose,
+        target: &dyn Target,
+        budget: Option<MemoryBudget>,
+    ) -> Result<EvalPlan> {
+        let (cx, info) = self.trace_forward(purpose, false)?;
+        if purpose == Purpose::PREDICT && info.outputs.is_empty() {
+            return Err(StepError::NoOutputs.into());
+        }
+        Ok(EvalPlan {
+            trace: cx.plan(target, budget, 0)?,
+            common: self.common(&cx),
+            info,
+        })
+    }
+
+    /// Traces the forward pass of training, in which neurons record their inputs and states.
+    pub(crate) fn trace_watching(&self) -> Result<Context> {
+        Ok(self.trace_forward(Purpose::of(Mode::TRAIN), true)?.0)
+    }
+
+    /// Traces an evaluation, to which outputs can be added.
+    pub(crate) fn trace_evaluation(&self) -> Result<Context> {
+        Ok(self.trace_forward(Purpose::EVALUATE, false)?.0)
+    }
+}
+
+impl StepPlan {
+    /// The plan of the program that updates the parameters.
+    pub fn plan(&self) -> &Plan {
+        self.update.plan()
+    }
+
+    /// The plans of all programs.
+    pub fn plans(&self) -> impl Iterator<Item = &Plan> {
+        [&self.update]
+            .into_iter()
+            .chain(&self.accumulate)
+            .map(TracePlan::plan)
+    }
+
+    /// Loads the step on the store's device, which it must be planned for. Parameters that the store
+    /// does not have are initialized.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn load(self, store: &mut VarStore) -> Result<TrainStep> {
+        if self.scales_loss {
+            LossScale::initialize(store)?;
+        }
+        store.initialize(self.update.traced(), DType::F32, self.common.seed)?;
+        for (average, tensor) in &self.averages {
+            if store.ty(average).is_none() {
+                store.insert(average, &store.get(tensor)?)?;
+            }
+        }
+        TrainStep::load(self, store)
+    }
+}
+
+impl EvalPlan {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        self.trace.plan()
+    }
+
+    /// Checks that a device has kernels and memory for the pass.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](spikelet_core::Error::Memory), or the error of an unsupported operation.
+    pub fn check(&self, device: &dyn Backend) -> Result<()> {
+        self.plan().check_target(device)?;
+        let program = format!("a forward pass of {} samples", self.common.samples);
+        check_memory(&program, &[self.plan()], device, None, LESS_FOR_EVALUATION)
+    }
+
+    /// Loads the pass on the store's device, which it must be planned for.
+    ///
+    /// # Errors
+    /// When the device has not enough memory.
+    pub fn load(self, store: &mut VarStore) -> Result<EvalStep> {
+        EvalStep::load(self, store)
+    }
+}
+
+impl fmt::Debug for StepPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StepPlan")
+            .field("update", &self.update)
+            .field("batch_size", &self.common.samples)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EvalPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EvalPlan")
+            .field("trace", &self.trace)
+            .field("batch_size", &self.common.samples)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,438 @@
+//! The graphs of a step: forward pass, backward pass, accumulated gradients, updates, averages.
+
+use super::error::StepError;
+use super::groups::{Assignment, Names};
+use super::inputs::Inputs;
+use super::metrics::{LOSS, MetricInfo, sums_name};
+use super::outputs::Outputs;
+use super::{Layout, Step};
+use crate::optim::{scalar_inputs_of, update_with_prefix};
+use crate::scaling::{LossScale, UpdateGuard};
+use spikelet_core::Result;
+use spikelet_distributed::average_over_ranks;
+use spikelet_graph::{DType, Precision, TensorType, Var};
+use spikelet_nn::module::{Context, Mode, Traced};
+use std::sync::Arc;
+
+/// The kind of a program that is traced from a step's function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    mode: Mode,
+    /// Whether it is for the outputs only.
+    predicts: bool,
+    /// Whether sequences have a single time step.
+    single_step: bool,
+}
+
+impl Purpose {
+    pub(crate) const EVALUATE: Self = Self {
+        mode: Mode::EVAL,
+        predicts: false,
+        single_step: false,
+    };
+    pub(crate) const PREDICT: Self = Self {
+        predicts: true,
+        ..Self::EVALUATE
+    };
+    /// The forward pass alone.
+    pub(super) fn of(mode: Mode) -> Self {
+        Self {
+            mode,
+            predicts: false,
+            single_step: false,
+        }
+    }
+    pub(crate) const STREAM: Self = Self {
+        mode: Mode::STREAM,
+        single_step: true,
+        ..Self::PREDICT
+    };
+}
+
+/// Whether a program of training updates the parameters, or adds to the accumulated gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Accumulate,
+    Update,
+}
+
+/// Facts about a trace that its program needs.
+#[derive(Clone)]
+pub(super) struct TraceInfo {
+    pub(super) metrics: Arc<[MetricInfo]>,
+    /// The names and types of the function's outputs.
+    pub(super) outputs: Vec<(String, TensorType)>,
+    pub(super) gradients: Vec<String>,
+    pub(super) activations: Vec<String>,
+}
+
+/// The tensors that are kept as averages: the average's name, then the tensor's.
+pub(super) type Averages = Vec<(String, String)>;
+
+pub(super) fn gradient_name(parameter: &str) -> String {
+    format!("gradient {parameter}")
+}
+
+pub(super) fn activation_name(path: &str) -> String {
+    format!("activation {path}")
+}
+
+impl Step<'_> {
+    /// The prefix of tensors that belong to this step.
+    fn prefixed(&self, kind: &str) -> String {
+        match self.name.as_str() {
+            "" => kind.to_string(),
+            name => format!("{kind}.{name}"),
+        }
+    }
+
+    /// The prefix of the optimizer's tensors.
+    pub(super) fn optimizer_prefix(&self) -> String {
+        self.prefixed("optimizer")
+    }
+
+    /// The name of the average of a tensor.
+    pub(super) fn average_name(&self, tensor: &str) -> String {
+        format!("{}.{tensor}", self.prefixed("ema"))
+    }
+
+    fn sum_name(&self, tensor: &str) -> String {
+        format!("{}.{tensor}", self.prefixed("accumulated"))
+    }
+
+    /// Whether the loss is scaled.
+    pub(super) fn scales_loss(&self) -> bool {
+        self.precision == Precision::F16
+    }
+
+    /// Checks the definition.
+    fn check(&self) -> Result<(), StepError> {
+        let at_least_one = [
+            ("the batch size", self.samples),
+            ("the number of accumulated batches", self.accumulate),
+        ];
+        for (setting, given) in at_least_one {
+            if given == 0 {
+                return Err(StepError::Setting {
+                    setting,
+                    given: 0.0,
+                    expected: "at least 1",
+                });
+            }
+        }
+        let decay = self.ema.unwrap_or(0.0);
+        if !(0.0..1.0).contains(&decay) {
+            return Err(StepError::Setting {
+                setting: "the decay of the average",
+                given: decay,
+                expected: "at least 0 and below 1",
+            });
+        }
+        let rates = self.groups.groups.iter().map(|group| group.learning_rate);
+        if let Some(given) = rates
+            .into_iter()
+            .find(|rate| !rate.is_finite() || *rate < 0.0)
+        {
+            return Err(StepError::Setting {
+                setting: "the learning rate",
+                given,
+                expected: "finite and at least 0",
+            });
+        }
+        Ok(())
+    }
+
+    fn context(&self, mode: Mode) -> Context {
+        let cx = Context::new(mode, DType::F32)
+            .propagation(self.propagation)
+            .precision(self.precision);
+        match mode.training {
+            true => cx.in_group(self.rank.ranks, self.sync_batch_norm),
+            false => cx,
+        }
+    }
+
+    /// Calls the function of the step.
+    fn call(&self, cx: &Context, single_step: bool) -> Result<(Outputs, TraceInfo)> {
+        self.check()?;
+        let time_steps = single_step.then_some(1);
+        let inputs = Inputs::declare(cx.tracer(), &self.inputs, self.samples, time_steps);
+        cx.tracer().check()?;
+        let made = (self.function)(cx, &inputs);
+        // An error of the trace precedes errors that follow from it.
+        cx.tracer().check()?;
+        let outputs = made?;
+        if !outputs.loss.shape().is_empty() {
+            let given = outputs.loss.ty().clone();
+            return Err(StepError::LossShape { given }.into());
+        }
+        let described = outputs.outputs.iter();
+        let described = described.map(|(name, value)| (name.clone(), value.ty().clone()));
+        let info = TraceInfo {
+            metrics: Arc::from([]),
+            outputs: described.collect(),
+            gradients: vec![],
+            activations: vec![],
+        };
+        Ok((outputs, info))
+    }
+
+    /// Traces the sums of the metrics.
+    fn metrics(&self, outputs: &Outputs) -> Result<(Vec<(String, Var)>, Arc<[MetricInfo]>)> {
+        let (mut sums, mut infos) = (vec![], vec![]);
+        for (name, metric) in &outputs.metrics {
+            let metric = metric.clone().metric(self.samples);
+            let ty = metric.sums().ty();
+            if ty.shape.len() > 1 || ty.dtype != DType::F32 {
+                return Err(StepError::MetricShape {
+                    name: name.clone(),
+                    given: ty.clone(),
+                }
+                .into());
+            }
+            sums.push((sums_name(name), metric.sums().clone()));
+            infos.push(MetricInfo::new(name, metric.function()));
+        }
+        Ok((sums, infos.into()))
+    }
+
+    /// Traces a program without training.
+    pub(super) fn trace_forward(
+        &self,
+        purpose: Purpose,
+        watching: bool,
+    ) -> Result<(Context, TraceInfo)> {
+        let mut cx = self.context(purpose.mode);
+        if watching {
+            cx = cx.watching();
+        }
+        let (outputs, mut info) = self.call(&cx, purpose.single_step)?;
+        let tracer = cx.tracer();
+        if !purpose.predicts {
+            let (sums, infos) = self.metrics(&outputs)?;
+            tracer.output(LOSS, &outputs.loss);
+            sums.iter().for_each(|(name, sum)| tracer.output(name, sum));
+            info.metrics = infos;
+        }
+        if purpose.predicts || self.outputs[1] {
+            let named = outputs.outputs.iter();
+            named.for_each(|(name, value)| tracer.output(name, value));
+        }
+        info.activations = self.read_recorded(&cx)?;
+        if purpose.predicts {
+            tracer.remove_unread_inputs();
+        }
+        tracer.check()?;
+        Ok((cx, info))
+    }
+
+    /// Makes the recorded values of layers outputs.
+    fn read_recorded(&self, cx: &Context) -> Result<Vec<String>> {
+        let recorded = cx.traced().recorded;
+        let paths = recorded.iter().map(|(path, _)| path.as_str());
+        check_all(&self.activations, paths)?;
+        let read = recorded
+            .iter()
+            .filter(|(path, _)| self.activations.iter().any(|names| names.matches(path)));
+        let read = read.map(|(path, value)| {
+            cx.tracer().output(&activation_name(path), value);
+            path.clone()
+        });
+        Ok(read.collect())
+    }
+
+    /// Traces a program of training.
+    pub(super) fn trace_training(
+        &self,
+        phase: Phase,
+    ) -> Result<(Context, TraceInfo, Assignment, Averages)> {
+        let cx = self.context(Mode::TRAIN);
+        let (outputs, mut info) = self.call(&cx, false)?;
+        let (sums, infos) = self.metrics(&outputs)?;
+        info.metrics = infos;
+        let traced = cx.traced();
+        let assignment = self.groups.assign(&traced.parameters)?;
+        let tracer = cx.tracer();
+        let trained = assignment.trained.iter();
+        let weights: Vec<Var> = trained
+            .filter_map(|trained| tracer.find_input(&trained.name))
+            .collect();
+        let scale = self.scales_loss().then(|| LossScale::new(tracer));
+        let loss = &outputs.loss;
+        let start = scale.as_ref().map_or(loss.clone(), |s| s.scaled(loss));
+        let grads = tracer.gradients(&start, &weights.iter().collect::<Vec<_>>());
+        let mut averages = vec![];
+        match phase {
+            Phase::Accumulate => self.trace_sums(&cx, &assignment, &grads, loss),
+            Phase::Update => {
+                let (grads, guard) = self.mean_gradients(&cx, &assignment, grads, loss, scale);
+                info.gradients = self.read_grads(&cx, &assignment, &grads)?;
+                let grads = match self.clip {
+                    Some(clip) => {
+                        clip.check()?;
+                        clip.apply(&grads)
+                    }
+                    None => grads,
+                };
+                averages = self.trace_updates(&cx, &traced, &assignment, &grads, &guard);
+            }
+        }
+        tracer.output(LOSS, loss);
+        sums.iter().for_each(|(name, sum)| tracer.output(name, sum));
+        if self.outputs[0] {
+            let named = outputs.outputs.iter();
+            named.for_each(|(name, value)| tracer.output(name, value));
+        }
+        info.activations = self.read_recorded(&cx)?;
+        tracer.check()?;
+        Ok((cx, info, assignment, averages))
+    }
+
+    /// Adds the gradients and the loss to the accumulated ones.
+    fn trace_sums(&self, cx: &Context, assignment: &Assignment, grads: &[Var], loss: &Var) {
+        let tracer = cx.tracer();
+        let names = assignment
+            .trained
+            .iter()
+            .map(|trained| trained.name.as_str());
+        let values = grads.iter().chain([loss]);
+        for (name, value) in names.chain([LOSS]).zip(values) {
+            let sum = tracer.state(&self.sum_name(name), value.shape());
+            tracer.update(&sum, &(&sum + value));
+        }
+    }
+
+    /// The mean gradients over accumulated batches and ranks, not scaled, and the condition of the update.
+    fn mean_gradients(
+        &self,
+        cx: &Context,
+        assignment: &Assignment,
+        mut grads: Vec<Var>,
+        loss: &Var,
+        scale: Option<LossScale>,
+    ) -> (Vec<Var>, UpdateGuard) {
+        let tracer = cx.tracer();
+        // All ranks decide in the same way whether to update: by the mean of the losses.
+        grads.push(loss.clone());
+        if self.accumulate > 1 {
+            let names = assignment
+                .trained
+                .iter()
+                .map(|trained| trained.name.as_str());
+            let summed = names.chain([LOSS]).zip(&grads).map(|(name, value)| {
+                let sum = tracer.state(&self.sum_name(name), value.shape());
+                tracer.update(&sum, &tracer.fill(DType::F32, value.shape(), 0.0));
+                Var::map(&[&sum, value], |x| (&x[0] + &x[1]) / self.accumulate as f64)
+            });
+            grads = summed.collect();
+        }
+        grads = average_over_ranks(grads, self.rank.ranks);
+        let mean_loss = grads.pop().unwrap_or_else(|| loss.clone());
+        match scale {
+            Some(scale) => scale.unscaled(&grads),
+            None => (grads, UpdateGuard::FiniteLoss(mean_loss)),
+        }
+    }
+
+    /// Makes gradients outputs.
+    fn read_grads(
+        &self,
+        cx: &Context,
+        assignment: &Assignment,
+        grads: &[Var],
+    ) -> Result<Vec<String>> {
+        let names = assignment
+            .trained
+            .iter()
+            .map(|trained| trained.name.as_str());
+        check_all(&self.gradients, names.clone())?;
+        let read = names.zip(grads);
+        let read = read.filter(|(name, _)| self.gradients.iter().any(|names| names.matches(name)));
+        let read = read.map(|(name, grad)| {
+            cx.tracer().output(&gradient_name(name), grad);
+            name.to_string()
+        });
+        Ok(read.collect())
+    }
+
+    /// Traces the updates of the parameters and of the averages.
+    fn trace_updates(
+        &self,
+        cx: &Context,
+        traced: &Traced,
+        assignment: &Assignment,
+        grads: &[Var],
+        guard: &UpdateGuard,
+    ) -> Averages {
+        let tracer = cx.tracer();
+        let groups = assignment.groups.iter().enumerate();
+        let scalars: Vec<Vec<Var>> = groups
+            .map(|(k, group)| scalar_inputs_of(tracer, &*group.optimizer, &group_name(k)))
+            .collect();
+        let prefix = self.optimizer_prefix();
+        for (trained, grad) in assignment.trained.iter().zip(grads) {
+            let Some(weight) = tracer.find_input(&trained.name) else {
+                continue;
+            };
+            let optimizer = &*assignment.groups[trained.group].optimizer;
+            let own = &scalars[trained.group];
+            update_with_prefix(&prefix, optimizer, &trained.name, &weight, grad, own, guard);
+        }
+        let trained = assignment.trained.iter().map(|trained| &trained.name);
+        let buffers = traced.buffers.iter().map(|buffer| &buffer.name);
+        match self.ema {
+            Some(decay) => self.trace_averages(cx, decay, trained.chain(buffers), guard),
+            None => vec![],
+        }
+    }
+
+    /// Traces the updates of the averages of tensors.
+    fn trace_averages<'n>(
+        &self,
+        cx: &Context,
+        decay: f64,
+        names: impl Iterator<Item = &'n String>,
+        guard: &UpdateGuard,
+    ) -> Averages {
+        let tracer = cx.tracer();
+        let mut averages = vec![];
+        for name in names {
+            let tensor = tracer.find_input(name);
+            let Some(new) = tensor.and_then(|tensor| tracer.updated(&tensor)) else {
+                continue;
+            };
+            let average = self.average_name(name);
+            let old = tracer.state(&average, new.shape());
+            let next = Var::map(&[&old, &new, guard.operand()], |x| {
+                let next = &x[0] + (1.0 - decay) * (&x[1] - &x[0]);
+                guard.choose(&x[2], &x[0], next)
+            });
+            tracer.update(&old, &next);
+            averages.push((average, name.clone()));
+        }
+        averages
+    }
+}
+
+/// The name of a group among the inputs of a program: none for the first, which most steps have only.
+pub(super) fn group_name(index: usize) -> String {
+    match index {
+        0 => String::new(),
+        index => index.to_string(),
+    }
+}
+
+/// Checks that every pattern is valid and matches a name.
+fn check_all<'a>(
+    patterns: &[Names],
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), StepError> {
+    patterns
+        .iter()
+        .try_for_each(|pattern| pattern.check(names.clone()))
+}
+
+/// Whether values of the input must be given at each run.
+pub(super) fn is_given(layout: Layout) -> bool {
+    layout != Layout::Shared
+}

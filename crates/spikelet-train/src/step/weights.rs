@@ -1,0 +1,222 @@
+//! Files of weights, and of the complete state of a training step.
+
+use super::TrainStep;
+use super::error::{StepError, TypeDifference};
+use crate::scaling::LOSS_SCALES;
+use spikelet_core::Result;
+use spikelet_graph::{InputKind, Tensor};
+use spikelet_nn::runtime::{Program, VarStore};
+use spikelet_nn::tensors::TensorFile;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The first parts of the names of tensors that belong to the training, not to the network.
+const TRAINING: [&str; 3] = ["optimizer.", "ema.", "accumulated."];
+
+/// The metadata of a state file: completed updates, and batches since the last one.
+const STEP: &str = "step";
+const BATCH: &str = "accumulated_batches";
+
+/// The tensors that [`TrainStep::load_matching`] loaded, and those that it did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "check that the expected tensors were loaded"]
+pub struct LoadReport {
+    /// The tensors of the network that were loaded.
+    pub loaded: Vec<String>,
+    /// The tensors of the network that the file does not have; they keep their values.
+    pub kept: Vec<String>,
+    /// The tensors of the file that the network does not have.
+    pub unused: Vec<String>,
+}
+
+fn belongs_to_training(name: &str) -> bool {
+    TRAINING.iter().any(|prefix| name.starts_with(prefix)) || LOSS_SCALES.contains(&name)
+}
+
+/// Copies tensors of a store to a file, atomically.
+fn write<'n>(
+    store: &VarStore,
+    names: impl Iterator<Item = &'n str>,
+    metadata: BTreeMap<String, String>,
+    path: &Path,
+) -> Result<()> {
+    let mut file = TensorFile {
+        metadata,
+        ..TensorFile::default()
+    };
+    for name in names {
+        file.tensors.insert(name.to_string(), store.get(name)?);
+    }
+    file.write(path)
+}
+
+/// Checks that tensors have the names and types that the store has, and sets them.
+fn set_all(
+    store: &mut VarStore,
+    expected: &BTreeSet<&str>,
+    found: &BTreeMap<String, &Tensor>,
+    path: &Path,
+) -> Result<()> {
+    let missing = expected.iter().filter(|name| !found.contains_key(**name));
+    let missing: Vec<String> = missing.map(ToString::to_string).collect();
+    let unknown = found.keys().filter(|name| !expected.contains(&name[..]));
+    let unknown: Vec<String> = unknown.cloned().collect();
+    let types = found.iter().filter_map(|(name, tensor)| {
+        let expected = store.ty(name)?;
+        (tensor.ty() != *expected).then(|| TypeDifference {
+            name: name.clone(),
+            found: tensor.ty(),
+            expected: expected.clone(),
+        })
+    });
+    let types: Vec<TypeDifference> = types.collect();
+    if !(missing.is_empty() && unknown.is_empty() && types.is_empty()) {
+        return Err(StepError::Weights {
+            file: path.display().to_string(),
+            missing,
+            unknown,
+            types,
+        }
+        .into());
+    }
+    found
+        .iter()
+        .try_for_each(|(name, tensor)| store.set(name, tensor))
+}
+
+impl TrainStep {
+    /// Writes the parameters and buffers of the network to a safetensors file, atomically.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save_weights(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
+        write(store, self.model(), BTreeMap::new(), path.as_ref())
+    }
+
+    /// Reads the parameters and buffers of the network from a safetensors file, which must have exactly these; tensors
+    /// of the training in it, such as those of the optimizer, are not read. Averages start from the new values.
+    ///
+    /// # Errors
+    /// [`StepError::Weights`] with all differences; nothing is changed then.
+    pub fn load_weights(&self, store: &mut VarStore, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let file = TensorFile::read(path)?;
+        let found = file.tensors.iter();
+        let found = found.filter(|(name, _)| !belongs_to_training(name));
+        let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
+        set_all(store, &self.model().collect(), &found, path)?;
+        self.restart_averages(store)
+    }
+
+    /// Reads those parameters and buffers of the network that a file has, for fine-tuning. `prefixes` maps the
+    /// beginnings of names in the file to those in the network: with `[("backbone.", "trunk.")]` the tensor
+    /// `backbone.0.weight` is loaded as `trunk.0.weight`. Averages start from the new values.
+    ///
+    /// # Errors
+    /// [`StepError::NothingLoaded`]; [`StepError::Weights`] when a tensor has another type or shape. Nothing is
+    /// changed then.
+    pub fn load_matching(
+        &self,
+        store: &mut VarStore,
+        path: impl AsRef<Path>,
+        prefixes: &[(&str, &str)],
+    ) -> Result<LoadReport> {
+        let path = path.as_ref();
+        let file = TensorFile::read(path)?;
+        let mapped = |name: &str| {
+            let mut prefixes = prefixes.iter();
+            let mapped =
+                prefixes.find_map(|(from, to)| Some(format!("{to}{}", name.strip_prefix(from)?)));
+            mapped.unwrap_or_else(|| name.to_string())
+        };
+        let expected: BTreeSet<&str> = self.model().collect();
+        let found = file.tensors.iter();
+        let found = found.filter(|(name, _)| !belongs_to_training(name));
+        let found = found.map(|(name, tensor)| (mapped(name), tensor));
+        let (known, unused): (BTreeMap<String, &Tensor>, BTreeMap<String, &Tensor>) =
+            found.partition(|(name, _)| expected.contains(&name[..]));
+        let unused: Vec<String> = unused.into_keys().collect();
+        if known.is_empty() {
+            return Err(StepError::NothingLoaded {
+                file: path.display().to_string(),
+                found: unused,
+                expected: expected.into_iter().map(String::from).collect(),
+            }
+            .into());
+        }
+        let loaded: BTreeSet<&str> = known.keys().map(String::as_str).collect();
+        set_all(store, &loaded, &known, path)?;
+        self.restart_averages(store)?;
+        let kept = expected.difference(&loaded);
+        Ok(LoadReport {
+            kept: kept.map(ToString::to_string).collect(),
+            loaded: known.into_keys().collect(),
+            unused,
+        })
+    }
+
+    /// Sets the averages to the current values.
+    fn restart_averages(&self, store: &mut VarStore) -> Result<()> {
+        for (average, tensor) in &self.averages {
+            store.set(average, &store.get(tensor)?)?;
+        }
+        Ok(())
+    }
+
+    /// The names of all tensors that are kept between steps.
+    fn all_tensors(&self) -> BTreeSet<&str> {
+        let programs = [&self.update].into_iter().chain(&self.accumulate);
+        let inputs = programs.flat_map(|program: &Program| &program.plan().graph.inputs);
+        let kept = inputs.filter(|input| input.kind != InputKind::Data);
+        kept.map(|input| input.name.as_str()).collect()
+    }
+
+    /// Writes the complete state of the step, from which [`TrainStep::resume`] continues with the same bits: weights,
+    /// tensors of the optimizer, accumulated gradients, averages, the loss scale, and the number of updates.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save(&self, store: &VarStore, path: impl AsRef<Path>) -> Result<()> {
+        let metadata = [
+            (STEP, self.step().to_string()),
+            (BATCH, self.accumulated_batches().to_string()),
+        ];
+        let metadata = metadata.map(|(key, value)| (key.to_string(), value));
+        let names = self.all_tensors();
+        write(store, names.into_iter(), metadata.into(), path.as_ref())
+    }
+
+    /// Continues from a file of [`TrainStep::save`] of the same step.
+    ///
+    /// # Errors
+    /// [`StepError::State`] and [`StepError::Weights`] for other files; nothing is changed then.
+    pub fn resume(&mut self, store: &mut VarStore, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let file = TensorFile::read(path)?;
+        let number = |key: &str| {
+            let text = file.metadata.get(key);
+            text.and_then(|text| text.parse::<u64>().ok())
+                .ok_or_else(|| StepError::State {
+                    file: path.display().to_string(),
+                    problem: format!("its metadata has no number `{key}`"),
+                })
+        };
+        let (step, batch) = (number(STEP)?, number(BATCH)?);
+        if batch >= self.accumulated() as u64 {
+            return Err(StepError::State {
+                file: path.display().to_string(),
+                problem: format!(
+                    "it has the gradients of {batch} batches, an update here has {}",
+                    self.accumulated()
+                ),
+            }
+            .into());
+        }
+        let found = file.tensors.iter();
+        let found = found.map(|(name, tensor)| (name.clone(), tensor)).collect();
+        set_all(store, &self.all_tensors(), &found, path)?;
+        self.set_step(step);
+        self.set_accumulated_batches(batch as usize);
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! Training steps of one's own: groups, frozen parameters, accumulation, averages, files, shared weights.
+
+mod definition;
+mod files;
+mod reference;
+mod shared;
+mod support;
