@@ -46,8 +46,9 @@ pub(crate) fn workspace(
     cx: &LoweringContext<'_>,
 ) -> usize {
     let product = product(op, cx);
-    match product.batch * product.m * product.n * product.k {
-        0 => 0,
-        _ => libraries.product_workspace(product),
+    let Product { batch, m, n, k, .. } = product;
+    if [batch, m, n, k].contains(&0) {
+        return 0;
     }
+    libraries.product_workspace(product)
 }

@@ -14,6 +14,9 @@ const LIMITED: &str =
 /// Elements of a row that a lane sums.
 const PER_LANE: usize = 4;
 
+/// Slices that a warp loads before it adds them.
+const LOADS_IN_FLIGHT: usize = 8;
+
 /// Rows of the result of a block, a warp each.
 const ROWS: usize = 8;
 
@@ -95,8 +98,8 @@ fn elements(sizes: GatherSizes, cx: &LoweringContext<'_>) -> KernelSource {
     kernel
 }
 
-/// A warp for each row of the result, and blocks of rows. A block reads the index in pieces and lists, in
-/// order, those that point to one of its rows; each warp adds the listed slices of its own row.
+/// A warp for each row of the result, and blocks of rows. A block reads the index in pieces; each warp adds
+/// the slices that point to its own row, in the order of the index.
 fn slices(sizes: GatherSizes, cx: &LoweringContext<'_>) -> KernelSource {
     let GatherSizes {
         outer,
@@ -115,9 +118,7 @@ fn slices(sizes: GatherSizes, cx: &LoweringContext<'_>) -> KernelSource {
     kernel.before = LIMITED.to_string();
     arguments(&mut kernel, cx);
     kernel.line(format!(
-        "  __shared__ Index listed[{THREADS}];
-  __shared__ Index rows[{THREADS}];
-  __shared__ Index counts[{ROWS}];
+        "  __shared__ Index rows[{THREADS}];
   const Index warp = threadIdx.x / 32u, lane = threadIdx.x % 32u;
   const Index outer = blockIdx.x / {groups}u, first = blockIdx.x % {groups}u * {ROWS}u;
   const Index column = blockIdx.y * {columns}u + lane;
@@ -125,23 +126,29 @@ fn slices(sizes: GatherSizes, cx: &LoweringContext<'_>) -> KernelSource {
   for (Index base = 0; base < {count}u; base += {THREADS}u) {{
     const Index k = base + threadIdx.x;
     // A row before the first wraps around to a large number.
-    const Index row = k < {count}u ? spk_limited(index[k], {length}u) - first : {ROWS}u;
-    const unsigned hits = __ballot_sync(0xffffffffu, row < {ROWS}u);
-    if (lane == 0) counts[warp] = __popc(hits);
+    rows[threadIdx.x] = k < {count}u ? spk_limited(index[k], {length}u) - first : {ROWS}u;
     __syncthreads();
-    Index place = __popc(hits & ((1u << lane) - 1u)), total = 0;
-    for (Index w = 0; w < {ROWS}u; ++w) {{
-      if (w < warp) place += counts[w];
-      total += counts[w];
-    }}
-    if (row < {ROWS}u) {{ listed[place] = k; rows[place] = row; }}
-    __syncthreads();
-    for (Index m = 0; m < total; ++m) {{
-      if (rows[m] != warp) continue;
-      const auto* const from = x + (outer * {count}u + listed[m]) * {inner}u;
-      #pragma unroll
-      for (int v = 0; v < {PER_LANE}; ++v)
-        if (column + 32u * v < {inner}u) sum[v] += spk_get(from[column + 32u * v]);
+    for (Index part = 0; part < {THREADS}u; part += 32u) {{
+      unsigned hits = __ballot_sync(0xffffffffu, rows[part + lane] == warp);
+      while (hits != 0u) {{
+        // Several slices are loaded at once and added one after another.
+        float loaded[{LOADS_IN_FLIGHT}][{PER_LANE}];
+        #pragma unroll
+        for (int s = 0; s < {LOADS_IN_FLIGHT}; ++s) {{
+          const bool some = hits != 0u;
+          const Index hit = base + part + (some ? __ffs(hits) - 1 : 0);
+          hits &= hits - 1u;
+          #pragma unroll
+          for (int v = 0; v < {PER_LANE}; ++v) {{
+            const Index c = column + 32u * v;
+            loaded[s][v] = some && c < {inner}u ? spk_get(x[(outer * {count}u + hit) * {inner}u + c]) : 0.0f;
+          }}
+        }}
+        #pragma unroll
+        for (int s = 0; s < {LOADS_IN_FLIGHT}; ++s)
+          #pragma unroll
+          for (int v = 0; v < {PER_LANE}; ++v) sum[v] += loaded[s][v];
+      }}
     }}
     __syncthreads();
   }}

@@ -3,7 +3,7 @@
 use crate::RuntimeError;
 use spikelet_core::Result;
 use spikelet_graph::op::{HostTensor, Op};
-use spikelet_graph::{Buffer, Graph};
+use spikelet_graph::{Buffer, Graph, Node};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -123,7 +123,7 @@ pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
         let mut open = vec![index];
         while let Some(value) = open.pop() {
             match producers[value.index()].map(|k| &graph.nodes[k]) {
-                Some(mover) if moves(&mover.op) => open.extend(&mover.inputs),
+                Some(mover) if moves(graph, mover) => open.extend(&mover.inputs),
                 Some(_) => {}
                 None => {
                     let input = graph.inputs.iter().find(|i| i.value == value);
@@ -139,13 +139,14 @@ pub(super) fn index_limits(graph: &Graph) -> BTreeMap<String, IndexLimit> {
     found
 }
 
-/// Whether the elements of the result are elements of the operands. A slice may leave out those that are
-/// no indices.
-fn moves(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Concat(_) | Op::Expand(_) | Op::Flip(_) | Op::Permute(_) | Op::Reshape(_)
-    )
+/// Whether the elements of the result are elements of the operands that have the same meaning: a slice of
+/// time steps or samples has, one of another axis may leave out elements that are no indices.
+fn moves(graph: &Graph, node: &Node) -> bool {
+    match &node.op {
+        Op::Slice(op) => op.axis == 0 && graph.shape(node.inputs[0]).len() > 1,
+        Op::Concat(_) | Op::Expand(_) | Op::Flip(_) | Op::Permute(_) | Op::Reshape(_) => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -163,7 +164,12 @@ mod tests {
         let (tokens, labels) = (input("tokens", &[3, 4]), input("labels", &[4]));
         let free = input("free", &[4]);
         let table = tracer.input("table", DType::F32, [7, 5]);
-        let scores = tokens.transpose(0, 1).flip(0).embedding(&table).mean(&[1]);
+        let scores = tokens
+            .slice(0, 1..3)
+            .transpose(0, 1)
+            .flip(0)
+            .embedding(&table)
+            .mean(&[1]);
         let picked = scores.gather(1, &labels.unsqueeze(1)).sum_all();
         tracer.output("picked", &(picked + labels.one_hot(3).sum_all()));
         tracer.output("free", &free.equals(&labels));
