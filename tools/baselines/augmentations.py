@@ -1,12 +1,13 @@
 """Writes the reference values of the augmentations: crates/spikelet-data/tests/references/augmentations.json.
 
 torchvision's functions on PIL images give the expected bytes of every operation, of `Resize` and of resized
-crops, and the tables of its policies.
+crops, and the tables of its policies. Pillow encodes the images of files.json and decodes them.
 
     pip install torch torchvision pillow numpy
     python tools/baselines/augmentations.py
 """
 
+import io
 import json
 import math
 import pathlib
@@ -154,6 +155,37 @@ def resizes():
     return dict(shape=pixels.shape, pixels=to_hex(pixels), cases=cases, shorter=shorter, center_crops=crops)
 
 
+def files():
+    """Images as files of several kinds, and their pixels as RGB and as grayscale."""
+    # Smooth, so that the rounding of decoders matters more than that of the files.
+    rgb = to_pil(picture(5, 3, 11, 15)).resize((30, 22), Image.BICUBIC)
+    alpha = rgb.copy()
+    alpha.putalpha(rgb.getchannel("R"))
+    cases = [
+        ("rgb 4:2:0", rgb, dict(format="JPEG", quality=90)),
+        ("rgb 4:4:4", rgb, dict(format="JPEG", quality=95, subsampling=0)),
+        ("progressive", rgb, dict(format="JPEG", quality=90, progressive=True)),
+        ("restart markers", rgb, dict(format="JPEG", quality=90, restart_marker_blocks=2)),
+        ("gray jpeg", rgb.convert("L"), dict(format="JPEG", quality=90)),
+        ("cmyk", rgb.convert("CMYK"), dict(format="JPEG", quality=95, subsampling=0)),
+        ("png", rgb, dict(format="PNG")),
+        ("gray png", rgb.convert("L"), dict(format="PNG")),
+        ("transparent", alpha, dict(format="PNG")),
+        ("palette", rgb.quantize(20), dict(format="PNG")),
+        ("black and white", rgb.convert("1"), dict(format="PNG")),
+    ]
+    rows = []
+    for name, image, options in cases:
+        buffer = io.BytesIO()
+        image.save(buffer, **options)
+        decoded = Image.open(buffer)
+        rows.append(dict(
+            name=name, file=buffer.getvalue().hex(), shape=[3, 22, 30],
+            rgb=to_hex(from_pil(decoded.convert("RGB"))), gray=to_hex(from_pil(decoded.convert("RGB").convert("L"))),
+        ))
+    return rows
+
+
 def table(space):
     rows = {}
     for op, (magnitudes, signed) in space.items():
@@ -176,8 +208,13 @@ def policies():
 def main():
     images, cases = operations()
     versions = dict(torch=torch.__version__, torchvision=torchvision.__version__, pillow=PIL.__version__)
-    content = dict(versions=versions, images=images, operations=cases, resize=resizes(), **policies())
     OUT.parent.mkdir(exist_ok=True)
+    write(OUT, dict(versions=versions, images=images, operations=cases, resize=resizes(), **policies()))
+    write(OUT.with_name("files.json"), dict(versions=versions, files=files()))
+    print(f"{len(cases)} cases in {OUT.parent}")
+
+
+def write(path, content):
     # One value a line for the entries of lists, so that a change is readable.
     lines = []
     for key, value in content.items():
@@ -186,8 +223,7 @@ def main():
             lines.append(f'"{key}": [\n{entries}\n]')
         else:
             lines.append(f'"{key}": {json.dumps(value)}')
-    OUT.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{len(cases)} cases, {OUT.stat().st_size} bytes in {OUT}")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

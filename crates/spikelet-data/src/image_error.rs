@@ -1,6 +1,10 @@
 //! The errors of images and their augmentations.
 
+#[cfg(feature = "images")]
 use std::path::PathBuf;
+
+#[cfg(feature = "images")]
+use crate::decode::DecodeError;
 
 /// An error of an image or an augmentation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -59,7 +63,40 @@ pub enum ImageError {
         /// Channels, height, width.
         shape: [usize; 3],
     },
+    /// A label is not a class.
+    #[error(
+        "label {label}, but there are {classes} classes to mix\n  \
+         help: labels are 0 to the number of classes minus 1; give the number of classes of the data set"
+    )]
+    MixedLabel {
+        /// The label.
+        label: i64,
+        /// The number of classes.
+        classes: usize,
+    },
+    /// An image cannot be resized.
+    #[cfg(feature = "images")]
+    #[error("cannot resize {size:?} pixels [height, width] to {new:?}: {problem}")]
+    Resize {
+        /// Height and width.
+        size: [usize; 2],
+        /// The new height and width.
+        new: [usize; 2],
+        /// The error of the library.
+        problem: String,
+    },
+    /// A folder has no images.
+    #[cfg(feature = "images")]
+    #[error(
+        "no images in {}\n  help: put PNG or JPEG files into one folder for each class, ROOT/CLASS/FILE",
+        path.display()
+    )]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file of an image cannot be decoded.
+    #[cfg(feature = "images")]
     #[error(
         "{}: {problem}\n  help: remove the file, or replace it by a valid PNG or JPEG file",
         path.display()
@@ -67,7 +104,8 @@ pub enum ImageError {
     Decode {
         /// The file.
         path: PathBuf,
-        /// The error of the decoder.
-        problem: String,
+        /// The reason.
+        #[source]
+        problem: DecodeError,
     },
 }

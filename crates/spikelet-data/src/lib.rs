@@ -40,6 +40,8 @@ mod batch;
 mod bits;
 mod collate;
 mod dataset;
+#[cfg(feature = "images")]
+mod decode;
 mod digest;
 #[cfg(feature = "download")]
 pub mod download;
@@ -53,6 +55,8 @@ pub mod idx;
 mod idx_error;
 mod image_dataset;
 mod image_error;
+#[cfg(feature = "images")]
+mod image_folder;
 mod lines;
 mod loader;
 mod registry;
@@ -65,13 +69,17 @@ mod tensor_error;
 mod transform;
 
 pub use augment::{
-    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, Image,
-    ImageAugmentation, ImageOp, ImageTransform, Normalize, RandAugment, RandomCrop, RandomErasing,
-    RandomFlip, TrivialAugment,
+    AlternatingFlip, Augment, AutoAugment, Border, CenterCrop, ColorJitter, CutMix, EraseFill,
+    Image, ImageAugmentation, ImageOp, ImageTransform, MixUp, Normalize, OneOf, RandAugment,
+    RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
 };
+#[cfg(feature = "images")]
+pub use augment::{RandomResizedCrop, Resize};
 pub use batch::{Batch, BatchTensor, BatchValues};
 pub use bits::{bit_words, pack_bits, unpack_bits};
 pub use dataset::Dataset;
+#[cfg(feature = "images")]
+pub use decode::{Colors, DecodeError, DecodeLimits, decode_image};
 #[cfg(feature = "download")]
 pub use download::Progress;
 pub use error::{Error, Result};
@@ -79,6 +87,8 @@ pub use events::{EventBatch, Events};
 pub use field::{ElementType, Field};
 pub use image_dataset::{ImageDataset, Split};
 pub use image_error::ImageError;
+#[cfg(feature = "images")]
+pub use image_folder::ImageFolder;
 pub use loader::{Batches, DataLoader, LoaderConfig, Shard, WeightedSampling};
 pub use registry::Entry;
 pub use remote_file::RemoteFile;

@@ -88,6 +88,15 @@ impl Image {
         Some([red, green, blue])
     }
 
+    /// Replaces the shape by `[channels, height, width]` with another `size`, and the pixels by those of `write`.
+    #[cfg(feature = "images")]
+    pub(crate) fn replace(&mut self, [height, width]: [usize; 2], write: impl FnOnce(&mut [u8])) {
+        let [channels, ..] = self.shape;
+        self.pixels.resize(channels * height * width, 0);
+        write(&mut self.pixels);
+        self.shape = [channels, height, width];
+    }
+
     /// Replaces every channel by one of `size` (height, width), which `write` computes from the old one. The new
     /// pixels have no defined value before.
     pub(crate) fn map_planes(&mut self, size: [usize; 2], mut write: impl FnMut(&[u8], &mut [u8])) {

@@ -12,6 +12,7 @@ mod crop;
 mod cutout;
 mod flip;
 mod image;
+mod mix;
 mod noise;
 mod normalize;
 mod op;
@@ -24,13 +25,18 @@ use spikelet_random::Stream;
 use crate::error::{Error, Result};
 
 pub use image::Image;
+pub use mix::{CutMix, MixUp, OneOf};
 pub use normalize::Normalize;
 pub use op::ImageOp;
+#[cfg(feature = "images")]
+pub(crate) use op::luma;
 pub(crate) use pipeline::Pipeline;
 pub use transform::{
     AlternatingFlip, AutoAugment, Border, CenterCrop, ColorJitter, EraseFill, ImageAugmentation,
     ImageTransform, RandAugment, RandomCrop, RandomErasing, RandomFlip, TrivialAugment,
 };
+#[cfg(feature = "images")]
+pub use transform::{RandomResizedCrop, Resize};
 
 /// The stream of random numbers except noise; its step is the epoch, its time the image.
 const CHANGE_STREAM: u32 = 0xda7b_0001;

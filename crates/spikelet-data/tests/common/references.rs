@@ -1,5 +1,8 @@
 //! The values of torchvision, from `tools/baselines/augmentations.py`.
 
+// Not every test needs all of them.
+#![allow(dead_code)]
+
 use serde_json::Value;
 use spikelet_data::Image;
 

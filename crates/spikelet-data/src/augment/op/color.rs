@@ -7,7 +7,7 @@ use crate::augment::image::Image;
 
 /// The brightness of a color: 0.299 R + 0.587 G + 0.114 B, in Pillow's fixed point.
 #[inline(always)]
-pub(super) fn luma(red: u8, green: u8, blue: u8) -> u8 {
+pub(crate) fn luma(red: u8, green: u8, blue: u8) -> u8 {
     let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471;
     ((sum + 0x8000) >> 16) as u8
 }

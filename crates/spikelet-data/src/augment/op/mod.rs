@@ -11,6 +11,9 @@ mod lookup;
 mod sharpness;
 mod warp;
 
+#[cfg(feature = "images")]
+pub(crate) use color::luma;
+
 use super::image::Image;
 
 /// One operation on an 8-bit image, with its strength.

@@ -12,7 +12,13 @@ mod rand_augment;
 mod random_crop;
 mod random_erasing;
 mod random_flip;
+#[cfg(feature = "images")]
+mod random_resized_crop;
 mod registry;
+#[cfg(feature = "images")]
+mod resample;
+#[cfg(feature = "images")]
+mod resize;
 mod trivial_augment;
 
 pub use alternating_flip::AlternatingFlip;
@@ -24,7 +30,11 @@ pub use rand_augment::RandAugment;
 pub use random_crop::{Border, RandomCrop};
 pub use random_erasing::{EraseFill, RandomErasing};
 pub use random_flip::RandomFlip;
+#[cfg(feature = "images")]
+pub use random_resized_crop::RandomResizedCrop;
 pub use registry::ImageTransform;
+#[cfg(feature = "images")]
+pub use resize::Resize;
 pub use trivial_augment::TrivialAugment;
 
 use crate::error::Result;
@@ -34,7 +44,7 @@ use crate::image_error::ImageError;
 const GRAY: u8 = 128;
 
 /// Checks the range of a setting.
-fn check_range(
+pub(super) fn check_range(
     transform: &'static str,
     field: &'static str,
     value: f64,
