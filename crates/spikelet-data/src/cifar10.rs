@@ -55,6 +55,8 @@ pub fn source() -> Source {
             test: "test_batch.bin".into(),
             extra: vec!["batches.meta.txt".into()],
             records: 10_000,
+            test_records: 10_000,
+            label_bytes: 1,
         }),
         mirrors: vec!["https://www.cs.toronto.edu/~kriz/".into()],
     }

@@ -111,8 +111,8 @@ pub enum Error {
     },
     /// A file of records has the wrong length.
     #[error(
-        "{}: {found} bytes, but the {records} images of a file of {dataset}, each with a label of \
-         one byte, take {expected}\n  \
+        "{}: {found} bytes, but the {records} images of a file of {dataset}, each with its labels, \
+         take {expected}\n  \
          help: the file was not copied to its end, or is another data set's; get it again",
         path.display()
     )]

@@ -3,8 +3,8 @@
 //! | data | API |
 //! |---|---|
 //! | generated digits, without files or a network connection | [`synthetic::digits`] |
-//! | MNIST, Fashion-MNIST, CIFAR-10 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`] |
-//! | the same, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`] |
+//! | MNIST, Fashion-MNIST, CIFAR-10, CIFAR-100 from a folder | [`mnist::load`], [`fashion_mnist::load`], [`cifar10::load`], [`cifar100::load`] |
+//! | the same, downloaded if missing | [`mnist::load_or_download`], [`fashion_mnist::load_or_download`], [`cifar10::load_or_download`], [`cifar100::load_or_download`] |
 //! | other images in IDX files | [`idx::read_images`], [`idx::read_labels`], [`ImageDataset::new`] |
 //! | data of your own | the trait [`Dataset`] |
 //! | shuffled batches, prepared in advance on threads | [`DataLoader`] |
@@ -38,6 +38,7 @@
 mod augment;
 mod batch;
 mod bits;
+pub mod cifar100;
 mod collate;
 mod dataset;
 #[cfg(feature = "images")]
@@ -94,6 +95,8 @@ pub use registry::Entry;
 pub use remote_file::RemoteFile;
 pub use sample::{Sample, SampleTensor, Values};
 pub use sample_random::SampleRandom;
+#[cfg(feature = "csv")]
+pub use sets::CsvTable;
 pub use sets::{ArrayFiles, Column, Concat, Fold, InMemory, Map, Subset, k_fold, split};
 pub use source::{Files, RecordFiles, Source};
 pub use tensor_error::TensorError;

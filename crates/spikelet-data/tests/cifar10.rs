@@ -31,6 +31,7 @@ fn small(change: impl FnOnce(&mut RecordFiles)) -> Source {
         panic!("CIFAR-10 lies in files of records");
     };
     files.records = 2;
+    files.test_records = 2;
     change(files);
     source
 }

@@ -2,6 +2,8 @@
 
 mod array_files;
 mod concat;
+#[cfg(feature = "csv")]
+mod csv_table;
 mod in_memory;
 mod map;
 mod split;
@@ -9,6 +11,8 @@ mod subset;
 
 pub use array_files::ArrayFiles;
 pub use concat::Concat;
+#[cfg(feature = "csv")]
+pub use csv_table::CsvTable;
 pub use in_memory::{Column, InMemory};
 pub use map::Map;
 pub use split::{Fold, k_fold, split};

@@ -1,4 +1,4 @@
-//! A data set in files of records: a label of one byte and the bytes of its image.
+//! A data set in files of records: labels of one byte each and the bytes of their image.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,8 +12,7 @@ use crate::error::{Error, Result};
 use crate::image_dataset::{ImageDataset, Split};
 use crate::remote_file::RemoteFile;
 
-/// Files of records without headers: a byte with the label, then the bytes of the image,
-/// `[channels, height, width]`.
+/// Files of records without headers: the bytes of the labels, then those of the image, `[channels, height, width]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFiles {
     /// The archive (`.tar.gz`) of the files on the mirrors.
@@ -24,8 +23,12 @@ pub struct RecordFiles {
     pub test: String,
     /// The names of files that are unpacked but not read.
     pub extra: Vec<String>,
-    /// The number of images per file.
+    /// The number of images of a file with training images.
     pub records: usize,
+    /// The number of images of the file with test images.
+    pub test_records: usize,
+    /// The number of labels of an image, at least 1, of one byte each. The last one is its class.
+    pub label_bytes: usize,
 }
 
 impl RecordFiles {
@@ -52,19 +55,26 @@ impl RecordFiles {
 pub(super) fn load(source: &Source, files: &RecordFiles, paths: &[&Path]) -> Result<Split> {
     let (train, test) = paths.split_at(files.train.len());
     Split::new(
-        read(source, files.records, train)?,
-        read(source, files.records, test)?,
+        read(source, files, files.records, train)?,
+        read(source, files, files.test_records, test)?,
     )
 }
 
 /// The concatenated records of all files.
-fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<ImageDataset> {
+fn read(
+    source: &Source,
+    files: &RecordFiles,
+    records: usize,
+    paths: &[&Path],
+) -> Result<ImageDataset> {
     let mut content = Vec::new();
     let image_len = source
         .shape
         .iter()
         .fold(1, |product: usize, &size| product.saturating_mul(size));
-    let record_len = image_len.saturating_add(1);
+    // An image without a label has no class.
+    let label_bytes = files.label_bytes.max(1);
+    let record_len = image_len.saturating_add(label_bytes);
     let mut labels = Vec::new();
     let mut images = Vec::new();
     for (done, path) in paths.iter().enumerate() {
@@ -73,7 +83,8 @@ fn read(source: &Source, records: usize, paths: &[&Path]) -> Result<ImageDataset
         // Allocated once, after the first file has been opened.
         images.reserve_exact((paths.len() - done) * records * image_len);
         for (index, record) in content.chunks_exact(record_len).enumerate() {
-            let (&label, image) = record.split_first().expect("a record has a label");
+            let (own_labels, image) = record.split_at(label_bytes);
+            let &label = own_labels.last().expect("a record has a label");
             if usize::from(label) >= source.classes.len() {
                 return Err(Error::FileLabel {
                     path: path.to_path_buf(),
