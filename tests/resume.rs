@@ -2,7 +2,7 @@
 
 use spikelet::data::synthetic;
 use spikelet::network::{MnistFc, Network};
-use spikelet::optim::LrSchedule;
+use spikelet::optim::{LrSchedule, Plateau};
 use spikelet::prelude::*;
 use spikelet::tensors::TensorFile;
 use spikelet::train::{
@@ -58,6 +58,44 @@ fn a_resumed_run_ends_with_the_same_tensors_for_any_number_of_threads() -> Resul
         std::fs::read_to_string(folder.join("epochs.jsonl")).map(|t| t.lines().count())
     };
     assert_eq!(lines(&broken).ok(), Some(3));
+    Ok(())
+}
+
+#[test]
+fn a_resumed_run_with_any_optimizer_and_a_plateau_ends_with_the_same_tensors() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    // No epoch improves by so much: the rate is reduced after the second and the third epoch.
+    let plateau = Plateau {
+        patience: 0,
+        threshold: 0.99,
+        ..Plateau::default()
+    };
+    let run = |name: &str, schedule: &LrSchedule, epochs| -> Result<Settings> {
+        Ok(Settings {
+            optimizer: OptimizerConfig::find(name)?,
+            schedule: schedule.clone(),
+            ..settings(epochs)
+        })
+    };
+    let plateau = LrSchedule::Plateau(plateau);
+    for name in OptimizerConfig::NAMES {
+        let of = |part: &str| folder.path().join(format!("{name} {part}"));
+        let (unbroken, broken, constant) = (of("unbroken"), of("broken"), of("constant"));
+        train(&unbroken, run(name, &plateau, 4)?, 2, false)?;
+        train(&broken, run(name, &plateau, 3)?, 2, false)?;
+        train(&broken, run(name, &plateau, 4)?, 2, true)?;
+        assert_eq!(
+            tensors(&broken).tensors,
+            tensors(&unbroken).tensors,
+            "{name}"
+        );
+        train(&constant, run(name, &LrSchedule::Constant, 4)?, 2, false)?;
+        assert_ne!(
+            tensors(&constant).tensors,
+            tensors(&unbroken).tensors,
+            "{name}"
+        );
+    }
     Ok(())
 }
 

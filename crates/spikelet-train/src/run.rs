@@ -223,6 +223,7 @@ impl<'a> Run<'a> {
             begun: Instant::now(),
             before: self.progress.train_seconds,
         };
+        let monitored = self.progress.monitored(&settings.schedule);
         let mut in_flight = InFlight::new();
         while let Some(batch) = batches.next().transpose()? {
             if let Some(found) = in_flight.wait_if_full()? {
@@ -232,7 +233,7 @@ impl<'a> Run<'a> {
             let step = self.progress.step + ahead as u64 + 1;
             let started = self.progress.images + ahead * step_images;
             let at = epoch as f64 + started as f64 / all_images as f64;
-            let factor = settings.schedule.factor(at, settings.epochs as f64);
+            let factor = (settings.schedule).factor_with(at, settings.epochs as f64, &monitored);
             in_flight.push(self.engine.start(&batch, step, factor)?, step);
             batches.recycle(batch);
             if started + step_images == all_images {

@@ -2,6 +2,7 @@
 
 use super::error::CheckpointProblem;
 use super::{DatasetId, Settings};
+use crate::optim::LrSchedule;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt::Display;
 
@@ -71,6 +72,24 @@ impl Progress {
     /// The first epoch with the best validation accuracy; `None` without validation images.
     pub fn best(&self) -> Option<&EpochRecord> {
         best_of(&self.history)
+    }
+
+    /// The metric of each completed epoch that [`LrSchedule::Plateau`] monitors: the loss, or with `maximize` the
+    /// accuracy, of the validation images, or without them of the training images. Empty for other schedules.
+    pub fn monitored(&self, schedule: &LrSchedule) -> Vec<f64> {
+        let Some(plateau) = schedule.plateau() else {
+            return vec![];
+        };
+        let metric = |record: &EpochRecord| match (plateau.maximize, record.validation_accuracy) {
+            (true, Some(accuracy)) => accuracy,
+            (true, None) => record.train_accuracy,
+            // A loss that is not finite is missing in a resumed run, because JSON has no such numbers.
+            (false, Some(_)) => (record.validation_loss)
+                .filter(|loss| loss.is_finite())
+                .unwrap_or(f64::NAN),
+            (false, None) => record.train_loss,
+        };
+        self.history.iter().map(metric).collect()
     }
 
     /// Checks that the progress is possible for these settings and data.
