@@ -121,5 +121,5 @@ fn read<N: Named>(values: Option<&str>) -> Result<N> {
 
 /// A value that must be an integer from 0.
 pub(super) fn integer(value: f32) -> Option<usize> {
-    (value >= 0.0 && value < 1e6 && value.fract() == 0.0).then_some(value as usize)
+    ((0.0..1e6).contains(&value) && value.fract() == 0.0).then_some(value as usize)
 }
