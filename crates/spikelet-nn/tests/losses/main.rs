@@ -39,13 +39,17 @@ fn label_smoothing_moves_probability_from_the_label_to_all_classes() -> Result<(
         (0.2, -0.9 * 0.75_f64.ln() - 0.1 * 0.25_f64.ln()),
     ] {
         let loss = CrossEntropy::new().label_smoothing(smoothing);
-        let mut probe = Probe::new(&[scores.clone()], &[1], |x, y| loss.loss(&x[0], y))?;
+        let mut probe = Probe::new(std::slice::from_ref(&scores), &[1], |x, y| {
+            loss.loss(&x[0], y)
+        })?;
         assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
     }
     let scores = Given::new([3, 4], values(12, 1));
     let labels = [2, 0, 3];
     let loss = CrossEntropy::new().label_smoothing(0.1);
-    let mut probe = Probe::new(&[scores.clone()], &labels, |x, y| loss.loss(&x[0], y))?;
+    let mut probe = Probe::new(std::slice::from_ref(&scores), &labels, |x, y| {
+        loss.loss(&x[0], y)
+    })?;
     let expected = by_hand(&scores.values, &labels, 4, 0.1);
     assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
     probe.check_grad(0)
@@ -58,13 +62,13 @@ fn tet_is_the_mean_of_the_losses_of_all_steps() -> Result<()> {
     for smoothing in [0.0, 0.1] {
         let expected = by_hand(&output.values, &labels, classes, smoothing);
         let loss = CrossEntropy::new().label_smoothing(smoothing);
-        let mut probe = Probe::new(&[output.clone()], &labels, |x, y| {
+        let mut probe = Probe::new(std::slice::from_ref(&output), &labels, |x, y| {
             loss.at_each_step(&x[0], y)
         })?;
         assert_close("loss", &[probe.loss()?], &[expected], 1e-14);
         probe.check_grad(0)?;
         // The same of parts of different lengths.
-        let mut parts = Probe::new(&[output.clone()], &labels, |x, y| {
+        let mut parts = Probe::new(std::slice::from_ref(&output), &labels, |x, y| {
             let parts = [0..1, 1..2, 2..4].map(|range| x[0].slice(0, range));
             loss.over_time(&StepOutputs::new(parts.to_vec()), y)
         })?;
@@ -80,7 +84,7 @@ fn the_first_spike_is_the_number_of_steps_before_it() -> Result<()> {
     let spikes = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0];
     let spikes = Given::new([4, 1, 3], spikes);
     for (neuron, expected) in [0.0, 2.0, 4.0].into_iter().enumerate() {
-        let mut probe = Probe::new(&[spikes.clone()], &[], |x, _| {
+        let mut probe = Probe::new(std::slice::from_ref(&spikes), &[], |x, _| {
             let time = loss::first_spike_time(&x[0]);
             time.slice(1, neuron..neuron + 1).sum_all()
         })?;

@@ -3,10 +3,28 @@
 //! A metric is a vector of sums over the samples of a batch, computed on the device, and a function of these
 //! sums, computed on the host. The sums of all batches are added before the function is applied, so that the
 //! value of an epoch is exact for batches of different sizes, for several ranks, and in a resumed run.
+//!
+//! | metric | |
+//! |---|---|
+//! | [`accuracy`], [`top_k`] | the label has the largest score, or one of the k largest |
+//! | [`f1`], [`f1_of_class`] | macro F1, that of one class |
+//! | [`confusion_matrix`] | samples by label and prediction; precision, recall, F1 of each class |
+//! | [`r2`] | coefficient of determination |
+//! | [`mean`], [`Metric::mean`] | of values of each sample, of a value that is a mean over the batch |
+//! | [`Metric::new`] | an own metric: sums and a function of them |
 
 mod accuracy;
+mod classes;
+mod confusion;
+mod f1;
+mod mean;
+mod r2;
 
-pub use accuracy::accuracy;
+pub use accuracy::{accuracy, top_k};
+pub use confusion::{ConfusionMatrix, confusion_matrix};
+pub use f1::{f1, f1_of_class};
+pub use mean::mean;
+pub use r2::r2;
 
 use spikelet_graph::Var;
 use std::fmt;

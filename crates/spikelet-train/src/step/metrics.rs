@@ -134,6 +134,14 @@ impl EpochMetrics {
             .find_map(|(n, value)| (n == name).then_some(value))
     }
 
+    /// The sums of a metric over all samples, such as those of a confusion matrix; `None` as in
+    /// [`EpochMetrics::get`].
+    pub fn sums(&self, name: &str) -> Option<&[f64]> {
+        let infos = self.infos.as_ref()?;
+        let index = infos.iter().position(|info| info.name == name)?;
+        self.sums.get(index).map(Vec::as_slice)
+    }
+
     /// All metrics by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         let infos = self.infos.iter().flat_map(|infos| infos.iter());
