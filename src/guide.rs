@@ -21,6 +21,7 @@ pages! {
     json = "docs/guide/json.md",
     kernels = "docs/guide/kernels.md",
     limits = "docs/guide/limits.md",
+    losses_and_metrics = "docs/guide/losses-and-metrics.md",
     networks = "docs/guide/networks.md",
     neurons = "docs/guide/neurons.md",
     pipeline = "docs/guide/pipeline.md",
