@@ -31,6 +31,7 @@ pages! {
     training = "docs/guide/training.md",
     training_loop = "docs/guide/training-loop.md",
     troubleshooting = "docs/guide/troubleshooting.md",
+    your_own_data = "docs/guide/your-own-data.md",
     your_own_neuron = "docs/guide/your-own-neuron.md",
 }
 

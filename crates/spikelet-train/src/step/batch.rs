@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::plan::Common;
 use super::{EvalStep, PendingMetrics, StepMetrics, TrainStep};
 use spikelet_core::Result;
-use spikelet_data::{Batch, BatchTensor, BatchValues};
+use spikelet_data::{Batch, BatchTensor, BatchValues, unpack_bits};
 use spikelet_graph::op::HostTensor;
 use spikelet_graph::{DType, TensorType};
 use std::borrow::Cow;
@@ -24,12 +24,6 @@ impl Values<'_> {
     }
 }
 
-/// The bits of a packed tensor as 0 and 1.
-fn unpacked(words: &[u64], len: usize) -> Vec<f32> {
-    let bit = |k: usize| words[k / 64] >> (k % 64) & 1;
-    (0..len).map(|k| bit(k) as f32).collect()
-}
-
 /// The elements of a tensor of a batch as those of an input of this type; `None` if there is no conversion.
 fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>> {
     Some(match (&tensor.values, ty.dtype) {
@@ -42,8 +36,8 @@ fn converted<'b>(tensor: &'b BatchTensor, ty: &TensorType) -> Option<Values<'b>>
             Values::I64(values.iter().map(|&byte| i64::from(byte)).collect())
         }
         (BatchValues::Bits(words), DType::F32) => {
-            let len = tensor.shape.iter().product();
-            Values::F32(Cow::Owned(unpacked(words, len)))
+            let bits = unpack_bits(words, &tensor.shape);
+            Values::F32(bits.into_iter().map(f32::from).collect())
         }
         _ => return None,
     })
